@@ -7,9 +7,11 @@ import pandas as pd
 import pytest
 
 from worldprobe.analysis.curves import agree, compare_series, crossing, differences_in_words, estimate, fall_of, onset_of, trace
+from worldprobe.contracts import write_table
 from worldprobe.contracts.results import ALL
-from worldprobe.contracts.series import ALL_SEEDS, ALREADY, NEVER, OPEN, REACHED
+from worldprobe.contracts.series import ALL_SEEDS, ALREADY, NEVER, OPEN, REACHED, OrderAgreements
 from worldprobe.errors import UserError
+from worldprobe.provenance import Provenance
 
 STEPS = np.array([0.0, 1.0, 10.0, 100.0, 1000.0])
 
@@ -105,6 +107,27 @@ def test_two_series_are_compared_at_each_checkpoint_and_over_all_with_one_correc
     assert "they differ at 1 of 5 checkpoints (100)" in differences_in_words(table)[0]
     with pytest.raises(UserError, match="no two trainings"):
         compare_series(cells({("a", "one"): [0.5, 0.5, 0.5, 0.7, 0.8]}))
+
+
+def test_trainings_of_one_model_and_checkpoints_that_are_near_are_told_apart():
+    curve = [0.5, 0.5, 0.5, 0.6, 0.7]
+    scores = cells({("a", "1"): curve, ("a", "2"): curve})
+    scores["step"] = scores["step"].replace(100.0, 1000.0001)
+    table = compare_series(scores)
+    assert set(table["model_a"] + " " + table["model_b"]) == {"a, seed 1 a, seed 2"}
+    assert table["condition_a"].is_unique
+
+
+def test_means_over_seeds_of_two_series_are_compared_with_one_another(tmp_path):
+    curve, found = [0.5, 0.5, 0.5, 0.6, 0.7], []
+    for series in "ab":
+        names = {(series, "0"): curve, (f"{series}.seed-1", "1"): curve}
+        parts = [cells(names, f"d{number}", "domain") for number in range(6)]
+        found.append(trace(pd.concat(parts), "steps", {})[1])
+    table = agree(pd.concat(found))
+    assert len(table) == 7  # pairs of four trainings, and one of two means
+    assert (table["seed_a"] == ALL_SEEDS).sum() == (table["seed_b"] == ALL_SEEDS).sum() == 1
+    write_table(table, OrderAgreements, tmp_path / "order.parquet", Provenance())
 
 
 def test_bands_and_onsets_hold_what_they_say_in_a_short_simulation(measurement):

@@ -305,6 +305,12 @@ def test_bad_series_are_refused_before_a_model_is_loaded(tmp_path):
     found = [[problem for _, problem, _ in Series(revisions="step{n}", n=n).findings()] for n in ([2, 1], [])]
     assert "ascending" in found[0][0]
     assert "missing" in found[1][0]
+    for numbers in ("3000-1000/1000", "0-10/0"):
+        assert "no number" in next(problem for _, problem, _ in Series(revisions="step{n}", ranges=[numbers]).findings())
+    with pytest.raises(UserError, match="needs numbers"):
+        find_places("me/model", [], revisions="step{n}")
+    with pytest.raises(UserError, match="twice"):
+        find_places("me/model", [1, 1], revisions="step{n}")
     assert "not a range" in next(problem for _, problem, _ in Series(revisions="step{n}", ranges=["x"]).findings())
     (tmp_path / "step1").mkdir()
     series = Series(folders="step{n}", n=[1, 2]).model_dump()
@@ -324,3 +330,23 @@ def test_seeds_become_trainings_of_one_series():
     trainings = pd.DataFrame([one for one in found.values() if one.get("series_of") == "a"])
     assert list(trainings["checkpoint"]) == ["me/model", "me/other", "me/model-seed1", "me/model-seed2", "me/model-seed3"]
     assert trainings["seed"].is_unique
+
+
+@pytest.mark.parametrize("seeds", [["me/model"], ["a"], ["b", "me/other"], ["me/seed{1-2}", "me/seed2"], ["me/seed{3-1}"]])
+def test_a_training_is_one_seed(seeds):
+    card = complete_card("a", checkpoint="me/model", family="x", display_name="A")
+    card |= {"series": Series(revisions="step{n}", n=[1], seeds=seeds).model_dump()}
+    other = complete_card("b", checkpoint="me/other", family="x", display_name="B")
+    other |= {"series": Series(revisions="step{n}", n=[1]).model_dump()}
+    with pytest.raises(UserError, match=r"checkpoints of|no seed|already"):
+        add_trainings({"series": ["a"], "controls": {"seed": 0}}, {"a": card, "b": other})
+
+
+def test_a_training_is_in_one_series():
+    card = complete_card("a", checkpoint="me/model", family="x", display_name="A")
+    card |= {"series": Series(revisions="step{n}", n=[1], seeds=["b"]).model_dump()}
+    other = complete_card("b", checkpoint="me/other", family="x", display_name="B")
+    other |= {"series": Series(revisions="step{n}", n=[1]).model_dump()}
+    for series in (["a", "b"], ["b", "a"]):
+        with pytest.raises(UserError, match="b is a training of"):
+            add_trainings({"series": series, "controls": {"seed": 0}}, {"a": card, "b": other})

@@ -317,14 +317,16 @@ def agree(onsets: pd.DataFrame) -> pd.DataFrame:
     for (eval_type, grouping), table in kept.assign(place=place).groupby(["eval_type", "grouping"], observed=True, sort=True):
         wide = {key: one.set_index("group")["place"] for key, one in table.groupby(["series", "model", "seed"], observed=True)}
         for (first, a), (second, b) in combinations(wide.items(), 2):
-            if (first[2] == ALL_SEEDS) != (second[2] == ALL_SEEDS) and first[0] == second[0]:
-                continue  # a training and the mean that it is part of
+            if (first[2] == ALL_SEEDS) != (second[2] == ALL_SEEDS):
+                continue
             both = pd.concat([a, b], axis=1, keys=["a", "b"]).dropna()
             correlation, low, high = _rank_correlation(both)
             rows.append(
                 {
                     "model_a": first[1],
+                    "seed_a": first[2],
                     "model_b": second[1],
+                    "seed_b": second[2],
                     "eval_type": str(eval_type),
                     "grouping": str(grouping),
                     "same_series": first[0] == second[0],
@@ -365,7 +367,8 @@ def compare_series(cells: pd.DataFrame, models: Sequence[str] = ()) -> pd.DataFr
     Raises:
         UserError: no two trainings have a checkpoint in common.
     """
-    names = list(models) or sorted(cells["model"].astype(str).unique())
+    cells = cells.assign(model=_told_apart(cells))
+    names = list(models) or sorted(cells["model"].unique())
     tables = []
     for (eval_type, grouping, group), rows in cells.groupby(["eval_type", "grouping", "group"], observed=True, sort=True):
         wide = rows.pivot_table(index=_CELL, columns=["model", "step"], values="mean", observed=True, sort=True)
@@ -383,7 +386,7 @@ def compare_series(cells: pd.DataFrame, models: Sequence[str] = ()) -> pd.DataFr
             design = (cell["cluster"].to_numpy(), version, stratum, count.astype(float))
             found = crossed_means(sides[0] - sides[1], *design)
             means = [crossed_means(np.where(known, side, np.nan), *design, tested=False).mean for side in sides]
-            at = [f"{step:g}" for step in steps] + [ALL]
+            at = [f"{step:.15g}" for step in steps] + [ALL]
             columns = {
                 "model_a": first,
                 "model_b": second,
@@ -409,6 +412,15 @@ def compare_series(cells: pd.DataFrame, models: Sequence[str] = ()) -> pd.DataFr
         raise UserError("series", "no two trainings have a checkpoint in common.", "Give two series with equal steps.")
     table = corrected(pd.concat(tables, ignore_index=True), ["eval_type", "grouping", "group", "model_a", "model_b"])
     return table[list(Comparisons.columns)]
+
+
+def _told_apart(cells: pd.DataFrame) -> pd.Series:
+    """The name of each row's training: its model, and what else it needs where several trainings have this model."""
+    names, keys = cells["model"].astype(str), ["series", "seed"]
+    for key in keys:
+        several = cells.groupby(names, observed=True)[key].transform("nunique") > 1
+        names = names.where(~several, names + f", {key} " + cells[key].astype(str))
+    return names
 
 
 def differences_in_words(comparisons: pd.DataFrame) -> list[str]:

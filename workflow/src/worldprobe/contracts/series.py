@@ -96,7 +96,9 @@ class OrderAgreements(Table):
     """Rank correlation (Spearman) of two trainings' orders of onsets."""
 
     model_a: str = column(min_length=1)
+    seed_a: str = column(min_length=1, description="all: the mean over seeds.")
     model_b: str = column(min_length=1)
+    seed_b: str = column(min_length=1)
     eval_type: str = column(min_length=1)
     grouping: str = column(min_length=1)
     same_series: bool = column(description="They differ in their seed alone.")
@@ -108,5 +110,5 @@ class OrderAgreements(Table):
 
     class Config(Table.Config):
         name = "order_agreements"
-        unique = ["model_a", "model_b", "eval_type", "grouping"]
-        metadata = {"version": 1, "key": ["eval_type", "grouping", "model_a", "model_b"]}
+        unique = ["model_a", "seed_a", "model_b", "seed_b", "eval_type", "grouping"]
+        metadata = {"version": 2, "key": ["eval_type", "grouping", "model_a", "seed_a", "model_b", "seed_b"]}

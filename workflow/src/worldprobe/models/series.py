@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -49,12 +50,18 @@ def find_places(
         factor: what one of the numbers stands for.
 
     Raises:
-        UserError: neither or both patterns, or no checkpoint.
+        UserError: neither or both patterns, no checkpoint, or numbers that are not in ascending order.
     """
     if bool(revisions) == bool(folders) or str(revisions or folders).count(NUMBER) != 1:
         fix = 'Write e.g. --revisions "step{n}" or --folders "chck_{n}M".'
         raise UserError("series", "needs one pattern, of revisions or of folders, with {n} in it once.", fix)
+    if any(later <= earlier for earlier, later in pairwise(numbers)):
+        problem = "the numbers are not in ascending order, or one is there twice."
+        raise UserError("series", problem, "Sort them, and give each once.")
     if revisions:
+        if not numbers:
+            problem = "needs numbers: revisions are not looked up on the hub."
+            raise UserError("series", problem, "List those of the checkpoints, e.g. --numbers 1000 2000.")
         return [Place(n, n * factor, checkpoint, revisions.replace(NUMBER, str(n))) for n in numbers]
     root, pattern = Path(os.path.expanduser(checkpoint)), str(folders)
     found = list(numbers) or _numbers_below(root, pattern)
@@ -91,7 +98,7 @@ def add_trainings(
     """The registry with a card for each training of the study's series; ``series_of`` and ``seed`` say which it is.
 
     Raises:
-        UserError: no such model, one without a series, or a seed that is none.
+        UserError: no such model, one without a series, a seed that is none, or a training that is there twice.
     """
     found = {model: dict(card) for model, card in registry.items()}
     for model in study.get("series", ()):
@@ -105,28 +112,41 @@ def add_trainings(
         card = found[model]
         seeds = [one for seed in card["series"]["seeds"] for one in _written_out(seed)]
         first = str(card["control"].get("seed", study["controls"]["seed"])) if card.get("control") else "0" if seeds else ONE_SEED
-        found[model] = card | {"series_of": model, "seed": first}
-        for number, seed in enumerate(seeds, 1):
-            found |= _seed_card(model, card, seed, number, registry, first)
+        own = [(model, card | {"series_of": model, "seed": first})]
+        own += [_seed_card(model, card, seed, number, registry, first) for number, seed in enumerate(seeds, 1)]
+        taken: dict[Any, str] = {}
+        for name, one in own:
+            series = one["series"]
+            place = name if card.get("control") else (one["checkpoint"], series["revisions"], series["folders"])
+            twice = f"is a training of {found[name]['series_of']} already." if "series_of" in found.get(name, ()) else ""
+            if place in taken:
+                twice = f"has the checkpoints of {taken[place]}."
+            if twice:
+                fix = "Give each training once, in one series: counted twice it agrees with itself."
+                raise UserError(f"series {model}, seeds", f"{name} {twice}", fix)
+            found[name], taken[place] = one, name
     return found
 
 
 def _seed_card(
     model: str, card: Mapping[str, Any], seed: str, number: int, registry: Mapping[str, Mapping[str, Any]], first: str
-) -> dict[str, dict[str, Any]]:
-    """The card of the same training with another seed."""
+) -> tuple[str, dict[str, Any]]:
+    """Id and card of the same training with another seed."""
     where = f"series {model}, seeds"
     if card.get("control"):
         if seed == first:
             raise UserError(where, f"{seed} is the seed of {model} itself.", "Leave it out.")
-        return {
-            f"{model}{SEED}{seed}": {**card, "control": {**card["control"], "seed": int(seed)}, "series_of": model, "seed": seed}
+        return f"{model}{SEED}{seed}", {
+            **card,
+            "control": {**card["control"], "seed": int(seed)},
+            "series_of": model,
+            "seed": seed,
         }
     if seed in registry:
         if not registry[seed].get("series"):
             raise UserError(where, f"{seed} has no series.", "Add one to its card.")
-        return {seed: {**registry[seed], "series_of": model, "seed": str(number)}}
-    return {f"{model}{SEED}{number}": {**card, "checkpoint": seed, "series_of": model, "seed": str(number)}}
+        return seed, {**registry[seed], "series_of": model, "seed": str(number)}
+    return f"{model}{SEED}{number}", {**card, "checkpoint": seed, "series_of": model, "seed": str(number)}
 
 
 def _written_out(seed: str) -> list[str]:
@@ -134,10 +154,15 @@ def _written_out(seed: str) -> list[str]:
 
     >>> _written_out("me/model-seed{1-3}")
     ['me/model-seed1', 'me/model-seed2', 'me/model-seed3']
+
+    Raises:
+        UserError: the pattern stands for none.
     """
     match = re.search(r"\{(\d+)-(\d+)\}", seed)
     if not match:
         return [seed]
+    if int(match[2]) < int(match[1]):
+        raise UserError(f"series, seeds, {seed}", "stands for no seed.", 'Write e.g. "{1-9}".')
     return [seed.replace(match[0], str(n)) for n in range(int(match[1]), int(match[2]) + 1)]
 
 

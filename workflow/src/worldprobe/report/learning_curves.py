@@ -100,7 +100,9 @@ def learning_displays(prefix: str, panels: Sequence[str], rows: str, summaries: 
         kept = order_agreements[order_agreements["grouping"] != OVERALL]
         columns = (
             Column("Training", ("model_a",), is_number=False, once=True),
+            Column("Seed", ("seed_a",), is_number=False),
             Column("and", ("model_b",), is_number=False),
+            Column("Seed", ("seed_b",), is_number=False),
             Column("by", ("grouping",), is_number=False),
             Column("Rank correlation", ("correlation",), decimals(2)),
             Column("95% interval", ("ci_low", "ci_high"), _between_correlations),

@@ -126,7 +126,9 @@ class Series(Block):
             if not match:
                 raise ValueError(f'"{one}" is not a range.')
             first, last, by = (int(part or 1) for part in match.groups())
-            found += range(first, last + 1, max(by, 1))
+            if last < first or by < 1:
+                raise ValueError(f'"{one}" contains no number.')
+            found += range(first, last + 1, by)
         return found
 
 
