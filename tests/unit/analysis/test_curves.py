@@ -116,6 +116,9 @@ def test_trainings_of_one_model_and_checkpoints_that_are_near_are_told_apart():
     table = compare_series(scores)
     assert set(table["model_a"] + " " + table["model_b"]) == {"a, seed 1 a, seed 2"}
     assert table["condition_a"].is_unique
+    for compute in (compare_series, lambda twice: trace(twice, "steps", {})):
+        with pytest.raises(UserError, match="two tables have scores of a"):
+            compute(pd.concat([scores, scores]))
 
 
 def test_means_over_seeds_of_two_series_are_compared_with_one_another(tmp_path):

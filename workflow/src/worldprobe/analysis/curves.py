@@ -27,7 +27,18 @@ from worldprobe.analysis.components import LEVEL, Part
 from worldprobe.analysis.significance import Z95, p_in_words
 from worldprobe.analysis.summaries import Group
 from worldprobe.contracts.results import ALL, OVERALL, Comparisons
-from worldprobe.contracts.series import ALL_SEEDS, ALREADY, NEVER, NONE, OPEN, REACHED, Curves, Onsets, OrderAgreements
+from worldprobe.contracts.series import (
+    ALL_SEEDS,
+    ALREADY,
+    NEVER,
+    NONE,
+    OPEN,
+    REACHED,
+    CheckpointScores,
+    Curves,
+    Onsets,
+    OrderAgreements,
+)
 from worldprobe.errors import UserError
 
 CHANCE = 0.5
@@ -254,6 +265,7 @@ def trace(
     Returns:
         ``contracts.series.Curves`` and ``contracts.series.Onsets``.
     """
+    _check_once(cells)
     curves, onsets = [], []
     for (series, eval_type, grouping, group), rows in cells.groupby(
         ["series", "eval_type", "grouping", "group"], observed=True, sort=True
@@ -367,6 +379,7 @@ def compare_series(cells: pd.DataFrame, models: Sequence[str] = ()) -> pd.DataFr
     Raises:
         UserError: no two trainings have a checkpoint in common.
     """
+    _check_once(cells)
     cells = cells.assign(model=_told_apart(cells))
     names = list(models) or sorted(cells["model"].unique())
     tables = []
@@ -412,6 +425,19 @@ def compare_series(cells: pd.DataFrame, models: Sequence[str] = ()) -> pd.DataFr
         raise UserError("series", "no two trainings have a checkpoint in common.", "Give two series with equal steps.")
     table = corrected(pd.concat(tables, ignore_index=True), ["eval_type", "grouping", "group", "model_a", "model_b"])
     return table[list(Comparisons.columns)]
+
+
+def _check_once(cells: pd.DataFrame) -> None:
+    """Refuse scores of which some are there twice, which would be averaged: of two trainings with one name.
+
+    Raises:
+        UserError: there are some.
+    """
+    twice = cells.duplicated(list(CheckpointScores.Config.unique))
+    if twice.any():
+        one = cells[twice].iloc[0]
+        problem = f"two tables have scores of {one['model']} (seed {one['seed']}) at {one['step']:.15g}."
+        raise UserError(f"series {one['series']}", problem, "Give each once, or name trainings apart: --training-seed.")
 
 
 def _told_apart(cells: pd.DataFrame) -> pd.Series:

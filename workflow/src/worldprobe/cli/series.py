@@ -236,6 +236,7 @@ def curves_(
     from worldprobe.contracts.series import CheckpointScores, Curves, Onsets, OrderAgreements
     from worldprobe.provenance import made
 
+    rows_of_all = read_tables(scores, CheckpointScores)
     told = [read_provenance(path).details for path in scores]
     names = {str(one.get("benchmark")) for one in told}
     if len(names) != 1:
@@ -246,7 +247,7 @@ def curves_(
     learning = {one.name: one.learning for one in benchmarks().values()}.get(names.pop())
     over = told[0].get("over") or dict(learning.over if learning else {})
     found = []
-    for series, rows in read_tables(scores, CheckpointScores).groupby("series", observed=True, sort=True):
+    for series, rows in rows_of_all.groupby("series", observed=True, sort=True):
         if len(units[str(series)]) != 1:
             problem = f"has several units: {', '.join(sorted(units[str(series)]))}."
             raise UserError(f"series {series}", problem, "Score it with one --unit.")
