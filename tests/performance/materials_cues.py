@@ -1,4 +1,4 @@
-"""Do bare words answer our materials? Run by hand; prints the table of the edition's README.
+"""Do bare words answer our materials? Run by hand; prints the numbers of the edition's README.
 
     pip install vaderSentiment
     python tests/performance/materials_cues.py [--edition builtin@2] [--fast]
@@ -7,19 +7,23 @@ Classifiers of pairs of words, one of the context (or two in a row) and one of t
 wrong pairings of context and target of four fifths of the templates and judge the rest: a target is answered right if its own
 context scores higher, as language models are judged. Parts share no pair of concepts, no situation and no context. Random parts
 share contexts: what is above the other there is looked up. Valence prefers the context whose VADER score has the target's sign.
+Word vectors that read the other parts judge the adversarial part, by the cosines of bags of words.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Collection, Sequence
+from itertools import pairwise, permutations
 
 import numpy as np
 import pandas as pd
+from gensim.models import KeyedVectors
 from scipy import sparse
+from scipy.sparse.linalg import svds
+from sklearn.decomposition import TruncatedSVD
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.feature_selection import SelectKBest, chi2
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import BernoulliNB
@@ -27,6 +31,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
+from worldprobe.benchmarks.ewok.adversarial import relatedness
 from worldprobe.benchmarks.ewok.materials.balance import cross_design, spelt
 from worldprobe.benchmarks.ewok.materials.items import compile_all
 from worldprobe.benchmarks.ewok.materials.materials import read_materials
@@ -97,8 +102,35 @@ def valence(templates: pd.DataFrame) -> np.ndarray:
     return (prefer(t1 * (c1 - c2)) + prefer(t2 * (c2 - c1))) / 2
 
 
+def cooccurrence_vectors(stories: Collection[str], size: int = 50) -> KeyedVectors:
+    """Word vectors from the positive pointwise mutual information of words of one story, reduced by SVD."""
+    bags = CountVectorizer(analyzer=str.split)
+    bags.fit(stories)
+    number = bags.vocabulary_
+    pairs = np.array([pair for story in stories for pair in permutations([number[word] for word in story.split()], 2)])
+    count = sparse.coo_matrix((np.ones(len(pairs)), pairs.T), shape=(len(number), len(number))).tocsr().tocoo()
+    total = np.bincount(count.row, count.data, len(number))
+    pmi = np.log(count.data * total.sum() / (total[count.row] * total[count.col]))
+    left, strength, _ = svds(sparse.csr_matrix((np.maximum(pmi, 0), (count.row, count.col)), count.shape), k=size, random_state=0)
+    return keyed(bags.get_feature_names_out(), left * np.sqrt(strength))
+
+
+def semantic_vectors(stories: Collection[str], size: int = 100) -> KeyedVectors:
+    """Word vectors of latent semantic analysis: of words by stories, TF-IDF, reduced by SVD."""
+    counted = TfidfVectorizer(analyzer=str.split)
+    reduced = TruncatedSVD(size, random_state=0).fit(counted.fit_transform(stories))
+    return keyed(counted.get_feature_names_out(), reduced.components_.T * counted.idf_[:, None])
+
+
+def keyed(words: Sequence[str], vectors: np.ndarray) -> KeyedVectors:
+    """Vectors, a row per word, that can be looked up."""
+    found = KeyedVectors(vectors.shape[1], dtype=np.float64)
+    found.add_vectors(list(words), vectors)
+    return found
+
+
 def main() -> None:
-    """Print accuracies by measure, overall and by domain."""
+    """Print accuracies by measure, overall, by domain, and inside and outside the adversarial part."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--edition", default="builtin@2")
     parser.add_argument("--fast", action="store_true", help="logistic regression alone")
@@ -111,6 +143,10 @@ def main() -> None:
         print(f"{name}: {table[name].mean():.3f}", flush=True)
     random = np.random.default_rng(0).integers(0, 5, len(templates))
     table["logistic regression, random parts"] = accuracies(templates, CLASSIFIERS["logistic regression"], random, x)
+    part = templates["adversarial"].fillna("none")
+    for name, train in {"PPMI, SVD": cooccurrence_vectors, "TF-IDF, SVD": semantic_vectors}.items():
+        right = pd.Series(prefer(relatedness(templates, train)).mean(axis=1), templates.index)
+        print(f"{name}, adversarial part:", right.groupby(part).mean().round(3).to_dict())
     try:
         table["valence"] = valence(templates)
     except ImportError:

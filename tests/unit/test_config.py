@@ -41,7 +41,7 @@ def test_an_unknown_key_of_a_model_names_its_line_and_the_nearest_key(tmp_path: 
 def test_an_unknown_key_far_from_any_known_one_lists_the_known_ones(tmp_path: Path) -> None:
     found = complaint(tmp_path, "ewok:\n  items:\n    zzz: 1\n")
     assert found.where.endswith("study.yaml, line 3")
-    assert found.problem.startswith("ewok.items.zzz: unknown key; the known keys are filter, mode,")
+    assert found.problem.startswith("ewok.items.zzz: unknown key; the known keys are families, filter, mode,")
 
 
 @pytest.mark.parametrize(

@@ -159,6 +159,30 @@ def split(materials: MaterialsPlace, /, *, password: Password = None, seed: Seed
 
 
 @app.command
+def adversarial(materials: MaterialsPlace, /, *, password: Password = None, out: Path) -> None:
+    """Choose the templates on which the relatedness of words misleads most: a tenth of each domain's.
+
+    Vectors that judge a part of the materials have read the other parts alone. Materials that contain the file as
+    utils/adversarial.csv ship this part: their templates and items have the column `adversarial`.
+
+    Args:
+        out: CSV file with the keys of these templates
+    """
+    from worldprobe.benchmarks.ewok.adversarial import choose_adversarial
+    from worldprobe.benchmarks.ewok.materials.items import compile_all
+    from worldprobe.benchmarks.ewok.materials.marks import template_keys
+    from worldprobe.files import write_text
+    from worldprobe.log import LOGGER
+
+    read = read_and_check(materials, password, False)
+    templates = compile_all(read)
+    keyed = templates[["domain"]].assign(key=template_keys(templates))[choose_adversarial(templates)]
+    rows = keyed.sort_values(["domain", "key"]).to_csv(index=False, lineterminator="\n")
+    write_text(out, (f"{read.canary}\n" if read.canary else "") + rows)
+    LOGGER.info("%d of %d templates: %s", len(keyed), len(templates), out)
+
+
+@app.command
 def preview(
     materials: MaterialsPlace,
     concept: str,

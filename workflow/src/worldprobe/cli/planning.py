@@ -42,7 +42,7 @@ def plan(
         n_versions: numbers of versions (default: 2 to 50)
         n_replicates: numbers of replicates of each model; 1: about these trained models
         people: people's ratings (from `human clean`): find a difference of people and a model
-        n_raters: with --people, numbers of raters of each sentence (default: the pilot's)
+        n_raters: numbers of raters of each sentence, if people are compared (default: the pilot's)
         out: plans table
     """
     from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS

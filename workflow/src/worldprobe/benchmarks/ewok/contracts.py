@@ -32,6 +32,10 @@ class Templates(Table):
     family: str = column(optional=True, description="Templates that differ from others of their base in one thing, the level.")
     base: str = column(optional=True, description="Its name in the family.")
     level: int = column(optional=True, description="How much of that thing: steps of inference, negations, ...")
+    culture_bound: str = column(optional=True, description="What in it not all cultures share: climate, custom, money, units.")
+    adversarial: str = column(
+        optional=True, isin=["inside", "outside"], description="Inside: words' relatedness points the wrong way."
+    )
 
     class Config(Table.Config):
         name = "templates"
@@ -60,6 +64,10 @@ class Items(Table):
     family: str = column(optional=True, description="Items that differ from others of their base in one thing, the level.")
     base: str = column(optional=True, description="Its name in the family.")
     level: int = column(optional=True, description="How much of that thing: steps of inference, negations, ...")
+    culture_bound: str = column(optional=True, description="What in it not all cultures share: climate, custom, money, units.")
+    adversarial: str = column(
+        optional=True, isin=["inside", "outside"], description="Inside: words' relatedness points the wrong way."
+    )
     fillers: str = column(description="JSON object: slot key -> filler text, keys in code-point order.")
     tags: str = column(description="The slot keys in code-point order, joined by commas.")
     duplicate_of: str = column(nullable=True, description="item_id of an earlier item with the same four texts.")
@@ -185,6 +193,7 @@ class Judgements(Table):
     context_contrast: str = column(nullable=True, description="As the materials label it.")
     context_type: str = column(isin=CONTEXT_TYPES)
     target_contrast: str = column(isin=TARGET_CONTRASTS)
+    adversarial: str = column(optional=True, isin=["inside", "outside"], description="As in the items.")
 
     class Config(Table.Config):
         name = "judgements"
@@ -200,7 +209,7 @@ class Summaries(results.Summaries):
     """Means per model, eval type and group, over versions and in each (EWoK, Tables 1 and 2).
 
     Metrics: accuracy (ties 0.5), strict (ties 0), both_right, context_sensitivity. Groupings: overall, domain, concept,
-    context_type, context_contrast, target_contrast.
+    context_type, context_contrast, target_contrast, and adversarial (inside, outside) where the materials have such a part.
     """
 
     eval_type: str = column(isin=JUDGED_TYPES)

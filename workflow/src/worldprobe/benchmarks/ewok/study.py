@@ -109,6 +109,13 @@ def has_word2vec(study: Study) -> bool:
     return bool(study["ewok"]["baselines"]["word2vec"]["enabled"])
 
 
+def has_adversarial_part(study: Study) -> bool:
+    """Whether the materials say on which templates the relatedness of words misleads."""
+    source = study["ewok"]["materials"]["source"]
+    folder = EDITIONS.get(edition(source)) or Path(source)
+    return has_logprobs(study) and not is_released(study) and (folder / "utils" / "adversarial.csv").is_file()
+
+
 def has_likeness(study: Study) -> bool:
     """Whether models answered in degrees, as people's ratings do, so that the two can be correlated."""
     asked = any(is_graded(name) for name in study["ewok"]["eval_types"])

@@ -257,7 +257,8 @@ def _judgements(
     eval_type: str,
 ) -> pd.DataFrame:
     """Rows of contracts.Judgements from arrays of shape (items, 2)."""
-    design = items.loc[items.index.repeat(2), ["item_id", *DESIGN]].reset_index(drop=True)
+    columns = [column for column in ("item_id", *DESIGN, "adversarial") if column in items]
+    design = items.loc[items.index.repeat(2), columns].reset_index(drop=True)
     return design.assign(
         target=np.tile([1, 2], len(items)),
         model=model,

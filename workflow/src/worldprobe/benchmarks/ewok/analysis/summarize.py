@@ -126,6 +126,9 @@ def groups_of(items: pd.DataFrame, cluster: str, has_own_fillings: bool) -> Iter
     for grouping in ("domain", "context_type", "context_contrast", "target_contrast"):
         for name, positions in items.groupby(grouping, sort=True).indices.items():
             yield group(grouping, str(name), np.asarray(positions))
+    if "adversarial" in items:  # missing where the materials have no such part
+        for name, positions in items.groupby("adversarial", sort=True).indices.items():
+            yield group("adversarial", str(name), np.asarray(positions))
     concepts: dict[str, list[int]] = {}
     columns = zip(items["domain"], items["concept_a"], items["concept_b"], strict=True)
     for position, (domain, concept_a, concept_b) in enumerate(columns):

@@ -54,7 +54,7 @@ class BalancedSampler:
         """
         name, counts = template.template_id, self._counts
         fillings: dict[str, str] = {}
-        beside: list[Hashable] = list(zip(DESIGN, template.design, strict=True))
+        beside: list[Hashable] = list(zip(DESIGN, template.design, strict=False))  # without the marks
         for key in sorted(template.keys, key=lambda key: (len(self.fillers.options(key)), key)):
             variable = variable_of(key)
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from worldprobe.benchmarks.ewok.materials.marks import add_marks
 from worldprobe.benchmarks.ewok.materials.materials import (
     Concept,
     Domain,
@@ -128,7 +129,8 @@ def compile_templates(materials: Materials) -> pd.DataFrame:
             LOGGER.warning("%s yields no template: no context fits a target", domain.name)
     columns = ["template_id", "domain", "meta_template", "template", *Template._fields]
     frame = pd.DataFrame(rows, columns=columns)
-    return frame.assign(situation=name_situations(frame)).astype({"meta_template": "int64", "template": "int64"})
+    frame = frame.assign(situation=name_situations(frame)).astype({"meta_template": "int64", "template": "int64"})
+    return add_marks(frame, materials.source)
 
 
 #: Where the numbers of bases begin, so that no template of a family has the id of another template of its domain.

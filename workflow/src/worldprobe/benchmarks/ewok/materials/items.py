@@ -29,6 +29,7 @@ from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
 from worldprobe.benchmarks.ewok.materials.slots import (
     DESIGN,
     MAGNET,
+    MARKS,
     Filler,
     Fillers,
     Slots,
@@ -247,7 +248,7 @@ def _in_turn(order: np.ndarray, texts: Sequence[Sequence[str]]) -> Iterator[tupl
                 yield filling
 
 
-COLUMNS = ("item_id", "domain", "version", "meta_template", "template", *TEXTS, *DESIGN, "fillers", "tags")
+COLUMNS = ("item_id", "domain", "version", "meta_template", "template", *TEXTS, *DESIGN, *MARKS, "fillers", "tags")
 #: Samples of each template that are made before the next template's.
 _TOGETHER = 16
 

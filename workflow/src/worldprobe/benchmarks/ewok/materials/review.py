@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import re
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from pathlib import Path
 
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.materials.compile import compile_templates
 from worldprobe.benchmarks.ewok.materials.items import fill_independent, items_table
+from worldprobe.benchmarks.ewok.materials.marks import template_keys as keys_of
 from worldprobe.benchmarks.ewok.materials.materials import Materials
 from worldprobe.benchmarks.ewok.materials.slots import Fillers, open_slots
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS
@@ -89,15 +89,6 @@ COLUMNS = (
     *("verdict", "comment"),
 )
 FLAG_COLUMNS = ("template_id", "key", "verdict", "comment")
-
-
-def template_key(texts: Sequence[str]) -> str:
-    """A short digest of a template's four texts.
-
-    >>> template_key(("a", "b", "c", "d"))
-    '1a84020153d6'
-    """
-    return hashlib.sha256("\x1f".join(texts).encode()).hexdigest()[:12]
 
 
 def review_sheet(templates: pd.DataFrame, examples: pd.DataFrame, canary: str | None) -> str:
@@ -193,11 +184,7 @@ def apply_flags(items: pd.DataFrame, flags: pd.DataFrame) -> pd.DataFrame:
 
 def template_keys(templates: pd.DataFrame) -> dict[str, str]:
     """Template id -> key."""
-    return {template_id: template_key(texts) for template_id, *texts in _rows(templates)}
-
-
-def _rows(templates: pd.DataFrame) -> Iterator[tuple[str, ...]]:
-    return zip(*(templates[column].tolist() for column in ("template_id", *TEXTS)), strict=True)
+    return dict(zip(templates["template_id"], keys_of(templates), strict=True))
 
 
 def _written(header: tuple[str, ...], rows: list[list[str]], canary: str | None) -> str:

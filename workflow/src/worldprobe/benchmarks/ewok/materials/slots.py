@@ -394,6 +394,8 @@ def _apply_as_original(text: str, swap: Swap) -> str:
 
 
 DESIGN = ("concept_a", "concept_b", "context_contrast", "context_type", "target_contrast", "situation")
+#: What materials say of templates in lists (``marks.py``); fillings do not depend on it.
+MARKS = ("culture_bound", "adversarial")
 #: What pandas reads as a missing value, and so what the original lost from its tables.
 _MISSING_WORDS = frozenset(
     [
@@ -409,7 +411,7 @@ class Slots(NamedTuple):
     Attributes:
         texts: the four texts in the order of ``TEXTS``; every slot in them is one of ``keys``.
         keys: distinct, in code-point order.
-        design: the columns ``DESIGN``.
+        design: the columns ``DESIGN``, then ``MARKS``.
     """
 
     domain: str
@@ -428,8 +430,8 @@ class Slots(NamedTuple):
 def open_slots(templates: pd.DataFrame, fillers: Fillers, swaps: Sequence[Swap] = ()) -> dict[str, list[Slots]]:
     """Domain -> its templates in row order."""
     domains: dict[str, list[Slots]] = {}
-    columns = ["domain", "meta_template", "template", *TEXTS, *DESIGN]
-    for domain, meta_template, template, *rest in zip(*(templates[c].tolist() for c in columns), strict=True):
+    columns = ["domain", "meta_template", "template", *TEXTS, *DESIGN, *MARKS]
+    for domain, meta_template, template, *rest in templates.reindex(columns=columns).itertuples(index=False, name=None):
         texts = tuple(rest[: len(TEXTS)])
         for swap in swaps:
             texts = tuple(apply_swap(text, swap, fillers.rules) for text in texts)

@@ -20,7 +20,7 @@ from worldprobe.benchmarks.ewok.selection import (
     pick,
     single_versions,
 )
-from worldprobe.benchmarks.ewok.study import has_logprobs, has_prompting, has_strict_likert
+from worldprobe.benchmarks.ewok.study import has_adversarial_part, has_logprobs, has_prompting, has_strict_likert
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import HUMAN, WORD2VEC, Roster, is_yardstick
 from worldprobe.report.sentences import counted, listed
@@ -281,3 +281,40 @@ def _setup_heading(eval_type: str) -> tuple[str, str]:
         return way_of("logprobs").title, f"targets, {eval_type.rpartition('_')[2]}"
     way = way_of(eval_type)
     return (in_words(way.paradigm), ", ".join(way.short)) if way.short else ("", way.title)
+
+
+@table(
+    inputs=[Summaries],
+    title="Adversarial part",
+    section="design",
+    caption="Accuracy inside and outside the adversarial part: the tenth of each domain's templates on which word2vec misleads "
+    "most, having read the others.",
+    when=has_adversarial_part,
+    options=[EVAL_TYPE],
+)
+def adversarial_part(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> Sheet:
+    """Accuracy of every model, of humans and word2vec inside and outside the adversarial part, and the difference."""
+    rows = over_versions(pick(summaries, "adversarial", eval_type))
+    values = ["mean", "ci_low", "ci_high", "n"]
+    parts_of = {
+        part: rows[rows.group == part].set_index("model")[values].add_suffix(f"_{part}") for part in ("inside", "outside")
+    }
+    frame = parts_of["inside"].join(parts_of["outside"])
+    frame = frame.loc[roster.in_order(frame.index)].reset_index()
+    frame.insert(1, "name", [roster[model].name for model in frame["model"]])
+    frame["difference"] = frame["mean_inside"] - frame["mean_outside"]
+    parts = [
+        column
+        for part in ("inside", "outside")
+        for column in (
+            Column("mean", (f"mean_{part}",), decimals(3), over=part.capitalize()),
+            Column("95% interval", (f"ci_low_{part}", f"ci_high_{part}"), span, over=part.capitalize()),
+        )
+    ]
+    return Sheet(
+        title="Accuracy inside and outside the adversarial part.",
+        frame=frame,
+        columns=(Column("Model", ("name",), is_number=False), *parts, Column("Difference", ("difference",), decimals(3))),
+        label="adversarial_part",
+        notes=("Inside: the tenth of each domain's templates on which the relatedness of words points the wrong way most.",),
+    )
