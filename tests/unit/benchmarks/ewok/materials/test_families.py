@@ -73,7 +73,7 @@ def test_both_contexts_of_a_pair_have_the_same_words_except_where_one_word_is_th
     assert set(templates[templates["family"] == "distraction"]["context_contrast"]) == {"antonym"}
 
 
-def test_neither_shared_words_nor_the_order_of_mention_tells_which_context_fits_at_any_level(templates):
+def test_neither_shared_words_nor_the_order_or_number_of_mentions_tells_which_context_fits_at_any_level(templates):
     for _, rows in templates.groupby(["family", "level"]):
         assert bag_of_words(rows).set_index("domain").loc["all", "shared_words"] == pytest.approx(0.5, abs=0.06)
     for (family, level), rows in templates[templates["family"].isin(["belief", "depth", "entities", "negation"])].groupby(
@@ -81,14 +81,28 @@ def test_neither_shared_words_nor_the_order_of_mention_tells_which_context_fits_
     ):
         ahead = [is_ahead(r.context1, r.target1, r.target2) for r in rows.itertuples()]
         assert sum(ahead) / len(ahead) == pytest.approx(0.5, abs=0.04), (family, level)
+    for level, rows in templates[templates["family"] == "depth"].groupby("level"):
+        oftener = [how_much_oftener(r.context1, r.target1, r.target2) for r in rows.itertuples()]
+        assert sum(n > 0 for n in oftener) == sum(n < 0 for n in oftener), ("depth", level)
 
 
 def is_ahead(context: str, target1: str, target2: str) -> bool:
     """Whether the context first names what the first target names where the two targets begin to differ."""
-    both = [re.findall(r"\{\w+|\w+", text) for text in (target1, target2)]
-    mine, other = next((a, b) for a, b in zip(*both, strict=False) if a != b)
-    named = re.findall(r"\{\w+|\w+", context)
+    mine, other, named = first_difference(context, target1, target2)
     return named.index(mine) < named.index(other)
+
+
+def how_much_oftener(context: str, target1: str, target2: str) -> int:
+    """How much oftener the context names what the first target names where the two targets begin to differ."""
+    mine, other, named = first_difference(context, target1, target2)
+    return named.count(mine) - named.count(other)
+
+
+def first_difference(context: str, target1: str, target2: str) -> tuple[str, str, list[str]]:
+    """The first word in which the targets differ, of each, and the words of the context."""
+    words_of_context, *both = [re.findall(r"\{\w+|\w+", text) for text in (context, target1, target2)]
+    mine, other = next((a, b) for a, b in zip(*both, strict=False) if a != b)
+    return mine, other, words_of_context
 
 
 def test_sentences_are_well_formed_and_levels_of_a_base_have_the_same_fillers(tmp_path):
