@@ -26,10 +26,12 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from scoring import SOURCE, build_tokenizer
+HERE = Path(__file__).resolve()
+sys.path[:0] = [str(HERE.parent), str(HERE.parents[2] / "workflow" / "src")]  # pytest looks for doctests here, too
 
-sys.path.insert(0, str(SOURCE))
-from worldprobe.benchmarks.ewok import babylm as challenge
+from scoring import SOURCE, build_tokenizer  # noqa: E402
+
+from worldprobe.benchmarks.ewok import babylm as challenge  # noqa: E402
 
 COMMIT = "45fe2c1"
 #: Our command with as many checkpoints, and with a final model that is asked as much as they are.

@@ -226,10 +226,13 @@ def test_every_rule_is_part_of_one_of_the_studies(
     never_a_job |= {"generate_training_set", "start_model", "finetune", "gather_trainings", "ask_external", "gather_external"}
     never_a_job |= {"write_phrases", "write_lessons"}
     never_a_job |= {"summarize_scores", "compare_scores"}  # of other benchmarks: tests/workflow/test_third_benchmark.py
-    experiment = Path(__file__).resolve().parents[2] / "config" / "experiments" / "learning_curves.yaml"
-    learning = snakemake(tmp_path, "--dry-run", configuration=(experiment,))
+    experiments = Path(__file__).resolve().parents[2] / "config" / "experiments"
+    learning, families = (
+        snakemake(tmp_path, "--dry-run", configuration=(experiments / f"{name}.yaml",))
+        for name in ("learning_curves", "families")
+    )
     assert jobs(learning)["score_series"] == 20, "two sizes, five seeds, two benchmarks"
-    studies = (default, paper, rated, from_release, both_benchmarks, worldsense, simulated, learning)
+    studies = (default, paper, rated, from_release, both_benchmarks, worldsense, simulated, learning, families)
     assert set(listed) - {rule for run in studies for rule in jobs(run)} == never_a_job
 
 
@@ -242,7 +245,7 @@ def test_a_series_is_split_into_jobs_of_as_many_checkpoints_as_the_site_says(
     planned = snakemake(tmp_path, "--dry-run", "--printshellcmds", target, configuration=(experiment,))
     assert jobs(planned)["score_series"] == 30, "ten trainings, and 7, 7 and 6 of 20 checkpoints"
     calls = [parse(shlex.split(line)[1:-2]) for line in commands(planned) if line.startswith("worldprobe series score")]
-    of_one = [list(call.values["numbers"]) for call in calls if call.values["model"] == "control_steps_small.seed-2"]
+    of_one = sorted(list(call.values["numbers"]) for call in calls if call.values["model"] == "control_steps_small.seed-2")
     cards = yaml.safe_load((repository / "config" / "models.yaml").read_text())
     assert [len(part) for part in of_one] == [7, 7, 6]
     assert [number for part in of_one for number in part] == cards["control_steps_small"]["series"]["n"]

@@ -24,7 +24,7 @@ class UserError(Exception):
         self.fix = fix
 
     def __reduce__(self) -> tuple[type[UserError], tuple[str, str, str]]:
-        return type(self), (self.where, self.problem, self.fix)
+        return UserError, (self.where, self.problem, self.fix)
 
     def lines(self) -> str:
         """The message as it is printed."""
@@ -36,6 +36,9 @@ class MachineError(UserError):
 
     The same may work elsewhere, or later.
     """
+
+    def __reduce__(self) -> tuple[type[UserError], tuple[str, str, str]]:
+        return MachineError, (self.where, self.problem, self.fix)
 
 
 #: What Arrow, PyTorch's CPU allocator and the libraries of a GPU say where memory lacks: few raise an error of its own kind.
