@@ -352,7 +352,7 @@ def test_the_help_names_the_benchmarks_that_there_are(capsys):
         ({"mean": 1e308}, "mean"),
         ({"mean": -1.0}, "mean"),
         ({"n": -1}, "n"),
-        ({"ci_low": 0.9, "ci_high": 0.1}, "is above ci_high"),
+        ({"ci_low": 0.9, "ci_high": 0.1}, "ci_low: 0.9 is above"),
     ],
 )
 def test_a_result_with_impossible_numbers_is_refused(quick, tmp_path, capsys, mean, words):

@@ -1,6 +1,7 @@
 """A folder of results as one page."""
 
 import json
+import os
 import re
 
 import pytest
@@ -85,6 +86,19 @@ def test_the_page_has_every_number_and_loads_nothing(folder):
     again = folder / "again.html"
     assert main(["leaderboard", str(folder), "--title", "Four <models>", "--out", str(again)]) == 0
     assert again.read_bytes() == out.read_bytes()
+
+
+def test_a_folder_whose_models_cannot_be_listed_is_refused(folder, tmp_path, capsys, monkeypatch):
+    listed = os.scandir
+
+    def scan(place):
+        if str(place).endswith("best"):
+            raise PermissionError(13, "Permission denied", str(place))
+        return listed(place)
+
+    monkeypatch.setattr(os, "scandir", scan)
+    assert main(["leaderboard", str(folder), "--out", str(tmp_path / "x.html")]) == 2
+    assert "best\n  problem: cannot be listed (Permission denied)" in capsys.readouterr().err
 
 
 def test_a_folder_without_results_or_with_a_broken_one_is_one_message(folder, tmp_path, capsys):

@@ -12,6 +12,7 @@ import yaml
 
 from worldprobe.benchmarks import list_scores
 from worldprobe.cli import main
+from worldprobe.errors import UserError
 from worldprobe.report.results import check_result
 
 FORMS = Path(__file__).parent / "every_eval_ever"
@@ -43,6 +44,8 @@ def test_a_result_that_follows_the_schema_is_read_and_summarised(result_file, ca
         ({"materials": {"source": "builtin"}}, "materials"),
         ({"schema_version": 2}, "schema_version is 2; this release reads 1"),
         ({"accuracy": {"mean": "high"}}, "accuracy"),
+        ({"model": ""}, "model"),
+        ({"published": {"gpt2_xl": 65.5}}, "published"),
     ],
 )
 def test_a_result_that_does_not_is_refused_with_the_key(make_result, tmp_path, capsys, change, said):
@@ -52,6 +55,25 @@ def test_a_result_that_does_not_is_refused_with_the_key(make_result, tmp_path, c
     printed = capsys.readouterr().err
     assert said in printed
     assert str(path) in printed
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("n_items", 99, "is 99, but 200 over the domains"),
+        ("n_ties", 401, "401 is more than two targets"),
+        ("low", 0.8, "low: 0.8 is above mean, 0.7"),
+        ("ci_high", 0.6, "mean: 0.7 is above ci_high, 0.6"),
+        ("ci_high", 1e308, "ci_high"),
+        ("stderr", -0.1, "stderr"),
+    ],
+)
+def test_numbers_that_contradict_each_other_are_refused(make_result, key, value, said):
+    result = make_result("tiny")
+    check_result(result)
+    result["accuracy"][key] = value
+    with pytest.raises(UserError, match=said):
+        check_result(result)
 
 
 @pytest.mark.parametrize("text", ["{", '{"schema_version": NaN}', "[]"])
@@ -143,6 +165,12 @@ def test_numbers_of_other_items_do_not_pass_for_those_of_the_release(result_file
     del official["worldsense"]
     result_file.write_text(json.dumps(official))
     assert yaml.safe_load(export(result_file, "hub").read_text())[0]["dataset"]["id"] == "ewok-core/ewok-core-1.0"
+
+
+def test_a_dataset_without_a_name_is_none(result_file, capsys):
+    out = str(result_file.with_name("hub.yaml"))
+    assert main(["results", "export", str(result_file), "--format", "hub", "--dataset", "", "--out", out]) == 2
+    assert "Name the dataset" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("form", ["lm-eval", "eee"])

@@ -428,7 +428,10 @@ def leaderboard(folder: Path, /, *, title: str = "worldprobe leaderboard", out: 
     from worldprobe.report.leaderboard import build_page, build_rankings
     from worldprobe.report.results import read_result
 
-    paths = sorted(folder.rglob("result.json"))
+    def refuse(error: OSError) -> None:
+        raise UserError(error.filename, f"cannot be listed ({error.strerror}).", "Allow it, or move the folder away.")
+
+    paths = sorted(Path(place, "result.json") for place, _, names in os.walk(folder, onerror=refuse) if "result.json" in names)
     if not paths:
         problem = "contains no result.json."
         raise UserError(folder, problem, "Give the folder that `worldprobe evaluate` wrote, e.g. results/evaluate.")

@@ -165,7 +165,7 @@ def to_hub(result: Mapping[str, Any], scores: Sequence[Score], dataset: str | No
     for score in scores:
         if score.group != "overall" or score.metric != "accuracy" or score.value is None:
             continue
-        if dataset is None and score.release is None:
+        if not (dataset or score.release):
             problem = f"the numbers of {score.benchmark} are for items that no dataset of the hub is known to contain."
             raise UserError("--dataset", problem, "Name the dataset on the hub with these items: --dataset OWNER/NAME.")
         task = score.benchmark if is_of_several else "default"

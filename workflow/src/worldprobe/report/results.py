@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,7 +15,7 @@ from pydantic import Field
 from worldprobe.errors import UserError
 from worldprobe.files import read_text
 from worldprobe.settings import Block, Finding, Source, check
-from worldprobe.settings.blocks import absent
+from worldprobe.settings.blocks import Text, absent
 
 #: Raised when a key changes its meaning or is removed.
 SCHEMA_VERSION = 1
@@ -28,19 +29,25 @@ Z95 = 1.96
 REPAIR = "Give a result.json that `worldprobe evaluate` of this release wrote, or evaluate the model again."
 
 
-#: A share of a whole, and a number of things.
+#: By so much a mean may lie outside its interval, as sums are rounded.
+ROUNDING = 1e-9
+#: A share of a whole, a share or a difference of two, and a number of things.
 Share = Annotated[float, Field(ge=0, le=1)]
+Signed = Annotated[float, Field(ge=-1, le=1)]
 Number = Annotated[int, Field(ge=0)]
 
 
 class _WithInterval(Block):
-    """A mean whose interval is in order."""
+    """A mean between the ends of its interval, and of its range."""
 
     def findings(self) -> Iterator[Finding]:
-        """An interval that ends before it begins."""
-        ends = [getattr(self, name) for name in ("ci_low", "ci_high")]
-        if None not in ends and ends[0] > ends[1]:
-            yield ("ci_low",), f"{ends[0]:g} is above ci_high, {ends[1]:g}.", REPAIR
+        """Numbers that are not in order."""
+        for names in (("ci_low", "mean", "ci_high"), ("low", "mean", "high")):
+            known = [(getattr(self, name, None), name) for name in names]
+            stated = [(value, name) for value, name in known if value is not None]
+            for (value, name), (next_value, next_name) in pairwise(stated):
+                if value > next_value + ROUNDING:
+                    yield (name,), f"{value:g} is above {next_name}, {next_value:g}.", REPAIR
 
 
 class Mean(_WithInterval):
@@ -55,13 +62,13 @@ class Mean(_WithInterval):
     high: Share | None
     """The highest mean of a version."""
 
-    ci_low: float | None
+    ci_low: Share | None
     """Lower end of the 95% interval, for other pairs of concepts and versions; with one version, about its fillings only."""
 
-    ci_high: float | None
+    ci_high: Share | None
     """Upper end of the 95% interval."""
 
-    stderr: float | None
+    stderr: Share | None
     """The interval's width divided by 2 x 1.96."""
 
     n_items: Number
@@ -76,23 +83,30 @@ class Mean(_WithInterval):
     n_missing: Number
     """Targets without a score."""
 
+    def findings(self) -> Iterator[Finding]:
+        """Likewise, and more ties than there are targets."""
+        yield from super().findings()
+        for name in ("n_ties", "n_near_ties", "n_missing"):
+            if getattr(self, name) > 2 * self.n_items:
+                yield (name,), f"{getattr(self, name)} is more than two targets for each of {self.n_items} items.", REPAIR
+
 
 class TupleMean(_WithInterval):
     """A mean over WorldSense's tuples."""
 
-    mean: Annotated[float, Field(ge=-1, le=1)] | None
+    mean: Signed | None
     """The mean over tuples."""
 
-    conf95: float | None
+    conf95: Annotated[float, Field(ge=0)] | None
     """Half of the 95% interval over tuples, as the paper computes it."""
 
-    ci_low: float | None
+    ci_low: Signed | None
     """Lower end of the 95% interval over skins and abstract problems."""
 
-    ci_high: float | None
+    ci_high: Signed | None
     """Upper end of the 95% interval over skins and abstract problems."""
 
-    stderr: float | None
+    stderr: Share | None
     """That interval's width divided by 2 x 1.96."""
 
     n_clusters: Number
@@ -160,7 +174,7 @@ class WorldSenseResult(Block):
     baselines: dict[str, TupleMean] | None = absent()
     """Accuracy of rules that never chain two clauses, on the same trials."""
 
-    published: dict[str, float]
+    published: dict[str, Share]
     """Model and its printed accuracy in the paper's Table 2."""
 
     published_source: str
@@ -179,13 +193,13 @@ class ItemMean(_WithInterval):
     mean: Share | None
     """The mean over items."""
 
-    ci_low: float | None
+    ci_low: Share | None
     """Lower end of the 95% interval over clusters of items."""
 
-    ci_high: float | None
+    ci_high: Share | None
     """Upper end of the 95% interval over clusters of items."""
 
-    stderr: float | None
+    stderr: Share | None
     """The interval's width divided by 2 x 1.96."""
 
     n_clusters: Number
@@ -217,7 +231,7 @@ class Result(Block):
     worldprobe_version: str
     """The release of worldprobe that computed the numbers."""
 
-    model: str
+    model: Text
     """The model's name, as tables show it."""
 
     checkpoint: str
@@ -269,7 +283,7 @@ class Result(Block):
     accuracy_by_domain: dict[str, Mean] | None = absent()
     """EWoK's accuracy in each domain."""
 
-    published: dict[str, float] | None = absent()
+    published: dict[str, Share] | None = absent()
     """Model and its printed mean in the paper's Table 1."""
 
     published_source: str | None = absent()
@@ -290,6 +304,9 @@ class Result(Block):
         for key in _OF_ACCURACY if self.accuracy else ():
             if key not in self.model_fields_set:
                 yield (key,), "is missing.", REPAIR
+        parts = sum(one.n_items for one in (self.accuracy_by_domain or {}).values())
+        if self.accuracy and parts not in (0, self.accuracy.n_items):
+            yield ("accuracy", "n_items"), f"is {self.accuracy.n_items}, but {parts} over the domains.", REPAIR
 
 
 @dataclass(frozen=True)

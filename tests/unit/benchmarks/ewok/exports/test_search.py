@@ -115,6 +115,14 @@ def test_the_command_says_where_and_how_many_and_quotes_nothing(protected, tmp_p
     assert "only the plain text in them was searched: 1 PDF." in printed
 
 
+def test_files_of_which_only_the_plain_text_is_read_are_counted(wordings, tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.docx", "w") as archive:
+        archive.writestr("[Content_Types].xml", "<Types/>")
+        archive.writestr("word/document.xml", SENTENCE.replace(" one", "</w:t><w:t> one"))
+    (tmp_path / "a.pdf").write_bytes(b"%PDF-1.7")
+    assert search_folder(tmp_path, wordings).others == {"office document": 1, "PDF": 1}
+
+
 def test_short_sentences_which_anybody_writes_are_not_protected():
     short = Wordings([["The jar is heavier than the bowl.", "The jar is in front of the bowl."]], ["the jar", "the bowl"])
     assert short.find("context: {a} is heavier than {b}") == {}

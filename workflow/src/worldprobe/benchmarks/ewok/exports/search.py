@@ -1,6 +1,7 @@
 """Protected sentences in files: plain, escaped, in a table or an archive, compressed, or between other bytes.
 
-Not read: images, office documents, the streams of a PDF, and other tables and compressions than those named below (``_UNREAD``).
+Not read: images, the streams of a PDF, what is encoded once more (base64), and the tables and compressions of ``_UNREAD``; of
+office documents only sentences without marks between their words.
 """
 
 from __future__ import annotations
@@ -255,6 +256,8 @@ _UNREAD = {
     b"7z\xbc\xaf": "7z",
     b"Rar!": "rar",
 }
+#: Members of an archive that is a document of an office program, where marks may stand within a sentence.
+_OFFICE = {"[Content_Types].xml", "mimetype"}
 
 
 class Content(NamedTuple):
@@ -375,6 +378,8 @@ def _table(content: bytes, name: str) -> Iterator[Content]:
 
 def _members(content: bytes, name: str, depth: int) -> Iterator[Content]:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        if not _OFFICE.isdisjoint(archive.namelist()):
+            yield Content(name, "", form="office document")
         for member in archive.infolist():
             if member.is_dir():
                 continue
