@@ -89,19 +89,19 @@ class Stages:
     def templates(self) -> tuple:
         return (
             [BUILTIN],
-            ["templates", "compile", "builtin", "--out", self.path("templates.parquet")],
+            ["templates", "compile", "builtin@1", "--out", self.path("templates.parquet")],
             self.table("templates.parquet"),
         )
 
     def items(self) -> tuple:
         inputs = [BUILTIN, self.path("templates.parquet", "TEMPLATES")]
         version = self.path("version.parquet")
-        assert main(["items", "fill", str(inputs[1]), "builtin", "--version", "1", "--out", str(version)]) == 0
+        assert main(["items", "fill", str(inputs[1]), "builtin@1", "--version", "1", "--out", str(version)]) == 0
         return inputs, ["items", "gather", version, "--out", self.path("items.parquet")], self.table("items.parquet")
 
     def corpus(self) -> tuple:
         inputs, size = [BUILTIN, self.path("templates.parquet", "TEMPLATES")], ["--stories", "60", "--sentences", "20"]
-        command = ["controls", "write-corpus", inputs[1], "builtin", *size, "--out", self.path("corpus")]
+        command = ["controls", "write-corpus", inputs[1], "builtin@1", *size, "--out", self.path("corpus")]
         return inputs, command, lambda: [self.table(f"corpus/{name}.parquet")() for name in ("documents", "templates", "fillers")]
 
     def tokenizer(self) -> tuple:

@@ -1,6 +1,6 @@
 """How often comparisons and intervals are wrong, in simulated nulls; correctness, not speed. Compared with fillings held fixed.
 
-Two equally good models (or one model in two conditions) judge items of the built-in materials' shape: 1,906 templates of 158
+Two equally good models (or one model in two conditions) judge items of the shape of builtin@1: 1,906 templates of 158
 pairs of concepts, or a domain of few pairs, each target right or wrong by chance (tests/performance/power.py). Fillings of a
 version are shared by all templates and favour one side by its own amount, with a standard deviation of 0, 0.01, 0.02 (the default
 study: 0.022 to 0.025) and 0.06. Bar: 4 to 6 % of tests at 5 % where that is possible, never more; 94 % of intervals. Then

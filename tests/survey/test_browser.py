@@ -438,10 +438,9 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[list[str]]
     from worldprobe.benchmarks.ewok.contracts import Items
     from worldprobe.cli import main
     from worldprobe.contracts import read_table
-    from worldprobe.paths import RESOURCES
 
     path = tmp_path_factory.mktemp("items") / "items.parquet"
-    assert main(["items", "build", str(RESOURCES / "materials" / "ewok-builtin"), "--versions", "0-4", "--out", str(path)]) == 0
+    assert main(["items", "build", "builtin", "--versions", "0-4", "--out", str(path)]) == 0
     items = read_table(path, Items)
     scenarios = {text for c in (1, 2) for t in (1, 2) for text in items[f"context{c}"] + " " + items[f"target{t}"]}
     choices = {

@@ -161,8 +161,8 @@ def test_a_benchmark_that_is_null_is_not_part_of_the_study() -> None:
     assert study_of("ewok: null")["ewok"] is None
 
 
-@pytest.mark.parametrize(("source", "is_learnt_from"), [("builtin", True), ("builtin@1", True), ("builtin@2", False)])
-def test_both_editions_are_our_own_and_controls_learn_from_the_first(source: str, is_learnt_from: bool) -> None:
+@pytest.mark.parametrize(("source", "is_learnt_from"), [("builtin", True), ("builtin@1", False), ("builtin@2", True)])
+def test_both_editions_are_our_own_and_controls_learn_from_the_second(source: str, is_learnt_from: bool) -> None:
     study = study_of(f"models: [small]\newok: {{materials: {{source: {source}}}}}")
     assert is_builtin(study)
     assert has_generalisation(study, {"small": {"control": {"steps": 1}}}) == is_learnt_from
@@ -183,7 +183,10 @@ def test_both_editions_are_our_own_and_controls_learn_from_the_first(source: str
         ("ewok: {conditions: {a: {}, b: {items: {versions: 3-1}}}}", "ewok.conditions.b.items.versions"),
         ("ewok: {conditions: {A b: {}}}", "is not a valid name"),
         (f"ewok: {{conditions: {{{'a' * 300}: {{}}}}}}", "is not a valid name"),
-        ("ewok: {conditions: {a: {}, b: {items: {seed: 1}}}}", "ewok.conditions.b: asks the same questions as a"),
+        (
+            "ewok: {conditions: {a: {}, b: {items: {per_template: 1}}}}",
+            "ewok.conditions.b: asks the same questions as a",
+        ),
         ("ewok: {conditions: {a: {}, b: {prompting: {swap: true}}}}", "where eval_types names Likert or Choice"),
         ("ewok: {materials: {source: builtin@0}}", "ewok.materials.source: builtin@0: there is no such edition"),
         ("study: models", "study"),

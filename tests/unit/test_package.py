@@ -133,7 +133,7 @@ def test_an_installed_package_builds_the_clones_items_and_trials(installed: Path
     """The materials and skins inside the package are those of the repository, and so are the tables, to the byte."""
     commands = {
         "items": ["items", "build", "builtin", "--versions", "0"],
-        "second_edition": ["items", "build", "builtin@2", "--versions", "0"],
+        "first_edition": ["items", "build", "builtin@1", "--versions", "0"],
         "trials": ["worldsense", "generate", "test", "--per-cell", "1", "--sizes", "3"],
     }
     for name, words in commands.items():

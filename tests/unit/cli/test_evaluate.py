@@ -66,7 +66,7 @@ def test_the_result_follows_its_schema_and_says_how_it_was_measured(evaluated):
     assert result["tie_rule"] == "half"
     assert result["start_tokens"] is not None
     assert len(result["materials"]["items_digest"]) == 64
-    assert result["materials"]["source"] == result["options"]["ewok"]["materials"] == "builtin@1"
+    assert result["materials"]["source"] == result["options"]["ewok"]["materials"] == "builtin@2"
     overall = [score for score in list_scores(result) if score.group == "overall"]
     assert [score.benchmark for score in overall] == ["ewok", "worldsense", "worldsense"]
     assert overall[0].stderr == pytest.approx(result["accuracy"]["stderr"])
@@ -86,6 +86,10 @@ def test_the_published_row_is_beside_it_and_other_items_are_said_to_be_others(ev
     assert [result["model"], f"{result['accuracy']['mean']:.3f}"] in rows
     without = result | {"accuracy": result["accuracy"] | {"ci_low": None, "ci_high": None}}
     assert ", no interval\n" in describe_evaluation(without)
+    assert len(result["materials"]["versions"]) == 1
+    only = "about these fillings only"  # of one version, if it fills all templates alike
+    assert only in text
+    assert only not in describe_evaluation(result, is_own=True)
 
 
 def test_a_name_that_is_no_model_gets_one_clear_error(tmp_path, capsys):

@@ -11,7 +11,6 @@ from worldprobe.cli import main
 from worldprobe.cli.survey import _read_questionnaire
 from worldprobe.contracts import read_provenance, read_table, write_table
 from worldprobe.human.contracts import ListKeys, Raters, StudyLists
-from worldprobe.paths import RESOURCES
 
 N_ITEMS, N_PEOPLE = 12, 24
 
@@ -24,7 +23,7 @@ def test_people_who_know_the_world_score_one_and_who_says_the_opposite_is_left_o
     make_lab: Callable[..., Any], tmp_path: Path
 ) -> None:
     items, lists, key = (tmp_path / f"{name}.parquet" for name in ("items", "lists", "key"))
-    run("items", "build", RESOURCES / "materials" / "ewok-builtin", "--versions", "0", "--out", tmp_path / "all.parquet")
+    run("items", "build", "builtin", "--versions", "0", "--out", tmp_path / "all.parquet")
     every = read_table(tmp_path / "all.parquet", Items)
     write_table(every.iloc[:: len(every) // N_ITEMS][:N_ITEMS], Items, items, read_provenance(tmp_path / "all.parquet"))
     run("human", "lists", items, "--length", 3, 80, "--catch", 1, "--key-out", key, "--out", lists)

@@ -109,8 +109,8 @@ def compare_models(*judgements: pd.DataFrame, has_own_fillings: bool = False) ->
 
     Args:
         judgements: what ``score_items`` returned, of models with different names.
-        has_own_fillings: whether each item was filled on its own (``items build --mode independent``), so that versions share
-            nothing.
+        has_own_fillings: whether each item was filled on its own (``items build`` with the built-in materials, or ``--mode
+            independent``), so that versions share nothing.
 
     Returns:
         Comparisons: difference, interval and p of every pair of models; ``sentence`` says it in words.

@@ -23,8 +23,8 @@ EDITIONS = {
     "builtin@1": RESOURCES / "materials" / "ewok-builtin",
     "builtin@2": RESOURCES / "materials" / "ewok-builtin-2",
 }
-#: The edition that ``builtin`` means: the default study's numbers in the documents are about it.
-BUILTIN = "builtin@1"
+#: The edition that ``builtin`` means.
+BUILTIN = "builtin@2"
 
 RESULTS = "results"
 
@@ -32,8 +32,8 @@ RESULTS = "results"
 def edition(text: str) -> str:
     """The full name of an edition of our own materials; any other place of materials as it is.
 
-    >>> edition("builtin"), edition("builtin@2"), edition("mine.zip")
-    ('builtin@1', 'builtin@2', 'mine.zip')
+    >>> edition("builtin"), edition("builtin@1"), edition("mine.zip")
+    ('builtin@2', 'builtin@1', 'mine.zip')
 
     Raises:
         UserError: there is no such edition.
@@ -46,7 +46,7 @@ def edition(text: str) -> str:
 def materials_place(text: str) -> str:
     """The folder or archive of the materials that a word names.
 
-    >>> materials_place("mine.zip"), materials_place("builtin").endswith("ewok-builtin")
+    >>> materials_place("mine.zip"), materials_place("builtin").endswith("ewok-builtin-2")
     ('mine.zip', True)
 
     Raises:

@@ -332,11 +332,11 @@ def test_restrictions_are_the_same_wherever_a_variable_occurs_in_a_template(temp
         assert len({key.partition(":")[0] for key in found}) == len(found), t.template_id
 
 
-def test_the_name_without_an_edition_is_the_first_and_an_unknown_edition_is_one_error(tmp_path, capsys):
+def test_the_name_without_an_edition_is_the_second_and_an_unknown_edition_is_one_error(tmp_path, capsys):
     command = ["items", "build", "--versions", "0", "--out"]
-    for name in ("builtin", "builtin@1"):
+    for name in ("builtin", "builtin@2"):
         assert main([*command, str(tmp_path / name), name]) == 0
-    assert (tmp_path / "builtin").read_bytes() == (tmp_path / "builtin@1").read_bytes()
+    assert (tmp_path / "builtin").read_bytes() == (tmp_path / "builtin@2").read_bytes()
     capsys.readouterr()
     assert main([*command, str(tmp_path / "none"), "builtin@01"]) == 2
     assert "Choose from builtin@1, builtin@2." in capsys.readouterr().err

@@ -51,7 +51,7 @@ class Materials(Block):
     """Materials that templates are compiled from."""
 
     source: Text = "builtin"
-    """Where the materials are: `builtin`, which is the first edition of our own (`builtin@1`), or `builtin@2`, the second; or a
+    """Where the materials are: `builtin`, which is the second edition of our own (`builtin@2`), or `builtin@1`, the first; or a
     folder in the format of EWoK's config folder, or a .zip of one. Paper: Section 3."""
 
     password: Annotated[str | None, Field(json_schema_extra={"writeOnly": True})] = "ewok"

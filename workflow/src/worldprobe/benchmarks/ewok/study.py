@@ -14,12 +14,13 @@ def chosen_mode(mode: str, materials: str, compat: bool) -> str:
     """How templates are filled, where ``auto`` leaves it to the materials: the second edition of ours is made to be balanced; all
     others are filled as in the paper, so that numbers can be set beside printed ones.
 
-    >>> [chosen_mode("auto", materials, False) for materials in ("builtin", "builtin@2", "mine.zip")]
-    ['fixed', 'balanced', 'fixed']
+    >>> [chosen_mode("auto", materials, False) for materials in ("builtin", "builtin@1", "mine.zip")]
+    ['balanced', 'fixed', 'fixed']
     """
     if mode != "auto":
         return mode
-    is_second = (EDITIONS.get(materials) or Path(materials)).resolve() == EDITIONS["builtin@2"].resolve()
+    folder = EDITIONS.get(BUILTIN if materials == "builtin" else materials) or Path(materials)
+    is_second = folder.resolve() == EDITIONS["builtin@2"].resolve()
     return "balanced" if is_second and not compat else "fixed"
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from worldprobe.benchmark import Evaluated, Evaluation
+from worldprobe.benchmarks.ewok.analysis.provenances import has_own_fillings
 from worldprobe.benchmarks.ewok.analysis.reproduction import are_official, read_published
 from worldprobe.benchmarks.ewok.contracts import Items, Summaries
 from worldprobe.benchmarks.ewok.vocabulary import RELEASE
@@ -31,7 +32,7 @@ def evaluate(model: Evaluated) -> tuple[dict[str, Any], str]:
     model.step("judge", items, scores, "--out", judgements)
     model.step("summarize", judgements, "--out", summaries)
     evaluation = collect_evaluation(model.name, chosen["materials"], items, scores, summaries)
-    return evaluation, describe_evaluation(evaluation) + told(summaries)
+    return evaluation, describe_evaluation(evaluation, has_own_fillings([items])) + told(summaries)
 
 
 def refuse_rule(model: Evaluated) -> None:
@@ -127,13 +128,18 @@ def list_scores(evaluation: dict[str, Any]) -> list[Score]:
     ]
 
 
-def describe_evaluation(evaluation: dict[str, Any]) -> str:
-    """The evaluation for a reader: the model's row among the published ones, the human line, its domains."""
+def describe_evaluation(evaluation: dict[str, Any], is_own: bool = False) -> str:
+    """The evaluation for a reader: the model's row among the published ones, the human line, its domains.
+
+    Args:
+        evaluation: from ``collect_evaluation``.
+        is_own: whether the items have fillings of their own, so that one version says something of others.
+    """
     accuracy, materials = evaluation["accuracy"], evaluation["materials"]
     width = max(len(name) for name in [*evaluation["published"], evaluation["model"], *evaluation["accuracy_by_domain"]])
     rows = [(mean, name, "published") for name, mean in evaluation["published"].items()]
     low, high, ci_low, ci_high = (_shown(accuracy[key]) for key in ("low", "high", "ci_low", "ci_high"))
-    about = ", about these fillings only" if len(materials["versions"]) == 1 else ""
+    about = ", about these fillings only" if len(materials["versions"]) == 1 and not is_own else ""
     interval = "no interval" if accuracy["ci_low"] is None else f"95% {ci_low}-{ci_high}{about}"
     here = f"here; range {low}-{high}, {interval}"
     rows.append((accuracy["mean"], evaluation["model"], here))
