@@ -25,8 +25,11 @@ from worldprobe.benchmarks.worldsense.skins.skins import SkinFile  # noqa: E402
 from worldprobe.report.results import Result  # noqa: E402
 from worldprobe.settings.blocks import Block, in_words, json_schema, meaning, schema_at  # noqa: E402
 from worldprobe.settings.registry import Card, Registry  # noqa: E402
-from worldprobe.settings.site import Site  # noqa: E402
-from worldprobe.settings.study import SharedSettings, study_class  # noqa: E402
+from worldprobe.settings.study import (  # noqa: E402
+    SharedSettings,
+    Site,  # noqa: E402
+    study_class,
+)
 from worldprobe.sources import Sources  # noqa: E402
 from worldprobe.survey.settings import Settings as Survey  # noqa: E402
 

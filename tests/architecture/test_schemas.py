@@ -14,7 +14,7 @@ from worldprobe import settings
 from worldprobe.paths import REPOSITORY
 from worldprobe.settings.blocks import json_schema, schema_at
 from worldprobe.settings.registry import Registry
-from worldprobe.settings.site import Site
+from worldprobe.settings.study import Site
 
 _SPEC = importlib.util.spec_from_file_location("reference", REPOSITORY / "docs" / "reference.py")
 reference = importlib.util.module_from_spec(_SPEC)

@@ -17,9 +17,8 @@ import pyzipper
 
 from worldprobe.benchmarks.ewok import babylm
 from worldprobe.benchmarks.ewok.analysis.reproduction import is_release, read_published, texts_digest
-from worldprobe.benchmarks.ewok.exports.canaries import is_protected
 from worldprobe.benchmarks.ewok.exports.packing import check_members, read_notices, read_release, write_release
-from worldprobe.benchmarks.ewok.exports.search import read_wordings
+from worldprobe.benchmarks.ewok.exports.search import is_protected, read_wordings
 from worldprobe.benchmarks.ewok.materials.compile import compile_templates
 from worldprobe.benchmarks.ewok.materials.items import apply_release_filter, fill_fixed, fill_independent, items_table
 from worldprobe.benchmarks.ewok.materials.materials import read_materials

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import brentq
 
-from worldprobe.benchmarks.ewok.human.statistics import find_likeness, wilson
+from worldprobe.benchmarks.ewok.people import find_likeness, wilson
 from worldprobe.human.lists import find_preference
 
 N_TEMPLATES, N_LISTS = 150, 20

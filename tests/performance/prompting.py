@@ -39,8 +39,8 @@ def main() -> None:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from worldprobe.benchmarks.ewok.eval_types import way_of
     from worldprobe.benchmarks.ewok.scoring import load_prompts, presentations
+    from worldprobe.benchmarks.ewok.vocabulary import way_of
     from worldprobe.models.transformers_engine import open_engine
 
     way = way_of(args.eval_type)

@@ -61,8 +61,8 @@ def main() -> None:
 
     import pandas as pd
 
-    from worldprobe.benchmarks.ewok.eval_types import way_of
     from worldprobe.benchmarks.ewok.scoring import load_prompts, presentations
+    from worldprobe.benchmarks.ewok.vocabulary import way_of
 
     items = pd.read_parquet(args.items)
     items = items.iloc[:: max(len(items) // args.n_items, 1)].head(args.n_items)

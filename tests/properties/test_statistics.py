@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from simulated_judgements import simulate_items, simulate_judgements
 from worldprobe.analysis.clusters import crossed_means
-from worldprobe.analysis.significance import stars
+from worldprobe.analysis.comparisons import stars
 from worldprobe.benchmarks.ewok.analysis.judge import compare_scores, judge_target_scores
 from worldprobe.benchmarks.ewok.analysis.summarize import summarize
 

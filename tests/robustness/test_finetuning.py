@@ -12,7 +12,7 @@ from worldprobe.benchmarks.worldsense.contracts import Trials
 from worldprobe.cli import main
 from worldprobe.contracts import read_table
 from worldprobe.errors import UserError
-from worldprobe.training import tuning_checks
+from worldprobe.training import tuning
 from worldprobe.training.settings import Tuning
 
 TEXT = ("--chat", "never", "--prompt-set", "constrained")
@@ -152,15 +152,15 @@ def test_a_share_of_which_no_lesson_would_be_seen_is_refused(folder: Path, tmp_p
 
 def test_a_second_run_is_kept_out_of_the_checkpoints_of_the_first(folder: Path, tmp_path: Path, capsys, monkeypatch) -> None:
     words = ("finetune", folder / "start", folder / "train.parquet", *TEXT, *SHORT, "--out", tmp_path / "out")
-    check = tuning_checks.check_pass
+    check = tuning.check_pass
     statuses = []
 
     def check_while_another_begins(*known: object) -> None:
-        monkeypatch.setattr(tuning_checks, "check_pass", check)
+        monkeypatch.setattr(tuning, "check_pass", check)
         statuses.append(worldsense(*words))
         check(*known)
 
-    monkeypatch.setattr(tuning_checks, "check_pass", check_while_another_begins)
+    monkeypatch.setattr(tuning, "check_pass", check_while_another_begins)
     assert worldsense(*words) == 0
     assert statuses == [2]
     assert "another process trains this model just now" in capsys.readouterr().err
@@ -220,10 +220,10 @@ def test_too_little_memory_is_found_before_anything_is_loaded(how: Tuning, proce
     """A model of 70 billion parameters on GPUs of 80 GB."""
     known = ("base", LARGE, 69_000_000_000, how, 4096, processes, 79_000_000_000)
     if fits:
-        tuning_checks.check_memory(*known)
+        tuning.check_memory(*known)
     else:
         with pytest.raises(UserError, match=r"needs about .* GB to be fine-tuned") as refused:
-            tuning_checks.check_memory(*known)
+            tuning.check_memory(*known)
         assert "gradient_checkpointing" not in refused.value.fix  # it is on
         assert ("tuning: lora" in refused.value.fix) == (how.tuning == "full")
 
@@ -241,7 +241,7 @@ def test_a_model_in_which_packed_lessons_see_each_other_is_refused(folder: Path,
             weight.mul_(20)
     ids = np.arange(40, 80, dtype=np.int32)
     curriculum = Curriculum(Material(ids, np.array([8, 20, 40]), np.ones(40, bool), ("a", "b", "c")), None, np.arange(3))
-    tuning_checks.check_pass("base", model, curriculum, 0, Tuning(steps=1))
+    tuning.check_pass("base", model, curriculum, 0, Tuning(steps=1))
     before = type(model).forward
 
     def blind(self, *args, position_ids=None, **more):
@@ -249,5 +249,5 @@ def test_a_model_in_which_packed_lessons_see_each_other_is_refused(folder: Path,
 
     monkeypatch.setattr(type(model), "forward", blind)
     with pytest.raises(UserError, match="see each other"):
-        tuning_checks.check_pass("base", model, curriculum, 0, Tuning(steps=1))
-    tuning_checks.check_pass("base", model, curriculum, 0, Tuning(steps=1, packing=False))
+        tuning.check_pass("base", model, curriculum, 0, Tuning(steps=1))
+    tuning.check_pass("base", model, curriculum, 0, Tuning(steps=1, packing=False))

@@ -16,8 +16,8 @@ import yaml
 from worldprobe import benchmarks
 from worldprobe.benchmarks.worldsense import outputs as worldsense_outputs
 from worldprobe.contracts import read_provenance
-from worldprobe.operations.missing import failure, missing_models, reason
-from worldprobe.training.controls import with_checkpoints
+from worldprobe.operations.status import failure, missing_models, reason
+from worldprobe.training.settings import with_checkpoints
 
 Snakemake = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -3,7 +3,7 @@
 
 
 pathvars:
-    controls=controls.corpus(study).root,
+    controls=corpus(study).root,
 
 
 localrules:

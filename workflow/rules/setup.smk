@@ -70,9 +70,8 @@ from worldprobe.benchmark import FORMATS
 from worldprobe.errors import UserError
 from worldprobe.files import digest_state
 from worldprobe.models.series import places_of, trainings
-from worldprobe.operations import devices, locks
-from worldprobe.operations.resources import needs, tuning_needs
-from worldprobe.operations.missing import missing_models, share_with_jobs
+from worldprobe.operations.resources import limits, needs, tuning_needs
+from worldprobe.operations.status import missing_models, share_with_jobs, sign
 from worldprobe.operations.settings import by_strength, model_files, read_settings, shown_registry, source_key
 from worldprobe.paths import RESULTS, StudyPaths
 
@@ -169,7 +168,7 @@ def limit_resources(study, registry, site):
     given = set(workflow.global_resources)
     models = [*benchmarks.all_models(study), *trainings(study, registry)]
     wanted = {model: needs(registry[model], site["gpu_memory_gb"]).gpus for model in models}
-    for name, limit in devices.limits(wanted, given).items():
+    for name, limit in limits(wanted, given).items():
         workflow.register_resource(name, Resource(name, limit))
 
 

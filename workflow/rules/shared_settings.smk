@@ -2,7 +2,7 @@
 
 from worldprobe.files import files_below
 from worldprobe.models.series import places_of, trainings
-from worldprobe.training import controls
+from worldprobe.training.settings import corpus
 
 
 @cache

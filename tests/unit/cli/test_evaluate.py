@@ -12,12 +12,12 @@ import yaml
 
 from worldprobe import cli
 from worldprobe.benchmark import Evaluated, Evaluation
+from worldprobe.benchmarks.worldsense.evaluation import converses
 from worldprobe.benchmarks.worldsense.inference import reference_solvers
-from worldprobe.benchmarks.worldsense.report.evaluation import converses
 from worldprobe.cli import evaluate
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
-from worldprobe.report.origins import told
+from worldprobe.report.crate import told
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_the_result_follows_its_schema_and_says_how_it_was_measured(evaluated):
 
 
 def test_the_published_row_is_beside_it_and_other_items_are_said_to_be_others(evaluated):
-    from worldprobe.benchmarks.ewok.report.evaluation import describe_evaluation
+    from worldprobe.benchmarks.ewok.evaluation import describe_evaluation
 
     result = json.loads((evaluated / "result.json").read_text())
     text = describe_evaluation(result)
@@ -135,7 +135,7 @@ def test_a_password_is_in_no_printed_command(tmp_path, capsys, caplog, monkeypat
 def test_a_number_that_is_missing_is_null_in_the_result(evaluated, tmp_path):
     """JSON has no NaN: a model without one readable score has no accuracy."""
     from worldprobe.benchmarks.ewok.contracts import Summaries
-    from worldprobe.benchmarks.ewok.report.evaluation import collect_evaluation, describe_evaluation
+    from worldprobe.benchmarks.ewok.evaluation import collect_evaluation, describe_evaluation
     from worldprobe.contracts import read_provenance, read_table, write_table
 
     made = read_provenance(evaluated / "summaries.parquet")
@@ -243,9 +243,9 @@ def test_an_option_that_does_nothing_is_refused(options, said, tmp_path, capsys)
 
 def test_flags_of_answers_are_printed_next_to_the_row(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = {"tiny": {"logprobs": {"of": 8, "straddle": 3}}}
-    monkeypatch.setattr("worldprobe.report.origins.read_provenance", lambda _: Provenance(details={"flags": counts}))
+    monkeypatch.setattr("worldprobe.report.crate.read_provenance", lambda _: Provenance(details={"flags": counts}))
     assert "tiny, logprobs: 3 of 8" in told(Path("summaries.parquet"))
-    monkeypatch.setattr("worldprobe.report.origins.read_provenance", lambda _: Provenance())
+    monkeypatch.setattr("worldprobe.report.crate.read_provenance", lambda _: Provenance())
     assert told(Path("summaries.parquet")) == ""
 
 

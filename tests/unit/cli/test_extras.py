@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from worldprobe.cli import main
-from worldprobe.cli.extras import EXTRAS, missing_extra
+from worldprobe.cli.parsing import EXTRAS, missing_extra
 
 #: Modules whose package has another name.
 PACKAGES = {"jwt": "pyjwt"}

@@ -154,7 +154,7 @@ def test_a_study_that_would_prompt_such_a_model_is_refused(registry: Path, setti
 
 
 def test_the_result_of_an_evaluation_states_kind_and_measure(work: Path) -> None:
-    from worldprobe.benchmarks.ewok.report.evaluation import collect_evaluation, describe_evaluation, list_scores
+    from worldprobe.benchmarks.ewok.evaluation import collect_evaluation, describe_evaluation, list_scores
 
     paths = [work / name for name in ("items.parquet", "bert.parquet", "summaries.parquet")]
     found = collect_evaluation("bert", "builtin", *paths)

@@ -11,11 +11,9 @@ import pytest
 from worldprobe.cli import main
 from worldprobe.contracts import validate, write_table
 from worldprobe.errors import UserError
-from worldprobe.human.cleaning import STEPS, Cleaned, Rules, check_export, clean, read_answers
+from worldprobe.human.cleaning import STEPS, Cleaned, Rules, check_export, clean, correlate_people, read_answers
 from worldprobe.human.contracts import CleaningSteps, ListKeys, Participants, Raters, RawRatings, SubItems
-from worldprobe.human.exports import Export, write_export
-from worldprobe.human.lists import Layout, build_lists, digest_lists
-from worldprobe.human.reliability import correlate_people
+from worldprobe.human.lists import Export, Layout, build_lists, digest_lists, write_export
 from worldprobe.human.simulation import Crowd, simulate
 from worldprobe.provenance import Provenance
 

@@ -9,8 +9,7 @@ import pytest
 from worldprobe.contracts import write_table
 from worldprobe.errors import UserError
 from worldprobe.human.contracts import ListKeys
-from worldprobe.human.exports import read_key
-from worldprobe.human.lists import Layout, build_lists
+from worldprobe.human.lists import Layout, build_lists, read_key
 from worldprobe.provenance import Provenance
 
 

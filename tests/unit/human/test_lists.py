@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.ewok.human.ratings import ask_people, select_norms
+from worldprobe.benchmarks.ewok.people import ask_people, select_norms
 from worldprobe.benchmarks.ewok.settings import Lists as HumanLists
 from worldprobe.cli.human import lists_
 from worldprobe.contracts import validate

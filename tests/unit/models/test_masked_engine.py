@@ -14,7 +14,7 @@ transformers = pytest.importorskip("transformers")
 from worldprobe.errors import UserError  # noqa: E402
 from worldprobe.models.engine import Decoding, Loglikelihood  # noqa: E402
 from worldprobe.models.masked_engine import number_words  # noqa: E402
-from worldprobe.models.model_types import PSEUDO  # noqa: E402
+from worldprobe.models.registry import PSEUDO  # noqa: E402
 from worldprobe.models.transformers_engine import open_engine  # noqa: E402
 
 MASKED = ("bert", "roberta", "deberta")

@@ -28,7 +28,7 @@ from worldprobe.inference.preemption import Preempted
 from worldprobe.inference.requests import Generate, question_id, run_requests
 from worldprobe.inference.store import open_store
 from worldprobe.models.engine import Decoding, Loglikelihood, Message
-from worldprobe.models.server import parse
+from worldprobe.models.server import capabilities
 from worldprobe.models.server.capabilities import PROBE
 from worldprobe.models.server.endpoint import Endpoint, Spending
 from worldprobe.models.server.engine import OpenaiEngine, open_engine
@@ -609,7 +609,7 @@ def test_spans_give_back_the_pieces_of_any_text_behind_any_start_tokens(
     text = "".join(pieces)
     begins = [sum(map(len, pieces[:k])) for k in range(len(pieces))]
     shift = sum(map(len, starts)) if shifts else 0
-    found = parse.spans(text, [*starts, *pieces], [*([0] * len(starts)), *(b + shift for b in begins)])
+    found = capabilities.spans(text, [*starts, *pieces], [*([0] * len(starts)), *(b + shift for b in begins)])
     assert found == (len(starts), [(b, b + len(p)) for b, p in zip(begins, pieces, strict=True)])
 
 
@@ -619,7 +619,7 @@ def test_spans_refuse_tokens_that_are_not_of_the_text(pieces: list[str], where: 
     wrong = list(pieces)
     wrong[where % len(pieces)] = foreign
     begins = [sum(map(len, pieces[:k])) for k in range(len(pieces))]
-    found = parse.spans("".join(pieces), wrong, begins)
+    found = capabilities.spans("".join(pieces), wrong, begins)
     if found is not None:  # nothing but start tokens, which no text contains, may be left out
         assert where % len(pieces) < found[0] <= 2
         assert found[1][-1][1] == len("".join(pieces))

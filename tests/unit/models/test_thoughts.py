@@ -7,7 +7,7 @@ from worldprobe.inference.requests import Generate, question_id, run_requests
 from worldprobe.inference.store import open_store
 from worldprobe.models.engine import Completion, Decoding, EngineFacts
 from worldprobe.models.reasoning import part_thoughts, split_thoughts
-from worldprobe.models.server.parse import read_completion
+from worldprobe.models.server.capabilities import read_completion
 
 PLAIN = Decoding(20)
 

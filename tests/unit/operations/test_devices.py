@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from worldprobe.errors import UserError
-from worldprobe.operations import devices
-from worldprobe.operations.devices import claim_gpus, limits, visible_gpus
+from worldprobe.operations import resources
+from worldprobe.operations.resources import claim_gpus, limits, visible_gpus
 from worldprobe.paths import PACKAGE
 
 
@@ -30,7 +30,7 @@ def test_a_model_that_wants_more_gpus_than_there_are_is_refused_before_the_first
 
 def test_each_process_takes_gpus_that_no_other_has(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from worldprobe.operations.devices import claim_gpus;"
+        "import sys; from pathlib import Path; from worldprobe.operations.resources import claim_gpus;"
         "e = {'CUDA_VISIBLE_DEVICES': '0,1,2'}; claim_gpus(2, e, Path(sys.argv[1])); print(*e.values(), flush=True);"
         "sys.stdin.read()"
     )
@@ -134,4 +134,4 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_: float) -> None:
         raise AssertionError("waits for ever")
 
-    monkeypatch.setattr(devices.time, "sleep", refuse)
+    monkeypatch.setattr(resources.time, "sleep", refuse)

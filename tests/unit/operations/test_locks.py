@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from worldprobe.errors import UserError
-from worldprobe.operations import locks
+from worldprobe.operations import status
 from worldprobe.operations.status import next_steps
 
 
@@ -23,25 +23,25 @@ def locked(tmp_path: Path) -> Path:
 def sign_on(host: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr(socket, "gethostname", lambda: host)
-        locks.sign(folder)
+        status.sign(folder)
 
 
 def test_a_lock_of_this_machine_is_removed(locked: Path) -> None:
-    locks.sign(locked)
-    assert locks.unlock(locked)
-    assert not locks.is_locked(locked)
+    status.sign(locked)
+    assert status.unlock(locked)
+    assert not status.is_locked(locked)
 
 
 def test_a_lock_that_nobody_signed_is_removed(locked: Path) -> None:
-    assert locks.unlock(locked)
+    assert status.unlock(locked)
 
 
 def test_a_lock_of_another_machine_stays_and_its_host_is_named(locked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sign_on("login2", locked, monkeypatch)
     with pytest.raises(UserError, match="taken on login2") as error:
-        locks.unlock(locked)
+        status.unlock(locked)
     assert "Run this command on login2" in error.value.lines()
-    assert locks.is_locked(locked)
+    assert status.is_locked(locked)
     assert next_steps([], locked, [], [], True) == [
         "A run that began on login2 holds the lock. If it has ended: `worldprobe unlock` there."
     ]
@@ -49,5 +49,5 @@ def test_a_lock_of_another_machine_stays_and_its_host_is_named(locked: Path, mon
 
 def test_a_note_of_an_earlier_run_says_nothing_about_a_later_lock(locked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sign_on("login2", locked, monkeypatch)
-    os.utime(locked / locks.HOLDER, (0, 0))
-    assert locks.unlock(locked)
+    os.utime(locked / status.HOLDER, (0, 0))
+    assert status.unlock(locked)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from worldprobe.cli import main
-from worldprobe.operations import locks, status
+from worldprobe.operations import status
 from worldprobe.operations.status import Job, model_states, next_steps
 
 STUDY = {"study": "trial", "models": ["mine", "other"]}
@@ -216,14 +216,14 @@ def test_a_lock_is_not_removed_while_jobs_of_the_killed_run_are_in_the_queue(
     tmp_path: Path, squeue: Callable[[str], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     locks = tmp_path / ".snakemake" / "locks"
-    locks.mkdir(parents=True)
+    status.mkdir(parents=True)
     (locks / "0.input.lock").touch()
     squeue(f"echo 'worldprobe_1|5|RUNNING|0:10|node1|rule_score_wildcards_mine|{tmp_path}'")
     assert main(["unlock", str(tmp_path)]) == 2
     assert "scancel 5, or wait" in capsys.readouterr().err
     squeue("")
     assert main(["unlock", str(tmp_path)]) == 0
-    assert not locks.exists()
+    assert not status.exists()
 
 
 def test_a_study_of_released_results_asks_no_model_and_says_so(
@@ -274,7 +274,7 @@ def test_the_run_of_another_study_is_not_taken_for_this_ones(
             assert "waiting" not in printed
             assert f"(process {process.pid}) is at work here on another one" in printed
             assert "`worldprobe status --configfile config/paper.yaml`" in printed
-            assert locks.of_other_studies([process.pid], ["config/config.yaml", "config/paper.yaml"]) == {}
+            assert status.of_other_studies([process.pid], ["config/config.yaml", "config/paper.yaml"]) == {}
         finally:
             process.kill()
 

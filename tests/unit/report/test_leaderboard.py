@@ -8,7 +8,7 @@ import pytest
 
 from worldprobe.benchmarks import list_scores
 from worldprobe.cli import main
-from worldprobe.report.leaderboard import build_rankings
+from worldprobe.report.results import build_rankings
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from worldprobe.report.notebooks import run_notebook
+from worldprobe.report.page import run_notebook
 
 nbformat = pytest.importorskip("nbformat")
 pytest.importorskip("nbclient")

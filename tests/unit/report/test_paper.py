@@ -8,7 +8,7 @@ import pytest
 from markupsafe import Markup
 
 from worldprobe.cli import main
-from worldprobe.report.origins import Methods
+from worldprobe.report.crate import Methods
 from worldprobe.report.page import Part, ShownPart, ShownSection
 from worldprobe.report.paper import Numbers, key_of, write_paper
 from worldprobe.report.sheet import PrintedColumn, PrintedTable

@@ -3,8 +3,7 @@
 import pandas as pd
 import pytest
 
-from worldprobe.report.model_names import Model, Roster
-from worldprobe.report.sentences import against_chance, counted, ranging, who_took_part
+from worldprobe.report.model_names import Model, Roster, against_chance, counted, ranging, who_took_part
 
 NONE = float("nan")
 

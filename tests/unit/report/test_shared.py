@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from worldprobe import report
-from worldprobe.benchmarks.ewok.eval_types import GENERATIONS, PARADIGMS
-from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, TARGET_CONTRASTS
+from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, GENERATIONS, PARADIGMS, TARGET_CONTRASTS
 
 WORDS = [*PARADIGMS, *GENERATIONS, *CONTEXT_CONTRASTS[:3], *CONTEXT_TYPES, *TARGET_CONTRASTS, "human_likert", "EWoK", "concept"]
 #: result.json, which other programs read, states how EWoK's items were asked.

@@ -11,8 +11,8 @@ pytest.importorskip("torch")
 
 TRAIN = """
 import hashlib, sys
-from worldprobe.models import model_provenance
-assert model_provenance.pin()
+from worldprobe.models import checkpoint
+assert checkpoint.pin()
 from worldprobe.training import scratch
 from worldprobe.training.tokenizer import train_tokenizer
 texts = [f"{a} {b} the {c}." for a in ("Ana", "Ben") for b in ("lifts", "drops") for c in ("lamp", "rug", "crate")] * 4

@@ -17,7 +17,7 @@ import worldprobe
 from worldprobe.cli import main
 from worldprobe.errors import UserError
 from worldprobe.inference.preemption import PREEMPTED
-from worldprobe.models.model_provenance import PINS
+from worldprobe.models.checkpoint import PINS
 from worldprobe.training import processes
 
 #: The first of two processes ends as told; the other one would wait for ever.

@@ -2,7 +2,7 @@
 
 import json
 
-from worldprobe.inference.scoring import digest_items, list_items
+from worldprobe.inference.requests import digest_items, list_items
 
 for asked in (one for one in benchmarks.of_study(study) if one.asking):
 

@@ -30,11 +30,10 @@ from worldprobe.contracts import Table, read_provenance, read_table
 from worldprobe.contracts.results import OVERALL, Summaries
 from worldprobe.errors import UserError
 from worldprobe.paths import StudyPaths
-from worldprobe.report.model_names import Roster
-from worldprobe.report.origins import Methods, file_rows, model_rows, package_versions, read_origins, told
+from worldprobe.report.crate import Methods, file_rows, model_rows, package_versions, read_origins, told
+from worldprobe.report.model_names import Roster, against_chance, counted, listed, who_took_part
 from worldprobe.report.page import Material, Part, notices
 from worldprobe.report.results import Score, standard_error
-from worldprobe.report.sentences import against_chance, counted, listed, who_took_part
 from worldprobe.report.sheet import Column, Sheet, decimals, span, whole_number
 from worldprobe.settings.blocks import Block
 

@@ -197,8 +197,12 @@ figure = partial(_declaration, "figure")
 
 
 def find_displays(*packages: ModuleType) -> tuple[Display, ...]:
-    """The tables and figures that the modules of packages declare, in the order of their text."""
-    modules = [import_module(f"{package.__name__}.{one.name}") for package in packages for one in iter_modules(package.__path__)]
+    """The tables and figures that modules, or the modules of packages, declare, in the order of their text."""
+    modules = [
+        import_module(name)
+        for home in packages
+        for name in (home.__name__, *(f"{home.__name__}.{one.name}" for one in iter_modules(getattr(home, "__path__", []))))
+    ]
     return tuple(
         display
         for module in modules

@@ -10,9 +10,8 @@ from pathlib import Path
 
 from pydantic import Field, RootModel
 
-from worldprobe.addresses import check_address
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.files import whole_file
+from worldprobe.files import check_address, whole_file
 from worldprobe.settings import Block, parse, read_yaml
 from worldprobe.settings.blocks import Text
 

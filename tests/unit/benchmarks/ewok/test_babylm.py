@@ -24,7 +24,7 @@ from worldprobe.errors import UserError
 from worldprobe.inference.store import open_store
 from worldprobe.models.completions import BACKENDS
 from worldprobe.models.engine import Loglikelihood, Scored
-from worldprobe.models.model_types import MASKED, ORIGINAL
+from worldprobe.models.registry import MASKED, ORIGINAL
 
 NAMES, VERBS = ("Ana", "Ben", "Cora", "Dov"), ("lifts", "drops", "paints", "hides")
 THINGS, SIZES = ("crate", "lamp", "kettle", "rug"), ("heavy", "light", "blue")

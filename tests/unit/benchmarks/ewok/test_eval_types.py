@@ -2,8 +2,8 @@
 
 import pytest
 
-from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES, WAYS, is_prompted, is_rated, way_of
 from worldprobe.benchmarks.ewok.settings import Ewok
+from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, WAYS, is_prompted, is_rated, way_of
 from worldprobe.errors import UserError
 from worldprobe.settings.blocks import schema_at
 

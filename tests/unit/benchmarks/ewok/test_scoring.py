@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from worldprobe.benchmarks.ewok.contracts import Responses
-from worldprobe.benchmarks.ewok.eval_types import way_of
 from worldprobe.benchmarks.ewok.scoring import ask, load_prompts, presentations
+from worldprobe.benchmarks.ewok.vocabulary import way_of
 from worldprobe.contracts import validate
 from worldprobe.errors import UserError
 from worldprobe.inference.dialogue import first_numeral

@@ -7,11 +7,15 @@ import pandas as pd
 import pytest
 
 from worldprobe.benchmarks.worldsense.analysis.answers import Series
-from worldprobe.benchmarks.worldsense.analysis.clusters import spread_of_means
-from worldprobe.benchmarks.worldsense.analysis.consistency import FEWEST, _over_problems, measure_consistency
 from worldprobe.benchmarks.worldsense.analysis.questions import INVALID, WORDS, Questions, add_properties, from_frame
 from worldprobe.benchmarks.worldsense.analysis.statistics import Z, average
-from worldprobe.benchmarks.worldsense.analysis.summarize import compare_models
+from worldprobe.benchmarks.worldsense.analysis.summarize import (
+    FEWEST,
+    _over_problems,
+    compare_models,
+    measure_consistency,
+    spread_of_means,
+)
 from worldprobe.benchmarks.worldsense.contracts import Comparisons
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.cli import main

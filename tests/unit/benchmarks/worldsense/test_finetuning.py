@@ -10,14 +10,14 @@ import pandas as pd
 import pytest
 
 from worldprobe import benchmarks
+from worldprobe.benchmarks.worldsense import figures as figures
+from worldprobe.benchmarks.worldsense import tables
 from worldprobe.benchmarks.worldsense.contracts import Summaries, Trainings
-from worldprobe.benchmarks.worldsense.figures import finetuning as figures
 from worldprobe.benchmarks.worldsense.finetuning import external, trainings
 from worldprobe.benchmarks.worldsense.finetuning.training_files import first_tuples
 from worldprobe.benchmarks.worldsense.finetuning.trainings import Finetuning
 from worldprobe.benchmarks.worldsense.outputs import asked_models
 from worldprobe.benchmarks.worldsense.skins.vocabulary import LINEAR_PROBLEMS
-from worldprobe.benchmarks.worldsense.tables import accuracy
 from worldprobe.cli import main
 from worldprobe.contracts import validate
 from worldprobe.errors import UserError
@@ -189,7 +189,7 @@ def summaries() -> pd.DataFrame:
 
 
 def test_table_9_has_bases_variants_and_the_papers_models(summaries: pd.DataFrame) -> None:
-    frame = accuracy.finetuning(summaries, Roster()).frame
+    frame = tables.finetuning(summaries, Roster()).frame
     assert set(frame["model"]) >= {"reader", "reader+2k", "Llama2-7B-FT+0", "Llama2-70B-FT+1M"}
     assert "rule_random" not in set(frame["model"])
     here = frame[(frame["model"] == "Llama2-70B-FT+1M") & (frame["condition"] == "test") & (frame["metric"] == "accuracy")]
@@ -212,7 +212,7 @@ def test_figure_5_has_each_variant_in_its_order_and_the_papers_means(summaries: 
 
 def test_no_table_or_figure_without_a_fine_tuned_model(summaries: pd.DataFrame) -> None:
     bare = summaries[~summaries["model"].str.contains("+", regex=False)]
-    for make in (accuracy.finetuning, figures.finetuning):
+    for make in (tables.finetuning, figures.finetuning):
         with pytest.raises(UserError, match="no fine-tuned model"):
             make(bare, Roster())
 

@@ -41,7 +41,7 @@ from worldprobe.contracts import write_table
 from worldprobe.models.engine import Decoding, Message
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
-from worldprobe.report.render import draw_figure, print_table
+from worldprobe.report.page import draw_figure, print_table
 
 KEPT = [cell for cell in cells((4, 5, 6), MOTION) if (cell.size < 6 or cell.complexity == 2) and cores(cell)]
 MOVED = [cell for cell in KEPT if cell.problem in ("Infer.motion", "Consist.motion") and cell.complexity]

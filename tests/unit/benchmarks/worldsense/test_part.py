@@ -9,24 +9,23 @@ from markupsafe import Markup
 from matplotlib.collections import LineCollection
 
 from worldprobe.analysis.reproduction import summary_line
+from worldprobe.benchmarks.worldsense import figures, tables
 from worldprobe.benchmarks.worldsense.analysis.answers import read_series
 from worldprobe.benchmarks.worldsense.analysis.questions import add_properties, from_frame
 from worldprobe.benchmarks.worldsense.analysis.reproduction import check_reproduction, read_published
 from worldprobe.benchmarks.worldsense.analysis.summarize import summarize
 from worldprobe.benchmarks.worldsense.contracts import Responses, Summaries, Trials
-from worldprobe.benchmarks.worldsense.figures import dots, lines
-from worldprobe.benchmarks.worldsense.report.evaluation import _judge
-from worldprobe.benchmarks.worldsense.report.part import _apart, _whose, compose
+from worldprobe.benchmarks.worldsense.evaluation import _judge
+from worldprobe.benchmarks.worldsense.report import _apart, _whose, compose
 from worldprobe.benchmarks.worldsense.skins.skins import IN, OUT
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF
-from worldprobe.benchmarks.worldsense.tables import accuracy
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.cli import main
 from worldprobe.contracts import read_table, write_table
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
+from worldprobe.report.crate import Methods, read_origins
 from worldprobe.report.model_names import Model, Roster
-from worldprobe.report.origins import Methods, read_origins
 from worldprobe.report.page import Material, Page, Part, ShownPart, build_page
 
 
@@ -191,7 +190,7 @@ def test_no_bias_is_named_whose_interval_contains_none(folder: Path, tmp_path: P
 def test_figures_and_sentences_never_take_the_papers_intervals(folder: Path) -> None:
     """They hold for these skins only, and are up to six times narrower."""
     summaries = read_table(folder / "summaries.parquet", Summaries).assign(conf95=7.0)
-    for tidy in (dots.problems, dots.sets, dots.promptings, lines.size, lines.depth):
+    for tidy in (figures.problems, figures.sets, figures.promptings, figures.size, figures.depth):
         frame = tidy(summaries, Roster())
         known = frame["ci_low"].notna()
         assert "conf95" not in frame
@@ -203,10 +202,10 @@ def test_figures_and_sentences_never_take_the_papers_intervals(folder: Path) -> 
 def test_a_bar_ends_where_the_interval_over_skins_does(folder: Path) -> None:
     rows = read_table(folder / "summaries.parquet", Summaries)
     wide = rows.assign(mean=0.6, ci_low=rows["mean"] * 0 + 0.45, ci_high=0.7, conf95=0.001)
-    axes = dots.draw(dots.problems(wide, Roster())).axes[0]
+    axes = figures.draw_dots(figures.problems(wide, Roster())).axes[0]
     (first, *_) = [one for one in axes.collections if isinstance(one, LineCollection)]
     assert first.get_segments()[0][:, 0].tolist() == [0.45, 0.7]
-    bars = lines.draw(lines.size(wide, Roster())).axes[0].containers[0].lines[2][0].get_segments()
+    bars = figures.draw_lines(figures.size(wide, Roster())).axes[0].containers[0].lines[2][0].get_segments()
     assert bars[0][:, 1].tolist() == pytest.approx([0.45, 0.7])
 
 
@@ -214,10 +213,10 @@ def test_the_size_of_a_bias_may_be_none_where_its_intervals_contain_none(folder:
     rows = read_table(folder / "summaries.parquet", Summaries)
     bias = (rows["metric"] == "bias") & (rows["grouping"] == "problem")
     rows.loc[bias, ["mean", "ci_low", "ci_high"]] = -0.1, -0.3, 0.1
-    sizes = dots.promptings(rows, Roster()).query("panel == 'size of the bias'")
+    sizes = figures.promptings(rows, Roster()).query("panel == 'size of the bias'")
     assert sizes[["mean", "ci_low", "ci_high"]].to_numpy().tolist() == [pytest.approx([0.1, 0.0, 0.3])] * 2
     rows.loc[bias, ["mean", "ci_low", "ci_high"]] = -0.3, -0.4, -0.2
-    sizes = dots.promptings(rows, Roster()).query("panel == 'size of the bias'")
+    sizes = figures.promptings(rows, Roster()).query("panel == 'size of the bias'")
     assert sizes[["mean", "ci_low", "ci_high"]].to_numpy().tolist() == [pytest.approx([0.3, 0.2, 0.4])] * 2
 
 
@@ -225,7 +224,7 @@ def test_consistency_in_the_first_table_has_its_interval(folder: Path) -> None:
     rows = read_table(folder / "summaries.parquet", Summaries)
     one = rows[(rows["metric"] == "consistency") & (rows["grouping"] == "overall")]
     rows.loc[one.index, ["mean", "ci_low", "ci_high"]] = 0.37, 0.29, 0.45
-    sheet = accuracy.mean_accuracy(rows, Roster())
+    sheet = tables.mean_accuracy(rows, Roster())
     assert [row[-1] for row in sheet.cells()] == ["0.37 (0.29–0.45)"] * 2
 
 

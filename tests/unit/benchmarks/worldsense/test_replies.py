@@ -101,7 +101,7 @@ def test_a_summary_tells_how_replies_were_read_and_which_answers_are_none(tmp_pa
     from worldprobe.benchmarks.worldsense.analysis.answers import told_of
     from worldprobe.benchmarks.worldsense.contracts import Responses
     from worldprobe.benchmarks.worldsense.inference.ask import responses
-    from worldprobe.benchmarks.worldsense.report.part import _reading
+    from worldprobe.benchmarks.worldsense.report import _reading
     from worldprobe.contracts import write_table
     from worldprobe.provenance import Provenance
     from worldprobe.report.model_names import Roster

@@ -30,7 +30,7 @@ from worldprobe.contracts import validate, write_table
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
-from worldprobe.report.render import draw_figure, print_table
+from worldprobe.report.page import draw_figure, print_table
 
 
 @pytest.fixture(scope="module")

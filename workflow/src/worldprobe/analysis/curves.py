@@ -22,9 +22,8 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from worldprobe.analysis.clusters import Estimates, crossed_means, sum_by_code
-from worldprobe.analysis.comparisons import corrected
+from worldprobe.analysis.comparisons import Z95, corrected, p_in_words
 from worldprobe.analysis.components import LEVEL, Part
-from worldprobe.analysis.significance import Z95, p_in_words
 from worldprobe.analysis.summaries import Group
 from worldprobe.contracts.results import ALL, OVERALL, Comparisons
 from worldprobe.contracts.series import (

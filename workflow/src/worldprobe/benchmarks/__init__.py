@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from worldprobe.benchmark import Benchmark, PageFiles, Registry, Study, curve_files
 from worldprobe.errors import UserError
 from worldprobe.paths import StudyPaths
-from worldprobe.training.controls import with_checkpoints
+from worldprobe.training.settings import with_checkpoints
 
 if TYPE_CHECKING:
     from worldprobe.report.results import Score

@@ -18,9 +18,16 @@ from cyclopts.exceptions import CycloptsError
 
 from worldprobe import __version__, log
 from worldprobe.benchmarks import NAMES
-from worldprobe.cli.extras import missing_extra
-from worldprobe.cli.parsing import DEFAULTS, LABELS, Call, in_our_words, unknown_options
-from worldprobe.cli.streams import open_closed_streams, patient_output
+from worldprobe.cli.parsing import (
+    DEFAULTS,
+    LABELS,
+    Call,
+    in_our_words,
+    missing_extra,
+    open_closed_streams,
+    patient_output,
+    unknown_options,
+)
 from worldprobe.errors import UserError, did_you_mean, is_text, lack_of_memory
 from worldprobe.files import whole_files
 from worldprobe.inference.preemption import Preemption
@@ -51,8 +58,8 @@ STAGES = {
     "compare": ("analysis:compare", "paired test between models"),
     "compare-conditions": ("analysis:compare_conditions", "paired test between conditions of a study, model by model"),
     "families": ("analysis:families", "accuracy by level of families of items, and its slope"),
-    "plan": ("planning:plan", "how large a study must be to find a difference, from the results of one"),
-    "pool": ("planning:pool", "domains and concepts by partial pooling, and what holds of their order"),
+    "plan": ("analysis:plan", "how large a study must be to find a difference, from the results of one"),
+    "pool": ("analysis:pool", "domains and concepts by partial pooling, and what holds of their order"),
     "leak": ("leak:leak", "was a model trained on these items? given items against parallel forms"),
     "evaluate": ("evaluate:evaluate", "score one model and print it next to the published numbers"),
     "results": ("evaluate:results", "check and export what `evaluate` wrote"),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 from cyclopts import App, Parameter
 
 from worldprobe.cli.options import (
+    BELOW_ONE,
     Cluster,
     EvalType,
     Groups,
@@ -245,8 +246,8 @@ def correlate(
         points_out: feature_means table: the points of the scatter panels
         out: correlations table
     """
-    from worldprobe.benchmarks.ewok.analysis.correlations import correlate
     from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
+    from worldprobe.benchmarks.ewok.analysis.summarize import correlate
     from worldprobe.benchmarks.ewok.contracts import Correlations, FeatureMeans, SurfaceFeatures
     from worldprobe.contracts import read_provenance, read_table
 
@@ -269,8 +270,8 @@ def agree(judgements: Judgements, /, *, people: Path | None = None, missing: Mis
     """
     import pandas as pd
 
-    from worldprobe.benchmarks.ewok.analysis.correlations import agree
     from worldprobe.benchmarks.ewok.analysis.provenances import check_same_items
+    from worldprobe.benchmarks.ewok.analysis.summarize import agree
     from worldprobe.benchmarks.ewok.contracts import Agreements
     from worldprobe.contracts import read_table
     from worldprobe.report.model_names import HUMAN
@@ -299,9 +300,9 @@ def families(items: Path, judgements: Judgements, /, *, missing: Missing = (), o
         items: items table, built with --families
         out: family_levels table
     """
-    from worldprobe.benchmarks.ewok.analysis.families import measure_families
     from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
     from worldprobe.benchmarks.ewok.analysis.provenances import check_items
+    from worldprobe.benchmarks.ewok.analysis.summarize import measure_families
     from worldprobe.benchmarks.ewok.contracts import FamilyLevels, Items
     from worldprobe.contracts import read_table
 
@@ -573,3 +574,88 @@ def check(
     provenance = made(REPRODUCTION, dict(checked.inputs), ["numpy", "pandas"], details=checked.details)
     write_table(checked.table, checked.contract, out, provenance)
     print(checked.details["summary"])
+
+
+#: Version of each computation.
+PLANS, POOLED = 1, 1
+
+
+def plan(
+    judgements: Judgements,
+    /,
+    *,
+    difference: Annotated[float, between(0.0001, 1)] = 0.02,
+    power: Annotated[float, BELOW_ONE] = 0.8,
+    eval_type: EvalType = "logprobs",
+    cluster: Cluster = "concept_pair",
+    n_clusters: Annotated[Sequence[int], between(2)] = (),
+    n_versions: Annotated[Sequence[int], between(2, 10_000)] = (),
+    replicates: ReplicateModels = (),
+    n_replicates: Annotated[Sequence[int], between(1, 1000)] = (1,),
+    people: Path | None = None,
+    n_raters: Annotated[Sequence[int], between(1, 1000)] = (),
+    missing: Missing = (),
+    out: Path,
+) -> None:
+    """How many pairs of concepts and versions a study needs to find a difference of two models, overall and by domain.
+
+    The variances are those of a pilot: judgements of two models or more on two versions or more. With people's ratings of the
+    same items: how many raters, too, to find a difference of people and a model.
+
+    Args:
+        difference: true difference of the two models' accuracies
+        power: share of such studies that should find it; for the printed sentences
+        n_clusters: numbers of pairs of concepts (default: half, once, twice and four times the pilot's)
+        n_versions: numbers of versions (default: 2 to 50)
+        n_replicates: numbers of replicates of each model; 1: about these trained models
+        people: people's ratings (from `human clean`): find a difference of people and a model
+        n_raters: numbers of raters of each sentence, if people are compared (default: the pilot's)
+        out: plans table
+    """
+    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
+    from worldprobe.benchmarks.ewok.analysis.planning import plan_studies, versions_needed
+    from worldprobe.benchmarks.ewok.analysis.provenances import has_own_fillings
+    from worldprobe.benchmarks.ewok.contracts import Ratings
+    from worldprobe.contracts import read_table
+    from worldprobe.contracts.results import OVERALL, Plans
+    from worldprobe.errors import UserError
+
+    step = Step(PLANS, judgements, missing, {"people": people} if people else None)
+    rows = step.read(COLUMNS)
+    rated = read_table(people, Ratings) if people else None
+    if has_own_fillings(judgements):
+        problem = "each item has fillings of its own, so versions are no sample of more."
+        raise UserError(judgements[0], problem, "Plan with items of mode fixed.")
+    size = (n_clusters, n_versions, named_groups(replicates), n_replicates)
+    plans = plan_studies(rows, difference, eval_type, cluster, *size, rated, n_raters)
+    found = versions_needed(plans, power)
+    print(f"A difference of {100 * difference:g} points is found in {power:.0%} of studies with:")
+    most = plans["n_versions"].max()
+    for row in found[found["grouping"] == OVERALL].to_dict("records"):
+        what = "replicate" if replicates else "rater"
+        ending = "s" if row["n_replicates"] > 1 else ""
+        runs = f"{row['n_replicates']} {what}{ending}, " if replicates or people else ""
+        clusters = f"{row['n_clusters']} {cluster.replace('_', ' ')}s"
+        print(f"  {runs}{clusters}, {row['n_templates']} templates: {row['n_versions'] or f'over {most}'} versions")
+    step.write(plans, Plans, out, ["scipy"], {"cluster": cluster, "power": power})
+
+
+def pool(judgements: Judgements, /, *, missing: Missing = (), orders_out: Path, out: Path) -> None:
+    """Accuracy of domains and pairs of concepts by partial pooling, and which statements about the order of domains hold.
+
+    Args:
+        orders_out: orders table: of every two domains the one that is probably harder
+        out: pooled_means table
+    """
+    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS, DEFAULT_CLUSTER, drawn_in_words
+    from worldprobe.benchmarks.ewok.analysis.planning import pool_means
+    from worldprobe.benchmarks.ewok.analysis.provenances import has_own_fillings
+    from worldprobe.contracts.results import Orders, PooledMeans
+
+    step = Step(POOLED, judgements, missing)
+    rows, is_own = step.read(COLUMNS), has_own_fillings(judgements)
+    means, orders = pool_means(rows, is_own)
+    is_one_version = not is_own and rows["version"].nunique() == 1
+    details = {"drawn": drawn_in_words(DEFAULT_CLUSTER, is_own or is_one_version), "one_version": is_one_version}
+    step.write(orders, Orders, orders_out, ["scipy"], details)
+    step.write(means, PooledMeans, out, ["scipy"], details)

@@ -70,7 +70,7 @@ def babylm(
     from worldprobe.contracts.series import CheckpointScores
     from worldprobe.log import LOGGER, Progress
     from worldprobe.models.completions import BACKENDS
-    from worldprobe.models.model_types import MASKED, ORIGINAL
+    from worldprobe.models.registry import MASKED, ORIGINAL
     from worldprobe.models.series import Place
     from worldprobe.provenance import made
 
@@ -224,7 +224,7 @@ def _digest(rows: pd.DataFrame) -> str:
 def _open(options: ModelOptions, backend: str) -> Engine:
     from worldprobe.models.completions import encoder_of
     from worldprobe.models.transformers_engine import open_engine
-    from worldprobe.operations.devices import claim_gpus
+    from worldprobe.operations.resources import claim_gpus
 
     claim_gpus(options.gpus)
     return open_engine(

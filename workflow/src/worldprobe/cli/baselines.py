@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import App, Parameter
 
 from worldprobe import methods
-from worldprobe.cli.extras import need
 from worldprobe.cli.options import Seed, between
+from worldprobe.cli.parsing import need
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -172,10 +172,10 @@ def train(
     from worldprobe.contracts import read_table
     from worldprobe.files import check_place, source_of, whole_folder
     from worldprobe.log import LOGGER
-    from worldprobe.models import model_provenance
+    from worldprobe.models.checkpoint import facts, pin
     from worldprobe.provenance import digests, made
 
-    if not model_provenance.pin():
+    if not pin():
         LOGGER.warning("torch was loaded before: the weights may differ from those of another type of processor")
     from worldprobe.training import scratch
 
@@ -211,7 +211,7 @@ def train(
         seed=seed,
         model=name,
         dtype="float32",
-        details={"n_parameters": model.num_parameters(), "loss": scratch.last_loss(losses), **model_provenance.facts()},
+        details={"n_parameters": model.num_parameters(), "loss": scratch.last_loss(losses), **facts()},
     )
     with whole_folder(out, "controls train", source) as folder:
         scratch.save_model(model, tokenizer, folder, name, settings, provenance)

@@ -10,8 +10,8 @@ from cyclopts import Parameter
 
 from worldprobe.cli.options import AllowPickle, Dtype, ModelName, Revision, TrustRemoteCode, between
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.models.model_types import CAUSAL, KINDS, MASKED, PSEUDO, WITHIN_WORD, refuse_prompting, with_article
-from worldprobe.operations.devices import claim_gpus
+from worldprobe.models.registry import CAUSAL, KINDS, MASKED, PSEUDO, WITHIN_WORD, refuse_prompting, with_article
+from worldprobe.operations.resources import claim_gpus
 
 if TYPE_CHECKING:
     from worldprobe.models.engine import Engine

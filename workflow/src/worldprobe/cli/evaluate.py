@@ -248,7 +248,7 @@ def benchmark_names(text: str) -> list[str]:
 def kind_of(entry: dict[str, Any]) -> str:
     """The kind of a model that has no card: what its checkpoint states."""
     from worldprobe.models.checkpoint import locate
-    from worldprobe.models.model_types import CAUSAL
+    from worldprobe.models.registry import CAUSAL
 
     if (entry.get("engine") or "transformers") != "transformers":
         return CAUSAL
@@ -377,20 +377,15 @@ def export(
 
     from worldprobe.benchmarks import list_scores
     from worldprobe.files import write_text
-    from worldprobe.report import exports
-    from worldprobe.report.results import read_result
+    from worldprobe.report.results import read_result, to_every_eval_ever, to_hub, to_lm_eval
 
     read = read_result(result)
     scores, day = list_scores(read), day_of(date, result)
     if format == "hub":
-        entries = exports.to_hub(read, scores, dataset)
+        entries = to_hub(read, scores, dataset)
         write_text(out, yaml.safe_dump(entries, sort_keys=False, allow_unicode=True, width=200))
         return
-    record = (
-        exports.to_lm_eval(read, scores, day)
-        if format == "lm-eval"
-        else exports.to_every_eval_ever(read, scores, day, organization)
-    )
+    record = to_lm_eval(read, scores, day) if format == "lm-eval" else to_every_eval_ever(read, scores, day, organization)
     write_text(out, json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
@@ -425,8 +420,7 @@ def leaderboard(folder: Path, /, *, title: str = "worldprobe leaderboard", out: 
     """
     from worldprobe.benchmarks import benchmarks, list_scores
     from worldprobe.files import write_text
-    from worldprobe.report.leaderboard import build_page, build_rankings
-    from worldprobe.report.results import read_result
+    from worldprobe.report.results import build_page, build_rankings, read_result
 
     def refuse(error: OSError) -> None:
         raise UserError(error.filename, f"cannot be listed ({error.strerror}).", "Allow it, or move the folder away.")

@@ -95,9 +95,8 @@ def finetune(
     from worldprobe.benchmarks.worldsense.finetuning.trainings import FinetuningSettings
     from worldprobe.files import check_place
     from worldprobe.log import LOGGER
-    from worldprobe.models import model_provenance
-    from worldprobe.models.checkpoint import locate
-    from worldprobe.operations.devices import claim_gpus, visible_gpus
+    from worldprobe.models.checkpoint import locate, pin
+    from worldprobe.operations.resources import claim_gpus, visible_gpus
     from worldprobe.settings import parse_given
     from worldprobe.training import processes
 
@@ -114,7 +113,7 @@ def finetune(
         claim_gpus(gpus)
     elif not processes.is_first() or processes.TOLD in os.environ:
         LOGGER.setLevel(logging.ERROR)  # who started this process has said what there is to say of files and settings
-    model_provenance.pin()
+    pin()
     from worldprobe.benchmarks.worldsense.finetuning import finetune
 
     with processes.told_once():
@@ -286,10 +285,10 @@ def start_model(
 
     from worldprobe.benchmarks.worldsense.finetuning import training_files
     from worldprobe.files import check_place, source_of, whole_folder
-    from worldprobe.models import model_provenance
+    from worldprobe.models.checkpoint import facts, pin
     from worldprobe.provenance import digests, made
 
-    model_provenance.pin()
+    pin()
     from worldprobe.training import scratch
     from worldprobe.training.tokenizer import save_tokenizer, train_tokenizer
 
@@ -314,7 +313,7 @@ def start_model(
         seed=seed,
         model=out.name,
         dtype="float32",
-        details={"n_parameters": model.num_parameters(), "vocabulary": encoder.get_vocab_size(), **model_provenance.facts()},
+        details={"n_parameters": model.num_parameters(), "vocabulary": encoder.get_vocab_size(), **facts()},
     )
     with whole_folder(out, "worldsense start-model", source) as folder:
         if not tokenizer:

@@ -73,7 +73,7 @@ def lists_(
         out: lists table, for the survey (needed without --plan)
     """
     from worldprobe.benchmarks.ewok.contracts import Items
-    from worldprobe.benchmarks.ewok.human.ratings import ask_people, select_norms
+    from worldprobe.benchmarks.ewok.people import ask_people, select_norms
     from worldprobe.contracts import read_provenance, read_table, write_table
     from worldprobe.human.contracts import ListBalance, ListKeys, StudyLists
     from worldprobe.human.lists import Layout, build_lists, digest_lists, plan_study
@@ -186,7 +186,7 @@ def simulate_(
         out: export, as `human export` writes it
     """
     from worldprobe.files import whole_folder
-    from worldprobe.human.exports import read_key, read_lists, write_export
+    from worldprobe.human.lists import read_key, read_lists, write_export
     from worldprobe.human.simulation import Crowd, simulate
     from worldprobe.log import LOGGER
     from worldprobe.provenance import made
@@ -264,11 +264,11 @@ def clean_(
     """
     from worldprobe.benchmarks.ewok.analysis.provenances import items_of
     from worldprobe.benchmarks.ewok.contracts import Ratings
-    from worldprobe.benchmarks.ewok.human.ratings import rate_items
+    from worldprobe.benchmarks.ewok.people import rate_items
     from worldprobe.contracts import write_table
     from worldprobe.human.cleaning import Rules, check_export, clean, count_people, read_answers
     from worldprobe.human.contracts import CleanAnswers, CleaningSteps, PeopleCounts, Raters, SubItems
-    from worldprobe.human.exports import read_export, read_key
+    from worldprobe.human.lists import read_export, read_key
     from worldprobe.provenance import made
 
     answered = read_export(export)
@@ -385,10 +385,10 @@ def agreement(
     """
     from worldprobe.benchmarks.ewok.analysis.provenances import check_items
     from worldprobe.benchmarks.ewok.contracts import Agreements, HumanStatistics, Items
-    from worldprobe.benchmarks.ewok.human.statistics import Adder, confuse, measure
+    from worldprobe.benchmarks.ewok.people import Adder, confuse, measure
     from worldprobe.contracts import read_provenance, read_table, write_table
     from worldprobe.human.contracts import CleanAnswers
-    from worldprobe.human.exports import read_key
+    from worldprobe.human.lists import read_key
     from worldprobe.provenance import made
 
     item_rows = read_table(items, Items)
@@ -462,7 +462,7 @@ def likeness(
     from worldprobe.benchmarks.ewok.analysis.panel import DEFAULT_CLUSTER
     from worldprobe.benchmarks.ewok.analysis.provenances import check_items
     from worldprobe.benchmarks.ewok.contracts import Items, Likeness, Ratings
-    from worldprobe.benchmarks.ewok.human.statistics import measure_likeness
+    from worldprobe.benchmarks.ewok.people import measure_likeness
     from worldprobe.contracts import read_table, write_table
     from worldprobe.provenance import made
 

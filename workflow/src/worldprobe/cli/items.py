@@ -344,7 +344,7 @@ def export(
         hub: lm-eval: write no items; the task reads EWoK's gated dataset on the hub, or a local copy of it in this folder
         out: folder to write
     """
-    from worldprobe.benchmarks.ewok.exports.canaries import is_protected
+    from worldprobe.benchmarks.ewok.exports.search import is_protected
     from worldprobe.contracts import read_provenance
     from worldprobe.files import digest_file, source_of, whole_folder, write_members
 
@@ -402,8 +402,7 @@ def _exported(
         UserError: a table cannot be read, or there is no password.
     """
     from worldprobe.benchmarks.ewok.contracts import Items
-    from worldprobe.benchmarks.ewok.exports.lighteval_task import lighteval_files
-    from worldprobe.benchmarks.ewok.exports.lm_eval_task import hub_files, task_files
+    from worldprobe.benchmarks.ewok.exports.lm_eval_task import hub_files, lighteval_files, task_files
     from worldprobe.benchmarks.ewok.exports.packing import describe_items
     from worldprobe.benchmarks.ewok.vocabulary import RELEASE
     from worldprobe.contracts import read_provenance, read_table
@@ -456,7 +455,7 @@ def import_(source: Path, /, *, password: Password = None, out: Path) -> None:
     from worldprobe.archives import EXPORT_VARIABLE
     from worldprobe.benchmarks.ewok.analysis.reproduction import is_release, read_published
     from worldprobe.benchmarks.ewok.contracts import Items
-    from worldprobe.benchmarks.ewok.exports.canaries import is_protected
+    from worldprobe.benchmarks.ewok.exports.search import is_protected
     from worldprobe.benchmarks.ewok.materials.official_files import RELEASE_CANARY, read_items
     from worldprobe.contracts import write_table
     from worldprobe.paths import RESOURCES

@@ -61,7 +61,7 @@ def leak(
     from worldprobe.benchmarks.ewok.scoring import check_texts
     from worldprobe.contracts import read_table, write_table
     from worldprobe.inference.requests import run_requests
-    from worldprobe.models.model_provenance import made_by_model
+    from worldprobe.models.checkpoint import made_by_model
     from worldprobe.provenance import digests
 
     paths = {"items": items} | {f"form {number}": path for number, path in enumerate(forms, start=1)}
@@ -133,7 +133,7 @@ def _orders_of(file: Path, lines_per_shard: int, shuffles: int, seed: int, engin
     """
     from worldprobe.benchmarks.ewok.analysis.leak import shuffled_shards
     from worldprobe.files import read_text
-    from worldprobe.models.model_types import CAUSAL
+    from worldprobe.models.registry import CAUSAL
 
     if engine.facts.kind != CAUSAL:
         problem = f"{name} does not read from left to right: an order has no probability."

@@ -240,7 +240,7 @@ def review(
         read: filled spreadsheet to turn into flags (CSV)
         out: spreadsheet to write; with --read, the flags to write (CSV)
     """
-    from worldprobe.benchmarks.ewok.exports.canaries import is_protected
+    from worldprobe.benchmarks.ewok.exports.search import is_protected
     from worldprobe.benchmarks.ewok.materials.items import compile_all
     from worldprobe.benchmarks.ewok.materials.review import fill_once, flags_text, read_sheet, review_sheet
     from worldprobe.files import write_text

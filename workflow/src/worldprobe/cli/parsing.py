@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from importlib.util import find_spec
 from inspect import BoundArguments
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
@@ -193,3 +197,101 @@ def arguments_of(app: App) -> list[Argument]:
     """The arguments of a command, with their help; what a class of shared options holds counts one by one."""
     found = app.assemble_argument_collection(default_parameter=DEFAULTS, parse_docstring=True)
     return [one for one in found if one.parse and one.name != "*"]
+
+
+class _Patient:
+    """Passes text on; when the reader has gone (``| head -1``) the rest is dropped and the command finishes its work."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._is_closed = False
+
+    def write(self, text: str) -> int:
+        self._try(lambda: self._stream.write(text))
+        return len(text)
+
+    def flush(self) -> None:
+        self._try(self._stream.flush)
+
+    def _try(self, action: Any) -> None:
+        if self._is_closed:
+            return
+        try:
+            action()
+        except BrokenPipeError:
+            self._close()
+        except OSError as error:
+            self._close()
+            raise UserError("standard output", f"cannot be written ({error.strerror}).", "Redirect it elsewhere.") from error
+
+    def _close(self) -> None:
+        """Nothing more goes to the stream, not even what Python still holds of it at exit."""
+        self._is_closed = True
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            if sys.__stdout__ is not None and self._stream is sys.__stdout__:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def open_closed_streams() -> None:
+    """Let streams that the shell closed (``2>&-``) lead nowhere: otherwise the next file that is opened takes their place."""
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is None:
+            if (handle := os.open(os.devnull, os.O_RDWR)) != number:  # taken by something else since
+                os.close(handle)
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - for as long as the process lives
+
+
+@contextlib.contextmanager
+def patient_output() -> Iterator[None]:
+    """Print through a patient standard output; characters it cannot encode are shown as escapes.
+
+    Raises:
+        UserError: standard output cannot be written, e.g. on a full disk.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, ValueError, OSError):
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    patient = _Patient(sys.stdout)
+    with contextlib.redirect_stdout(patient):
+        yield
+        patient.flush()
+
+
+#: Extra -> what it brings that the package imports. The list of each with its versions is in pyproject.toml.
+EXTRAS = {
+    "hf": ("torch", "transformers", "tokenizers", "safetensors", "accelerate", "huggingface_hub", "peft"),
+    "vllm": ("vllm",),
+    "openai": ("openai", "tenacity"),
+    "workflow": ("snakemake", "gensim", "smart_open", "nbconvert", "nbformat", "nbclient", "ipykernel"),
+    "r": ("rpy2",),
+    "survey": ("fastapi", "starlette", "uvicorn", "jwt", "cryptography", "mistune"),
+}
+
+
+def need(module: str) -> None:
+    """Stop where a package is not installed, before anything is read and without importing it.
+
+    Raises:
+        ModuleNotFoundError: which ``missing_extra`` turns into what to install.
+    """
+    if find_spec(module) is None:
+        raise ModuleNotFoundError(f"No module named {module!r}", name=module)
+
+
+def missing_extra(error: ModuleNotFoundError) -> UserError | None:
+    """What to install where an import failed; None where the module belongs to no extra.
+
+    >>> missing_extra(ModuleNotFoundError(name="torch.nn")).fix
+    'pip install "worldprobe[hf]"'
+    >>> missing_extra(ModuleNotFoundError(name="pandsa")) is None
+    True
+    """
+    module = (error.name or "").partition(".")[0]
+    for extra, modules in EXTRAS.items():
+        if module in modules:
+            problem = f"is not installed, and this command needs it: it comes with the extra {extra}."
+            return UserError(f"Python package {module}", problem, f'pip install "worldprobe[{extra}]"')
+    return None

@@ -78,8 +78,8 @@ def build(
         out: the page (HTML)
     """
     from worldprobe.files import read_text
+    from worldprobe.report.crate import read_origins
     from worldprobe.report.model_names import read_roster
-    from worldprobe.report.origins import read_origins
     from worldprobe.report.page import Page, read_picture, write_page
     from worldprobe.report.runtimes import cost_by_model, read_run_times, with_all_attempts
 
@@ -190,7 +190,7 @@ def run_notebook(
         out: HTML fragment for `worldprobe report build --notebooks`
     """
     from worldprobe.files import write_text
-    from worldprobe.report import notebooks
+    from worldprobe.report.page import run_notebook
 
     settings = {
         "WORLDPROBE_STUDY": str(Path(results).resolve()),
@@ -199,7 +199,7 @@ def run_notebook(
     settings["WORLDPROBE_CONDITION"] = condition
     if materials:
         settings["WORLDPROBE_MATERIALS"] = str(Path(materials).resolve())
-    write_text(out, notebooks.run_notebook(notebook, settings))
+    write_text(out, run_notebook(notebook, settings))
 
 
 def read_parts(paths: Sequence[str], contents: Contents, item_text: Sequence[str] = ()) -> list[ShownPart]:
@@ -209,8 +209,8 @@ def read_parts(paths: Sequence[str], contents: Contents, item_text: Sequence[str
         UserError: files that do not belong together, or cannot be read.
     """
     from worldprobe.benchmarks import benchmark_of
+    from worldprobe.report.crate import read_origins
     from worldprobe.report.model_names import read_roster
-    from worldprobe.report.origins import read_origins
     from worldprobe.report.page import Material, build_part
     from worldprobe.report.sheet import read_printed
 
@@ -362,7 +362,7 @@ def table(
         tables: tables that it is built from
         out: files to write; suffixes: .csv, .tex, .md, .json
     """
-    from worldprobe.report.render import print_table
+    from worldprobe.report.page import print_table
 
     display = find_display("table", name, tables)
     print_table(display, tables, _roster(registry), out, **options_of(display, chosen))
@@ -386,7 +386,7 @@ def figure(
         trained: folders of control models, which state their parameters
         out: files to write; suffixes: .svg, .pdf, .png, .csv
     """
-    from worldprobe.report.render import draw_figure
+    from worldprobe.report.page import draw_figure
 
     display = find_display("figure", name, tables)
     draw_figure(display, tables, _roster(registry).with_trained(list(trained)), out, **options_of(display, chosen))

@@ -19,7 +19,7 @@ from worldprobe.errors import UserError, did_you_mean
 if TYPE_CHECKING:
     import pandas as pd
 
-    from worldprobe.benchmarks.ewok.eval_types import Way
+    from worldprobe.benchmarks.ewok.vocabulary import Way
     from worldprobe.contracts import Table
     from worldprobe.inference.store import Store
     from worldprobe.models.engine import Engine
@@ -90,7 +90,7 @@ def all_(
             answers
         out: one file per item table and eval type, in that order
     """
-    from worldprobe.benchmarks.ewok.eval_types import way_of
+    from worldprobe.benchmarks.ewok.vocabulary import way_of
 
     name = model.name  # refused before a model is loaded
     _refuse_rules(model)
@@ -132,8 +132,8 @@ def ask(benchmark: str, /, *, settings: str = "{}", model: ModelOptions, out: Pa
     """
     from worldprobe.benchmarks import benchmarks
     from worldprobe.contracts import write_table
-    from worldprobe.inference.scoring import score_responses
-    from worldprobe.models.model_provenance import made_by_model
+    from worldprobe.inference.requests import score_responses
+    from worldprobe.models.checkpoint import made_by_model
     from worldprobe.settings import Source, parse
 
     known = {one.name: (one.asking, one.scores, one.settings) for one in benchmarks().values() if one.asking and one.scores}
@@ -226,7 +226,7 @@ def score_items(
     from worldprobe.benchmarks.ewok.contracts import TargetScores, TokenScores
     from worldprobe.benchmarks.ewok.scoring import score_logprobs
     from worldprobe.contracts import read_provenance
-    from worldprobe.models.model_provenance import made_by_model
+    from worldprobe.models.checkpoint import made_by_model
     from worldprobe.provenance import digests
 
     scores, tokens, counts = score_logprobs(items, engine, store, methods.SCORE, name, tokens_out is not None)
@@ -242,7 +242,7 @@ def ask_items(name: str, condition: Condition, engine: Engine, store: Store, way
     from worldprobe.benchmarks.ewok.contracts import Responses
     from worldprobe.benchmarks.ewok.scoring import ask, uses_chat
     from worldprobe.contracts import read_provenance
-    from worldprobe.models.model_provenance import made_by_model
+    from worldprobe.models.checkpoint import made_by_model
     from worldprobe.provenance import digests
 
     is_swapped, is_chat = condition.is_swapped and way.paradigm == "choice", uses_chat(condition.chat, engine)

@@ -90,13 +90,13 @@ def status(*, configfile: ConfigFiles = (), directory: Path = Path(), prefix: Pa
         prefix: prefix of the module, where another workflow uses this one as a module with a prefix
     """
     from worldprobe.benchmarks import add_models, all_models, answers_by_rule, complete_registry, settings_classes
-    from worldprobe.operations import locks, status
+    from worldprobe.operations import status
     from worldprobe.operations.settings import read_settings
     from worldprobe.paths import REPOSITORY, RESULTS, StudyPaths
     from worldprobe.settings import merge, read_yaml
 
     settings: dict = {}
-    files = [*([locks.BASE] if locks.BASE.exists() else []), *configfile]
+    files = [*([status.BASE] if status.BASE.exists() else []), *configfile]
     for path in files:
         stated = read_yaml(path).document
         if not isinstance(stated, dict | None):
@@ -113,12 +113,12 @@ def status(*, configfile: ConfigFiles = (), directory: Path = Path(), prefix: Pa
         return
     found = status.read_queue(directory)
     queue, silence = found or ([], "")
-    pids = locks.running(directory)
+    pids = status.running(directory)
     # A workflow that uses this one as a module has a configuration of its own.
-    others = locks.of_other_studies(pids, configfile) if prefix == Path() else {}
+    others = status.of_other_studies(pids, configfile) if prefix == Path() else {}
     pids = [pid for pid in pids if pid not in others]
-    on_cluster = bool(queue) or locks.is_on_cluster(pids)
-    is_running = bool(pids or (not others and locks.held_elsewhere(directory)))
+    on_cluster = bool(queue) or status.is_on_cluster(pids)
+    is_running = bool(pids or (not others and status.held_elsewhere(directory)))
     states = status.model_states(study, registry, answers_by_rule, directory, queue, is_running, on_cluster, silence, models)
     width = max(len(state.model) for state in states)
     for state in states:
@@ -142,14 +142,14 @@ def unlock(folder: Path = Path(), /) -> None:
     Args:
         folder: folder where Snakemake ran
     """
-    from worldprobe.operations import locks, status
+    from worldprobe.operations import status
 
-    if locks.is_locked(folder):
+    if status.is_locked(folder):
         jobs, _silence = status.read_queue(folder) or ([], "")
         if alive := " ".join(job.number for job in jobs if job.is_alive):
             problem = (
                 "jobs of the run that held this lock are still in SLURM's queue; a new run would do their work a second time."
             )
             raise UserError(folder, problem, f"scancel {alive}, or wait for them; then run this command again.")
-    if locks.unlock(folder):
+    if status.unlock(folder):
         print("An earlier run was cut short; its lock is removed, and this run continues from what it finished.")

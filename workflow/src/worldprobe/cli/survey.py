@@ -165,8 +165,7 @@ def watch(
         public: allow a --host that other machines can reach
     """
     from worldprobe.log import LOGGER
-    from worldprobe.survey.app import listen
-    from worldprobe.survey.watch import serve_page
+    from worldprobe.survey.app import listen, serve_page
 
     _check_host(host, public)
     with _databases(folder) as (answers, identities), closing(listen(host, port)) as bound:
@@ -260,7 +259,7 @@ def export(folder: Survey, /, *, with_text: Path | None = None, password: Passwo
         out: folder for the tables, or a .zip
     """
     from worldprobe.files import source_of, whole_folder
-    from worldprobe.human.exports import Export, write_export
+    from worldprobe.human.lists import Export, write_export
     from worldprobe.provenance import made
     from worldprobe.survey import export as exports
     from worldprobe.survey.study import read_fact, refuse_checkout
@@ -299,8 +298,7 @@ def _export_texts(folder: Path, with_text: Path, word: str | None, out: Path) ->
     from worldprobe.contracts import read_provenance, read_table
     from worldprobe.files import whole_file
     from worldprobe.human.contracts import StudyLists
-    from worldprobe.human.exports import as_csv
-    from worldprobe.human.lists import digest_lists
+    from worldprobe.human.lists import as_csv, digest_lists
     from worldprobe.survey import export as exports
 
     if not word:
@@ -330,7 +328,7 @@ def identities(folder: Survey, /, *, token: Path, out: Path) -> None:
         out: CSV file outside the repository
     """
     from worldprobe.files import whole_file
-    from worldprobe.human.exports import neutralize
+    from worldprobe.human.lists import neutralize
     from worldprobe.paths import REPOSITORY
     from worldprobe.survey.export import IDENTITY_COLUMNS, list_identities
     from worldprobe.survey.study import check_token, refuse_checkout

@@ -364,7 +364,7 @@ def ask_(
     from worldprobe.contracts import write_table
     from worldprobe.files import digest_file
     from worldprobe.inference.store import open_store
-    from worldprobe.models.model_provenance import made_by_model
+    from worldprobe.models.checkpoint import made_by_model
 
     prompt_sets = [load_prompt_set(name.strip()) for name in prompting.split(",") if name.strip()]
     names = [one.name for one in prompt_sets]

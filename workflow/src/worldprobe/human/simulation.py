@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.human.contracts import ANSWERS
-from worldprobe.human.exports import Export
+from worldprobe.human.lists import Export
 
 #: good: the expected answer, but for a share (noise) of guesses; reversed: the scale upside down; random: always guesses;
 #: constant: one answer for all; straight_liner: one answer for a dozen trials, then another; fast: guesses in no time.

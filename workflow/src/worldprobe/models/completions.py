@@ -23,7 +23,7 @@ from worldprobe.models.chat import Encoded, Encoder
 from worldprobe.models.encoder_decoder_engine import Pair, PairEncoder
 from worldprobe.models.engine import Loglikelihood
 from worldprobe.models.masked_engine import GapEncoder, Gapped, Row
-from worldprobe.models.model_types import CAUSAL, ENCODER_DECODER, MASKED, ORIGINAL
+from worldprobe.models.registry import CAUSAL, ENCODER_DECODER, MASKED, ORIGINAL
 
 #: Backend -> what a model is loaded as.
 BACKENDS = {

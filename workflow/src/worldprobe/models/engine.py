@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol, get_args
 
-from worldprobe.models.model_types import CAUSAL, refuse_prompting
+from worldprobe.models.registry import CAUSAL, refuse_prompting
 
 #: Flags of a score, in the order in which they are written.
 STRADDLE = "straddle"

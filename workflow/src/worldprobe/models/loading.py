@@ -9,7 +9,7 @@ from worldprobe.errors import MachineError, UserError, did_you_mean
 from worldprobe.log import LOGGER
 from worldprobe.models import tokenizers
 from worldprobe.models.checkpoint import Checkpoint
-from worldprobe.models.model_types import CAUSAL, ENCODER_DECODER, MASKED, with_article
+from worldprobe.models.registry import CAUSAL, ENCODER_DECODER, MASKED, with_article
 
 DTYPES = ("float32", "bfloat16", "float16")
 #: More layers than any model has; they are made one by one before a weight is read.

@@ -20,7 +20,7 @@ from worldprobe.models.answers import add_up
 from worldprobe.models.batching import Budget
 from worldprobe.models.chat import Encoder, own_tokens
 from worldprobe.models.engine import FIRST_UNSCORED, EngineFacts, Loglikelihood, Scored, ScoringEngine
-from worldprobe.models.model_types import PSEUDO, WITHIN_WORD
+from worldprobe.models.registry import PSEUDO, WITHIN_WORD
 from worldprobe.models.selfcheck import Yardstick
 
 #: Fast to slow. gaps: padded rows, the head at hidden positions only. batches: padded rows. plain: one row at a time.

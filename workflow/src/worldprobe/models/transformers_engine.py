@@ -9,19 +9,19 @@ from typing import Any, TypeVar
 
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
-from worldprobe.models import loading, model_provenance, selfcheck, tokenizers
+from worldprobe.models import loading, selfcheck, tokenizers
 from worldprobe.models.answers import OPTION_ROOM, Answer, Options, scored
 from worldprobe.models.batching import Budget, spread
 from worldprobe.models.chat import Encoder
-from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, locate
+from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, instructions, locate, processor
 from worldprobe.models.encoder_decoder_engine import EncoderDecoderEngine, PairEncoder
 from worldprobe.models.engine import Completion, Decoding, Engine, EngineFacts, Loglikelihood, Prompt, Scored
 from worldprobe.models.forward import ForwardPasses, Prefix, Sequenced, split_gelu
 from worldprobe.models.generation import Generator, shared_beginning
 from worldprobe.models.masked_engine import GapEncoder, MaskedEngine
-from worldprobe.models.model_types import CAUSAL, ENCODER_DECODER, MASKED, WITHIN_WORD
 from worldprobe.models.prefix_trie import ROW_WIDTH, Row, pack, row_width
 from worldprobe.models.reasoning import part_thoughts
+from worldprobe.models.registry import CAUSAL, ENCODER_DECODER, MASKED, WITHIN_WORD
 from worldprobe.provenance import versions
 
 #: Tokens of the longest sequence that is read in a trie, whose mask is as large as the square of it; others need no mask.
@@ -325,8 +325,8 @@ def open_engine(
             "device": str(model.get_input_embeddings().weight.device.type),
             "attention": getattr(model.config, "_attn_implementation", None),
             "tokenizer": tokenizer.origin,
-            "processor": model_provenance.processor(),
-            "instructions": model_provenance.instructions(),
+            "processor": processor(),
+            "instructions": instructions(),
             "devices": len(set((getattr(model, "hf_device_map", None) or {"": 0}).values())),
         },
     )

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
+import json
 import os
 import shlex
 import shutil
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,7 +17,8 @@ from typing import Any, NamedTuple
 
 import psutil
 
-from worldprobe.operations import locks
+from worldprobe.errors import UserError
+from worldprobe.files import write_text
 from worldprobe.paths import StudyPaths
 
 #: The study and a model -> the files that evaluating it leaves, by the rule that makes them.
@@ -217,14 +222,14 @@ def next_steps(
         shown = f"worldprobe status{' --configfile ' * bool(files)}{shlex.join(files)}"
         told = f"No run of this study is in progress: Snakemake (process {pid}) is at work here on another one (`{shown}`)."
         return [*steps, told, f"When it has ended: `{again}`."] if counted - {"done"} else [*steps, "All models are done."]
-    if host := locks.held_elsewhere(folder):
+    if host := held_elsewhere(folder):
         return [*steps, f"A run that began on {host} holds the lock. If it has ended: `worldprobe unlock` there."]
     if alive:
         numbers = " ".join(job.number for job in alive)
         steps.append(
             f"A Snakemake that no longer runs on this machine left jobs behind: `scancel {numbers}`, unless it runs elsewhere."
         )
-    if locks.is_locked(folder):
+    if is_locked(folder):
         steps.append("A lock is left behind: `worldprobe unlock`.")
     if "failed" in counted:
         failed = dict.fromkeys(f"{logs}/{state.rule}" for state in states if state.state == "failed")
@@ -282,3 +287,199 @@ def _last_lines(log: Path) -> list[str]:
     except OSError:
         return []
     return [line.strip() for line in lines if line.strip()][-LINES_SHOWN:]
+
+
+#: The configuration that the Snakefile lays all others over.
+BASE = Path("config", "config.yaml")
+#: The machine of the latest run, noted as it starts: Snakemake's own lock does not say whose it is.
+HOLDER = Path(".snakemake", "worldprobe-run.json")
+
+
+def running(folder: Path) -> list[int]:
+    """Process ids of the Snakemakes of this machine that work in a folder.
+
+    This process's own ancestors are left out, and so are the Snakemakes that a cluster's jobs consist of.
+    """
+    here, mine = folder.resolve(), {os.getpid(), *(parent.pid for parent in psutil.Process().parents())}
+    found = []
+    for process in psutil.process_iter():
+        try:
+            words = process.cmdline()
+            is_snakemake = any(Path(word).name == "snakemake" for word in words[:2]) or words[1:3] == ["-m", "snakemake"]
+            is_job = "--target-jobs" in words
+            if is_snakemake and not is_job and process.pid not in mine and Path(process.cwd()).resolve() == here:
+                found.append(process.pid)
+        except (psutil.Error, OSError):
+            continue
+    return sorted(found)
+
+
+def is_on_cluster(pids: Iterable[int]) -> bool:
+    """Whether one of these Snakemakes was told to use SLURM."""
+    for pid in pids:
+        with contextlib.suppress(psutil.Error):
+            if any("slurm" in Path(word).name for word in psutil.Process(pid).cmdline()[1:]):
+                return True
+    return False
+
+
+def config_files(words: Sequence[str]) -> list[str]:
+    """The configuration files that the command line of a Snakemake names.
+
+    >>> config_files(["snakemake", "--configfile", "a.yaml", "b.yaml", "--cores", "2"]), config_files(["snakemake", "all"])
+    (['a.yaml', 'b.yaml'], [])
+    """
+    found: list[str] = []
+    for place, word in enumerate(words):
+        if word in ("--configfile", "--configfiles"):
+            found += itertools.takewhile(lambda one: not one.startswith("-"), words[place + 1 :])
+        elif word.startswith(("--configfile=", "--configfiles=")):
+            found.append(word.partition("=")[2])
+    return found
+
+
+def of_other_studies(pids: Iterable[int], files: Sequence[Path | str]) -> dict[int, list[str]]:
+    """Of these Snakemakes those that were given other configuration files -> their files.
+
+    Args:
+        pids: process ids.
+        files: configuration files of a study, besides config/config.yaml.
+    """
+
+    def places(names: Iterable[Path | str]) -> list[Path]:
+        return [Path(name).resolve() for name in names if Path(name) != BASE]
+
+    found = {}
+    for pid in pids:
+        with contextlib.suppress(psutil.Error):
+            given = config_files(psutil.Process(pid).cmdline())
+            if places(given) != places(files):
+                found[pid] = given
+    return found
+
+
+def is_locked(folder: Path) -> bool:
+    """Whether Snakemake would refuse to start here."""
+    locks = folder / ".snakemake" / "locks"
+    return locks.is_dir() and any(locks.iterdir())
+
+
+def sign(folder: Path) -> None:
+    """Note that this machine holds the lock.
+
+    Args:
+        folder: where this Snakemake, which has just taken the lock, runs.
+    """
+    write_text(folder / HOLDER, json.dumps({"host": socket.gethostname()}) + "\n")
+
+
+def held_elsewhere(folder: Path) -> str:
+    """The other machine on which the lock was taken, or "" where it was here, or nobody knows."""
+    locks = folder / ".snakemake" / "locks"
+    try:
+        host = str(json.loads((folder / HOLDER).read_bytes())["host"])
+        taken = max(path.stat().st_mtime for path in locks.iterdir())
+        is_of_this_lock = (folder / HOLDER).stat().st_mtime >= taken
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+    return host if is_of_this_lock and host != socket.gethostname() else ""
+
+
+def unlock(folder: Path) -> bool:
+    """Remove a lock that nobody holds; True where there was one.
+
+    Raises:
+        UserError: a Snakemake of this machine is at work here, or one of another machine took the lock.
+    """
+    if not is_locked(folder):
+        return False
+    if pids := running(folder):
+        raise UserError(
+            folder, f"a Snakemake is running here (process {pids[0]}).", "Wait for it, or stop it with Ctrl-C in its terminal."
+        )
+    if host := held_elsewhere(folder):
+        raise UserError(
+            folder,
+            f"the lock was taken on {host}, and whether that run is still at work cannot be seen from {socket.gethostname()}.",
+            f"Run this command on {host}. If that machine is gone, `snakemake --unlock` removes the lock unasked.",
+        )
+    shutil.rmtree(folder / ".snakemake" / "locks")
+    return True
+
+
+#: What the main process passes to its jobs on a cluster, which read the configuration again while answers come in.
+VARIABLE = "WORLDPROBE_MISSING"
+#: The rules that make a model ready, before those that evaluate it.
+FIRST = ("fetch_model", "train_control")
+
+
+def missing_models(
+    study: Mapping[str, Any],
+    answers: Answers,
+    models: Sequence[str],
+    folder: Path = Path(),
+) -> dict[str, str]:
+    """The study's models without answers, and why, in one line each; none where the study allows none to be missing.
+
+    A study of which no model at all has answers has no missing ones: there is nothing to summarise yet.
+
+    Args:
+        study: a validated study.
+        answers: the study and a model -> the files that evaluating it leaves, by the rule that makes them.
+        models: ids of all that are evaluated.
+        folder: where Snakemake runs.
+    """
+    logs = folder / StudyPaths.of(study).logs
+    if not study.get("allow_missing") or not logs.is_dir():
+        return {}
+    found = {}
+    for model in models:
+        left = answers(study, model)
+        if all((folder / path).exists() for paths in left.values() for path in paths):
+            continue
+        if reason := failure(logs, model, left):
+            found[model] = reason
+    return found if len(found) < len(models) else {}
+
+
+def failure(logs: Path, model: str, rules: Iterable[str]) -> str:
+    """Why a model's last job failed, or nothing; ``rules`` are those that evaluate it."""
+    files = [
+        path
+        for step in (*FIRST, *rules)
+        for path in [logs / step / f"{model}.log", *sorted((logs / step).glob(f"*/{model}.log"))]
+    ]
+    files += sorted((logs / "fetch_model" / model).glob("*.log"))
+    present = [path for path in files if path.is_file()]
+    if not present:
+        return ""
+    return reason(max(present, key=lambda path: path.stat().st_mtime).read_text(encoding="utf-8", errors="replace"))
+
+
+def reason(log: str) -> str:
+    r"""The last error that a log reports, in one line; nothing where it reports none.
+
+    >>> reason("loading\nerror: my/model\n  problem: is not in the cache.\n  fix: Fetch it.\n")
+    'is not in the cache'
+    >>> reason("Traceback (most recent call last):\n  ...\nValueError: no\n")
+    'ValueError: no'
+    >>> reason("1,000 of 4,036 items\n")
+    ''
+    """
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    if not lines:
+        return ""
+    problems = [line.removeprefix("problem:").strip().rstrip(".") for line in lines if line.startswith("problem:")]
+    if problems and lines[-1].startswith(("fix:", "problem:")):
+        return problems[-1]
+    if any(line.startswith("Traceback") for line in lines):
+        return lines[-1]
+    return ""
+
+
+def share_with_jobs(missing: Mapping[str, str], is_main_process: bool) -> dict[str, str]:
+    """The same missing models in every process of one run: what the main process found, handed to its jobs."""
+    if is_main_process:
+        os.environ[VARIABLE] = json.dumps(dict(missing))
+        return dict(missing)
+    return json.loads(os.environ[VARIABLE]) if VARIABLE in os.environ else dict(missing)

@@ -16,8 +16,7 @@ from worldprobe.contracts.series import ALL_SEEDS, ALREADY, NEVER, NONE, OPEN, R
 from worldprobe.models.series import trainings
 from worldprobe.provenance import Provenance
 from worldprobe.report import style
-from worldprobe.report.model_names import HUMAN, Roster
-from worldprobe.report.sentences import counted, listed
+from worldprobe.report.model_names import HUMAN, Roster, counted, listed
 from worldprobe.report.sheet import Column, Sheet, as_text, decimals
 
 if TYPE_CHECKING:

@@ -5,25 +5,29 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
+import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from worldprobe import __version__
-from worldprobe.benchmark import NO_SECTION, Benchmark
-from worldprobe.files import read_text, write_text
+from worldprobe.benchmark import NO_SECTION, Benchmark, Display, taken_by
+from worldprobe.contracts import read_provenance, read_table
+from worldprobe.errors import UserError
+from worldprobe.files import digest_file, read_text, write_text
 from worldprobe.provenance import Provenance
+from worldprobe.report.crate import NOTES, Methods, TableOrigin, notes
 from worldprobe.report.model_names import Roster
-from worldprobe.report.origins import NOTES, Methods, TableOrigin
 from worldprobe.report.runtimes import Cost, RunTime, duration_in_words
-from worldprobe.report.sheet import ABSENT, PrintedTable
-from worldprobe.report.style import AROUND_CHANCE, between, is_dark
+from worldprobe.report.sheet import ABSENT, PrintedTable, Sheet
+from worldprobe.report.style import AROUND_CHANCE, between, is_dark, render
 
 #: Cells with accuracies are coloured in so many steps, one CSS class each.
 STEPS = 20
@@ -329,3 +333,116 @@ def read_picture(path: Path | str, caption: str) -> Picture:
     width = float(points.group(1)) if points else FULL_WIDTH
     address = "data:image/svg+xml;base64," + base64.b64encode(text.encode("utf-8")).decode("ascii")
     return Picture(path.stem, f"{caption} {note}".strip(), address, 100 if width >= 0.9 * FULL_WIDTH else 62)
+
+
+Paths = Sequence[Path | str]
+
+
+def print_table(display: Display, tables: Paths, roster: Roster, out: Paths, **options: str) -> None:
+    """Print a table.
+
+    Args:
+        display: a table.
+        tables: files of its inputs, in their order.
+        roster: names and order of the models.
+        out: paths that end in .csv, .tex, .md or .json.
+        options: its own; those left out have their defaults.
+
+    Raises:
+        UserError: an input that cannot be read or does not have what the table needs, or a suffix that is not known.
+    """
+    sheet: Sheet = _build(display, tables, roster, options)
+    sheet = replace(sheet, notes=(*sheet.notes, *notes(read_provenance(tables[0]), roster)))
+    sheet.write(out)
+
+
+def draw_figure(display: Display, tables: Paths, roster: Roster, out: Paths, width: str = "double", **options: str) -> None:
+    """Draw a figure.
+
+    Args:
+        display: a figure.
+        tables: files of its inputs, in their order.
+        roster: names, order and colours of the models.
+        out: paths that end in .pdf, .svg, .png or .csv.
+        width: column width, "single" or "double".
+        options: its own; those left out have their defaults.
+
+    Raises:
+        UserError: an input that cannot be read or does not have what the figure needs, or a suffix that is not known.
+    """
+    note = " ".join(notes(read_provenance(tables[0]), roster))
+    render(_build(display, tables, roster, options), display.draw, out, note, width=width)
+
+
+def _check_origins(display: Display, tables: Paths) -> None:
+    """Refuse tables of which one was built from another file than the one that is given next to it."""
+    for path in tables if len(tables) > 1 else ():
+        stated = read_provenance(path).inputs
+        for source, one in zip(tables, display.inputs, strict=True):
+            if stated.get(one.name) not in (None, digest_file(source)):
+                raise UserError(
+                    path, f"was built from other {one.name} than {source}.", f"Give the {one.name} that it was built from."
+                )
+
+
+def _build(display: Display, tables: Paths, roster: Roster, options: Mapping[str, str]) -> Any:
+    frames = [read_table(path, one.contract, one.columns) for path, one in zip(tables, display.inputs, strict=True)]
+    _check_origins(display, tables)
+    extras = taken_by(display.build, roster=roster, provenance=read_provenance(tables[0]))
+    return display(*frames, **extras, **options)
+
+
+NOTEBOOK_FIX = "Give an .ipynb file, e.g. from notebooks/."
+#: Seconds that a cell may take; the notebooks read finished tables, so they are quick.
+LONGEST_CELL = 300
+
+
+def run_notebook(path: Path | str, settings: Mapping[str, str]) -> str:
+    """Run a notebook in its own folder and return it as HTML without head, scripts or anything to fetch.
+
+    What its cells log, with times of day, is left out: the same notebook gives the same bytes.
+
+    Args:
+        path: an .ipynb file; it is read, never written.
+        settings: environment variables that the notebook reads, e.g. ``WORLDPROBE_STUDY``.
+
+    Raises:
+        UserError: the file cannot be read or is not a notebook, there is no kernel to run it, or a cell failed.
+    """
+    import nbformat
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError
+    from nbconvert import HTMLExporter
+
+    path = Path(path).resolve()
+    try:
+        notebook = nbformat.reads(read_text(path, NOTEBOOK_FIX), as_version=4)
+    except nbformat.reader.NotJSONError as error:
+        raise UserError(path, "is not a notebook.", NOTEBOOK_FIX) from error
+    resources = {"metadata": {"path": str(path.parent)}}
+    client = NotebookClient(notebook, timeout=LONGEST_CELL, kernel_name="python3", resources=resources)
+    try:
+        client.execute(env={**os.environ, **settings})
+    except CellExecutionError as error:
+        problem = f"a cell failed: {error.ename}: {error.evalue}."
+        raise UserError(
+            path, problem, "Open it in Jupyter and run it cell by cell; check that the study has finished."
+        ) from error
+    for cell in notebook.cells:
+        if "outputs" in cell:
+            cell["outputs"] = [one for one in cell["outputs"] if one.get("name") != "stderr"]
+    html, _resources = HTMLExporter(
+        template_name="basic", exclude_input_prompt=True, exclude_output_prompt=True
+    ).from_notebook_node(notebook)
+    return number_table_ids(str(html))
+
+
+def number_table_ids(html: str) -> str:
+    """Replace pandas' random table ids by their numbers, so that the same notebook gives the same bytes.
+
+    >>> number_table_ids('<style>#T_0f3a9 td {}</style><table id="T_0f3a9"></table><table id="T_b01c2"></table>')
+    '<style>#T_1 td {}</style><table id="T_1"></table><table id="T_2"></table>'
+    """
+    random_id = re.compile(r"\bT_[0-9a-f]{5}(?![0-9a-zA-Z])")
+    numbers = {found: f"T_{number}" for number, found in enumerate(dict.fromkeys(random_id.findall(html)), start=1)}
+    return random_id.sub(lambda match: numbers[match.group(0)], html)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from markupsafe import Markup
 from pydantic import Field
 
 from worldprobe.errors import UserError
 from worldprobe.files import read_text
+from worldprobe.models.registry import CAUSAL
+from worldprobe.report.page import asset, environment
 from worldprobe.settings import Block, Finding, Source, check
 from worldprobe.settings.blocks import Text, absent
 
@@ -407,3 +410,285 @@ def read_result(path: Path) -> dict[str, Any]:
 
 def _refuse(text: str) -> float:
     raise ValueError(f"{text} is not JSON")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One model in one ranking.
+
+    Attributes:
+        rank: one more than the number of models whose interval is wholly above its own; None without an interval.
+        is_tied: whether another model has the same rank.
+        model: its name.
+        facts: how it was loaded, in words.
+        score: the overall number.
+        groups: the numbers of domains or problems, by name.
+        bias: a second overall number, where the benchmark has one.
+    """
+
+    rank: int | None
+    is_tied: bool
+    model: str
+    facts: str
+    score: Score
+    groups: Mapping[str, Score]
+    bias: Score | None
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Models that were asked the same in the same way.
+
+    Attributes:
+        benchmark: whose items.
+        kind: of the models.
+        asked: how all of them were asked, in words.
+        groups: the domains or problems.
+        rows: models, the highest mean first.
+    """
+
+    benchmark: str
+    kind: str
+    asked: Mapping[str, str]
+    groups: Sequence[str]
+    rows: Sequence[Row]
+
+    @property
+    def yardsticks(self) -> dict[str, float]:
+        """Chance, and published numbers of the same items."""
+        score = self.rows[0].score
+        return ({} if score.chance is None else {"chance": score.chance}) | dict(score.published)
+
+    @property
+    def axis(self) -> tuple[float, float]:
+        """The least and the largest accuracy on the picture of intervals: tenths around all of them and chance."""
+        scores = [row.score for row in self.rows]
+        ends = [end for one in scores for end in (one.low, one.high, one.chance) if end is not None] or [0.0, 1.0]
+        return max(0.0, math.floor(10 * min(ends) - 0.1) / 10), min(1.0, math.ceil(10 * max(ends) + 0.1) / 10)
+
+    def place(self, value: float) -> str:
+        """Where a number is on the axis, in percent of its length."""
+        low, high = self.axis
+        return f"{100 * (value - low) / (high - low):.2f}%"
+
+
+def build_rankings(results: Sequence[tuple[Mapping[str, Any], Sequence[Score]]]) -> list[Ranking]:
+    """Rankings of results, one for each benchmark, set of items and way of asking: numbers of different items are never compared.
+
+    Args:
+        results: checked results, each with its numbers.
+    """
+    together: dict[tuple[Any, ...], list[tuple[Mapping[str, Any], Sequence[Score]]]] = {}
+    for result, scores in results:
+        for benchmark in dict.fromkeys(score.benchmark for score in scores):
+            own = [score for score in scores if score.benchmark == benchmark]
+            asked = {name: text for name, text in own[0].asked.items() if name != "start tokens"}
+            kind = str(result.get("kind") or CAUSAL)
+            together.setdefault((benchmark, own[0].items, kind, tuple(asked.items())), []).append((result, own))
+    return [
+        Ranking(benchmark, kind, dict(asked), _group_names(members), _rank(members))
+        for (benchmark, _, kind, asked), members in sorted(
+            together.items(), key=lambda entry: (entry[0][0], -len(entry[1]), entry[0][1], entry[0][2])
+        )
+    ]
+
+
+def _group_names(members: Sequence[tuple[Mapping[str, Any], Sequence[Score]]]) -> list[str]:
+    return list(dict.fromkeys(score.group for _, scores in members for score in scores if score.group != "overall"))
+
+
+def _rank(members: Sequence[tuple[Mapping[str, Any], Sequence[Score]]]) -> list[Row]:
+    overall = [next(s for s in scores if s.group == "overall" and s.metric == "accuracy") for _, scores in members]
+    lower_ends = [score.low for score in overall if score.low is not None]
+    ranks = [None if score.high is None else 1 + sum(low > score.high for low in lower_ends) for score in overall]
+    rows = []
+    for (result, scores), score, rank in zip(members, overall, ranks, strict=True):
+        groups = {one.group: one for one in scores if one.group != "overall"}
+        bias = next((one for one in scores if one.metric == "bias"), None)
+        facts = ", ".join(str(fact) for fact in (result["engine"], result["dtype"], result["revision"]) if fact)
+        rows.append(Row(rank, rank is not None and ranks.count(rank) > 1, result["model"], facts, score, groups, bias))
+    return sorted(rows, key=lambda row: (row.score.value is None, -(row.score.value or 0), row.model))
+
+
+def build_page(rankings: Sequence[Ranking], title: str, names: Mapping[str, str]) -> str:
+    """The page: one HTML file that loads nothing.
+
+    Args:
+        rankings: what it shows.
+        title: its heading.
+        names: benchmark -> its name for readers.
+    """
+    made = environment()
+    made.filters["share"] = lambda value: "–" if value is None else f"{value:.3f}"
+    style, script = Markup(asset("page.css") + asset("leaderboard.css")), Markup(asset("sort.js"))
+    template = made.from_string(asset("leaderboard.html.jinja"))
+    return template.render(title=title, names=names, rankings=rankings, style=style, script=script) + "\n"
+
+
+#: The version of Every Eval Ever's schema that records follow.
+EEE_VERSION = "0.3.0"
+
+
+def task_name(score: Score) -> str:
+    """The name of a number among lm-eval's tasks: prefixed, so that it is never taken for another implementation's.
+
+    >>> task_name(Score("ewok", "social-relations", "accuracy", 0.5, 0.4, 0.6, 9, "items", (0, 1), "", {}))
+    'worldprobe_ewok_social_relations'
+    """
+    end = "" if score.group == "overall" else f"_{score.group}"
+    return f"worldprobe_{score.benchmark}{end}".replace("-", "_").replace(".", "_").lower()
+
+
+def to_lm_eval(result: Mapping[str, Any], scores: Sequence[Score], date: float) -> dict[str, Any]:
+    """The keys of a results file of lm-evaluation-harness 0.4: one task per number, one group per benchmark.
+
+    Args:
+        result: a checked result.
+        scores: its numbers.
+        date: seconds since 1970.
+    """
+    tasks: dict[str, dict[str, Any]] = {}
+    counts: dict[str, dict[str, int]] = {}
+    configs: dict[str, dict[str, Any]] = {}
+    for score in scores:
+        name, metric = task_name(score), {"accuracy": "acc"}.get(score.metric, score.metric)
+        entry = tasks.setdefault(name, {"alias": name, "name": name, "sample_len": score.n})
+        entry |= {f"{metric},none": score.value, f"{metric}_stderr,none": "N/A" if score.stderr is None else score.stderr}
+        counts[name] = {"original": score.n, "effective": score.n}
+        configs[name] = {"task": name, "metadata": {"version": 1, "items": score.items, **score.asked}}
+    benchmarks = dict.fromkeys(score.benchmark for score in scores)
+    groups = {f"worldprobe_{name}": tasks[f"worldprobe_{name}"] for name in benchmarks}
+    return {
+        "results": tasks,
+        "groups": groups,
+        "group_subtasks": {name: sorted(task for task in tasks if task.startswith(f"{name}_")) for name in groups},
+        "configs": configs,
+        "versions": dict.fromkeys(tasks, 1),
+        "n-shot": dict.fromkeys(tasks, 0),
+        "higher_is_better": {name: {"acc": True} for name in tasks},
+        "n-samples": counts,
+        "config": {
+            "model": result["engine"],
+            "model_args": {"pretrained": result["checkpoint"], "dtype": result["dtype"]},
+            "model_dtype": result["dtype"],
+            "model_revision": result["revision"],
+            "model_sha": result["checkpoint_digest"],
+            "batch_size": None,
+            "batch_sizes": [],
+            "device": None,
+            "use_cache": None,
+            "limit": None,
+            "bootstrap_iters": None,
+            "gen_kwargs": {},
+            "random_seed": None,
+            "numpy_seed": None,
+            "torch_seed": None,
+            "fewshot_seed": None,
+        },
+        "git_hash": None,
+        "date": date,
+        "pretty_env_info": None,
+        "transformers_version": result["packages"].get("transformers"),
+        "lm_eval_version": f"worldprobe {result['worldprobe_version']}",
+        "upper_git_hash": None,
+        "task_hashes": {name: configs[name]["metadata"]["items"] for name in tasks},
+        "model_source": result["engine"],
+        "model_name": result["checkpoint"],
+        "model_name_sanitized": result["model"],
+        "system_instruction": None,
+        "system_instruction_sha": None,
+        "fewshot_as_multiturn": None,
+        "chat_template": None,
+        "chat_template_sha": None,
+        "total_evaluation_time_seconds": None,
+    }
+
+
+def to_every_eval_ever(result: Mapping[str, Any], scores: Sequence[Score], date: float, organization: str) -> dict[str, Any]:
+    """A record of Every Eval Ever (arXiv 2606.14516); numbers that are missing are left out, as it has no place for them.
+
+    Args:
+        result: a checked result.
+        scores: its numbers.
+        date: seconds since 1970.
+        organization: who computed them.
+    """
+    return {
+        "schema_version": EEE_VERSION,
+        "evaluation_id": f"worldprobe/{result['model']}/{date:.0f}",
+        "retrieved_timestamp": f"{date:.0f}",
+        "source_metadata": {
+            "source_name": "worldprobe",
+            "source_type": "evaluation_run",
+            "source_organization_name": organization,
+            "evaluator_relationship": "third_party",
+        },
+        "eval_library": {"name": "worldprobe", "version": result["worldprobe_version"]},
+        "model_info": {
+            "name": result["model"],
+            "id": result["checkpoint"],
+            "inference_engine": {"name": str(result["engine"])},
+            "additional_details": {
+                "deployment_type": "externally_managed" if result["engine"] == "openai" else "self_deployed",
+                "model_availability": "unknown" if result["engine"] == "openai" else "open_weights",
+                "dtype": str(result["dtype"]),
+                "checkpoint_digest": str(result["checkpoint_digest"]),
+            },
+        },
+        "evaluation_results": [_every_eval_ever(score) for score in scores if score.value is not None],
+    }
+
+
+def _every_eval_ever(score: Score) -> dict[str, Any]:
+    uncertainty: dict[str, Any] = {"num_samples": score.n}
+    if score.low is not None and score.high is not None and score.stderr is not None:
+        interval = {"lower": score.low, "upper": score.high, "confidence_level": 0.95, "method": score.interval}
+        uncertainty |= {"confidence_interval": interval, "standard_error": {"value": score.stderr, "method": score.interval}}
+    return {
+        "evaluation_name": f"{task_name(score)}_{score.metric}",
+        "source_data": {
+            "dataset_name": score.benchmark,
+            "source_type": "other",
+            "additional_details": {"items": score.items, "is_official_release": str(score.release is not None).lower()},
+        },
+        "metric_config": {
+            "metric_name": score.metric,
+            "lower_is_better": False,
+            "score_type": "continuous",
+            "min_score": score.bounds[0],
+            "max_score": score.bounds[1],
+            "additional_details": {**score.asked, "best": "0" if score.bounds[0] < 0 else "1"},
+        },
+        "score_details": {
+            "score": score.value,
+            "details": {name: str(count) for name, count in score.counts.items()},
+            "uncertainty": uncertainty,
+        },
+    }
+
+
+def to_hub(result: Mapping[str, Any], scores: Sequence[Score], dataset: str | None) -> list[dict[str, Any]]:
+    """Entries of ``.eval_results/*.yaml`` in a model's repository: the overall accuracies, as shares (never percent).
+
+    Args:
+        result: a checked result.
+        scores: its numbers.
+        dataset: the hub's dataset with these items; None: the benchmark's release, for its items only.
+
+    Raises:
+        UserError: the items are not the release's, and no dataset is named.
+    """
+    entries, is_of_several = [], len({score.benchmark for score in scores}) > 1
+    for score in scores:
+        if score.group != "overall" or score.metric != "accuracy" or score.value is None:
+            continue
+        if not (dataset or score.release):
+            problem = f"the numbers of {score.benchmark} are for items that no dataset of the hub is known to contain."
+            raise UserError("--dataset", problem, "Name the dataset on the hub with these items: --dataset OWNER/NAME.")
+        task = score.benchmark if is_of_several else "default"
+        place = {"id": dataset, "task_id": task} if dataset else dict(score.release or {})
+        how = "; ".join(f"{name}: {text}" for name, text in score.asked.items())
+        interval = "" if score.low is None else f"95% interval {score.low:.4f} to {score.high:.4f}; "
+        notes = f"worldprobe {result['worldprobe_version']}, {score.metric}; {interval}{result['dtype']}; {how}"
+        entries.append({"dataset": place, "value": score.value, "notes": notes})
+    return entries

@@ -7,8 +7,7 @@ Types, bounds, defaults and meaning of a setting are stated in its class and now
 from worldprobe.settings.blocks import Block, Finding, check, parse, parse_given
 from worldprobe.settings.documents import Keys, Source, read_yaml
 from worldprobe.settings.registry import check_models, complete_card, read_registry, registry_problems
-from worldprobe.settings.site import read_site
-from worldprobe.settings.study import merge, read_study, study_problems
+from worldprobe.settings.study import merge, read_site, read_study, study_problems
 
 __all__ = [
     "Block",

@@ -2,7 +2,7 @@
 
 The only module next to ``worldprobe.models`` that imports torch and transformers. With the same corpus, settings and packages the
 weights are the same, byte for byte: one seed, deterministic kernels, a fixed number of threads, and pinned instructions
-(``worldprobe.models.model_provenance``), so that Intel processors of different types agree. Other makes may differ.
+(``worldprobe.models.checkpoint``), so that Intel processors of different types agree. Other makes may differ.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ import pytest
 from simulated_judgements import simulate_features, simulate_items, simulate_judgements
 from worldprobe import cli
 from worldprobe.benchmarks.ewok.analysis.compare import compare_models, pairs_without_items
-from worldprobe.benchmarks.ewok.analysis.correlations import agree, correlate, correlation
 from worldprobe.benchmarks.ewok.analysis.judge import judge_responses
+from worldprobe.benchmarks.ewok.analysis.summarize import agree, correlate, correlation
 from worldprobe.benchmarks.ewok.contracts import Agreements, Comparisons, Correlations, FeatureMeans, Judgements, SurfaceFeatures
 from worldprobe.contracts import read_table, validate, write_table
 from worldprobe.errors import UserError

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.ewok.analysis.families import measure_families
+from worldprobe.benchmarks.ewok.analysis.summarize import measure_families
 from worldprobe.benchmarks.ewok.contracts import FamilyLevels
 from worldprobe.contracts import validate
 from worldprobe.errors import UserError

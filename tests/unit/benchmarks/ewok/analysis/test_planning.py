@@ -8,7 +8,7 @@ from simulated_judgements import DOMAINS, simulate_items, simulate_judgements
 from worldprobe import cli
 from worldprobe.benchmarks.ewok.analysis.planning import plan_studies, pool_means, versions_needed
 from worldprobe.benchmarks.ewok.contracts import Judgements, Ratings
-from worldprobe.benchmarks.ewok.tables.planning import pooled_domains, study_sizes
+from worldprobe.benchmarks.ewok.tables.statistics import pooled_domains, study_sizes
 from worldprobe.contracts import read_provenance, read_table, validate, write_table
 from worldprobe.contracts.results import Orders, Plans, PooledMeans
 from worldprobe.errors import UserError

@@ -21,13 +21,13 @@ from inspect_ai.model import ModelOutput, ModelUsage, get_model  # noqa: E402
 from worldprobe.benchmarks.ewok.analysis.judge import judge_responses, judge_target_scores  # noqa: E402
 from worldprobe.benchmarks.ewok.analysis.summarize import summarize  # noqa: E402
 from worldprobe.benchmarks.ewok.contracts import Items  # noqa: E402
-from worldprobe.benchmarks.ewok.eval_types import way_of  # noqa: E402
 from worldprobe.benchmarks.ewok.exports import inspect_tasks  # noqa: E402
 from worldprobe.benchmarks.ewok.scoring import (  # noqa: E402
     ask,
     load_prompts,
     score_logprobs,
 )
+from worldprobe.benchmarks.ewok.vocabulary import way_of  # noqa: E402
 from worldprobe.cli import main  # noqa: E402
 from worldprobe.contracts import read_provenance, read_table, write_table  # noqa: E402
 from worldprobe.inference.store import open_store  # noqa: E402

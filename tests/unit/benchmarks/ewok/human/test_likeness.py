@@ -8,7 +8,7 @@ import pytest
 
 from worldprobe.benchmarks.ewok.analysis.judge import Evidence
 from worldprobe.benchmarks.ewok.contracts import Items, Likeness, Ratings, TargetScores
-from worldprobe.benchmarks.ewok.human.statistics import find_ceiling, measure_likeness, model_differs, people_differ
+from worldprobe.benchmarks.ewok.people import find_ceiling, measure_likeness, model_differs, people_differ
 from worldprobe.benchmarks.ewok.tables.people import likeness_to_people
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table, validate, write_table

@@ -10,16 +10,17 @@ from scipy import sparse
 from worldprobe.benchmarks.ewok.contracts import Agreements, HumanStatistics, Ratings
 from worldprobe.benchmarks.ewok.figures.paradigms import draw_human_agreement as draw
 from worldprobe.benchmarks.ewok.figures.paradigms import human_agreement
-from worldprobe.benchmarks.ewok.human.ratings import ask_people, rate_items
-from worldprobe.benchmarks.ewok.human.statistics import (
+from worldprobe.benchmarks.ewok.people import (
     Adder,
     Sums,
+    ask_people,
     compare_ways,
     confuse,
     find_likeness,
     judge_sums,
     measure,
     prefer,
+    rate_items,
     wilson,
 )
 from worldprobe.benchmarks.ewok.tables.people import human_accuracy

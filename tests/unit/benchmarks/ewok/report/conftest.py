@@ -14,8 +14,7 @@ from learning import write_learning
 from worldprobe.analysis.planning import Variances, plan
 from worldprobe.benchmarks.ewok import contracts
 from worldprobe.benchmarks.ewok.analysis.summarize import summarize
-from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES
-from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, TARGET_CONTRASTS
+from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, EVAL_TYPES, TARGET_CONTRASTS
 from worldprobe.contracts import validate, write_table
 from worldprobe.contracts.results import Plans
 from worldprobe.provenance import Provenance

@@ -32,7 +32,7 @@ def compared() -> pd.DataFrame:
 
 
 def test_the_table_has_a_row_per_model_and_condition(compared):
-    from worldprobe.benchmarks.ewok.tables.conditions import conditions
+    from worldprobe.benchmarks.ewok.tables.accuracy import conditions
 
     cells = conditions(compared, Roster()).cells()
     assert cells[0] == [
@@ -52,12 +52,12 @@ def test_the_table_has_a_row_per_model_and_condition(compared):
 
 
 def test_the_figure_marks_every_condition_and_its_interval(compared, tmp_path):
-    from worldprobe.benchmarks.ewok.figures.conditions import conditions, draw
+    from worldprobe.benchmarks.ewok.figures.accuracy import conditions, draw_conditions
 
     frame = conditions(compared, Roster())
     assert set(frame.condition) == {"main", "nonce", "western"}
     assert frame[frame.condition == "main"].difference.tolist() == [0.0, 0.0]
-    accuracy, difference = draw(frame).axes
+    accuracy, difference = draw_conditions(frame).axes
     ranges, marks = accuracy.collections[::2], accuracy.collections[1::2]
     assert len(ranges) == len(marks) == 3
     assert np.isclose(marks[0].get_offsets()[:, 0], [0.7, 0.6]).all()
@@ -67,12 +67,12 @@ def test_the_figure_marks_every_condition_and_its_interval(compared, tmp_path):
 
 
 def test_conditions_bear_the_titles_that_the_study_gives_them(compared):
-    from worldprobe.benchmarks.ewok.figures import conditions as figure
-    from worldprobe.benchmarks.ewok.tables.conditions import conditions
+    from worldprobe.benchmarks.ewok.figures import accuracy as figure
+    from worldprobe.benchmarks.ewok.tables.accuracy import conditions
 
     titled = Provenance(details={"titles": {"main": "Real words", "nonce": "Nonwords"}})
     frame = figure.conditions(compared, Roster(), titled)
-    drawn = figure.draw(frame)
+    drawn = figure.draw_conditions(frame)
     labels = [text.get_text() for text in drawn.legends[0].get_texts()]
     assert labels[:3] == ["Real words", "Nonwords", "western"]
     shown = {drawn.axes[1].get_title(loc) for loc in ("left", "center", "right")}  # the style decides where
@@ -89,7 +89,7 @@ def test_both_are_commands(compared, tmp_path):
 
 
 def test_a_way_of_asking_that_was_not_compared_is_named(compared):
-    from worldprobe.benchmarks.ewok.figures.conditions import conditions
+    from worldprobe.benchmarks.ewok.figures.accuracy import conditions
 
     with pytest.raises(UserError, match="was not compared"):
         conditions(compared, Roster(), eval_type="choice_free_two")

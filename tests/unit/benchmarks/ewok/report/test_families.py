@@ -7,11 +7,12 @@ import pandas as pd
 import pytest
 
 from worldprobe.benchmarks.ewok.contracts import FamilyLevels, Templates
-from worldprobe.benchmarks.ewok.figures.families import families
+from worldprobe.benchmarks.ewok.figures.accuracy import families
 from worldprobe.benchmarks.ewok.materials.compile import compile_families
 from worldprobe.benchmarks.ewok.materials.materials import read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
-from worldprobe.benchmarks.ewok.tables.families import family_accuracy, materials_families
+from worldprobe.benchmarks.ewok.tables.accuracy import family_accuracy
+from worldprobe.benchmarks.ewok.tables.materials import materials_families
 from worldprobe.cli import main
 from worldprobe.contracts import validate, write_table
 from worldprobe.errors import UserError

@@ -17,9 +17,7 @@ import pytest
 
 from worldprobe.benchmarks.ewok.benchmark import BENCHMARK as EWOK
 from worldprobe.benchmarks.ewok.contracts import Items, TargetScores
-from worldprobe.benchmarks.ewok.report.drilldown import read_examples
-from worldprobe.benchmarks.ewok.report.methods import describe_methods
-from worldprobe.benchmarks.ewok.report.part import compose, lead, more
+from worldprobe.benchmarks.ewok.report import compose, describe_methods, lead, more, read_examples
 from worldprobe.benchmarks.ewok.tables import accuracy
 from worldprobe.cli import main
 from worldprobe.contracts import write_table
@@ -27,7 +25,7 @@ from worldprobe.errors import UserError
 from worldprobe.inference.requests import collect, describe_origins
 from worldprobe.inference.store import Store
 from worldprobe.provenance import Provenance
-from worldprobe.report.origins import TableOrigin, read_origins
+from worldprobe.report.crate import TableOrigin, read_origins
 from worldprobe.report.page import Material, Page, build_page, build_part, read_picture
 from worldprobe.report.runtimes import Cost, RunTime, read_run_times, with_all_attempts
 from worldprobe.report.style import render
@@ -494,7 +492,7 @@ def test_the_page_is_painted_in_a_browser(page, tmp_path):
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium (apt-get install chromium)")
 def test_the_overview_of_all_domains_and_problems_fits_into_1280_pixels(tmp_path):
-    from worldprobe.report.origins import Methods
+    from worldprobe.report.crate import Methods
     from worldprobe.report.page import Page, Part, ShownPart, build_page
 
     def part(name: str, n_columns: int) -> ShownPart:

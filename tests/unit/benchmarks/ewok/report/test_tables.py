@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worldprobe.benchmarks.ewok.selection import over_versions
-from worldprobe.benchmarks.ewok.tables import accuracy, controls, dataset, materials, statistics
+from worldprobe.benchmarks.ewok.tables import accuracy, materials, statistics
 from worldprobe.cli import main
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
@@ -190,7 +190,7 @@ def test_the_dataset_table_counts_designs_and_reads_no_text(tmp_path):
         ]
     )
     items = pd.DataFrame({"domain": ["d", "d", "e"], "version": [0, 1, 0]})
-    frame = dataset.dataset(templates, items).frame.set_index("domain")
+    frame = materials.dataset(templates, items).frame.set_index("domain")
     assert frame.loc["d", ["n_concept_pairs", "n_situations"]].tolist() == [2, 1]
     assert frame.loc["all", ["n_concept_pairs", "n_situations"]].tolist() == [3, 1]
     assert frame.loc["d", ["n_concepts", "n_templates", "n_items", "context_antonym", "context_other"]].tolist() == [
@@ -211,19 +211,19 @@ def test_the_dataset_table_counts_designs_and_reads_no_text(tmp_path):
 
 def test_the_control_models_table_gives_the_range_of_what_was_learned(small_study):
     accuracies = small_study.control_accuracies
-    sheet = controls.control_accuracy(accuracies, small_study.roster)
+    sheet = accuracy.control_accuracy(accuracies, small_study.roster)
     row = accuracies.query("templates == 'held_in' and fillers == 'some_unseen' and targets == 'variable swap'").iloc[0]
     line = sheet.frame.set_index(["model", "templates", "fillers"]).loc[(row["model"], "held_in", "some_unseen")]
     assert line["mean_variable_swap"] == row["mean"]
     assert "held_out" not in set(sheet.frame["templates"]), "the two kinds of held-out templates are lines of their own"
     assert "means of concept swaps run from" in sheet.notes[1]
     nothing_held_out = accuracies.assign(n_items=accuracies["n_items"].where(accuracies["fillers"] != "some_unseen", 0))
-    assert set(controls.control_accuracy(nothing_held_out, small_study.roster).frame["fillers"]) == {"seen"}
+    assert set(accuracy.control_accuracy(nothing_held_out, small_study.roster).frame["fillers"]) == {"seen"}
     at_chance = accuracies["mean"].where(accuracies["targets"] != "variable swap", 0.5)
-    notes = controls.control_accuracy(accuracies.assign(mean=at_chance), small_study.roster).notes
+    notes = accuracy.control_accuracy(accuracies.assign(mean=at_chance), small_study.roster).notes
     assert "means of variable swaps are all 0.500" in notes[1]
     without = accuracies[accuracies["targets"] != "variable swap"]
-    assert len(controls.control_accuracy(without, small_study.roster).notes) == 1
+    assert len(accuracy.control_accuracy(without, small_study.roster).notes) == 1
 
 
 @pytest.fixture

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES, JUDGED_TYPES
-from worldprobe.benchmarks.ewok.vocabulary import ACCURACIES, CONTEXT_TYPES, TARGET_CONTRASTS
+from worldprobe.benchmarks.ewok.vocabulary import ACCURACIES, CONTEXT_TYPES, EVAL_TYPES, JUDGED_TYPES, TARGET_CONTRASTS
 from worldprobe.contracts import Table, column, results
 
 ITEM_ID = r"^[A-Za-z0-9-]+_\d+_\d+_v\d+$"

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from worldprobe.benchmark import PageFiles, Registry, Study
-from worldprobe.benchmarks.ewok.eval_types import is_graded, is_prompted
 from worldprobe.benchmarks.ewok.figures.paradigms import human_agreement
 from worldprobe.benchmarks.ewok.study import (
     EwokPaths,
@@ -28,7 +27,8 @@ from worldprobe.benchmarks.ewok.study import (
     is_simulated,
 )
 from worldprobe.benchmarks.ewok.tables.people import human_accuracy, human_cleaning, human_people
-from worldprobe.models.model_types import refuse_prompted
+from worldprobe.benchmarks.ewok.vocabulary import is_graded, is_prompted
+from worldprobe.models.registry import refuse_prompted
 from worldprobe.paths import StudyPaths
 
 #: Notebook -> models scored by LogProbs that it needs.

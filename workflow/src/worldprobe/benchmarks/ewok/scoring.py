@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar
 import pandas as pd
 from pydantic import Field
 
-from worldprobe.benchmarks.ewok.eval_types import Way
+from worldprobe.benchmarks.ewok.vocabulary import Way
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.inference.dialogue import Exchange, OneRound, converse, first_numeral
 from worldprobe.inference.requests import near_tie_of, run_requests

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from worldprobe.benchmark import Option
-from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES, GENERATIONS, PARADIGMS, SHOTS, title_of
+from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, GENERATIONS, PARADIGMS, SHOTS, title_of
 from worldprobe.contracts.results import ALL
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.report.model_names import HUMAN, WORD2VEC, Roster, is_yardstick

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from worldprobe.benchmark import Registry, Study
-from worldprobe.benchmarks.ewok.eval_types import is_graded, is_prompted
+from worldprobe.benchmarks.ewok.vocabulary import is_graded, is_prompted
 from worldprobe.paths import BUILTIN, EDITIONS, edition
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+
+from worldprobe.errors import UserError, did_you_mean
 
 TARGET_CONTRASTS = ("concept swap", "variable swap")
 CONTEXT_CONTRASTS = ("antonym", "negation", "variable swap", "other")
@@ -53,3 +56,133 @@ def slot_class(slot: str) -> str:
     ('object', 'agent', 'nonword')
     """
     return re.split(r"\d|:|_from_", slot, maxsplit=1)[0]
+
+
+PARADIGMS = ("logprobs", "likert", "choice")
+GENERATIONS = ("free", "constrained")
+SHOTS = ("zero", "two")
+TITLES = {
+    "logprobs": "LogProbs",
+    "likert": "Likert",
+    "choice": "Choice",
+    "free": "free",
+    "constrained": "constrained",
+    "zero": "no examples",
+    "two": "two examples",
+}
+
+SHORT = {"free": "free", "constrained": "constr.", "zero": "no ex.", "two": "2 ex."}
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way of asking; its name is the ``eval_type`` of tables, files and configuration.
+
+    Attributes:
+        paradigm: ``logprobs``, ``likert`` or ``choice``.
+        generation: ``free`` or ``constrained``; empty for LogProbs, which asks nothing.
+        shots: ``zero`` or ``two`` worked examples; empty for LogProbs.
+    """
+
+    paradigm: str
+    generation: str = ""
+    shots: str = ""
+
+    @property
+    def name(self) -> str:
+        """The eval_type.
+
+        >>> Way("likert", "free", "zero").name, Way("logprobs").name
+        ('likert_free_zero', 'logprobs')
+        """
+        return "_".join(part for part in (self.paradigm, self.generation, self.shots) if part)
+
+    @property
+    def setup(self) -> str:
+        """Generation and shots, which a Likert and a Choice way can share; empty for LogProbs.
+
+        >>> Way("choice", "constrained", "two").setup
+        'constrained_two'
+        """
+        return "_".join(part for part in (self.generation, self.shots) if part)
+
+    @property
+    def title(self) -> str:
+        """As it is written in a sentence.
+
+        >>> Way("likert", "constrained", "two").title
+        'Likert, constrained, two examples'
+        """
+        return title_of(self.name)
+
+    @property
+    def short(self) -> tuple[str, ...]:
+        """Generation and shots, as headings of narrow columns; empty for LogProbs.
+
+        >>> Way("likert", "constrained", "two").short
+        ('constr.', '2 ex.')
+        """
+        return tuple(SHORT[part] for part in (self.generation, self.shots) if part)
+
+    @property
+    def is_prompted(self) -> bool:
+        """Whether the model is asked a question and answers in words; LogProbs only scores."""
+        return self.paradigm != "logprobs"
+
+    @property
+    def is_rated(self) -> bool:
+        """Whether answers are ratings of single sentences, so that two targets can both be without a preference."""
+        return self.paradigm == "likert"
+
+
+def title_of(eval_type: str) -> str:
+    """A way of asking, or a further reading of one, as it is written in a sentence.
+
+    >>> title_of("logprobs_targets_sum")
+    'LogProbs, targets, sum'
+    """
+    return ", ".join(TITLES.get(part, part) for part in eval_type.split("_"))
+
+
+#: every way, in the order in which they are shown.
+WAYS = (Way("logprobs"), *(Way(p, g, s) for p in PARADIGMS[1:] for g in GENERATIONS for s in SHOTS))
+EVAL_TYPES = tuple(way.name for way in WAYS)
+#: further readings of log probabilities: both targets under one context, by each measure (analysis.judge).
+TARGET_TYPES = ("logprobs_targets_sum", "logprobs_targets_mean", "logprobs_targets_pmi")
+#: eval types of judgements: the models', and those of the baseline and of people.
+JUDGED_TYPES = (*EVAL_TYPES, *TARGET_TYPES, "word2vec", "human_likert")
+_BY_NAME = {way.name: way for way in WAYS}
+
+
+def way_of(eval_type: str) -> Way:
+    """The way with a name.
+
+    Raises:
+        UserError: there is none.
+
+    >>> way_of("likert_constrained_two").generation
+    'constrained'
+    """
+    if eval_type not in _BY_NAME:
+        near = did_you_mean(eval_type, _BY_NAME)
+        raise UserError(f"eval type {eval_type}", f"is unknown{near}", f"Known: {', '.join(_BY_NAME)}.")
+    return _BY_NAME[eval_type]
+
+
+def is_prompted(eval_type: str) -> bool:
+    """Whether judgements of this eval type come from a model's answers to prompts."""
+    return eval_type in _BY_NAME and _BY_NAME[eval_type].is_prompted
+
+
+def is_graded(eval_type: str) -> bool:
+    """Whether a model answers in degrees that can be correlated with people's ratings: log probabilities and ratings.
+
+    >>> [is_graded(name) for name in ("logprobs", "likert_free_zero", "choice_free_zero", "word2vec")]
+    [True, True, False, False]
+    """
+    return eval_type in _BY_NAME and _BY_NAME[eval_type].paradigm != "choice"
+
+
+def is_rated(eval_type: str) -> bool:
+    """Whether judgements of this eval type come from a model's ratings."""
+    return eval_type in _BY_NAME and _BY_NAME[eval_type].is_rated

@@ -13,7 +13,7 @@ from worldprobe.benchmarks.worldsense.finetuning.trainings import Finetuning
 from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
 from worldprobe.benchmarks.worldsense.outputs import asked_models, asked_sets, released_trials
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.models.model_types import refuse_prompted
+from worldprobe.models.registry import refuse_prompted
 from worldprobe.settings import Finding, complete_card
 from worldprobe.settings.blocks import Block, Count, Distinct, Seed, Text, Whole
 

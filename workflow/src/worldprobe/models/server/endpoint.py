@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
-from worldprobe.addresses import check_address
 from worldprobe.errors import UserError, did_you_mean, printable
+from worldprobe.files import check_address
 from worldprobe.log import LOGGER, SECONDS_BETWEEN_LINES
 
 KEY_VARIABLE = "OPENAI_API_KEY"

@@ -23,23 +23,29 @@ from worldprobe.models.reasoning import UNSEEN, part_thoughts
 from worldprobe.models.server.capabilities import (
     check_tokenizer,
     constrain,
+    count_tokens,
     drops_messages,
     echo_body,
     find_model,
     find_set_up,
     has_marks,
+    is_sound,
     load_encoder,
     longest_sequence,
+    messages,
     opens_unseen,
     probe_chat,
     probe_constraint,
     probe_echo,
     probe_text,
+    read_completion,
     read_echo,
+    read_finish,
     read_text,
+    spans,
+    thoughts_apart,
 )
 from worldprobe.models.server.endpoint import Client, Endpoint, MalformedAnswerError, Question
-from worldprobe.models.server.parse import count_tokens, is_sound, messages, read_completion, read_finish, spans, thoughts_apart
 from worldprobe.models.tokenizers import fingerprint
 from worldprobe.provenance import versions
 

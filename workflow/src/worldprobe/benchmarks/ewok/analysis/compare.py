@@ -19,9 +19,8 @@ import pandas as pd
 
 from worldprobe.analysis.clusters import Estimates, crossed_means, variance_of_mean
 from worldprobe.analysis.comparisons import compare_models as compare_pairs
-from worldprobe.analysis.comparisons import corrected
+from worldprobe.analysis.comparisons import corrected, p_in_words
 from worldprobe.analysis.components import Part
-from worldprobe.analysis.significance import p_in_words
 from worldprobe.analysis.summaries import Group
 from worldprobe.benchmarks.ewok.analysis.panel import DEFAULT_CLUSTER, build_panel, cluster_codes, drawn_in_words
 from worldprobe.benchmarks.ewok.analysis.summarize import metric_values

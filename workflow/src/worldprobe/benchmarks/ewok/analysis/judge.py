@@ -19,8 +19,7 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.benchmarks.ewok import contracts
-from worldprobe.benchmarks.ewok.eval_types import way_of
-from worldprobe.benchmarks.ewok.vocabulary import DESIGN
+from worldprobe.benchmarks.ewok.vocabulary import DESIGN, way_of
 from worldprobe.contracts import Table, read_provenance, read_table, table_name
 from worldprobe.errors import UserError
 from worldprobe.inference.requests import near_tie_of

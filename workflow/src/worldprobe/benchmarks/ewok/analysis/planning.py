@@ -13,7 +13,7 @@ from worldprobe.analysis.planning import Raters, Replicates, plan, variances_of_
 from worldprobe.analysis.pooling import Pooled, pool
 from worldprobe.benchmarks.ewok.analysis.panel import CLUSTERS, DEFAULT_CLUSTER, Panel, build_panel, cluster_codes
 from worldprobe.benchmarks.ewok.analysis.summarize import metric_values
-from worldprobe.benchmarks.ewok.human.statistics import people_differ
+from worldprobe.benchmarks.ewok.people import people_differ
 from worldprobe.contracts.results import ALL, JOINT, OVERALL, Orders
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER

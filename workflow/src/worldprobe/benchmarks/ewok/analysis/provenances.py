@@ -12,12 +12,11 @@ from typing import Any
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.contracts import Judgements
-from worldprobe.benchmarks.ewok.eval_types import title_of
-from worldprobe.benchmarks.ewok.vocabulary import OWN_FILLINGS
+from worldprobe.benchmarks.ewok.vocabulary import OWN_FILLINGS, title_of
 from worldprobe.contracts import read_provenance, read_tables
 from worldprobe.errors import UserError
 from worldprobe.files import digest_file
-from worldprobe.models.model_types import describe_kind
+from worldprobe.models.registry import describe_kind
 
 #: name of the items table among a provenance's inputs.
 ITEMS = "items"

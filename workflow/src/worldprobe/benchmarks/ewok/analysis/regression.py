@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import linprog
 
-from worldprobe.analysis.significance import coefficient_table
+from worldprobe.analysis.comparisons import coefficient_table
 from worldprobe.benchmarks.ewok.analysis.panel import cluster_codes
 from worldprobe.benchmarks.ewok.vocabulary import (
     CONTEXT_CONTRASTS,

@@ -17,8 +17,7 @@ import pandas as pd
 
 from worldprobe.archives import Archive
 from worldprobe.benchmarks.ewok.analysis.judge import NEAR_TIE, compare_scores
-from worldprobe.benchmarks.ewok.eval_types import GENERATIONS
-from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_TYPES, OFFICIAL_TEXTS, TARGET_CONTRASTS, contrast_group
+from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_TYPES, GENERATIONS, OFFICIAL_TEXTS, TARGET_CONTRASTS, contrast_group
 from worldprobe.commented_csv import CsvError, read_frame, read_rows
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER, Progress

@@ -14,7 +14,7 @@ import pandas as pd
 from worldprobe.analysis.reproduction import FIX, Checked, Finding, compare_numbers, read_numbers, summary_line
 from worldprobe.benchmarks.ewok.analysis.provenances import check_items, check_same_items
 from worldprobe.benchmarks.ewok.contracts import Coefficients, Items, Reproduction, Summaries
-from worldprobe.benchmarks.ewok.eval_types import is_rated
+from worldprobe.benchmarks.ewok.vocabulary import is_rated
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.errors import UserError

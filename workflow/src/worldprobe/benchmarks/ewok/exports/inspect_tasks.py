@@ -20,9 +20,8 @@ from inspect_ai.solver import TaskState, generate
 from worldprobe.benchmarks.ewok.analysis.judge import Judged, judge_responses, judge_target_scores
 from worldprobe.benchmarks.ewok.analysis.summarize import summarize
 from worldprobe.benchmarks.ewok.contracts import Items
-from worldprobe.benchmarks.ewok.eval_types import Way, way_of
 from worldprobe.benchmarks.ewok.scoring import FREE, PAPER, load_prompts, presentations
-from worldprobe.benchmarks.ewok.vocabulary import DESIGN
+from worldprobe.benchmarks.ewok.vocabulary import DESIGN, Way, way_of
 from worldprobe.contracts import read_table
 from worldprobe.contracts.results import ALL
 from worldprobe.inference.dialogue import first_numeral

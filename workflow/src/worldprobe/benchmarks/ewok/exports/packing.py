@@ -10,8 +10,14 @@ import pandas as pd
 
 from worldprobe.archives import Archive, encrypt
 from worldprobe.benchmarks.ewok.contracts import Items
-from worldprobe.benchmarks.ewok.exports.canaries import OFFICIAL, is_own, is_protected, is_word_list, lacks_canary
-from worldprobe.benchmarks.ewok.exports.search import open_content
+from worldprobe.benchmarks.ewok.exports.search import (
+    OFFICIAL,
+    is_own,
+    is_protected,
+    is_word_list,
+    lacks_canary,
+    open_content,
+)
 from worldprobe.benchmarks.ewok.materials.materials import canary_lines
 from worldprobe.errors import UserError
 from worldprobe.files import MANIFEST, whole_file
@@ -19,8 +25,6 @@ from worldprobe.report.dataset_folder import Dataset, Licence
 
 README = "README.txt"
 _NOTICES = {"a licence": re.compile(r"(^|/)LICEN[CS]E[^/]*$", re.I), "terms of use": re.compile(r"(^|/)TERMS[^/]*$", re.I)}
-#: A canary in a comment, or in what a table or a store of answers says of itself.
-_PROTECTED = re.compile(rf'^[ \t\ufeff]*#.*{OFFICIAL}|"canary"\s*:\s*(?:\[[^\]]*|"[^"]*){OFFICIAL}', re.I | re.M)
 #: Bytes that a file's name may have.
 _LONGEST = 255
 _OURS = b"files for worldprobe, encrypted with AES-256."
@@ -246,3 +250,7 @@ def describe_items(items: pd.DataFrame, canary: str | None, is_encrypted: bool) 
         canary=canary,
         conditions=_CONDITIONS if is_encrypted else (),
     )
+
+
+#: A canary in a comment, or in what a table or a store of answers says of itself.
+_PROTECTED = re.compile(rf'^[ \t\ufeff]*#.*{OFFICIAL}|"canary"\s*:\s*(?:\[[^\]]*|"[^"]*){OFFICIAL}', re.I | re.M)

@@ -11,7 +11,6 @@ import pandas as pd
 
 from worldprobe.benchmark import Input, figure
 from worldprobe.benchmarks.ewok.contracts import PREFERENCES, Agreements, Summaries
-from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES, PARADIGMS, TITLES, way_of
 from worldprobe.benchmarks.ewok.selection import (
     METRIC,
     SETUP,
@@ -24,6 +23,7 @@ from worldprobe.benchmarks.ewok.selection import (
 )
 from worldprobe.benchmarks.ewok.study import has_both_paradigms, has_both_ways, has_logprobs, has_prompting
 from worldprobe.benchmarks.ewok.tables.people import HUMAN_STATISTICS
+from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, PARADIGMS, TITLES, way_of
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.report import style
 from worldprobe.report.model_names import HUMAN, Roster

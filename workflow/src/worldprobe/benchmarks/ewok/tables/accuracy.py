@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pandas as pd
 
-from worldprobe.benchmark import table
+from worldprobe.benchmark import Input, table
 from worldprobe.benchmarks.ewok.analysis.panel import drawn_units, status_notes
-from worldprobe.benchmarks.ewok.contracts import Summaries
-from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES, TARGET_TYPES, way_of
+from worldprobe.benchmarks.ewok.contracts import ConditionComparisons, ControlAccuracies, FamilyLevels, Summaries
 from worldprobe.benchmarks.ewok.selection import (
     EVAL_TYPE,
     METRIC,
+    YARDSTICK_TYPES,
     domain_order,
     in_words,
     language_models,
@@ -20,11 +20,20 @@ from worldprobe.benchmarks.ewok.selection import (
     pick,
     single_versions,
 )
-from worldprobe.benchmarks.ewok.study import has_adversarial_part, has_logprobs, has_prompting, has_strict_likert
+from worldprobe.benchmarks.ewok.study import (
+    has_adversarial_part,
+    has_conditions,
+    has_families,
+    has_generalisation,
+    has_logprobs,
+    has_prompting,
+    has_strict_likert,
+)
+from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, TARGET_CONTRASTS, TARGET_TYPES, way_of
+from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
-from worldprobe.report.model_names import HUMAN, WORD2VEC, Roster, is_yardstick
-from worldprobe.report.sentences import counted, listed
-from worldprobe.report.sheet import Column, Sheet, decimals, span
+from worldprobe.report.model_names import HUMAN, WORD2VEC, Roster, counted, is_yardstick, listed, ranging
+from worldprobe.report.sheet import Column, Sheet, decimals, p_value, span, whole_number
 
 #: ways of asking a model, in the order of the columns.
 MODEL_TYPES = (*EVAL_TYPES, *TARGET_TYPES)
@@ -317,4 +326,230 @@ def adversarial_part(summaries: pd.DataFrame, roster: Roster, eval_type: str = "
         columns=(Column("Model", ("name",), is_number=False), *parts, Column("Difference", ("difference",), decimals(3))),
         label="adversarial_part",
         notes=("Inside: the tenth of each domain's templates on which the relatedness of words points the wrong way most.",),
+    )
+
+
+CONDITION_COMPARISONS = Input(ConditionComparisons, "conditions.parquet")
+
+
+@table(
+    inputs=[CONDITION_COMPARISONS],
+    title="Conditions",
+    section="conditions",
+    caption="Accuracy of each model in each condition, compared with the first one: the difference over the templates that "
+    "both have, with an interval and a paired test.",
+    when=has_conditions,
+)
+def conditions(comparisons: pd.DataFrame, roster: Roster, provenance: Provenance | None = None) -> Sheet:
+    """Accuracy in the reference and in each other condition, with the paired difference, a row per model and condition.
+
+    Args:
+        comparisons: the ConditionComparisons table.
+        roster: names and order of the models.
+        provenance: of that table, with the titles of the conditions.
+    """
+    titles = provenance.details.get("titles", {}) if provenance else {}
+    overall = comparisons[comparisons.grouping == "overall"]
+    order = {model: number for number, model in enumerate(roster.in_order(overall.model_a))}
+    frame = overall.assign(
+        model=overall.model_a,
+        name=overall.model_a.map(lambda model: roster[model].name),
+        way=overall.eval_type.map(in_words),
+        title=overall.condition_a.map(lambda name: titles.get(name, name)),
+        place=overall.model_a.map(order),
+    )
+    frame = frame.sort_values(["eval_type", "place", "condition_a"], kind="stable").drop(columns="place").reset_index(drop=True)
+    reference = str(frame.condition_b.iloc[0])
+    reference = titles.get(reference, reference)
+    columns = [
+        Column("Model", ("name",), is_number=False, once=True),
+        Column("Asked by", ("way",), is_number=False, once=True),
+        Column("Condition", ("title",), is_number=False),
+        Column(reference, ("mean_b",), decimals(3), over="Accuracy"),
+        Column("this condition", ("mean_a",), decimals(3), over="Accuracy"),
+        Column(reference, ("low_b", "high_b"), span, over="Range over versions"),
+        Column("this condition", ("low_a", "high_a"), span, over="Range over versions"),
+        Column("Difference", ("difference",), decimals(3)),
+        Column("95% interval", ("ci_low", "ci_high"), span),
+        Column("p (Holm)", ("p_holm",), p_value),
+        Column("Found in 80%", ("detectable",), decimals(3)),
+        Column("Templates", ("n",), whole_number),
+    ]
+    if frame.eval_type.nunique() == 1:
+        columns.pop(1)
+    return Sheet(
+        title=f"Accuracy in each condition, compared with {reference}.",
+        frame=frame,
+        columns=tuple(columns),
+        label="conditions",
+        notes=(
+            "Means are over the templates that both conditions have; range: lowest and highest mean of a version, or of a sample "
+            "of each template. "
+            f"Interval (95%) and p (two-sided, with Holm's correction): {drawn_units(provenance)} are samples of more. "
+            "Found in 80%: the smallest true difference for which p is below 0.05 in 80% of such samples.",
+            *status_notes(frame.status),
+        ),
+        group="model",
+    )
+
+
+#: Names of the kinds of templates and fillers, in the order of the lines.
+_TEMPLATES = {"held_in": "in the stories", "new_pairing": "new pairing", "new_context": "new context"}
+_FILLERS = {"seen": "all seen", "some_unseen": "some new"}
+
+
+@table(
+    inputs=[ControlAccuracies],
+    title="Seen and held out",
+    section="controls",
+    caption="Accuracy of the control models by what their stories told and by how the two targets of a template differ. A "
+    "concept swap exchanges the concept (chases, flees from), a variable swap who is who (A chases B, B chases A).",
+    when=has_generalisation,
+)
+def control_accuracy(accuracies: pd.DataFrame, roster: Roster) -> Sheet:
+    """A line per model, kind of template and kind of filler; columns by what the two targets swap.
+
+    Args:
+        accuracies: ControlAccuracies.
+        roster: names and order of the models.
+    """
+    shown = accuracies[accuracies["templates"].isin(_TEMPLATES) & accuracies["fillers"].isin(_FILLERS)]
+    keys = ["model", "templates", "fillers"]
+    wide = shown.pivot(index=keys, columns="targets", values=["mean", "n_items"])
+    wide = wide.set_axis(["_".join(names).replace(" ", "_") for names in wide.columns.tolist()], axis=1)
+    order = pd.MultiIndex.from_product([roster.in_order(shown["model"].unique()), _TEMPLATES, _FILLERS], names=keys)
+    wide = wide[wide["n_items_all"] > 0]
+    frame = wide.reindex(order[order.isin(wide.index)]).reset_index()
+    frame.insert(1, "name", [roster[model].name for model in frame["model"]])
+    columns = [
+        column
+        for targets in ("all", *TARGET_CONTRASTS)
+        for column in (
+            Column("accuracy", (f"mean_{targets.replace(' ', '_')}",), decimals(3), over=_heading(targets)),
+            Column("items", (f"n_items_{targets.replace(' ', '_')}",), _count, over=_heading(targets)),
+        )
+    ]
+    return Sheet(
+        title="What the control models learned, by what their stories told and by what the targets swap.",
+        frame=frame,
+        columns=(
+            Column("Model", ("name",), is_number=False, once=True),
+            Column("Pairing", ("templates",), lambda name: _TEMPLATES[name], is_number=False, once=True),
+            Column("Fillers", ("fillers",), lambda name: _FILLERS[name], is_number=False),
+            *columns,
+        ),
+        label="control_accuracy",
+        notes=(
+            "New pairing: no story joins these contexts and targets, though each is in other stories. New context: one of the "
+            "contexts is in no story. Chance is one half.",
+            *_say_what_was_learned(accuracies, roster),
+        ),
+        group="model",
+    )
+
+
+def _say_what_was_learned(accuracies: pd.DataFrame, roster: Roster) -> list[str]:
+    """The range over models on seen pairings of each swap, and why one may be harder to learn than the other."""
+    is_seen = (accuracies["templates"] == "held_in") & (accuracies["fillers"] == "seen") & accuracies["mean"].notna()
+    ranges = []
+    for contrast in TARGET_CONTRASTS:
+        means = accuracies[is_seen & (accuracies["targets"] == contrast)].set_index("model")["mean"]
+        if means.empty:
+            return []
+        ranges.append(ranging(means.rename(index=lambda model: roster[model].name), f"means of {contrast}s"))
+    return [
+        f"On seen pairings with seen fillers, {'; '.join(ranges)}.",
+        "The two orders of a variable swap consist of the same words, so that a model must tie each name to its place in the "
+        "context and both to what happens there.",
+    ]
+
+
+def _heading(targets: str) -> str:
+    return "All" if targets == "all" else f"{targets.capitalize()}s"
+
+
+def _count(value: float) -> str:
+    return "–" if pd.isna(value) else f"{int(value)}"
+
+
+FAMILY_LEVELS = Input(FamilyLevels, "families.parquet")
+#: Family of ours -> what its level counts.
+LEVEL_NAMES = {
+    "depth": "steps of inference",
+    "negation": "negations",
+    "ratio": "smaller number, to nine",
+    "entities": "people",
+    "distraction": "no, neutral, distracting sentence",
+    "belief": "no change, seen, unseen",
+}
+
+
+def pick_levels(levels: pd.DataFrame, eval_type: str) -> pd.DataFrame:
+    """The rows of one eval_type, with those of humans and word2vec; families in our order.
+
+    Raises:
+        UserError: there is none of this eval_type.
+    """
+    is_yardstick = levels["model"].map(YARDSTICK_TYPES).eq(levels["eval_type"])
+    if not (levels["eval_type"] == eval_type).any():
+        known = ", ".join(sorted(levels["eval_type"].unique()))
+        raise UserError("--eval-type", f'"{eval_type}" was not asked about families.', f"Choose one of: {known}.")
+    order = [*LEVEL_NAMES, *sorted(set(levels["family"]) - set(LEVEL_NAMES))]
+    rows = levels[is_yardstick | (levels["eval_type"] == eval_type)]
+    return rows.sort_values("family", key=lambda column: column.map(order.index), kind="stable")
+
+
+@table(
+    inputs=[FAMILY_LEVELS],
+    title="Families",
+    section="families",
+    caption="Accuracy at each level of each family, and its slope: the change of accuracy per unit of the level, within bases.",
+    when=has_families,
+    options=[EVAL_TYPE],
+)
+def family_accuracy(levels: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> Sheet:
+    """A row per family and model: accuracy at each level from the lowest, the slope, its interval and test.
+
+    Args:
+        levels: FamilyLevels.
+        roster: names and order of the models.
+        eval_type: way of asking.
+    """
+    rows = pick_levels(levels, eval_type)
+    means = rows[rows["level"].notna()]
+    means = means.assign(place=means.groupby("family")["level"].rank(method="dense").astype(int))
+    wide = means.pivot(index=["family", "model"], columns="place", values="mean")
+    wide.columns = [f"level_{place}" for place in wide.columns]
+    slopes = rows[rows["level"].isna()].rename(columns={"mean": "slope"})
+    frame = slopes.merge(wide.reset_index(), on=["family", "model"], validate="one_to_one")
+    order = roster.in_order(frame["model"].unique())
+    frame = frame.assign(name=[roster[model].name for model in frame["model"]], place=frame["model"].map(order.index))
+    families = list(dict.fromkeys(rows["family"]))
+    frame = frame.assign(order=frame["family"].map(families.index)).sort_values(["order", "place"], kind="stable")
+    frame = frame[["family", "model", "name", *wide.columns, "slope", "ci_low", "ci_high", "p", "n_bases", "n_items"]]
+    at = {family: ", ".join(map(str, sorted(part["level"].unique()))) for family, part in means.groupby("family")}
+    said = [f"{family}: {at[family]}" + (f" ({LEVEL_NAMES[family]})" if family in LEVEL_NAMES else "") for family in families]
+    return Sheet(
+        title="Accuracy by level of each family, and the slope over levels.",
+        frame=frame.reset_index(drop=True),
+        columns=(
+            Column("Family", ("family",), is_number=False, once=True),
+            Column("Model", ("name",), is_number=False),
+            *(
+                Column(str(place), (name,), decimals(3), over="Accuracy, levels from the lowest")
+                for place, name in enumerate(wide.columns, start=1)
+            ),
+            Column("Slope", ("slope",), decimals(3)),
+            Column("95% interval", ("ci_low", "ci_high"), span),
+            Column("p", ("p",), p_value),
+            Column("Bases", ("n_bases",), whole_number),
+        ),
+        label="family_accuracy",
+        notes=(
+            f"Levels are {'; '.join(said)}.",
+            "The templates of a base have the same targets and fillers at all levels and differ in the level alone. Slope: "
+            "change of accuracy per unit of the level, by least squares within bases. Interval and p (two-sided, slope 0): "
+            "bases are samples of more. Chance is one half.",
+        ),
+        group="family",
     )

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import pandas as pd
 
-from worldprobe.benchmark import table
-from worldprobe.benchmarks.ewok.contracts import Templates
-from worldprobe.benchmarks.ewok.frequency import frequencies_of_wordfreq
+from worldprobe.benchmark import Input, table
+from worldprobe.benchmarks.ewok.contracts import (
+    Items,
+    Templates,
+)
+from worldprobe.benchmarks.ewok.frequency import frequencies_of_wordfreq, words
 from worldprobe.benchmarks.ewok.materials.balance import (
     FEATURES,
     LEAST_CONCEPT_PAIRS,
@@ -21,8 +24,132 @@ from worldprobe.benchmarks.ewok.materials.balance import (
     cross_design,
     word_cues,
 )
-from worldprobe.benchmarks.ewok.selection import in_words
+from worldprobe.benchmarks.ewok.outputs import item_table
+from worldprobe.benchmarks.ewok.selection import (
+    in_words,
+)
+from worldprobe.benchmarks.ewok.study import (
+    has_families,
+)
+from worldprobe.benchmarks.ewok.vocabulary import (
+    CONTEXT_CONTRASTS,
+    CONTEXT_TYPES,
+    TARGET_CONTRASTS,
+    contrast_group,
+)
+from worldprobe.report.model_names import counted
 from worldprobe.report.sheet import Column, Sheet, as_text, decimals, p_value, whole_number
+
+_COLUMNS = ("domain", "concept_a", "concept_b", "context_contrast", "context_type", "target_contrast", "situation")
+
+
+@table(
+    inputs=[  # the design alone: item text is never read
+        Input(Templates, columns=_COLUMNS),
+        Input(Items, item_table, columns=("domain", "version")),
+    ],
+    title="Pairs of concepts, situations and items",
+    section="materials",
+    caption="Pairs of concepts, situations, templates, items and contrasts by domain.",
+)
+def dataset(templates: pd.DataFrame, items: pd.DataFrame) -> Sheet:
+    """Pairs of concepts, situations, templates, items and contrasts per domain, with a line of totals.
+
+    Args:
+        templates: Templates, at least the columns of the design.
+        items: Items, at least domain and version.
+    """
+    domains = sorted(templates.domain.unique())
+    versions = items.version.nunique()
+    lines = [_line(domain, templates[templates.domain == domain], items[items.domain == domain]) for domain in domains]
+    frame = pd.DataFrame([*lines, _line("all", templates, items)])
+    frame["part"] = ["domain"] * len(lines) + ["total"]
+    contrasts = [
+        Column(in_words(name), (f"context_{name.replace(' ', '_')}",), whole_number, over="Context contrast")
+        for name in CONTEXT_CONTRASTS
+    ]
+    targets = [
+        Column(name.split()[0], (f"target_{name.replace(' ', '_')}",), whole_number, over="Target swap")
+        for name in TARGET_CONTRASTS
+    ]
+    types = [Column(name, (f"type_{name}",), whole_number, over="Context type") for name in CONTEXT_TYPES]
+    return Sheet(
+        title=f"The materials by domain: pairs of concepts, situations, templates, items in {counted(versions, 'version')}.",
+        frame=frame,
+        columns=(
+            Column("Domain", ("domain",), in_words, is_number=False),
+            Column("Pairs of concepts", ("n_concept_pairs",), whole_number),
+            Column("Situations", ("n_situations",), whole_number),
+            Column("Concepts", ("n_concepts",), whole_number),
+            Column("Templates", ("n_templates",), whole_number),
+            Column("Items", ("n_items",), whole_number),
+            *contrasts,
+            *targets,
+            *types,
+        ),
+        label="dataset",
+        notes=(
+            "Contrasts and context types count templates. Situations: pairs of contexts that share six words in ten count once. "
+            "What two domains share counts once in the last line.",
+        ),
+        group="part",
+        hidden=("part",),
+    )
+
+
+def _line(domain: str, templates: pd.DataFrame, items: pd.DataFrame) -> dict[str, object]:
+    contrast = templates.context_contrast.map(lambda label: contrast_group(label if isinstance(label, str) else None))
+    concepts = set(templates.concept_a.dropna()) | set(templates.concept_b.dropna())
+    pairs = templates[["domain", "concept_a", "concept_b"]].drop_duplicates()
+    return (
+        {"domain": domain, "n_concept_pairs": len(pairs), "n_situations": templates.situation.nunique()}
+        | {"n_concepts": len(concepts), "n_templates": len(templates), "n_items": len(items)}
+        | {f"context_{name.replace(' ', '_')}": int((contrast == name).sum()) for name in CONTEXT_CONTRASTS}
+        | {f"target_{name.replace(' ', '_')}": int((templates.target_contrast == name).sum()) for name in TARGET_CONTRASTS}
+        | {f"type_{name}": int((templates.context_type == name).sum()) for name in CONTEXT_TYPES}
+    )
+
+
+@table(
+    inputs=[Input(Templates, "family_templates.parquet")],
+    title="Levels of families",
+    section="materials",
+    caption="What the levels of a family have in common and in what they differ: length, and how far models of bare words get.",
+    when=has_families,
+)
+def materials_families(templates: pd.DataFrame) -> Sheet:
+    """A row per family and level: bases, domains, words of a context, and the accuracy of models of bare words.
+
+    Args:
+        templates: Templates, those of families.
+    """
+    lines = []
+    for (family, level), rows in templates.groupby(["family", "level"], sort=True):
+        n_words = [len(words(text)) for text in (*rows["context1"], *rows["context2"])]
+        bare = bag_of_words(rows).set_index("domain").loc["all"]
+        counts = (rows["base"].nunique(), rows["domain"].nunique(), sum(n_words) / len(n_words))
+        lines.append((family, level, *counts, bare["shared_words"], bare["side_words"]))
+    names = ["family", "level", "n_bases", "n_domains", "n_words", "shared_words", "side_words"]
+    return Sheet(
+        title="The levels of families: their number, length, and the accuracy of models of bare words.",
+        frame=pd.DataFrame(lines, columns=names),
+        columns=(
+            Column("Family", ("family",), is_number=False, once=True),
+            Column("Level", ("level",), whole_number),
+            Column("Bases", ("n_bases",), whole_number),
+            Column("Domains", ("n_domains",), whole_number),
+            Column("Words of a context", ("n_words",), decimals(1)),
+            Column("shared words", ("shared_words",), decimals(3), over="Accuracy from"),
+            Column("sides' words", ("side_words",), decimals(3), over="Accuracy from"),
+        ),
+        label="materials_families",
+        notes=(
+            "Shared words: the context that has more words in common with the target. Sides' words: which words go with which "
+            "side, learned from all other pairs of concepts. Chance is one half.",
+        ),
+        group="family",
+    )
+
 
 _STRENGTH = "Cramér's V"
 _FEATURE_NAMES = {"context_type": "Context type", "context_contrast": "Context contrast", "target_contrast": "Target swap"}

@@ -8,9 +8,9 @@ from worldprobe.benchmark import Input, table
 from worldprobe.benchmarks.ewok.analysis.panel import drawn_units
 from worldprobe.benchmarks.ewok.analysis.reproduction import people_of_paper, read_published
 from worldprobe.benchmarks.ewok.contracts import HumanStatistics, Likeness
-from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES, way_of
 from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.benchmarks.ewok.study import has_likeness, has_responses
+from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, way_of
 from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.human.cleaning import FEWEST, MERGED, UNKNOWN
 from worldprobe.human.contracts import CleaningSteps, PeopleCounts

@@ -41,13 +41,12 @@ from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.errors import UserError
 from worldprobe.files import check_place, digest_file, source_of, whole_folder
 from worldprobe.log import LOGGER
-from worldprobe.models import model_provenance
 from worldprobe.models.chat import Encoder
-from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, short_name
+from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, facts, short_name
 from worldprobe.models.loading import load, load_tokenizer, longest_sequence
-from worldprobe.operations.devices import visible_gpus
+from worldprobe.operations.resources import visible_gpus
 from worldprobe.provenance import Provenance, made
-from worldprobe.training import processes, tuning, tuning_checks
+from worldprobe.training import processes, tuning
 from worldprobe.training.lessons import Lesson, Material, encode_lessons, lesson_order
 from worldprobe.training.settings import Tuning
 
@@ -135,7 +134,7 @@ def prepare(checkpoint: Checkpoint, files: Files, settings: FinetuningSettings, 
     if prompts.examples is not None:
         raise UserError(f"prompt_set: {settings.prompt_set}", "shows solved examples.", "Train with basic, cot or constrained.")
     is_chat = settings.chat == "always" or (settings.chat == "auto" and checkpoint.has_chat_template())
-    config = tuning_checks.check_base(checkpoint, is_chat)
+    config = tuning.check_base(checkpoint, is_chat)
     tokenizer = load_tokenizer(checkpoint)
     if tokenizer.eos_token_id is None:
         LOGGER.warning("%s: its tokenizer has no end token, so no lesson teaches where an answer ends", checkpoint.name)
@@ -146,9 +145,9 @@ def prepare(checkpoint: Checkpoint, files: Files, settings: FinetuningSettings, 
     tests = read_tests(files.tests, read_all_wordings(files.skin_folder or FOLDER))
     reader = MaterialReader(prompts, is_chat, encoder, settings.loss == "all", tests, settings.allow_contamination)
     material = reader.read_train(files.train, settings.trials)
-    tuning_checks.check_lengths(material, room, ", ".join(map(str, files.train)))
+    tuning.check_lengths(material, room, ", ".join(map(str, files.train)))
     mixed = reader.read_mixed(files.mix, room) if files.mix else None
-    n_parameters = tuning_checks.count_parameters(checkpoint)
+    n_parameters = tuning.count_parameters(checkpoint)
     how = decide(settings, n_parameters, len(material))
     order = _order(how, material, mixed)
     n_mixed_seen = int((order >= len(material)).sum())
@@ -158,7 +157,7 @@ def prepare(checkpoint: Checkpoint, files: Files, settings: FinetuningSettings, 
     if not processes.is_process():  # else who started it has looked, before others took their part
         longest = tuning.longest_of(material, mixed)
         tokens = longest * tuning.lessons_per_pass(how.batch // max(gpus, 1), longest, how.per_pass)
-        tuning_checks.check_memory(checkpoint.name, config, n_parameters, how, tokens, max(gpus, 1))
+        tuning.check_memory(checkpoint.name, config, n_parameters, how, tokens, max(gpus, 1))
     digests = {"checkpoint": checkpoint.digest(), "prompts": prompts.digest}
     for name, paths in (("train", files.train), ("mix", files.mix)):
         digests |= {f"{name} {number}": digest_file(path) for number, path in enumerate(paths, 1)}
@@ -196,7 +195,7 @@ def decide(settings: FinetuningSettings, n_parameters: int, n_lessons: int) -> T
         "steps": steps,
         "warm_up": warm_up,
         "tuning": by_size if settings.tuning == "auto" else settings.tuning,
-        "precision": tuning_checks.choose_precision(settings.precision),
+        "precision": tuning.choose_precision(settings.precision),
     }
     stated = {key: value for key, value in settings.model_dump().items() if key in Tuning.model_fields}
     return Tuning(**(stated | decided))
@@ -226,7 +225,7 @@ def _train(prepared: Prepared, checkpoints: Path, every: int, out: Path) -> None
         model, _ = load(base, dtype, "cpu")
         ensure_unchanged(base, before)
         if processes.is_first():
-            tuning_checks.check_pass(base.name, model, prepared.curriculum, prepared.padding, how)
+            tuning.check_pass(base.name, model, prepared.curriculum, prepared.padding, how)
         record = tuning.tune(model, prepared.curriculum, how, prepared.padding, work, every, out.name)
         if not processes.is_first():
             return
@@ -258,7 +257,7 @@ def _provenance(prepared: Prepared, name: str) -> Provenance:
         revision=base.revision,
         dtype=how.precision,
         canary=prepared.canary,
-        details=prepared.details | contamination | {"settings": how.described()} | model_provenance.facts(),
+        details=prepared.details | contamination | {"settings": how.described()} | facts(),
     )
 
 

@@ -11,7 +11,7 @@ from worldprobe.asked import asked
 from worldprobe.benchmark import Asking, table
 from worldprobe.contracts import column
 from worldprobe.contracts.results import Scores, Summaries
-from worldprobe.inference.scoring import first_is_likeliest
+from worldprobe.inference.requests import first_is_likeliest
 from worldprobe.models.engine import Loglikelihood
 from worldprobe.report.sheet import Column, Sheet, decimals
 from worldprobe.settings.blocks import Block, Count

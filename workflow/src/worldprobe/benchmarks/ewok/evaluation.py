@@ -14,11 +14,11 @@ from worldprobe.benchmarks.ewok.vocabulary import RELEASE
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import ALL
 from worldprobe.errors import UserError
-from worldprobe.models.model_types import CAUSAL, describe_kind
+from worldprobe.models.registry import CAUSAL, describe_kind
 from worldprobe.paths import EDITIONS, REPOSITORY
-from worldprobe.report.origins import told
+from worldprobe.report.crate import told
+from worldprobe.report.model_names import counted
 from worldprobe.report.results import Score, standard_error
-from worldprobe.report.sentences import counted
 
 
 def evaluate(model: Evaluated) -> tuple[dict[str, Any], str]:

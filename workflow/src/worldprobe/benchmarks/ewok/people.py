@@ -1,27 +1,273 @@
-"""What people's answers come to: accuracy with intervals, reliability, Likert against Choice (Figure 7), and models.
-
-Do models prefer a context as clearly as people do? Accuracy asks only which context wins. In the correlation the size of the
-difference counts too: for every target, the mean rating after context 1 minus that after context 2, against the model's
-difference of log probabilities or ratings.
-"""
+"""People's plausibility ratings of items (EWoK, Section 4): what people are asked, and ratings from their answers or a CSV."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from worldprobe.analysis.bootstrap import draw_counts, on_grid, percentile_interval
 from worldprobe.benchmarks.ewok.analysis.judge import Evidence
 from worldprobe.benchmarks.ewok.analysis.panel import DEFAULT_CLUSTER, cluster_codes
 from worldprobe.benchmarks.ewok.contracts import PREFERENCES
-from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES, is_graded
-from worldprobe.benchmarks.ewok.vocabulary import contrast_group
+from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, TEXTS, contrast_group, is_graded
+from worldprobe.commented_csv import read_frame
 from worldprobe.errors import UserError
-from worldprobe.human.reliability import correlate, split_half
+from worldprobe.human.cleaning import correlate, split_half
+from worldprobe.human.lists import QUESTION_COLUMNS
+
+_QUESTION = ["item_id", "target", "context"]
+_LONG = [*_QUESTION, "rating"]
+_WIDE = {f"response_mean_target{t}_context{c}": (t, c) for t in (1, 2) for c in (1, 2)}
+#: Decimals of means: more than people give, fewer than sums of decimal fractions are exact to.
+DECIMALS = 12
+#: What a missing rating may look like.
+_MISSING = ("", "na", "n/a", "nan", "null", "none")
+
+
+@dataclass(frozen=True)
+class MatchedRatings:
+    """Ratings of items, averaged over raters.
+
+    Attributes:
+        table: contracts.Ratings.
+        n_ratings: ratings in the file that are of these items and not missing.
+        n_unknown: items of the file that are not in the items table; they are left out.
+        n_unrated: items of the table that the file does not rate.
+    """
+
+    table: pd.DataFrame
+    n_ratings: int
+    n_unknown: int
+    n_unrated: int
+
+
+def read_ratings(path: Path, items: pd.DataFrame, scale: tuple[float, float] = (1, 5)) -> MatchedRatings:
+    """Read ratings and average those of the same question.
+
+    Two forms are known. Long: columns item_id, target, context, rating, a row per rating; with a column ``rater`` no rater may
+    rate a question twice. Wide: item_id or the four texts (Context1, Context2, Target1, Target2), and
+    response_mean_target1_context1 to response_mean_target2_context2, a row per item. Names of columns may be in any case; lines
+    above the header that start with ``#`` are left out.
+
+    Args:
+        path: CSV.
+        items: contracts.Items; ratings are matched to them by id, or by the four texts (then to all items that have them).
+        scale: the lowest and the highest rating that could be given.
+
+    Raises:
+        UserError: an unknown form, a cell that is not a number on the scale, a rating given twice, or no item in common.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise UserError(path, f"cannot be read ({error.strerror}).", "Check the path.") from error
+    frame = read_frame(path, content)
+    frame.columns = [str(name).strip().lower() for name in frame.columns]
+    repeated = frame.columns[frame.columns.duplicated()]
+    if len(repeated):
+        raise UserError(path, f'has the column "{repeated[0]}" twice.', "Keep one of the two.")
+    if set(_LONG) <= set(frame):
+        ratings, n_unknown = _from_long(path, frame, items, scale)
+    else:
+        ratings, n_unknown = _from_wide(path, frame, items, scale)
+    if ratings.empty:
+        raise UserError(path, "rates no item of the items table.", "Give the table of the items that were rated.")
+    n_unrated = len(items) - ratings["item_id"].nunique()
+    return MatchedRatings(_average(ratings), int(ratings["rating"].notna().sum()), n_unknown, n_unrated)
+
+
+def _from_long(path: Path, frame: pd.DataFrame, items: pd.DataFrame, scale: tuple[float, float]) -> tuple[pd.DataFrame, int]:
+    """One row per rating."""
+    rows = pd.DataFrame(
+        {
+            "item_id": frame["item_id"].str.strip(),
+            "target": _one_or_two(path, frame, "target"),
+            "context": _one_or_two(path, frame, "context"),
+            "rating": _on_scale(path, frame, "rating", scale),
+            "n_raters": 1.0,
+        }
+    )
+    if "rater" in frame:
+        who = rows.assign(rater=frame["rater"].str.strip())[["rater", *_QUESTION]]
+        _refuse_repeated(path, who, "rated by the same rater", "Keep one rating per rater and question.")
+    is_known = rows["item_id"].isin(set(items["item_id"]))
+    return rows[is_known], int(rows.loc[~is_known, "item_id"].nunique())
+
+
+def _from_wide(path: Path, frame: pd.DataFrame, items: pd.DataFrame, scale: tuple[float, float]) -> tuple[pd.DataFrame, int]:
+    """One row per target and context from one row per item; how many people gave the ratings of a mean is not known."""
+    _require_columns(path, frame)
+    if "item_id" in frame:
+        keyed = frame.assign(item_id=frame["item_id"].str.strip())
+        _refuse_repeated(path, keyed[["item_id"]], "rated", "In this form each item has one row; see the command's help.")
+        known = items[["item_id"]]
+        key = ["item_id"]
+    else:
+        keyed, known, key = frame, items[["item_id", *TEXTS]], list(TEXTS)
+    numbers = pd.DataFrame({name: _on_scale(path, frame, name, scale) for name in _WIDE})
+    keyed = pd.concat([keyed[key], numbers], axis=1)
+    matched = keyed.merge(known, on=key)
+    n_unknown = len(keyed[key].drop_duplicates().merge(known[key].drop_duplicates(), on=key, how="left_anti"))
+    parts = [
+        pd.DataFrame({"item_id": matched["item_id"], "target": t, "context": c, "rating": matched[name], "n_raters": np.nan})
+        for name, (t, c) in _WIDE.items()
+    ]
+    return pd.concat(parts, ignore_index=True), n_unknown
+
+
+def _require_columns(path: Path, frame: pd.DataFrame) -> None:
+    looks_long = "rating" in frame or {"target", "context"} <= set(frame)
+    absent = [name for name in (_LONG if looks_long else _WIDE) if name not in frame]
+    if not absent and "item_id" not in frame and not set(TEXTS) <= set(frame):
+        absent = ["item_id, or context1, context2, target1 and target2"]
+    if absent:
+        columns = ", ".join(f'"{name}"' for name in list(frame.columns)[:12])
+        raise UserError(
+            path,
+            f"has no column {absent[0]}; it has {columns}.",
+            "Write the columns item_id, target, context, rating; or see the other form in the command's help.",
+        )
+
+
+def _one_or_two(path: Path, frame: pd.DataFrame, column: str) -> pd.Series:
+    numbers = pd.to_numeric(frame[column].str.strip(), errors="coerce")
+    _refuse_cells(path, frame[column], ~numbers.isin([1, 2]), f"is not a {column}", "Write 1 or 2.")
+    return numbers.astype("int64")
+
+
+def _on_scale(path: Path, frame: pd.DataFrame, column: str, scale: tuple[float, float]) -> pd.Series:
+    cells = frame[column].str.strip()
+    is_missing = cells.str.lower().isin(_MISSING)
+    numbers = pd.to_numeric(cells.where(~is_missing, None), errors="coerce").astype("float64")
+    is_bad = ~is_missing & ~np.isfinite(numbers)
+    _refuse_cells(path, frame[column], is_bad, "is not a rating", "Write numbers with a point; leave a missing rating empty.")
+    is_off = ~is_missing & ~numbers.between(*scale)
+    low, high = scale
+    fix = "Correct it, or state the scale that people used: --scale LOWEST HIGHEST."
+    _refuse_cells(path, frame[column], is_off, f"is not on the scale from {low:g} to {high:g}", fix)
+    return numbers
+
+
+def _refuse_cells(path: Path, cells: pd.Series, is_bad: pd.Series, problem: str, fix: str) -> None:
+    bad = cells[is_bad]
+    if len(bad):
+        more = f"; so are {len(bad) - 1} more cells of this column" if len(bad) > 1 else ""
+        raise UserError(f"{path}, line {bad.index[0]}", f'{cells.name}: "{bad.iloc[0]}" {problem}{more}.', fix)
+
+
+def _refuse_repeated(path: Path, keys: pd.DataFrame, how: str, fix: str) -> None:
+    again = keys.duplicated()
+    if again.any():
+        line = keys.index[again][0]
+        row = keys.loc[line]
+        first = keys.index[(keys == row).all(axis=1)][0]
+        name = ", ".join(str(row[column]) for column in keys if column != "rater")
+        raise UserError(f"{path}, line {line}", f"{name} is {how} twice; the first time in line {first}.", fix)
+
+
+def _average(ratings: pd.DataFrame) -> pd.DataFrame:
+    """Mean, number of raters and standard deviation (n - 1) of each question's ratings; missing ones do not count."""
+    given = ratings.assign(n_raters=ratings["n_raters"].where(ratings["rating"].notna(), 0.0 * ratings["n_raters"]))
+    groups = given.groupby(_QUESTION, sort=True)
+    # Rounded: 0.1 and 0.5 are rated as high as 0.2 and 0.4, though their sums differ in the last bit.
+    table = groups["rating"].agg(rating="mean", sd="std").round(DECIMALS)
+    table["n_raters"] = groups["n_raters"].sum(min_count=1)
+    # Of means whose raters are not counted, only the mean is known.
+    table.loc[table["n_raters"].isna(), "sd"] = np.nan
+    columns: Sequence[str] = [*_QUESTION, "rating", "n_raters", "sd"]
+    return table.reset_index()[list(columns)].astype({"rating": "float64", "n_raters": "float64", "sd": "float64"})
+
+
+#: (target, context): Likert rates the target after the context; Choice shows this context first.
+_CELLS = ((1, 1), (1, 2), (2, 2), (2, 1))
+
+
+def ask_people(items: pd.DataFrame, eval_types: Sequence[str], unit: str = "template") -> pd.DataFrame:
+    """The questions about items, with the answers that the design expects.
+
+    Likert: does the target make sense after the context? 5 if they belong together, 1 if not. Choice: which context fits the
+    target, the first shown (1) or the second (2)? Each target is asked with either context first.
+
+    Args:
+        items: contracts.Items.
+        eval_types: likert, choice or both.
+        unit: ``meta_template`` counts all templates of one target and context as one unit; otherwise a template is one.
+
+    Returns:
+        human.lists.QUESTION_COLUMNS.
+    """
+    name = items["domain"] + "_" + items["meta_template"].astype(str)
+    if unit != "meta_template":
+        name = name + "_" + items["template"].astype(str)
+    parts = []
+    for way in eval_types:
+        for target, context in _CELLS:
+            is_match = target == context
+            other = 3 - context
+            parts.append(
+                pd.DataFrame(
+                    {
+                        "item_id": items["item_id"],
+                        "target": target,
+                        "context": context,
+                        "unit": name,
+                        "domain": items["domain"],
+                        "version": items["version"],
+                        "eval_type": way,
+                        "first_context": items[f"context{context}"],
+                        "second_context": items[f"context{other}"] if way == "choice" else None,
+                        "target_text": items[f"target{target}"],
+                        "expected": (5 if is_match else 1) if way == "likert" else (1 if is_match else 2),
+                    }
+                )
+            )
+    return pd.concat(parts, ignore_index=True)[list(QUESTION_COLUMNS)]
+
+
+def select_norms(items: pd.DataFrame) -> pd.DataFrame:
+    """One item for every pair of contexts in either order: the one with the shortest targets, so without a frame around them.
+
+    Args:
+        items: contracts.Items.
+    """
+    first = items["context1"].where(items["context1"] <= items["context2"], items["context2"])
+    second = items["context2"].where(items["context1"] <= items["context2"], items["context1"])
+    ranked = items.assign(_first=first, _second=second, _length=items["target1"].str.len() + items["target2"].str.len())
+    chosen = ranked.sort_values(["_length", "item_id"]).drop_duplicates(["_first", "_second"]).index
+    return items.loc[items.index.isin(chosen)]
+
+
+def rate_items(answers: pd.DataFrame, key: pd.DataFrame) -> pd.DataFrame:
+    """Mean Likert rating, number of raters and standard deviation of every sub-item.
+
+    Args:
+        answers: contracts.CleanAnswers; Choice has no ratings and is left aside.
+        key: contracts.ListKeys.
+
+    Returns:
+        contracts.Ratings: four rows per item of the key; a sub-item without answers has no rating and 0 raters, so that
+        ``judge`` counts it as missing and not as wrong.
+
+    Raises:
+        UserError: the key has no Likert questions.
+    """
+    asked = key[(key["kind"] == "test") & (key["eval_type"] == "likert")]
+    if asked.empty:
+        problem = "has no Likert questions, so there are no ratings."
+        raise UserError("the answer key", problem, "Ask people by Likert too, or compare both ways by `human agreement`.")
+    groups = answers[answers["eval_type"] == "likert"].groupby("question")["value"]
+    # As means of ratings from elsewhere, so that equal ratings tie.
+    found = groups.agg(rating="mean", n_raters="size", sd="std")
+    table = asked[[*_QUESTION, "question"]].merge(found, left_on="question", right_index=True, how="left")
+    table["rating"], table["sd"] = table["rating"].round(DECIMALS), table["sd"].round(DECIMALS)
+    table["n_raters"] = table["n_raters"].fillna(0)
+    return table.drop(columns="question").astype({"rating": "float64", "n_raters": "float64", "sd": "float64"})
+
 
 #: In place of a model and its set-up in contracts.Agreements.
 PEOPLE, SETUP = "human", "people"
@@ -462,3 +708,53 @@ def _interval(x: np.ndarray, y: np.ndarray, cluster: np.ndarray, counts: np.ndar
         drawn = np.where(variances > 0, (n * sxy - sx * sy) / np.sqrt(variances), np.nan)
     low, high = np.clip(percentile_interval(drawn[:, None])[:, 0], -1, 1)
     return float(low), float(high)
+
+
+LEVEL = 0.95
+
+
+def draw_counts(rng: np.random.Generator, n_draws: int, n_units: int) -> np.ndarray:
+    """How often each of ``n_units`` is drawn in samples of as many, shape (n_draws, n_units), float32."""
+    return rng.multinomial(n_units, np.full(n_units, 1 / n_units), size=n_draws).astype(np.float32)
+
+
+def on_grid(parts: np.ndarray, n_units: int) -> np.ndarray:
+    """Values rounded to a binary grid on which sums of drawn parts are exact, and so the same in whatever order a BLAS adds.
+
+    Args:
+        parts: values of units, any shape, float64; rounded by less than one in 2**52 of the largest possible sum.
+        n_units: how many units a sample consists of; one unit is drawn so often at most.
+
+    >>> float(on_grid(np.array([0.1, 0.5]), 1000)[0] - 0.1) < 1e-12
+    True
+    """
+    bound = n_units * float(np.abs(parts).max(initial=0))
+    if bound == 0:
+        return parts
+    step = 2.0 ** (math.ceil(math.log2(bound)) - 52)
+    return np.asarray(np.round(parts / step) * step)
+
+
+def percentile_interval(means: np.ndarray) -> np.ndarray:
+    """The 2.5% and 97.5% quantiles of every column, linear between order statistics; missing means are left out.
+
+    Args:
+        means: shape (draws, series).
+
+    Returns:
+        Shape (2, series).
+    """
+    ends = np.array([(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    is_whole = ~np.isnan(means).any(axis=0)
+    if not is_whole.all():
+        found = np.full((2, means.shape[1]), np.nan)
+        found[:, is_whole] = percentile_interval(means[:, is_whole])
+        for column in np.flatnonzero(~is_whole & ~np.isnan(means).all(axis=0)):
+            found[:, column] = np.nanquantile(means[:, column], ends)
+        return found
+    places = ends * (len(means) - 1)
+    low = np.floor(places).astype(int)
+    high = np.minimum(low + 1, len(means) - 1)
+    ordered = np.sort(np.ascontiguousarray(means.T), axis=1)  # whole rows of float32: five times as fast as numpy's partition
+    share = places - low
+    return (ordered[:, low] * (1 - share) + ordered[:, high] * share).T

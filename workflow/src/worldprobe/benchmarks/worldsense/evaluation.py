@@ -17,8 +17,8 @@ from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.models.checkpoint import locate
-from worldprobe.models.model_types import CAUSAL, refuse_prompting
-from worldprobe.report.origins import told
+from worldprobe.models.registry import CAUSAL, refuse_prompting
+from worldprobe.report.crate import told
 from worldprobe.report.results import Score, standard_error
 
 BENCHMARK = "worldsense"

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import pandas as pd
 
-from worldprobe.benchmarks.worldsense.contracts import Summaries
-from worldprobe.benchmarks.worldsense.report.conversations import read_examples
+from worldprobe.benchmarks.worldsense.analysis.answers import read_series
+from worldprobe.benchmarks.worldsense.analysis.questions import Questions, from_frame
+from worldprobe.benchmarks.worldsense.analysis.statistics import score_tuples
+from worldprobe.benchmarks.worldsense.contracts import Responses, Summaries, Trials
 from worldprobe.benchmarks.worldsense.selection import (
     PROBLEM_NAMES,
     interval_ends,
@@ -21,12 +26,12 @@ from worldprobe.benchmarks.worldsense.selection import (
     show_tokens,
 )
 from worldprobe.benchmarks.worldsense.skins.skins import IN, OUT
-from worldprobe.benchmarks.worldsense.skins.vocabulary import TRIVIAL
-from worldprobe.contracts import read_table
+from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY, PROBLEMS, TRIVIAL
+from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import ALL, OVERALL
+from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
-from worldprobe.report.model_names import Roster
-from worldprobe.report.origins import (
+from worldprobe.report.crate import (
     Methods,
     TableOrigin,
     file_rows,
@@ -34,8 +39,8 @@ from worldprobe.report.origins import (
     package_versions,
     read_origins,
 )
-from worldprobe.report.page import Material, Notice, Part, notices, render_template
-from worldprobe.report.sentences import against_chance, counted, listed, ranging, who_took_part
+from worldprobe.report.model_names import Roster, against_chance, counted, listed, ranging, who_took_part
+from worldprobe.report.page import Cell, Material, Notice, Part, cell_of, notices, render_template
 
 #: Rules of reading, and where they differ, in words.
 RULES = {"explicit": "what they say", "last_word": "their last word, as in the paper"}
@@ -75,8 +80,7 @@ def compose(material: Material) -> Part:
     examples = read_examples(material.item_text, origins, promptings, roster, asked) if material.item_text else []
     extras = {}
     if examples:
-        package = "worldprobe.benchmarks.worldsense.report"
-        extras["problems"] = render_template(package, "conversations.html.jinja", problems=examples)
+        extras["problems"] = render_template("worldprobe.benchmarks.worldsense", "conversations.html.jinja", problems=examples)
     return Part(
         question=QUESTION,
         lead=_lead(overall, asked, roster),
@@ -318,3 +322,137 @@ def _rules(models: Sequence[str], roster: Roster) -> list[Notice]:
     known = [words for rule, words in RULE_WORDS.items() if rule in models]
     text = f"{listed(rules)}: of known behaviour, so they stay out of averages over models. {' '.join(known)}".rstrip()
     return [Notice("What the rules are", text)]
+
+
+#: Which tuples of a problem are shown, by their place from the highest mean of the models to the lowest.
+SHARES = {"highest mean": 0.0, "middle": 0.5, "lowest mean": 1.0}
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A model's answer, and the conversation that led to it."""
+
+    model: str
+    answer: str
+    is_right: bool
+    messages: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A question, its right answer and everybody's."""
+
+    text: str
+    gold: str
+    replies: Sequence[Reply]
+
+    @property
+    def n_right(self) -> int:
+        """How many are right."""
+        return sum(reply.is_right for reply in self.replies)
+
+
+@dataclass(frozen=True)
+class TupleShown:
+    """A tuple: questions about one description."""
+
+    title: str
+    trials: Sequence[Trial]
+
+
+@dataclass(frozen=True)
+class ProblemShown:
+    """A problem with the mean, lowest and highest accuracy of its models, and some of its tuples."""
+
+    name: str
+    mean: Cell
+    low: float
+    high: float
+    tuples: Sequence[TupleShown] = field(default_factory=tuple)
+
+
+def read_examples(
+    path: Path, origins: Sequence[TableOrigin], promptings: Mapping[str, str], roster: Roster, averaged: Sequence[str]
+) -> list[ProblemShown]:
+    """Three tuples of each problem, with every model's conversations under its main prompting.
+
+    Args:
+        path: trials of ours.
+        origins: tables of the study; the responses among them are read.
+        promptings: model -> the prompting that is shown.
+        roster: names of the models.
+        averaged: models that count in means; the others are shown only.
+
+    Raises:
+        UserError: the trials are not worldprobe's own: their text must not be shown.
+    """
+    if (read_provenance(path).canary or "") != CANARY:
+        fix = "Leave the option out: the licence of the released trials keeps their text out of a report."
+        raise UserError("--item-text", "these trials were not generated by worldprobe, so their text must not be shown.", fix)
+    frame = read_table(path, Trials)
+    questions = from_frame(frame, str(path))
+    files = [one for one in origins if one.kind == Responses.Config.name and path.stem in one.path.parts]
+    shown = {
+        one.provenance.model: one.path for one in files if one.path.parent.name == promptings.get(one.provenance.model or "")
+    }
+    if not set(shown) & set(averaged):
+        return []
+    series = read_series([shown[model] for model in shown], questions)
+    scores = pd.DataFrame({one.model: score_tuples(questions, one.answers)["accuracy"] for one in series})
+    scores = scores[roster.in_order(scores.columns)]
+    counted = scores[[model for model in scores.columns if model in averaged]]
+    chosen = _choose(questions, counted)
+    wanted = frame[questions_in(questions, [number for numbers in chosen.values() for number in numbers])]
+    conversations = {model: _read_conversations(shown[model], wanted["trial_id"]) for model in scores.columns}
+    found = []
+    for problem in (name for name in PROBLEMS if name in chosen):
+        inside = (questions.tuples["problem"] == problem).to_numpy()
+        means = counted[inside].mean()
+        tuples = []
+        for title, number in zip(SHARES, chosen[problem], strict=True):
+            rows = frame[questions.tuple_of == number]
+            trials = [_trial(row, conversations, roster) for row in rows.to_dict("records")]
+            tuples.append(TupleShown(f"{title}, {rows['size'].iloc[0]} entities, {rows['skin'].iloc[0]}", trials))
+        found.append(ProblemShown(PROBLEM_NAMES[problem], cell_of(means.mean(), places=3), means.min(), means.max(), tuples))
+    return found
+
+
+def questions_in(questions: Questions, numbers: Sequence[int]) -> pd.Series:
+    """Which trials belong to tuples of these numbers."""
+    return pd.Series(questions.tuple_of).isin(numbers)
+
+
+def _choose(questions: Questions, scores: pd.DataFrame) -> dict[str, list[int]]:
+    """Numbers of a problem's tuples, at the shares of ``SHARES`` in the order of the models' mean."""
+    means = scores.mean(axis=1, skipna=True)
+    found = {}
+    for problem, numbers in questions.tuples.groupby("problem", observed=True).groups.items():
+        ranked = means.loc[numbers].dropna().sort_values(ascending=False, kind="stable").index
+        if len(ranked):
+            found[str(problem)] = [int(ranked[round(share * (len(ranked) - 1))]) for share in SHARES.values()]
+    return found
+
+
+def _read_conversations(path: Path, trials: pd.Series) -> dict[int, tuple[str, list[tuple[str, str]]]]:
+    """Trial -> answer and messages, of the first sample."""
+    table = read_table(path, Responses, ["trial_id", "sample", "answer", "status", "conversation"])
+    here = table[table["trial_id"].isin(trials) & (table["sample"] == 0)]
+    return {
+        int(row["trial_id"]): (
+            str(row["answer"]) if row["status"] == "ok" else f"none ({row['status']})",
+            [(str(message["role"]), str(message["content"])) for message in json.loads(row["conversation"])],
+        )
+        for row in here.to_dict("records")
+    }
+
+
+def _trial(
+    row: dict[object, object], conversations: Mapping[str, dict[int, tuple[str, list[tuple[str, str]]]]], roster: Roster
+) -> Trial:
+    gold = ANSWER_OF[str(row["gold"])]
+    replies = []
+    for model, found in conversations.items():
+        answer, messages = found.get(int(str(row["trial_id"])), ("not asked", []))
+        folded = {"1": "KNOW", "2": "KNOW"}
+        replies.append(Reply(roster[model].name, answer, folded.get(answer, answer) == folded.get(gold, gold), messages))
+    return Trial(str(row["text"]), gold, replies)

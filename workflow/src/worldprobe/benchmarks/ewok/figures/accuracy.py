@@ -1,0 +1,535 @@
+"""Accuracy of models: by domain, concept, condition and level, of the controls, and against the number of parameters."""
+
+from __future__ import annotations
+
+from itertools import combinations, pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from worldprobe.benchmark import figure
+from worldprobe.benchmarks.ewok.contracts import ControlAccuracies, Summaries
+from worldprobe.benchmarks.ewok.selection import EVAL_TYPE, domain_order, in_words, over_versions, pick
+from worldprobe.benchmarks.ewok.study import has_conditions, has_families, has_generalisation, has_known_sizes, has_logprobs
+from worldprobe.benchmarks.ewok.tables.accuracy import CONDITION_COMPARISONS, FAMILY_LEVELS, LEVEL_NAMES, pick_levels
+from worldprobe.contracts.results import ALL
+from worldprobe.errors import UserError
+from worldprobe.provenance import Provenance
+from worldprobe.report import style
+from worldprobe.report.model_names import CONTROL_FAMILY, HUMAN, WORD2VEC, Roster, family_name
+from worldprobe.report.style import Block, draw_block
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ALL_DOMAINS = "all domains"
+COLUMNS = (
+    "panel",
+    "model",
+    "name",
+    "family",
+    "parameters",
+    "colour",
+    "eval_type",
+    "condition",
+    "mean",
+    "low",
+    "high",
+    "ci_low",
+    "ci_high",
+)
+
+
+@figure(
+    inputs=[Summaries],
+    title="Accuracy by domain",
+    section="accuracy",
+    caption="Accuracy by domain, in the order of the models' mean, on an axis that fits. Dots: mean over versions, with 95% "
+    "intervals; ticks: single versions; dashed line: chance; grey band, where present: range of the human ratings over versions, "
+    "with their mean. EWoK, Figure 4.",
+    when=has_logprobs,
+    options=[EVAL_TYPE],
+)
+def accuracy_by_domain(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> pd.DataFrame:
+    """Every number of the figure: condition all is a dot (or the humans' line), others, the versions, are ticks.
+
+    Panels run from the domain with the highest mean to that with the lowest, then all domains together.
+    """
+    domains = pick(summaries, "domain", eval_type)
+    overall = pick(summaries, "overall", eval_type).assign(group=ALL_DOMAINS)
+    order = [*domain_order(domains, roster), ALL_DOMAINS]
+    rows = pd.concat([domains, overall], ignore_index=True)
+    rows = rows[(rows.model != WORD2VEC) & rows.group.isin(order)]
+    rows = style.with_identity(rows, roster).rename(columns={"group": "panel"})
+    rows = rows.sort_values("panel", key=lambda column: column.map(order.index), kind="stable")
+    return rows[list(COLUMNS)].reset_index(drop=True)
+
+
+@accuracy_by_domain.drawn_by
+def draw_by_domain(frame: pd.DataFrame, width: str = "double") -> Figure:
+    """The figure from its tidy table.
+
+    Args:
+        frame: as ``tidy`` makes it.
+        width: "single" (three panels a row) or "double" (four).
+    """
+    panels = list(dict.fromkeys(frame.panel))
+    models = [model for model in dict.fromkeys(frame.model) if model != HUMAN]
+    place, names = {model: number for number, model in enumerate(models)}, dict(zip(frame.model, frame.name, strict=True))
+    is_double = width == "double"
+    size = style.BODY if is_double and len(models) <= 24 else style.SMALL - 0.6
+    pitch = max(min(0.165, 2.0 / len(models)) if is_double else min(0.13, 1.66 / len(models)), 0.085)
+    left, columns = style.widest(names.values(), size) + 0.11, 4 if is_double else 3
+    figure, grid, across = style.grid(
+        width, len(panels), columns, pitch * len(models) + 0.06, left, gap=0.17 if is_double else 0.11, head=0.25, foot=0.5
+    )
+    title_size = style.fitting(map(in_words, panels), style.TITLE if is_double else style.SMALL, across + 0.04)
+    limits = style.fitting_limits(frame, ["mean", "ci_low", "ci_high", "low", "high"])
+    for number, (axes, panel) in enumerate(zip(grid, panels, strict=True)):
+        rows = frame[frame.panel == panel]
+        style.people(axes, rows[rows.condition == ALL])
+        style.dash(axes)
+        whole, single = (rows[(rows.model != HUMAN) & ((rows.condition == ALL) == is_all)] for is_all in (True, False))
+        ticks: dict[str, Any] = {
+            "s": (pitch * 72 * 0.45) ** 2,
+            "marker": "|",
+            "color": style.SOFT_INK,
+            "linewidths": 0.5,
+            "zorder": 1.5,
+        }
+        axes.scatter(single["mean"], single.model.map(place), **ticks)
+        style.dots(axes, whole.model.map(place), whole, whole.colour, size=min(14, (pitch * 72 * 0.42) ** 2))
+        axes.set_title(in_words(panel), fontsize=title_size, fontweight="bold" if panel == ALL_DOMAINS else "normal")
+        style.name_rows(axes, [names[model] for model in models], size, number % columns == 0)
+        axes.set_xlim(*limits)
+        axes.locator_params(axis="x", nbins=4)
+        axes.tick_params(axis="x", labelbottom=number + columns >= len(panels))
+    handles: list[Any] = [
+        style.chance_line("chance"),
+        style.mark("o", style.SOFT_INK, "mean, 95% interval", lw=0.9, ls="-"),
+        style.mark("|", style.SOFT_INK, "one version", mec=style.SOFT_INK),
+    ]
+    if HUMAN in set(frame.model):
+        handles.append(style.human_patch("humans, range"))
+    style.legend(figure, handles, 4 if is_double else 2, size)
+    return figure
+
+
+#: How much wider bold letters are.
+BOLD = 1.12
+#: Blank rows between two domains in one column, their name included.
+ROWS_BETWEEN = 1.6
+
+
+@figure(
+    inputs=[Summaries],
+    title="Concepts",
+    section="concepts",
+    caption="Accuracy by concept and model. White is chance, blue above, orange below; within each domain, concepts are "
+    "ordered by the models' mean, the lowest first; two concepts that occur only as a pair have equal numbers.",
+    when=has_logprobs,
+    options=[EVAL_TYPE],
+)
+def concepts(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> pd.DataFrame:
+    """A row per concept and model; domains from the highest mean to the lowest, their concepts from the lowest to the highest."""
+    rows = over_versions(pick(summaries, "concept", eval_type))
+    rows = rows[rows.model != WORD2VEC]
+    split = rows.group.str.split("/", n=1, expand=True)
+    rows = rows.assign(domain=split[0], concept=split[1])
+    order = domain_order(pick(summaries, "domain", eval_type), roster)
+    ease = rows[rows.model != "human"].groupby(["domain", "concept"])["mean"].mean().rename("ease").reset_index()
+    dressed = style.with_identity(rows.merge(ease, on=["domain", "concept"]), roster)
+    place = {domain: number for number, domain in enumerate(order)}
+    dressed = dressed.assign(place=dressed.domain.map(place)).sort_values(["place", "ease", "concept"], kind="stable")
+    return dressed[["domain", "concept", "model", "name", "mean", "ci_low", "ci_high", "n"]].reset_index(drop=True)
+
+
+@concepts.drawn_by
+def draw_concepts(frame: pd.DataFrame, width: str = "double") -> Figure:
+    """Newspaper columns of small matrices, one per domain."""
+    models = list(dict.fromkeys(frame.model))
+    names = dict(zip(frame.model, frame.name, strict=True))
+    domains = list(dict.fromkeys(frame.domain))
+    size = 5.0
+    label = min(0.95, style.widest((in_words(c) for c in frame.concept.unique()), size) + 0.06)
+    total = style.WIDTHS[width]
+    columns = 1 if width == "single" else max(1, min(4, int((total - 0.1) // (label + len(models) * 0.066 + 0.12))))
+    columns = min(columns, len(domains))
+    gap = 0.14
+    cell = min(0.26, (total - 0.08 - columns * label - (columns - 1) * gap) / columns / len(models))
+    pitch = 0.098
+    stacks = _stacks({domain: frame[frame.domain == domain].concept.nunique() for domain in domains}, columns)
+    head = min(1.2, style.widest(names.values(), size) + 0.08)
+    tallest = max(sum(rows + ROWS_BETWEEN for _domain, rows in stack) for stack in stacks) * pitch
+    figure = style.canvas(width, head + tallest + 0.45)
+    for number, stack in enumerate(stacks):
+        left = 0.04 + number * (label + cell * len(models) + gap) + label
+        at = head
+        for position, (domain, rows) in enumerate(stack):
+            at += ROWS_BETWEEN * pitch
+            axes = style.axes_at(figure, left, at, cell * len(models), rows * pitch)
+            part = frame[frame.domain == domain]
+            concepts = list(dict.fromkeys(part.concept))
+            matrix = part.pivot(index="concept", columns="model", values="mean").reindex(index=concepts, columns=models)
+            shown = [style.shortened(in_words(concept), size, label - 0.04) for concept in concepts]
+            draw_block(axes, Block(matrix.to_numpy(dtype=float), shown, [""] * len(models)), size=size)
+            axes.tick_params(axis="y", pad=1)
+            title = style.shortened(in_words(domain), size + 0.6, label + cell * len(models))
+            fits = style.widest([title], size + 0.6) * BOLD <= cell * len(models)
+            axes.text(
+                0 if fits else 1,
+                1 + 0.025 / (rows * pitch),
+                title,
+                transform=axes.transAxes,
+                ha="left" if fits else "right",  # over the labels: to the right there is another column, or the edge
+                va="bottom",
+                fontsize=size + 0.6,
+                fontweight="bold",
+            )
+            if position == 0:
+                axes.set_xticks([i + 0.5 for i in range(len(models))], [names[m] for m in models], fontsize=size, rotation=90)
+                axes.tick_params(axis="x", pad=ROWS_BETWEEN * pitch * 72 * 0.9)
+            at += rows * pitch
+    _key(figure, size)
+    return figure
+
+
+def _stacks(rows_of: dict[str, int], columns: int) -> list[list[tuple[str, int]]]:
+    """Domains in reading order, cut into columns so that the tallest is as short as it can be.
+
+    >>> _stacks({"a": 3, "b": 3, "c": 7}, 2)
+    [[('a', 3), ('b', 3)], [('c', 7)]]
+    """
+    blocks = list(rows_of.items())
+    best: list[list[tuple[str, int]]] = []
+    lowest = float("inf")
+    for cuts in combinations(range(1, len(blocks)), columns - 1):
+        stacks = [blocks[start:end] for start, end in pairwise((0, *cuts, len(blocks)))]
+        tallest = max(sum(rows + ROWS_BETWEEN for _domain, rows in stack) for stack in stacks)
+        if tallest < lowest:
+            best, lowest = stacks, tallest
+    return best
+
+
+def _key(figure: Figure, size: float) -> None:
+    """A small colour bar with chance in its middle."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    width, height = figure.get_size_inches()
+    axes = style.axes_at(figure, width - 1.55, height - 0.26, 1.4, 0.07)
+    bar = figure.colorbar(ScalarMappable(Normalize(0, 1), style.diverging()), cax=axes, orientation="horizontal")
+    bar.set_ticks([0, 0.5, 1], labels=["0", "0.5 (chance)", "1"], fontsize=size)
+    bar.outline.set_visible(False)
+    figure.text((width - 1.62) / width, (0.19 + 0.035) / height, "accuracy", fontsize=size, ha="right", va="center")
+
+
+MARKS = ("o", "D", "s", "^", "v", "P", "X")
+CONDITION_COLUMNS = ["model", "name", "condition", "title", "reference", "eval_type", "mean"]
+CONDITION_COLUMNS += ["low", "high", "difference", "ci_low", "ci_high", "p_holm", "n"]
+
+
+@figure(
+    inputs=[CONDITION_COMPARISONS],
+    title="Conditions",
+    section="conditions",
+    caption="Left: accuracy of each model in each condition; lines: from the lowest to the highest mean of a version. Right: "
+    "paired difference from the first condition with a 95% interval; filled: p < 0.05 after Holm's correction.",
+    when=(has_conditions, has_logprobs),
+    options=[EVAL_TYPE],
+)
+def conditions(
+    comparisons: pd.DataFrame, roster: Roster, provenance: Provenance | None = None, eval_type: str = "logprobs"
+) -> pd.DataFrame:
+    """One row per model and condition, the reference first (its difference is 0).
+
+    Args:
+        comparisons: the ConditionComparisons table.
+        roster: names and order of the models.
+        provenance: of that table, with the titles of the conditions.
+        eval_type: way of asking.
+
+    Raises:
+        UserError: the way of asking was not compared.
+    """
+    rows = comparisons[(comparisons.grouping == "overall") & (comparisons.eval_type == eval_type)]
+    if rows.empty:
+        known = ", ".join(sorted(comparisons.eval_type.unique())) or "none"
+        raise UserError("--eval-type", f'"{eval_type}" was not compared between conditions.', f"Choose one of: {known}.")
+    rows = rows.rename(columns={"model_a": "model", "condition_a": "condition", "condition_b": "reference"})
+    others = rows.assign(mean=rows.mean_a, low=rows.low_a, high=rows.high_a)
+    # A condition may lack templates; the reference's mean is then another one for each condition: the largest basis is shown.
+    first = rows.sort_values("n", ascending=False, kind="stable").drop_duplicates("model")
+    first = first.assign(condition=first.reference, mean=first.mean_b, low=first.low_b, high=first.high_b)
+    first = first.assign(difference=0.0, ci_low=np.nan, ci_high=np.nan, p_holm=np.nan)
+    both = pd.concat([first, others], ignore_index=True)
+    titles = provenance.details.get("titles", {}) if provenance else {}
+    both = both.assign(title=both.condition.map(lambda name: titles.get(name, name)))
+    return style.with_identity(both, roster)[CONDITION_COLUMNS].reset_index(drop=True)
+
+
+@conditions.drawn_by
+def draw_conditions(frame: pd.DataFrame, width: str = "double") -> Figure:
+    """Accuracy in each condition, with the range of its versions, and difference from the reference.
+
+    Differences have 95% intervals, and their marks are filled where p < 0.05.
+    """
+    from matplotlib.ticker import MultipleLocator
+
+    models = list(dict.fromkeys(frame.model))
+    names = dict(zip(frame.model, frame.name, strict=True))
+    reference = str(frame.reference.iloc[0])
+    conditions = [reference, *(name for name in dict.fromkeys(frame.condition) if name != reference)]
+    titles = dict(zip(frame.condition, frame.title.astype(str), strict=True))
+    colours = dict(zip(conditions, [style.INK, *style.family_colours([f"c{i}" for i in conditions[1:]]).values()], strict=True))
+    marks = {name: MARKS[number % len(MARKS)] for number, name in enumerate(conditions)}
+    size = style.BODY if width == "double" else style.SMALL
+    is_double = width == "double"
+    tall = (0.13 + 0.07 * len(conditions)) * len(models) + 0.06
+    left = style.widest(names.values(), size) + 0.12
+    figure, panels, _ = style.grid(width, 2, 2, tall, left, gap=0.22, foot=0.5 if is_double else 0.62)
+    place = {model: number for number, model in enumerate(models)}
+    for number, condition in enumerate(conditions):
+        rows = frame[frame.condition == condition]
+        y = rows.model.map(place) + 0.62 * ((number + 0.5) / len(conditions) - 0.5)
+        looks = {"colour": colours[condition], "marker": marks[condition]}
+        style.dots(panels[0], y, rows, ends=("low", "high"), **looks)
+        if condition != reference:
+            faces = [colours[condition] if p < 0.05 else "white" for p in rows.p_holm]
+            style.dots(panels[1], y, rows, x="difference", faces=faces, **looks)
+    style.dash(panels[0])
+    panels[1].axvline(0, color=style.INK, lw=0.6, zorder=1)
+    reach = float(np.nanmax(np.abs(frame[["difference", "ci_low", "ci_high"]].to_numpy(dtype=float))))
+    panels[1].set_xlim(-1.1 * max(reach, 0.02), 1.1 * max(reach, 0.02))
+    least, most = min(0.45, float(frame.low.min()) - 0.03), min(1.0, max(0.6, float(frame.high.max()) + 0.03))
+    panels[0].xaxis.set_major_locator(MultipleLocator(0.05 if most - least < 0.25 else 0.1))
+    panels[1].locator_params(axis="x", nbins=5)
+    panels[0].set_xlim(least, most)
+    for number, (axes, title) in enumerate(zip(panels, ("accuracy", f"difference from {titles[reference]}"), strict=True)):
+        style.name_rows(axes, [names[model] for model in models], size, number == 0)
+        axes.set_title(title, fontsize=size)
+    handles = [style.mark(marks[c], colours[c], titles[c]) for c in conditions]
+    handles.append(style.chance_line("chance"))
+    handles.append(style.mark("o", "white", "p ≥ 0.05 (Holm)", mec=style.INK))
+    style.legend(figure, handles, 5 if is_double else 3, size)
+    return figure
+
+
+TEMPLATES = {"held_in": "pairing in the stories", "held_out": "pairing held out"}
+FILLERS = {"seen": "all fillers in the stories", "some_unseen": "some filler held out"}
+CONTROL_MARKS = {"held_in": "o", "held_out": "D"}
+
+
+@figure(
+    inputs=[ControlAccuracies],
+    title="Seen and held out",
+    section="controls",
+    caption="Control models on templates whose pairing of context and target occurred in their training stories, and on "
+    "templates whose pairing was held out; left: fillers seen in training, right: at least one held-out filler.",
+    when=has_generalisation,
+)
+def controls(accuracies: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+    """A row per model, kind of template (held in, held out) and kind of filler (all, seen, some unseen)."""
+    shown = accuracies.templates.isin(TEMPLATES) & (accuracies.targets == "all")
+    rows = style.with_identity(accuracies[shown], roster)
+    columns = ["model", "name", "colour", "templates", "fillers", "mean", "n_items", "n_ties", "n_missing"]
+    return rows[columns].reset_index(drop=True)
+
+
+@controls.drawn_by
+def draw_controls(frame: pd.DataFrame, width: str = "single") -> Figure:
+    """A dumbbell per model, in one panel for items of seen fillers and one for items with a held-out filler."""
+    models = list(dict.fromkeys(frame.model))
+    names = dict(zip(frame.model, frame.name, strict=True))
+    fillers = [name for name in FILLERS if frame[(frame.fillers == name) & frame["mean"].notna()].size] or ["all"]
+    size = style.BODY if width == "double" else style.SMALL
+    left, foot = style.widest(names.values(), size) + 0.1, 0.54
+    figure, panels, _ = style.grid(width, len(fillers), 2, 0.2 * len(models) + 0.06, left, gap=0.16, foot=foot)
+    place = {model: number for number, model in enumerate(models)}
+    colours = {"held_in": style.FAMILY_COLOURS[0], "held_out": style.FAMILY_COLOURS[4]}
+    for number, (axes, filler) in enumerate(zip(panels, fillers, strict=True)):
+        part = frame[frame.fillers == filler]
+        wide = part.pivot(index="model", columns="templates", values="mean").reindex(models)
+        if {"held_in", "held_out"} <= set(wide):
+            axes.hlines(wide.index.map(place), wide.held_in, wide.held_out, color=style.RULE, lw=1.6, zorder=1)
+        for kind, mark in CONTROL_MARKS.items():
+            rows = part[part.templates == kind]
+            axes.scatter(
+                rows["mean"], rows.model.map(place), s=20, marker=mark, color=colours[kind], edgecolors="white", zorder=3
+            )
+        style.dash(axes)
+        axes.set_xlim(*style.fitting_limits(frame, ["mean"]))
+        axes.locator_params(axis="x", nbins=5)
+        style.name_rows(axes, [names[model] for model in models], size, number == 0)
+        axes.set_title(FILLERS.get(filler, "all items"), fontsize=size)
+    handles = [style.mark(CONTROL_MARKS[kind], colours[kind], TEMPLATES[kind]) for kind in CONTROL_MARKS]
+    style.legend(figure, [*handles, style.chance_line("chance")], 3, size)
+    middle = (left + (style.WIDTHS[width] - left) / 2) / style.WIDTHS[width]
+    figure.text(middle, (foot - 0.33) / figure.get_size_inches()[1], "accuracy", ha="center", fontsize=size)
+    return figure
+
+
+_FORMS = ("o", "D", "s", "^", "v", "P", "X")
+
+
+@figure(
+    inputs=[FAMILY_LEVELS],
+    title="Families",
+    section="families",
+    caption="Accuracy of each model by level of each family, whose templates differ in the level alone, with 95% intervals over "
+    "bases; dashed line: chance.",
+    when=has_families,
+    options=[EVAL_TYPE],
+)
+def families(levels: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> pd.DataFrame:
+    """A row per family, model and level.
+
+    Args:
+        levels: FamilyLevels.
+        roster: names and order of the models.
+        eval_type: way of asking.
+    """
+    rows = pick_levels(levels, eval_type)
+    order = list(dict.fromkeys(rows["family"]))
+    rows = rows[rows["level"].notna()].rename(columns={"family": "panel"})
+    named = style.with_identity(rows.assign(axis=rows["panel"].map(LEVEL_NAMES).fillna("level")), roster)
+    named = named.sort_values("panel", key=lambda column: column.map(order.index), kind="stable")
+    columns = ["panel", "axis", "level", "model", "name", "colour", "mean", "ci_low", "ci_high", "n_bases", "n_items"]
+    return named[columns].reset_index(drop=True)
+
+
+@families.drawn_by
+def draw_families(frame: pd.DataFrame, width: str = "double") -> Figure:
+    """The figure from its tidy table."""
+    models = list(dict.fromkeys(frame["model"]))
+    names = dict(zip(frame["model"], frame["name"], strict=True))
+    colours = dict(zip(frame["model"], frame["colour"], strict=True))
+    panels = list(dict.fromkeys(zip(frame["panel"], frame["axis"], strict=True)))
+    per_row = min(len(panels), 3 if width == "double" else 2)
+    size = style.BODY if width == "double" else style.SMALL
+    legend_columns = 4 if width == "double" else 2
+    foot = 0.5 + 0.14 * -(-(len(models) + 1) // legend_columns)
+    figure, grid, across = style.grid(width, len(panels), per_row, 1.3, 0.4, head=0.58, foot=foot)
+    limits = style.fitting_limits(frame, ["mean", "ci_low", "ci_high"])
+    for number, (axes, (panel, axis)) in enumerate(zip(grid, panels, strict=True)):
+        here = frame[frame["panel"] == panel]
+        style.dash(axes, across=True)
+        for place, model in enumerate(models):
+            line = here[here["model"] == model].sort_values("level")
+            shift = 0.2 * ((place + 0.5) / len(models) - 0.5)
+            style.line(axes, line["level"].astype(float) + shift, line, colours[model], _FORMS[place % len(_FORMS)])
+        axes.set_title(panel, fontsize=size)
+        axes.set_xlabel(axis, fontsize=style.fitting([axis], size, across))
+        axes.set_xticks(sorted(here["level"].astype(int).unique()))
+        axes.set_ylim(*limits)
+        axes.tick_params(labelsize=size, labelleft=number % per_row == 0)
+        if number % per_row == 0:
+            axes.set_ylabel("accuracy", fontsize=size)
+    handles = [style.mark(_FORMS[n % len(_FORMS)], colours[m], names[m], ms=3, ls="-") for n, m in enumerate(models)]
+    style.legend(figure, [*handles, style.chance_line("chance")], legend_columns, size)
+    return figure
+
+
+SIZE_MARKS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+
+
+@figure(
+    inputs=[Summaries],
+    title="Model size",
+    section="scale",
+    caption="Accuracy against the number of parameters. Vertical lines: range over versions; slanted lines: a family's mean "
+    "at each size. Models of the same size are drawn side by side; control models are not joined.",
+    when=(has_logprobs, has_known_sizes),
+    options=[EVAL_TYPE],
+    shows_sizes=True,
+)
+def scaling(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> pd.DataFrame:
+    """One row per model with a known number of parameters, and the yardsticks without one.
+
+    Raises:
+        UserError: the registry knows no model's number of parameters.
+    """
+    rows = style.with_identity(over_versions(pick(summaries, "overall", eval_type)), roster)
+    rows = rows[rows.parameters.notna() | rows.model.isin([HUMAN, WORD2VEC])]
+    if rows.parameters.isna().all():
+        raise UserError(
+            "--registry",
+            "the registry has no model's number of parameters.",
+            "Add `parameters` to its entries, or drop this figure.",
+        )
+    columns = ["model", "name", "family", "colour", "parameters", "eval_type", "mean", "low", "high", "ci_low", "ci_high"]
+    return rows[columns].reset_index(drop=True)
+
+
+@scaling.drawn_by
+def draw_scaling(frame: pd.DataFrame, width: str = "double") -> Figure:
+    """A logarithmic scale of parameters; a thin line joins a family's means, bars are the range over versions."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    models = frame[frame.parameters.notna()].copy()
+    # Controls differ in more than size: each is a series of its own, and no line joins them.
+    models["series"] = models["name"].where(models.family == CONTROL_FAMILY, models.family.map(family_name))
+    series = list(dict.fromkeys(models.series))
+    hues = {one: _of_largest(models[models.series == one]) for one in series}
+    size = style.BODY if width == "double" else style.SMALL
+    total = style.WIDTHS[width]
+    right = style.widest([*series, "humans, range" if HUMAN in set(frame.model) else "chance"], size) + 0.42
+    plot = (total - 0.45 - right, 2.6 if width == "double" else 1.9)
+    figure = style.canvas(width, plot[1] + 0.08 + 0.4)
+    axes = style.axes_at(figure, 0.45, 0.08, *plot)
+    style.people(axes, frame, across=True)
+    style.dash(axes, across=True)
+    # Models of one size are drawn a little apart, or they would cover each other.
+    models["x"] = models.parameters.astype(float) * 1.035 ** _ranks_within(models.parameters)
+    for number, one in enumerate(series):
+        part = models[models.series == one].sort_values(["x", "model"], kind="stable")
+        means = part.groupby("parameters").agg(x=("x", "mean"), mean=("mean", "mean"))
+        if len(means) > 1:
+            axes.plot(means.x, means["mean"], color=hues[one], lw=0.8, alpha=0.6, zorder=2)
+        axes.vlines(part.x, part.low, part.high, color=hues[one], lw=0.8, zorder=3)
+        mark = SIZE_MARKS[number % len(SIZE_MARKS)]
+        axes.scatter(part.x, part["mean"], s=20, marker=mark, color=hues[one], edgecolors="white", linewidths=0.4, zorder=4)
+    axes.set_xscale("log")
+    span = np.log10(models.x.max() / models.x.min()) if len(models) > 1 else 1
+    axes.set_xlim(models.x.min() / 10 ** (0.06 * span + 0.03), models.x.max() * 10 ** (0.06 * span + 0.03))
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0) if span < 2.5 else (1.0,)))
+    axes.xaxis.set_major_formatter(lambda value, _place: parameters_in_words(value))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set_ylim(*style.fitting_limits(frame, ["mean", "low", "high"]))
+    axes.tick_params(labelsize=size)
+    axes.set_xlabel("parameters", fontsize=size)
+    axes.set_ylabel(f"accuracy ({in_words(frame.eval_type[~frame.model.isin([HUMAN, WORD2VEC])].iloc[0])})", fontsize=size)
+    handles: list[Any] = [
+        style.mark(SIZE_MARKS[i % len(SIZE_MARKS)], hues[one], one, lw=0.8, ls="-") for i, one in enumerate(series)
+    ]
+    handles.append(style.chance_line("chance"))
+    if HUMAN in set(frame.model):
+        handles.append(style.human_patch("humans, range"))
+    figure.legend(
+        handles=handles, loc="upper right", fontsize=size, bbox_to_anchor=(0.999, 0.99), borderaxespad=0.1, labelspacing=0.55
+    )
+    return figure
+
+
+def _of_largest(series: pd.DataFrame) -> str:
+    """A family's colour is that of its largest model, the strongest shade of its hue."""
+    return str(series.sort_values(["parameters", "model"], kind="stable").colour.iloc[-1])
+
+
+def _ranks_within(parameters: pd.Series) -> np.ndarray:
+    """0, 1, 2 ... within models of exactly the same size, centred."""
+    groups = parameters.groupby(parameters)
+    return (groups.cumcount() - (groups.transform("size") - 1) / 2).to_numpy(dtype=float)
+
+
+def parameters_in_words(count: float) -> str:
+    """A parameter count as people say it.
+
+    >>> parameters_in_words(7e9), parameters_in_words(3e5), parameters_in_words(1.5e6)
+    ('7B', '300K', '1.5M')
+    """
+    for size, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "K")):
+        if count >= size:
+            return f"{count / size:.3g}{letter}"
+    return f"{count:.3g}"

@@ -1,0 +1,575 @@
+"""WorldSense's figures: the paper's Figures 3 to 6, readable with one model and with twenty; trainings; maps around chance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from worldprobe.benchmark import Input, figure
+from worldprobe.benchmarks.worldsense.analysis.reproduction import read_published
+from worldprobe.benchmarks.worldsense.contracts import Trainings
+from worldprobe.benchmarks.worldsense.outputs import (
+    has_controls,
+    has_motion,
+    has_normal_problems,
+    has_places,
+    has_several_promptings,
+    has_several_sets,
+    has_trainings,
+    has_tuned_models,
+    is_asked,
+)
+from worldprobe.benchmarks.worldsense.selection import (
+    PROBLEM_NAMES,
+    PROMPTINGS,
+    SUMMARIES,
+    interval_ends,
+    language_models,
+    main_promptings,
+    main_set,
+    of_main,
+    pick,
+    place,
+    problems_of,
+    prompting_name,
+    sorted_by,
+    split_tuned,
+)
+from worldprobe.benchmarks.worldsense.skins.skins import TEST_SKINS
+from worldprobe.benchmarks.worldsense.skins.vocabulary import HARD, MOTION, SETS
+from worldprobe.benchmarks.worldsense.tables import by_changes, by_part
+from worldprobe.contracts.results import OVERALL
+from worldprobe.errors import UserError
+from worldprobe.report import style
+from worldprobe.report.model_names import Roster
+from worldprobe.report.style import Block, draw_block
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLUMNS = ("panel", "model", "name", "family", "colour", "mark", "mean", "ci_low", "ci_high")
+ACCURACY, BIAS, AMPLITUDE = "accuracy", "bias", "size of the bias"
+#: Marks that differ in form and colour.
+MARKS = ("o", "s", "^", "D", "v", "P")
+MARK_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9")
+SET_NAMES = {"test-new": "new words", "ood-size": "six entities", "ood-query": "first, last", "ood-problem": "plane"}
+
+
+@figure(
+    name="worldsense_problems",
+    inputs=[SUMMARIES],
+    title="Accuracy and bias",
+    section="problems",
+    caption="Accuracy and response bias by problem with 95% intervals over skins. A bias of 1: always TRUE, "
+    "POSSIBLE or KNOWN; of −1: always FALSE, IMPOSSIBLE or UNKNOWN. WorldSense, Figure 3.",
+    when=is_asked,
+)
+def problems(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+    """Accuracy and bias by problem (Figure 3)."""
+    parts = []
+    for measure in (ACCURACY, BIAS):
+        rows = of_main(pick(summaries, "problem", measure, columns=("problem",)))
+        parts.append(rows.assign(panel=measure, mark=rows["problem"]))
+    rows = pd.concat(parts, ignore_index=True)
+    order = {name: number for number, name in enumerate(problems_of(rows))}
+    return _tidy(rows.sort_values("problem", key=lambda column: column.map(order), kind="stable"), roster)
+
+
+@figure(
+    name="worldsense_promptings",
+    inputs=[SUMMARIES],
+    title="Ways of asking",
+    section="promptings",
+    caption="Accuracy over all problems, and size of the response bias averaged over them, by way of asking, with 95% "
+    "intervals over skins. WorldSense, Figure 4.",
+    when=(is_asked, has_several_promptings),
+)
+def promptings(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+    """Accuracy over all problems and mean size of the problems' biases, by prompting (Figure 4)."""
+    name = main_set(summaries)
+    accuracy = pick(summaries, OVERALL)
+    rows = _with_amplitude(accuracy[accuracy["condition"] == name], summaries[summaries["condition"] == name])
+    order = {name: place(PROMPTINGS, name) for name in rows["eval_type"]}
+    rows = rows.sort_values("eval_type", key=lambda column: column.map(order), kind="stable")
+    return _tidy(rows.assign(mark=rows["eval_type"].map(prompting_name)), roster)
+
+
+@figure(
+    name="worldsense_sets",
+    inputs=[SUMMARIES],
+    title="Sets",
+    section="sets",
+    caption="Accuracy and size of the response bias by set with 95% intervals over skins; the test set is split "
+    "by whether the training sets have a skin's relation. WorldSense, Figure 5.",
+    when=(is_asked, has_several_sets),
+)
+def sets(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+    """Accuracy and size of the bias by set, the test set's skins split by whether the training sets have them (Figure 5)."""
+    main = main_promptings(summaries)
+    summaries = summaries[summaries["eval_type"] == summaries["model"].map(main)]
+    by_training = pick(summaries, "intraining", columns=("intraining",))
+    parts = by_training[by_training["condition"] == "test"]
+    words = {"ind": "seen relations", "ood": "new relations"}
+    parts = parts.assign(condition=[f"test, {words.get(name, name)}" for name in parts["intraining"]])
+    rows = pd.concat([parts, pick(summaries, OVERALL).query("condition != 'test'")], ignore_index=True)
+    rows = _with_amplitude(rows, summaries)
+    rank = {name: place(SETS, name.partition(",")[0]) for name in rows["condition"]}
+    rows = rows.sort_values("condition", key=lambda column: column.map(rank), kind="stable")
+    return _tidy(rows.assign(mark=rows["condition"].map(lambda name: SET_NAMES.get(name, name))), roster)
+
+
+def _with_amplitude(accuracy: pd.DataFrame, summaries: pd.DataFrame) -> pd.DataFrame:
+    """Rows of accuracy and of the mean size of the problems' biases.
+
+    Problems share skins, so their errors may add up: the ends are means of the problems' ends, the most that they can be. Where a
+    problem's interval contains 0, the size of its bias may be 0.
+    """
+    bias = pick(summaries, "problem", BIAS)
+    ends = interval_ends(bias)
+    sizes = bias.assign(mean=bias["mean"].abs(), ci_high=ends.abs().max(axis=1, skipna=False))
+    sizes["ci_low"] = ends.abs().min(axis=1, skipna=False).mask(ends["ci_low"] * ends["ci_high"] < 0, 0)
+    means = sizes.groupby(["condition", "eval_type", "model"], sort=False)[["mean", "ci_low", "ci_high"]]
+    amplitude = means.mean(skipna=False).reset_index()
+    return pd.concat([accuracy.assign(panel=ACCURACY), amplitude.assign(panel=AMPLITUDE)], ignore_index=True)
+
+
+def _tidy(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+    return style.with_identity(rows, roster)[list(COLUMNS)].reset_index(drop=True)
+
+
+@problems.drawn_by
+@promptings.drawn_by
+@sets.drawn_by
+def draw_dots(frame: pd.DataFrame, width: str = "double") -> Figure:
+    """Two panels next to each other: accuracy, and bias or its size."""
+    models = list(dict.fromkeys(frame["model"]))
+    names = dict(zip(frame["model"], frame["name"], strict=True))
+    marks = list(dict.fromkeys(frame["mark"]))
+    size = style.BODY if width == "double" else style.SMALL
+    shown = {model: style.shortened(names[model], size, 1.5) for model in models}
+    left = style.widest(shown.values(), size) + 0.12
+    tall = min(0.34, max(0.24, 4.8 / len(models))) * len(models) + 0.1
+    columns = 3 if len(marks) > 4 or width == "single" else len(marks)
+    foot = 0.26 + 0.14 * -(-(len(marks) + 1) // columns)
+    figure, grid, _ = style.grid(width, 2, 2, tall, left, gap=0.2, foot=foot)
+    place_of = {model: number for number, model in enumerate(models)}
+    for number, (axes, panel) in enumerate(zip(grid, dict.fromkeys(frame["panel"]), strict=False)):
+        rows, around = frame[frame["panel"] == panel], 0.5 if panel == ACCURACY else 0.0
+        for row in range(0, len(models), 2):
+            axes.axhspan(row - 0.5, row + 0.5, color="#F4F4F4", lw=0, zorder=0.1)
+        style.dash(axes, around)
+        for nth, mark in enumerate(marks):
+            here = rows[rows["mark"] == mark]
+            y = here["model"].map(place_of).astype(float) + 0.72 * ((nth + 0.5) / len(marks) - 0.5)
+            style.dots(axes, y, here, _colour(mark, nth), marker=_form(nth), size=13)
+        style.panel_letter(axes, "AB"[number], title="  " + panel, size=size)
+        style.name_rows(axes, [shown[model] for model in models], size, number == 0)
+        axes.set_xlim(*style.fitting_limits(rows, ["mean", "ci_low", "ci_high"], around))
+    handles = [style.mark(_form(n), _colour(mark, n), PROBLEM_NAMES.get(mark, mark)) for n, mark in enumerate(marks)]
+    style.legend(figure, [*handles, style.chance_line("chance, no bias")], columns, size)
+    return figure
+
+
+def _form(number: int) -> str:
+    return MARKS[number % len(MARKS)]
+
+
+def _colour(mark: str, number: int) -> str:
+    """The problems have a colour for each type, pale for the trivial control."""
+    types = {"Infer": "#0072B2", "Consist": "#D55E00", "Compl": "#009E73"}
+    kind, _, condition = mark.partition(".")
+    if kind in types:
+        return style.with_lightness(types[kind], 0.45) if condition == "trivial" else types[kind]
+    return MARK_COLOURS[number % len(MARK_COLOURS)]
+
+
+LINE_COLUMNS = ("panel", "base", "name", "variant", "mark", "mean", "ci_low", "ci_high")
+PAPERS = " (paper)"
+#: Form and colour of a line: a mark more than there are sets, the test set being whole or split.
+LINE_MARKS = ("o", "s", "^", "D", "v", "X", "P")
+LINE_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#7A5195")
+#: Sets of the paper's Table 9 -> marks of Figure 5.
+PAPER_MARKS = {"memorisation": "memorisation", "test": "test", "ood-size": "six entities"}
+#: Points of a curve that are drawn at most; a mark is the mean of the steps around it.
+MOST_POINTS = 400
+
+
+@figure(
+    name="worldsense_finetuning",
+    inputs=[SUMMARIES],
+    title="Fine-tuning",
+    section="finetuning",
+    caption="Accuracy over all problems, and size of the response bias averaged over them, by what a model was fine-tuned on,"
+    " with 95% intervals over skins; and the same of the paper's models, from its Table 9, with its intervals over tuples, "
+    "which are narrower. WorldSense, Figure 5.",
+    when=(is_asked, has_tuned_models),
+)
+def finetuning(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+    """Accuracy and size of the bias by base, variant and set, and what the paper's Table 9 comes to (Figure 5).
+
+    Raises:
+        UserError: no model was fine-tuned.
+    """
+    rows = sets(summaries, roster)
+    tuned = split_tuned(rows["model"].unique())
+    if not tuned:
+        raise UserError("summaries", "contain no fine-tuned model.", "Fine-tune one (worldsense.finetuning).")
+    bases = list(dict.fromkeys(base for base, _ in tuned.values()))
+    variants = list(dict.fromkeys(variant for _, variant in tuned.values()))
+    rows = rows[rows["model"].isin([*tuned, *bases])]
+    named = rows.assign(
+        base=[tuned.get(model, (model, ""))[0] for model in rows["model"]],
+        variant=[tuned.get(model, (model, "0"))[1] for model in rows["model"]],
+    )
+    named["name"] = named["base"].map(lambda base: roster[base].name)
+    place = {variant: number for number, variant in enumerate(["0", *variants])}
+    named = named.sort_values("variant", key=lambda column: column.map(place), kind="stable")
+    named = named.sort_values("base", key=lambda column: column.map({base: n for n, base in enumerate(bases)}), kind="stable")
+    return pd.concat([named[list(LINE_COLUMNS)], _published()], ignore_index=True)
+
+
+def _published() -> pd.DataFrame:
+    """Accuracy and size of the bias of the paper's models: means of the problems of its Table 9, its intervals over tuples."""
+    numbers = read_published()
+    rows = by_part(numbers[numbers["block"] == "table9"])
+    wide = rows.pivot(index=["model", "condition", "metric", "problem"], columns="part", values="value").reset_index()
+    wide["mean"] = wide["mean"].where(wide["metric"] == "accuracy", wide["mean"].abs())
+    wide["square"] = wide["conf95"] ** 2
+    groups = wide.groupby(["model", "condition", "metric"], sort=False)
+    half = groups["square"].sum() ** 0.5 / groups.size()
+    mean = groups["mean"].mean()
+    means = pd.DataFrame({"mean": mean, "ci_low": mean - half, "ci_high": mean + half}).reset_index()
+    means["base"] = means["model"].str.partition("-FT")[0]
+    means["variant"] = means["model"].str.partition("+")[2]
+    means["name"] = means["base"] + PAPERS
+    means["panel"] = means["metric"].map({"accuracy": ACCURACY, "bias": AMPLITUDE})
+    means["mark"] = means["condition"].map(PAPER_MARKS)
+    order = {"0": 0, "10k": 1, "100k": 2, "1M": 3}
+    means = means.sort_values("variant", key=lambda column: column.map(order), kind="stable")
+    sizes = means["base"].str.extract(r"-(\d+)B")[0].astype(int)
+    return means.iloc[sizes.argsort(kind="stable")][list(LINE_COLUMNS)]
+
+
+@finetuning.drawn_by
+def draw_finetuning(frame: pd.DataFrame, width: str = "double") -> Figure:
+    """Accuracy above, size of the bias below; a column of panels for each base and for each of the paper's models."""
+    bases = list(dict.fromkeys(zip(frame["base"], frame["name"], strict=True)))
+    marks = list(dict.fromkeys(frame["mark"]))
+    size = style.BODY if width == "double" else style.SMALL
+    per_row = 4 if width == "double" else 2
+    blocks = [bases[start : start + per_row] for start in range(0, len(bases), per_row)]
+    left, gap, height = 0.42, 0.14, 1.3
+    block_height = 2 * height + 0.72
+    columns = 4 if width == "double" else 2
+    foot = 0.12 + 0.14 * -(-(len(marks) + 1) // columns)
+    plot = (style.WIDTHS[width] - left - 0.1 - gap * (min(per_row, len(bases)) - 1)) / min(per_row, len(bases))
+    figure = style.canvas(width, block_height * len(blocks) + foot)
+    for row, block in enumerate(blocks):
+        for column, (base, name) in enumerate(block):
+            here = frame[frame["base"] == base]
+            for number, panel in enumerate((ACCURACY, AMPLITUDE)):
+                top = row * block_height + 0.22 + number * (height + 0.16)
+                axes = style.axes_at(figure, left + column * (plot + gap), top, plot, height)
+                _draw_panel(axes, here[here["panel"] == panel], marks, panel)
+                axes.tick_params(labelsize=size, labelleft=column == 0, labelbottom=number == 1)
+                if column == 0:
+                    axes.set_ylabel(panel, fontsize=size)
+                if number == 0:
+                    axes.set_title(style.shortened(name, size, plot), fontsize=size)
+                else:
+                    axes.set_xlabel("fine-tuned on", fontsize=size)
+    handles = [
+        style.mark(LINE_MARKS[n % len(LINE_MARKS)], LINE_COLOURS[n % len(LINE_COLOURS)], mark, ls="-")
+        for n, mark in enumerate(marks)
+    ]
+    style.legend(figure, [*handles, style.chance_line("chance, no bias")], columns, size)
+    return figure
+
+
+def _draw_panel(axes: Axes, rows: pd.DataFrame, marks: list[str], panel: str) -> None:
+    variants = list(dict.fromkeys(rows["variant"]))
+    style.dash(axes, 0.5 if panel == ACCURACY else 0.0, across=True)
+    present = [mark for mark in marks if mark in set(rows["mark"])]
+    for nth, mark in enumerate(present):
+        number, line = marks.index(mark), rows[rows["mark"] == mark]
+        x = line["variant"].map(variants.index) + 0.3 * ((nth + 0.5) / len(present) - 0.5)
+        style.line(
+            axes, x, line, LINE_COLOURS[number % len(LINE_COLOURS)], LINE_MARKS[number % len(LINE_MARKS)], 4, 2 + number / 100
+        )
+    axes.set_xticks(range(len(variants)), variants)
+    axes.set_xlim(-0.4, len(variants) - 0.6)
+    axes.set_ylim(*((0.4, 1.02) if panel == ACCURACY else (-0.03, 1.05)))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.1f}")
+
+
+@figure(
+    name="worldsense_training",
+    inputs=[Input(Trainings, "finetuning/training.parquet", name="trainings")],
+    title="Loss and learning rate",
+    section="finetuning",
+    caption="Loss (nats per token that counts) and learning rate at each step of every training.",
+    when=has_trainings,
+)
+def training(trainings: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+    """Loss and learning rate by step; of long trainings the means of as many neighbouring steps as make ``MOST_POINTS``."""
+    parts = []
+    for model in roster.in_order(trainings["model"]):
+        rows = trainings[trainings["model"] == model]
+        width = -(-len(rows) // MOST_POINTS)
+        group = (rows["step"] - 1) // width
+        means = rows.groupby(group, sort=True)[["step", "lessons", "loss", "learning_rate"]].mean()
+        parts.append(means.assign(model=model, name=roster[model].name))
+    return pd.concat(parts, ignore_index=True)[["model", "name", "step", "lessons", "loss", "learning_rate"]]
+
+
+@training.drawn_by
+def draw_training(frame: pd.DataFrame, width: str = "double") -> Figure:
+    """Two panels next to each other: loss and learning rate, a line per training."""
+    from matplotlib.ticker import MaxNLocator
+
+    models = list(dict.fromkeys(zip(frame["model"], frame["name"], strict=True)))
+    size = style.BODY if width == "double" else style.SMALL
+    columns = 4 if width == "double" else 2
+    figure, grid, _ = style.grid(width, 2, 2, 1.9, 0.5, gap=0.62, foot=0.5 + 0.14 * -(-len(models) // columns))
+    shown = (("loss", "loss (nats per token)"), ("learning_rate", "learning rate"))
+    for number, (axes, (column, label)) in enumerate(zip(grid, shown, strict=True)):
+        for nth, (model, _) in enumerate(models):
+            line = frame[frame["model"] == model]
+            colour = style.FAMILY_COLOURS[nth % len(style.FAMILY_COLOURS)]
+            dashes = () if nth < len(style.FAMILY_COLOURS) else (3, 1)
+            axes.plot(line["step"], line[column], color=colour, lw=0.8, dashes=dashes or (None, None))
+        style.panel_letter(axes, "AB"[number], title=f"  {label}", size=size)
+        axes.set_xlabel("step", fontsize=size)
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+        if column == "loss":  # the first steps of a training are far above all others
+            axes.set_yscale("log")
+        else:
+            axes.set_ylim(bottom=0)
+        axes.tick_params(labelsize=size)
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:.2g}")
+    handles = [
+        style.handle(color=style.FAMILY_COLOURS[n % len(style.FAMILY_COLOURS)], lw=1, label=style.shortened(name, size, 1.5))
+        for n, (_, name) in enumerate(models)
+    ]
+    style.legend(figure, handles, columns, size)
+    return figure
+
+
+AXIS_COLUMNS = ("panel", "axis", "model", "name", "family", "colour", "x", "mean", "ci_low", "ci_high", "n")
+MORE = 2
+FORMS = ("o", "s", "^", "D", "v", "P", "X", "<")
+
+
+@figure(
+    name="worldsense_size",
+    inputs=[SUMMARIES],
+    title="Size and complexity",
+    section="difficulty",
+    caption="Accuracy by number of entities and by number of ternary relations of description and query, for the normal "
+    "problems and for their trivial controls, with 95% intervals over skins. WorldSense, Figure 6.",
+    when=(is_asked, has_controls),
+)
+def size(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+    """By number of entities and of ternary relations, normal problems and their trivial controls apart (Figure 6)."""
+    parts = []
+    for grouping, column, axis in (
+        ("variant_size", "size", "entities"),
+        ("variant_ternary", "ternary", "ternary relations"),
+    ):
+        rows = of_main(pick(summaries, grouping, columns=("variant", column)))
+        parts.append(rows.assign(panel=rows["variant"] + " problems", axis=axis, x=rows[column].astype(int)))
+    return _by_axis(pd.concat(parts, ignore_index=True), roster)
+
+
+@figure(
+    name="worldsense_depth",
+    inputs=[SUMMARIES],
+    title="Depth and open worlds",
+    section="difficulty",
+    caption="Accuracy by the smallest number of relations that decide one of a tuple's trials, and by the number of worlds "
+    "that the description leaves open, with 95% intervals over skins.",
+    when=(is_asked, has_normal_problems),
+)
+def depth(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+    """By relations that must be combined, for the normal problems, and by worlds left open.
+
+    Raises:
+        UserError: the set has none of these problems.
+    """
+    rows = of_main(pick(summaries, "problem_depth", columns=("problem", "depth")))
+    by_depth = rows.assign(panel=rows["problem"].map(PROBLEM_NAMES), axis="relations to combine", x=rows["depth"].astype(int))
+    normal = ["Infer.normal", "Consist.normal", "Compl.normal", "Infer.extrema", "Infer.parallel", *HARD, *MOTION]
+    by_depth = by_depth[by_depth["problem"].isin(normal)]
+    order = {name: number for number, name in enumerate(normal)}
+    by_depth = by_depth.sort_values("problem", key=lambda column: column.map(order), kind="stable")
+    worlds = of_main(pick(summaries, "problem_worlds", columns=("problem", "worlds")))
+    worlds = worlds[worlds["problem"] == "Compl.normal"]
+    by_worlds = worlds.assign(panel=PROBLEM_NAMES["Compl.normal"], axis="worlds left open", x=worlds["worlds"].astype(int))
+    both = pd.concat([by_depth, by_worlds], ignore_index=True)
+    if both.empty:
+        raise UserError("summaries", "contain no normal problem.", "Add one to the study, or leave this figure out.")
+    return _by_axis(both, roster)
+
+
+@figure(
+    name="worldsense_motion",
+    inputs=[SUMMARIES],
+    title="Changes",
+    section="difficulty",
+    caption="Accuracy in worlds in motion by number of changes that are stated and of changes that matter, with 95% intervals "
+    "over skins.",
+    when=(is_asked, has_motion),
+)
+def motion(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+    """By changes that are stated and changes that matter, in the first set in motion."""
+    rows = of_main(by_changes(summaries))
+    order = {name: number for number, name in enumerate(MOTION)}
+    rows = rows.sort_values("problem", key=lambda column: column.map(order), kind="stable")
+    return _by_axis(rows.assign(panel=rows["problem"].map(PROBLEM_NAMES), x=rows["number"]), roster)
+
+
+def _by_axis(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+    rows = rows.assign(order=pd.factorize(rows["panel"] + rows["axis"])[0])
+    named = style.with_identity(rows, roster).sort_values(["order"], kind="stable")
+    return named[list(AXIS_COLUMNS)].reset_index(drop=True)
+
+
+@size.drawn_by
+@depth.drawn_by
+@motion.drawn_by
+def draw_lines(frame: pd.DataFrame, width: str = "double") -> Figure:
+    """A panel for each problem and axis, a line per model."""
+    from matplotlib.ticker import MaxNLocator
+
+    models = list(dict.fromkeys(frame["model"]))
+    names = dict(zip(frame["model"], frame["name"], strict=True))
+    colours = dict(zip(frame["model"], frame["colour"], strict=True))
+    if len(set(colours.values())) < len(models):  # models that no registry knows share a hue
+        colours = {model: style.FAMILY_COLOURS[n % len(style.FAMILY_COLOURS)] for n, model in enumerate(models)}
+    panels = list(dict.fromkeys(zip(frame["panel"], frame["axis"], strict=True)))
+    per_row = min(len(panels), 4 if width == "double" else 2)
+    size = style.BODY if width == "double" else style.SMALL
+    longest = max((len(name) for name in names.values()), default=0)  # long names would be cut off at the edges
+    columns = (5 if width == "double" else 3) - (longest > 18) - (longest > 24)
+    foot = 0.46 + 0.14 * -(-(len(models) + 1) // columns)
+    figure, grid, across = style.grid(width, len(panels), per_row, 1.5, 0.36, head=0.58, foot=foot)
+    limits = style.fitting_limits(frame, ["mean", "ci_low", "ci_high"])
+    for number, (axes, (panel, axis)) in enumerate(zip(grid, panels, strict=True)):
+        here = frame[(frame["panel"] == panel) & (frame["axis"] == axis)]
+        style.dash(axes, across=True)
+        for nth, model in enumerate(models):
+            line = here[here["model"] == model].sort_values("x")
+            shift = 0.24 * ((nth + 0.5) / len(models) - 0.5) if len(models) > 1 else 0.0
+            style.line(axes, line["x"] + shift, line, colours[model], FORMS[nth % len(FORMS)], zorder=2 + nth / 100)
+        axes.set_title(style.shortened(panel, size, across), fontsize=size)
+        axes.set_xlabel(axis, fontsize=size)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        if axis == "ternary relations":
+            axes.set_xticks([0, 1, MORE], ["0", "1", "2 or more"])
+        axes.set_xlim(here["x"].min() - 0.4, here["x"].max() + 0.4)
+        axes.set_ylim(*limits)
+        axes.tick_params(labelsize=size)
+        axes.tick_params(labelleft=number % per_row == 0)
+        if number % per_row == 0:
+            axes.set_ylabel("accuracy", fontsize=size)
+    handles = [style.mark(FORMS[n % len(FORMS)], colours[m], names[m], ms=3, ls="-") for n, m in enumerate(models)]
+    style.legend(figure, [*handles, style.chance_line("chance")], columns, size)
+    return figure
+
+
+#: Short headings of the problems.
+HEADINGS = {name: title.replace(", ", ",\n") for name, title in PROBLEM_NAMES.items()}
+
+
+@figure(
+    name="worldsense_skins",
+    inputs=[SUMMARIES],
+    title="Skins by problem",
+    section="skins",
+    caption="Accuracy by skin and problem, averaged over models. White is chance.",
+    when=is_asked,
+)
+def skins(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+    """Accuracy by skin and problem, the mean over models; rules of known behaviour stay out where there are others."""
+    rows = of_main(pick(summaries, "problem_skin", columns=("problem", "skin")))
+    rows = rows[rows["model"].isin(language_models(list(rows["model"].unique()), roster))]
+    means = rows.groupby(["skin", "problem"], sort=False)["mean"].agg(["mean", "count"]).reset_index()
+    skins = sorted(set(means["skin"]), key=lambda name: (TEST_SKINS.index(name) if name in TEST_SKINS else 99, name))
+    problems = problems_of(means)
+    ranks = [(skins.index(s), problems.index(p)) for s, p in zip(means["skin"], means["problem"], strict=True)]
+    return sorted_by(means, ranks).rename(columns={"count": "n_models"})
+
+
+@skins.drawn_by
+def draw_skins(frame: pd.DataFrame, width: str = "double") -> Figure:
+    """Numbers on colours."""
+    skins, problems = list(dict.fromkeys(frame["skin"])), problems_of(frame)
+    matrix = frame.pivot(index="skin", columns="problem", values="mean").reindex(index=skins, columns=problems)
+    size = style.BODY if width == "double" else style.SMALL - 0.6
+    names = [skin.replace("_", ", ") for skin in skins]
+    left = style.widest(names, size) + 0.1
+    plot = (style.WIDTHS[width] - left - 0.08, 0.16 * len(skins))
+    figure = style.canvas(width, 0.36 + plot[1] + 0.22)
+    axes = style.axes_at(figure, left, 0.36, *plot)
+    headings = [HEADINGS[name] for name in problems]
+    draw_block(axes, Block(matrix.to_numpy(float), names, headings), size=size, numbers=True)
+    style.corner_note(figure, style.AROUND_CHANCE_WORDS, size)
+    return figure
+
+
+@figure(
+    name="worldsense_places",
+    inputs=[SUMMARIES],
+    title="Where answers are wrong",
+    section="difficulty",
+    caption="Share of wrong answers by the two places in the line that a binary question is about (1: first of all), averaged"
+    " over models.",
+    when=(is_asked, has_places),
+)
+def places(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+    """Accuracy by problem, size and the two places that are asked about, the mean over models.
+
+    Raises:
+        UserError: no question is about two places.
+    """
+    rows = of_main(pick(summaries, "problem_size_places", columns=("problem", "size", "places")))
+    rows = rows[rows["model"].isin(language_models(list(rows["model"].unique()), roster))]
+    rows = rows[rows["problem"].isin(("Infer.normal", "Consist.normal"))]
+    if rows.empty:
+        raise UserError("summaries", "no question asks about two places.", "Leave this figure out.")
+    means = rows.groupby(["problem", "size", "places"], sort=True)["mean"].agg(["mean", "count"]).reset_index()
+    places = means["places"].str.split("-", expand=True).astype(int)
+    means = means.assign(first=places[0], second=places[1], wrong=1 - means["mean"], n_models=means["count"])
+    order = {name: number for number, name in enumerate(problems_of(means))}
+    means = means.sort_values(["problem", "size"], key=lambda c: c.map(order) if c.name == "problem" else c, kind="stable")
+    return means[["problem", "size", "first", "second", "wrong", "n_models"]].astype({"size": int}).reset_index(drop=True)
+
+
+@places.drawn_by
+def draw_places(frame: pd.DataFrame, width: str = "double") -> Figure:
+    """A triangle for each problem and size: the share of wrong answers about each pair of places."""
+    panels = list(dict.fromkeys(zip(frame["problem"], frame["size"], strict=True)))
+    size = style.BODY if width == "double" else style.SMALL - 0.4
+    problems = problems_of(frame)
+    cell, left, gap = 0.34, 0.3, 0.45
+    tallest = int(frame["size"].max()) - 2
+    row_height = 0.5 + cell * tallest + 0.06
+    figure = style.canvas(width, row_height * len(problems) + 0.22)
+    scale = min(1.0, (style.WIDTHS[width] - left - 0.1) / sum(cell * (n - 2) + gap for p, n in panels if p == problems[0]))
+    for row, problem in enumerate(problems):
+        at = left
+        for _, entities in (panel for panel in panels if panel[0] == problem):
+            here = frame[(frame["problem"] == problem) & (frame["size"] == entities)]
+            matrix = here.pivot(index="first", columns="second", values="wrong")
+            extent = (cell * scale * len(matrix.columns), cell * scale * len(matrix))
+            axes = style.axes_at(figure, at, row * row_height + 0.5, *extent)
+            block = Block(matrix.to_numpy(float), [str(n) for n in matrix.index], [str(n) for n in matrix.columns])
+            draw_block(axes, block, size=size, numbers=True, colours=style.diverging().reversed())
+            title = f"{PROBLEM_NAMES[problem]}, " if at == left else ""
+            axes.set_title(f"{title}{entities} entities", fontsize=size, pad=4)
+            at += max(extent[0], style.text_width(f"{title}{entities} entities", size)) + gap * scale
+    text = "rows: the first place asked about, columns: the second; white: chance (0.5), blue: fewer wrong, grey: not asked"
+    style.corner_note(figure, text, size)
+    return figure

@@ -1,1 +1,0 @@
-"""WorldSense's part of the report."""

@@ -1,1 +1,0 @@
-"""WorldSense's printed tables."""
