@@ -11,8 +11,8 @@ import hypothesis
 import pytest
 
 # How long one example takes says more of what else the machine does than of the code.
-hypothesis.settings.register_profile("no deadline", deadline=None)
-hypothesis.settings.load_profile("no deadline")
+hypothesis.settings.register_profile("short", deadline=None, max_examples=30)
+hypothesis.settings.load_profile("short")
 
 # Hundreds of commands are started: each would compile the package anew where the environment forbids keeping bytecode.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

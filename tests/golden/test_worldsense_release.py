@@ -10,6 +10,8 @@ import pytest
 from worldprobe.benchmarks.worldsense.trials.audit import WRONG, audit_trials
 from worldprobe.benchmarks.worldsense.trials.files import read_official, write_official
 
+pytestmark = pytest.mark.slow  # tests/golden/test_worldsense_statistics.py reads the same trials
+
 
 @pytest.fixture(scope="module")
 def folder(reference: Path) -> Path:

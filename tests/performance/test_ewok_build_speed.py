@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.contracts import read_table
 
@@ -16,6 +18,7 @@ ORIGINAL_SECONDS = 31.7
 PACKAGE = Path(__file__).parents[2] / "workflow" / "src"
 
 
+@pytest.mark.usefixtures("commands_are_measured")
 def test_compiling_and_filling_the_official_archive(reference, tmp_path, benchmark):
     out = tmp_path / "items.parquet"
     options = ["--versions", "0-4", "--mode", "fixed", "--compat", "--release-filter", "--out", str(out)]

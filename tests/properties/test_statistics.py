@@ -47,7 +47,7 @@ def test_every_pair_is_exactly_one_of_right_wrong_tied_or_missing(pairs, near_ti
     assert not (is_near_tie & (is_tie | is_missing)).any()
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 4), st.integers(2, 9), st.floats(0, 0.5))
 def test_means_lie_in_their_range_and_groups_make_up_the_whole(seed, n_versions, n_templates, share_tied):
     items = simulate_items(n_templates, n_versions, seed)

@@ -1,6 +1,9 @@
 """Real Snakemakes, in folders of their own."""
 
+import contextlib
+import io
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -32,12 +35,50 @@ def environment() -> dict[str, str]:
     return os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "200"}
 
 
+#: What starts no job is done in the process of the tests: a third of the time, as nothing is imported again.
+PLANS = {"--dry-run", "--list-rules", "--rulegraph", "--summary", "--touch"}
+
+
 @pytest.fixture(scope="session")
-def snakemake(snakemake_command: Callable[..., list[str]], environment: dict[str, str]) -> Snakemake:
+def plan() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Call Snakemake's command line in this process, which is afterwards as it was."""
+    from snakemake.cli import main
+
+    def call(command: list[str], folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+        words = command[command.index("snakemake") + 1 :]
+        here, environment, path, at_end = Path.cwd(), dict(os.environ), list(sys.path), signal.getsignal(signal.SIGTERM)
+        stdout, stderr = io.StringIO(), io.StringIO()
+        try:
+            os.chdir(folder or here)
+            with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
+                main(words)
+        except SystemExit as ended:  # always
+            code = ended.code
+        finally:
+            os.chdir(here)
+            os.environ.clear()
+            os.environ.update(environment)
+            sys.path[:] = path
+            signal.signal(signal.SIGTERM, at_end)
+        if isinstance(code, str):
+            stderr.write(code)
+        return subprocess.CompletedProcess(command, code if isinstance(code, int) else 1, stdout.getvalue(), stderr.getvalue())
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def snakemake(
+    snakemake_command: Callable[..., list[str]],
+    environment: dict[str, str],
+    plan: Callable[..., subprocess.CompletedProcess[str]],
+) -> Snakemake:
     """Run Snakemake to its end."""
 
     def run(folder: Path, *arguments: str, configuration: tuple[Path, ...] = ()) -> subprocess.CompletedProcess[str]:
         command = snakemake_command(folder, *arguments, configuration=configuration)
+        if PLANS & set(arguments):
+            return plan(command)
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         now = os.environ | {"PATH": path, "COLUMNS": environment["COLUMNS"]}  # with what a test has set since
         return subprocess.run(command, env=now, capture_output=True, text=True, timeout=3000)

@@ -73,9 +73,10 @@ def test_one_version_is_stated_everywhere(repository: Path) -> None:
         assert all(Version(tag) <= Version(__version__) for tag in tags)
 
 
-def test_the_test_folder_plans_the_reduced_study_by_itself(clone: Path, environment: dict[str, str]) -> None:
-    command = [sys.executable, "-m", "snakemake", "--cores", "2", "--dry-run", "--directory", ".test"]
-    found = planned(subprocess.run(command, cwd=clone, env=environment, capture_output=True, text=True))
+def test_the_test_folder_plans_the_reduced_study_by_itself(
+    clone: Path, plan: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    found = planned(plan(["snakemake", "--cores", "2", "--dry-run", "--directory", ".test"], clone))
     assert found["score"] == found["train_control"] == 3
     assert found["build_report"] == 1
 

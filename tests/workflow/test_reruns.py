@@ -5,13 +5,17 @@ import re
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 import yaml
 
+from worldprobe import methods
+
 Jobs = Callable[..., Counter[str]]
+PACKAGE = "workflow/src/worldprobe"
 #: Rules that train or ask models, and what makes what these read.
 EXPENSIVE = {"compile_templates", "compile_control_templates", "fill_items", "gather_items", "write_corpus", "train_tokenizer"}
 EXPENSIVE |= {"train_control", "train_vectors", "score", "generate_set", "ask"}
@@ -19,12 +23,11 @@ EXPENSIVE |= {"train_control", "train_vectors", "score", "generate_set", "ask"}
 
 @pytest.fixture(scope="module")
 def clone(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of what Snakemake reads of the repository, to be edited."""
+    """The folder of a study, with a copy of what the digest of the code is made of, to be edited."""
     folder = tmp_path_factory.mktemp("clone")
-    for name in ("workflow", "config", "resources", "envs", "notebooks", "slurm"):
-        ignored = shutil.ignore_patterns("__pycache__", "downloads", ".snakemake")
-        shutil.copytree(repository / name, folder / name, ignore=ignored, copy_function=shutil.copy2)
-    shutil.copy2(repository / "Snakefile", folder)
+    for name in (PACKAGE, "resources"):
+        ignored = shutil.ignore_patterns("__pycache__", "downloads")
+        shutil.copytree(repository / name, folder / name, ignore=ignored)
     checkpoint = folder / "mine"
     checkpoint.mkdir()
     for name in ("config.json", "generation_config.json", "model.safetensors", "tokenizer.json"):
@@ -40,37 +43,32 @@ def clone(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def planned(
-    clone: Path,
-    snakemake_command: Callable[..., list[str]],
-    environment: dict[str, str],
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Jobs:
+    clone: Path, snakemake_command: Callable[..., list[str]], plan: Callable[..., subprocess.CompletedProcess[str]]
+) -> Iterator[Jobs]:
     """A function: the jobs that the finished study in the clone would do now, by rule."""
 
-    def run(*arguments: str, newer: str = "") -> str:
-        command = snakemake_command(clone, *arguments, configuration=(clone / "study.yaml",))
-        command[command.index("--snakefile") + 1] = str(clone / "Snakefile")
-        at = command.index("--configfile") + 1
-        command[at] = str(clone / "config" / "config.yaml")
-        done = subprocess.run(command, env=environment | {"PYTHONPATH": newer}, capture_output=True, text=True)
+    def run(*arguments: str) -> str:
+        methods.code_digest.cache_clear()
+        done = plan(snakemake_command(clone, *arguments, configuration=(clone / "study.yaml",)))
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
         return done.stdout + done.stderr
 
-    def jobs(*arguments: str, newer: str = "") -> Counter[str]:
-        told = run("--dry-run", *arguments, newer=newer).partition("Job stats:")[2].partition("total")[0]
+    def jobs(*arguments: str) -> Counter[str]:
+        told = run("--dry-run", *arguments).partition("Job stats:")[2].partition("total")[0]
         return Counter({name: int(n) for name, n in re.findall(r"^(\w+) +(\d+)$", told, re.MULTILINE) if name != "all"})
 
-    files = [line.split("\t")[0] for line in run("--summary").splitlines() if line.startswith("results/")]
-    assert len(files) > 100
-    for name in files:
-        path = clone / name
-        if path.suffix or path.name == "corpus":
-            (path.mkdir if path.name == "corpus" else path.parent.mkdir)(parents=True, exist_ok=True)
-            path.is_dir() or path.touch()
-        else:
-            path.mkdir(parents=True, exist_ok=True)
-    run("--touch", "--forceall")
-    return jobs
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(methods, "PACKAGE", clone / PACKAGE)
+        patch.setattr(methods, "RESOURCES", clone / "resources")
+        files = [line.split("\t")[0] for line in run("--summary").splitlines() if line.startswith("results/")]
+        assert len(files) > 100
+        for name in files:
+            path = clone / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch() if path.suffix else path.mkdir(exist_ok=True)
+        run("--touch", "--forceall")
+        yield jobs
+    methods.code_digest.cache_clear()
 
 
 @pytest.fixture
@@ -95,7 +93,6 @@ def test_a_finished_study_does_nothing(planned: Jobs) -> None:
     assert not planned()
 
 
-PACKAGE = "workflow/src/worldprobe"
 CHEAP_EDITS = {
     "scoring code": (f"{PACKAGE}/models/chat.py", '"""', '"""Edited. '),
     "an R file": (f"{PACKAGE}/benchmarks/ewok/analysis/regression.R", "#", "# Edited."),
@@ -124,9 +121,9 @@ def test_any_code_or_resource_makes_all_cheap_stages_again_and_asks_no_model(
     ],
 )
 def test_the_number_of_an_expensive_stage_makes_it_again(
-    planned: Jobs, edited: Callable[..., None], number: str, rule: str, spared: set[str]
+    planned: Jobs, monkeypatch: pytest.MonkeyPatch, number: str, rule: str, spared: set[str]
 ) -> None:
-    edited(f"{PACKAGE}/methods.py", f"\n{number} = ", f"\n{number} = 9")
+    monkeypatch.setattr(methods, number, 99)
     found = planned()
     assert rule in found
     assert not set(found) & spared
@@ -139,12 +136,14 @@ def test_the_generation_settings_of_a_model_in_a_folder_ask_that_model_again(pla
     assert not set(found) & (EXPENSIVE - {"score", "ask"})
 
 
-def test_another_version_of_torch_asks_no_model_again(planned: Jobs, tmp_path: Path) -> None:
+def test_another_version_of_torch_asks_no_model_again(planned: Jobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Versions are recorded with every answer; where a library moves numbers, the stage gets a new number."""
     folder = tmp_path / "torch-99.0.dist-info"
     folder.mkdir()
     (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 99.0\n")
-    assert not planned(newer=str(tmp_path))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert version("torch") == "99.0"
+    assert not planned()
 
 
 def test_a_forced_rule_asks_again_and_says_from_when_on_kept_answers_count(planned: Jobs) -> None:

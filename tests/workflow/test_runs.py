@@ -183,10 +183,12 @@ def test_the_password_of_an_archive_stands_in_no_log(
     assert not [text for text in texts if "open-sesame-4711" in text]
 
 
-def test_a_mistyped_key_stops_before_any_job_with_three_lines_and_no_traceback(snakemake: Snakemake, tmp_path: Path) -> None:
+def test_a_mistyped_key_stops_before_any_job_with_three_lines_and_no_traceback(
+    snakemake_command: Callable[..., list[str]], plan: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
     study = tmp_path / "study.yaml"
     study.write_text("# a typo\newok:\n  materials:\n    compatt: true\n")
-    run = snakemake(tmp_path, configuration=(study,))
+    run = plan(snakemake_command(tmp_path, configuration=(study,)))
     assert run.returncode != 0
     lines = [line for line in run.stderr.splitlines() if line.startswith(("error:", "  problem:", "  fix:"))]
     assert lines == [
@@ -198,10 +200,12 @@ def test_a_mistyped_key_stops_before_any_job_with_three_lines_and_no_traceback(s
     assert not (tmp_path / "results").exists()
 
 
-def test_an_unknown_model_stops_before_any_job_with_the_nearest_known_one(snakemake: Snakemake, tmp_path: Path) -> None:
+def test_an_unknown_model_stops_before_any_job_with_the_nearest_known_one(
+    snakemake_command: Callable[..., list[str]], plan: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
     study = tmp_path / "study.yaml"
     study.write_text("models:\n  - control_gpt2_smal\n")
-    run = snakemake(tmp_path, configuration=(study,))
+    run = plan(snakemake_command(tmp_path, configuration=(study,)))
     assert run.returncode != 0
     assert 'did you mean "control_gpt2_small"?' in run.stderr
     assert f"error: {study}, line 2" in run.stderr

@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -33,18 +32,18 @@ def planned(run: subprocess.CompletedProcess[str]) -> dict[str, int]:
     return {name: int(count) for name, count in re.findall(r"^(\S+) +(\d+)$", table[1], re.MULTILINE)} if table else {}
 
 
-def test_both_snakefiles_plan_the_same_jobs(snakemake_command, environment, repository: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_both_snakefiles_plan_the_same_jobs(snakemake_command, plan, repository: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     plans = []
     for name in ("Snakefile", "workflow/Snakefile"):
         command = snakemake_command(tmp_path, "--dry-run")
         command[command.index("--snakefile") + 1] = str(repository / name)
-        plans.append(planned(subprocess.run(command, env=environment, capture_output=True, text=True)))
+        plans.append(planned(plan(command)))
     assert plans[0] == plans[1]
     assert plans[0]["score"] == 5
 
 
 def test_another_workflow_uses_this_one_as_a_module_with_a_prefix(
-    environment: dict[str, str], repository: Path, tmp_path: Path
+    plan: Callable[..., subprocess.CompletedProcess[str]], repository: Path, tmp_path: Path
 ) -> None:
     """All results, those that commands name as options too, go below the prefix; files that the configuration names stay."""
     settings = yaml.safe_load((repository / "config" / "config.yaml").read_text())
@@ -59,8 +58,7 @@ def test_another_workflow_uses_this_one_as_a_module_with_a_prefix(
         "use rule * from probe as probe_*\n"
         "rule everything:\n    default_target: True\n    input: rules.probe_all.input\n"
     )
-    command = [sys.executable, "-m", "snakemake", "--cores", "2", "--dry-run", "--printshellcmds"]
-    run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    run = plan(["snakemake", "--cores", "2", "--dry-run", "--printshellcmds"], tmp_path)
     found = planned(run)
     assert found["probe_score"] == found["probe_train_control"] == 5
     assert "--out probe/results/default/ewok/templates.parquet" in said(run)

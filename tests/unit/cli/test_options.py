@@ -13,42 +13,50 @@ ABSURD = ("99999999999999999999999", "-99999999999999999999999", "nan", "inf", "
 #: A help that begins so is the rest of a sentence that nobody has read.
 FRAGMENT = re.compile(r"(\(|default|of |only |as |from |for |with |to |where the )", re.IGNORECASE)
 
-COMMANDS = list(commands(build_app()))
-OPTIONS = [pytest.param(argument, id=f"{words} {argument.name}") for words, app in COMMANDS for argument in arguments_of(app)]
+
+@pytest.fixture(scope="module")
+def apps():
+    return list(commands(build_app()))
 
 
-@pytest.mark.parametrize("argument", OPTIONS)
-def test_no_option_takes_an_absurd_number(argument):
-    kind = str(argument.hint)
-    if not re.search(r"\b(int|float)\b", kind):
-        return
-    bounds = argument.parameter.converter
-    assert isinstance(bounds, Bounds), "cli/options.py declares numbers with the least and the largest value"
-    is_whole = "float" not in kind
-    for text in ABSURD:
-        with pytest.raises(ValueError, match=f'"{re.escape(text)}"'):
-            bounds.read(text, is_whole)
-    default = argument.field_info.default
-    for one in default if isinstance(default, tuple) else [default]:
-        if isinstance(one, int | float):
-            assert bounds.read(str(one), is_whole) == one
+@pytest.fixture(scope="module")
+def options(apps):
+    """Command and option -> what is known of it."""
+    return {f"{words} {argument.name}": argument for words, app in apps for argument in arguments_of(app)}
 
 
-@pytest.mark.parametrize("argument", OPTIONS)
-def test_every_help_can_be_read_alone(argument):
-    told = argument.parameter.help
-    assert told, "no help"
-    assert not FRAGMENT.match(told), told
-    assert len(told.split()) > 1, told
-    assert not told.endswith((".", ";")), told
+def test_no_option_takes_an_absurd_number(options):
+    numbers = {name: argument for name, argument in options.items() if re.search(r"\b(int|float)\b", str(argument.hint))}
+    assert len(numbers) > 100
+    for name, argument in numbers.items():
+        bounds = argument.parameter.converter
+        assert isinstance(bounds, Bounds), f"{name}: cli/options.py declares numbers with the least and the largest value"
+        is_whole = "float" not in str(argument.hint)
+        for text in ABSURD:
+            with pytest.raises(ValueError, match=f'"{re.escape(text)}"'):
+                bounds.read(text, is_whole)
+                pytest.fail(f"{name} takes {text}")
+        default = argument.field_info.default
+        for one in default if isinstance(default, tuple) else [default]:
+            if isinstance(one, int | float):
+                assert bounds.read(str(one), is_whole) == one, name
 
 
-@pytest.mark.parametrize(("words", "app"), COMMANDS, ids=[words for words, _ in COMMANDS])
-def test_every_command_says_what_it_does(words, app):
-    first = app.default_command.__doc__.partition("\n")[0]
-    assert first[0].isupper()
-    assert first.endswith((".", "?"))
-    assert not re.search(r"(?<!\.)\b(csv|latex|html|pdf|png)\b", first), first
+def test_every_help_can_be_read_alone(options):
+    for name, argument in options.items():
+        told = argument.parameter.help
+        assert told, name
+        assert not FRAGMENT.match(told), f"{name}: {told}"
+        assert len(told.split()) > 1, f"{name}: {told}"
+        assert not told.endswith((".", ";")), f"{name}: {told}"
+
+
+def test_every_command_says_what_it_does(apps):
+    for words, app in apps:
+        first = app.default_command.__doc__.partition("\n")[0]
+        assert first[0].isupper(), words
+        assert first.endswith((".", "?")), words
+        assert not re.search(r"(?<!\.)\b(csv|latex|html|pdf|png)\b", first), f"{words}: {first}"
 
 
 def test_every_stage_has_its_line(capsys):
@@ -59,11 +67,10 @@ def test_every_stage_has_its_line(capsys):
         assert not line.endswith(".")
 
 
-def test_registry_is_one_flag_everywhere():
-    for words, app in COMMANDS:
-        for argument in arguments_of(app):
-            if Path in (argument.hint, getattr(argument.hint, "__args__", ("",))[0]) and "registry" in argument.parameter.help:
-                assert argument.name == "--registry", words
+def test_registry_is_one_flag_everywhere(options):
+    for name, argument in options.items():
+        if Path in (argument.hint, getattr(argument.hint, "__args__", ("",))[0]) and "registry" in argument.parameter.help:
+            assert argument.name == "--registry", name
 
 
 def test_a_number_is_whole_where_its_type_is(capsys, tmp_path):

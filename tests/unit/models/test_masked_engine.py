@@ -99,8 +99,9 @@ def reference(model: Any, tokenizer: Any, query: Loglikelihood, pseudo: str) -> 
 @pytest.mark.parametrize("architecture", MASKED)
 def test_a_pseudo_log_likelihood_is_that_of_one_pass_per_token(gap_checkpoint: Any, architecture: str, pseudo: str) -> None:
     model, tokenizer = loaded(gap_checkpoint, architecture)
-    expected = [reference(model, tokenizer, query, pseudo) for query in QUERIES]
-    assert scores(opened(gap_checkpoint, architecture, pseudo=pseudo)) == pytest.approx(expected, abs=1e-4)
+    some = QUERIES[::2]
+    expected = [reference(model, tokenizer, query, pseudo) for query in some]
+    assert scores(opened(gap_checkpoint, architecture, pseudo=pseudo), some) == pytest.approx(expected, abs=1e-4)
 
 
 def test_the_two_ways_of_hiding_differ_where_a_word_has_several_tokens_and_agree_elsewhere(gap_checkpoint: Any) -> None:

@@ -209,6 +209,7 @@ def test_a_chat_template_that_drops_the_question_is_refused(folder: Path, tmp_pa
     assert "chat template that does not write the text of the user's message" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_killed_run_continues_to_the_same_losses_and_weights(folder: Path, tuned: Path) -> None:
     out = folder / "killed"
     settings = ("--settings", json.dumps(FEW | {"checkpoint_every": 2}))
