@@ -14,6 +14,9 @@ import pytest
 hypothesis.settings.register_profile("short", deadline=None, max_examples=30)
 hypothesis.settings.load_profile("short")
 
+# Matrices and models are small here: threads would wait for each other longer than they compute.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # Hundreds of commands are started: each would compile the package anew where the environment forbids keeping bytecode.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 

@@ -35,7 +35,6 @@ def test_no_option_takes_an_absurd_number(options):
         for text in ABSURD:
             with pytest.raises(ValueError, match=f'"{re.escape(text)}"'):
                 bounds.read(text, is_whole)
-                pytest.fail(f"{name} takes {text}")
         default = argument.field_info.default
         for one in default if isinstance(default, tuple) else [default]:
             if isinstance(one, int | float):

@@ -14,6 +14,7 @@ from worldprobe.benchmarks.worldsense.inference.ask import Asking, ask
 from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
 from worldprobe.benchmarks.worldsense.skins.skins import FOLDER
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS, CANARY
+from worldprobe.benchmarks.worldsense.trials.sets import plan_set
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table, validate
 from worldprobe.errors import UserError
@@ -261,7 +262,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("rules")
     table, examples = str(folder / "trials.parquet"), str(folder / "examples.parquet")
     subset = ["--sizes", "3", "--skins", "tall/short", "trips", "people_LeftRight"]
-    assert main(["worldsense", "generate", "test", *subset, "--per-cell", "2", "--out", table]) == 0
+    assert main(["worldsense", "generate", "test", *subset, "--per-cell", "1", "--out", table]) == 0
     assert main(["worldsense", "generate", "test", *subset, "--per-cell", "6", "--seed", "1", "--out", examples]) == 0
     promptings = ["basic", "basic_exchanged", "cot", "icl_iid", "icl_ood", "constrained", "constrained_sum"]
     for rule in ("solver", "random", "positive", "mention", "query", "counting", "together", "ngrams"):
@@ -269,7 +270,8 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
         names = ",".join(promptings[: None if rule == "solver" else 1])
         how = ["--engine", "rule", "--checkpoint", rule, "--prompting", names, "--examples", examples]
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(reference_solvers, "ROUNDS", 1)  # a quarter of the trials to learn n-grams from, in a fifth of the time
+            patch.setattr(reference_solvers, "ROUNDS", 1)  # fewer trials to learn n-grams from, of the size that is asked about
+            patch.setattr(reference_solvers, "plan_set", lambda name, per_cell: plan_set(name, [3], per_cell=per_cell))
             assert main(["worldsense", "ask", table, *how, "--out", *outs]) == 0
     return folder
 

@@ -144,7 +144,10 @@ def test_the_answer_is_what_a_text_adds_to_the_usual_odds(
     assert (found, behind) == (answer, pytest.approx(margin))
 
 
-@pytest.mark.parametrize("kind", ["byte-level BPE", "SentencePiece", "WordPiece", "characters"])
+@pytest.mark.parametrize(
+    "kind",
+    ["byte-level BPE", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("SentencePiece", "WordPiece", "characters"))],
+)
 def test_models_that_know_nothing_are_at_chance_with_small_biases_of_both_signs(
     kind: str, calibration: ModuleType, tmp_path: Path
 ) -> None:

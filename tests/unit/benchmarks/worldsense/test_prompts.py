@@ -87,13 +87,11 @@ def test_chain_of_thought_names_the_options_of_the_problem_and_forbids_no_explan
         assert named in text
 
 
-def test_released_texts_lose_their_instruction_too(reference: Path) -> None:
+def test_released_texts_lose_their_instruction_too(some_released: Path) -> None:
     from worldprobe.benchmarks.worldsense.trials.files import read_trials
 
-    path = reference / "worldsense" / "test_set" / "trials.jsonl.bz2"
-    if not path.is_file():
-        pytest.skip("WorldSense's released trials are not next to the repository")
-    released = read_trials(path).drop_duplicates(["problem", "wording", "skin"])
+    released = read_trials(some_released).drop_duplicates(["problem", "wording", "skin"])
+    assert len(released) > 100
     for name in ("cot", "basic_exchanged"):
         for text, plain in zip(write_prompts(released, load_prompt_set(name), None), released["text"], strict=True):
             assert (name == "cot") == (re.search("only respond", text, re.I) is None), "the instruction"

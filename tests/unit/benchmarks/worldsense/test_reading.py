@@ -146,8 +146,8 @@ def test_words_that_can_be_read_in_two_ways_are_refused() -> None:
 
 @pytest.mark.parametrize("name", ["test", "train-10k", "ood-query", "ood-problem"])
 def test_the_audit_decides_sets_by_their_texts_alone(tmp_path: Path, capsys, name: str) -> None:
-    table, size = tmp_path / f"{name}.parquet", "4"
-    assert main(["worldsense", "generate", name, "--per-cell", "1", "--sizes", size, "--out", str(table)]) == 0
+    table = tmp_path / f"{name}.parquet"
+    assert main(["worldsense", "generate", name, "--per-cell", "1", "--sizes", "4", "--out", str(table)]) == 0
     assert main(["worldsense", "audit", str(table), "--from-text"]) == 0
     assert "agree with the solver, which read every text (100.000 %)" in capsys.readouterr().out
 

@@ -1,0 +1,21 @@
+"""What tests of WorldSense share."""
+
+import bz2
+import re
+from itertools import groupby, islice
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def some_released(reference: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fortieth of the released tuples, as a file; all of them are read in tests/golden."""
+    path = reference / "worldsense" / "test_set" / "trials.jsonl.bz2"
+    if not path.is_file():
+        pytest.skip("WorldSense's released trials are not next to the repository")
+    some = tmp_path_factory.mktemp("released") / "some.jsonl"
+    with bz2.open(path, "rt", encoding="utf-8") as lines:
+        tuples = groupby(lines, lambda line: re.search(r'"tuple_ID": "[^"]*"', line)[0])
+        some.write_text("".join(line for _, trials in islice(tuples, 0, None, 41) for line in trials), encoding="utf-8")
+    return some
