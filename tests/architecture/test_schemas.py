@@ -20,12 +20,13 @@ _SPEC = importlib.util.spec_from_file_location("reference", REPOSITORY / "docs" 
 reference = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(reference)
 KINDS = list(reference.SCHEMAS.values())
-FILES = reference.files()
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_what_is_written_from_the_classes_is_up_to_date(path: Path) -> None:
-    assert path.read_text(encoding="utf-8") == FILES[path], "run `make settings`"
+def test_what_is_written_from_the_classes_is_up_to_date() -> None:
+    written = reference.files()
+    assert len(written) > 3
+    for path, text in written.items():
+        assert path.read_text(encoding="utf-8") == text, f"{path.name}: run `make settings`"
 
 
 def objects(schema: object, where: str = "") -> Iterator[tuple[str, dict]]:

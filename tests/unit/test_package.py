@@ -112,6 +112,7 @@ def _parent(path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_wheel_built_from_the_source_archive_is_the_same_to_the_byte(wheel: Path, source_archive: Path, tmp_path: Path) -> None:
     with tarfile.open(source_archive) as archive:
         archive.extractall(tmp_path, filter="data")
@@ -119,6 +120,7 @@ def test_a_wheel_built_from_the_source_archive_is_the_same_to_the_byte(wheel: Pa
     assert build(folder, "wheel", tmp_path / "again").read_bytes() == wheel.read_bytes()
 
 
+@pytest.mark.slow
 def test_the_installed_command_says_version_and_snakefile_from_an_empty_folder(installed: Path, tmp_path: Path) -> None:
     from worldprobe import __version__
 
@@ -129,6 +131,7 @@ def test_the_installed_command_says_version_and_snakefile_from_an_empty_folder(i
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_an_installed_package_builds_the_clones_items_and_trials(installed: Path, tmp_path: Path) -> None:
     """The materials and skins inside the package are those of the repository, and so are the tables, to the byte."""
     commands = {

@@ -136,6 +136,7 @@ def test_a_third_benchmark_evaluates_and_ranks_models(worldprobe: Run, place: Pa
     assert "cannot be loaded" in refused.stderr
 
 
+@pytest.mark.slow
 def test_the_layers_hold_with_a_third_benchmark(copy: Path) -> None:
     lint = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"]
     layers = subprocess.run(lint, cwd=copy, env=os.environ | {"PYTHONPATH": str(copy / "workflow" / "src")}, capture_output=True)

@@ -14,6 +14,7 @@ from worldprobe import cli
 from worldprobe.benchmark import Evaluated, Evaluation
 from worldprobe.benchmarks.worldsense.evaluation import converses
 from worldprobe.benchmarks.worldsense.inference import reference_solvers
+from worldprobe.benchmarks.worldsense.trials.sets import plan_set
 from worldprobe.cli import evaluate
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
@@ -21,7 +22,16 @@ from worldprobe.report.crate import told
 
 
 @pytest.fixture(scope="module")
-def evaluation(tiny_checkpoint, tmp_path_factory):
+def few_to_learn_from():
+    """The rule of n-grams learns from few trials, all of three entities."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reference_solvers, "ROUNDS", 1)
+        patch.setattr(reference_solvers, "plan_set", lambda name, per_cell: plan_set(name, [3], per_cell=per_cell))
+        yield
+
+
+@pytest.fixture(scope="module")
+def evaluation(few_to_learn_from, tiny_checkpoint, tmp_path_factory):
     """Both benchmarks, WorldSense with three entities only: folder, and what was printed."""
     work = tmp_path_factory.mktemp("evaluate") / "work"
     whole_step = evaluate.step
@@ -31,7 +41,6 @@ def evaluation(tiny_checkpoint, tmp_path_factory):
 
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as printed:
         patch.setattr(evaluate, "step", step)
-        patch.setattr(reference_solvers, "ROUNDS", 1)
         line = ["evaluate", str(tiny_checkpoint()), "--benchmark", "ewok,worldsense", "--versions", "0", "--work", str(work)]
         assert cli.main(line) == 0
     return work, printed.getvalue()
@@ -199,8 +208,7 @@ def test_worldsense_accuracy_is_the_mean_of_its_problems(evaluated):
     assert found["trials"]["n_trials"] == len(read_table(evaluated / "worldsense" / "responses.parquet", Responses))
 
 
-def test_a_rule_is_evaluated_in_worldsense_alone_and_the_solver_knows_everything(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(reference_solvers, "ROUNDS", 1)
+def test_a_rule_is_evaluated_in_worldsense_alone_and_the_solver_knows_everything(tmp_path, capsys, few_to_learn_from):
     line = ["evaluate", "rule_solver", "--benchmark", "worldsense", "--work", str(tmp_path)]
     assert cli.main(line) == 0
     result = json.loads((tmp_path / "result.json").read_text())

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from types import SimpleNamespace
 
 import pytest
@@ -71,17 +69,6 @@ def test_a_model_is_planned_for_as_many_attempts_as_the_profile_makes_each_longe
     [one] = list_requests({"one": {"parameters": 7e9}}, ["one"])
     assert len(one.minutes) == yaml.safe_load((repository / "slurm" / "config.yaml").read_text())["retries"] + 1
     assert sorted(set(one.minutes)) == list(one.minutes)
-
-
-def test_planning_and_help_import_nothing_heavy():
-    code = (
-        "import sys, worldprobe.cli, worldprobe.operations.resources, worldprobe.models.registry, worldprobe.models.engine;"
-        "list(worldprobe.cli.parsing.commands(worldprobe.cli.build_app()));"
-        "print([m for m in ('torch', 'transformers', 'pandas', 'huggingface_hub') if m in sys.modules])"
-    )
-    environment = {"PYTHONPATH": ":".join(p for p in sys.path if p)}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 def hub_says(monkeypatch, error=None, files=()):

@@ -12,7 +12,7 @@ JSON = st.recursive(
 )
 NAMES = ["consent", "decline", "demographics", "begin", "answer", "comment", "withdraw"]
 KEYS = ["agree", "age", "gender", "country", "language", "token", "answer", "rt_ms", "n_blurs", "sure", "words", "meaning"]
-QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @QUICK

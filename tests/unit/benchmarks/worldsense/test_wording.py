@@ -183,9 +183,9 @@ def test_the_default_is_version_2_and_version_1_has_no_new_skins(tmp_path: Path,
     for options in ([], ["--wording-version", "2"], ["--wording-version", "1"]):
         out = tmp_path / f"{len(texts)}.parquet"
         assert main(["worldsense", *small, *options, "--out", str(out)]) == 0
-        assert main(["worldsense", "audit", str(out), "--from-text"]) == 0
         texts[len(texts)] = set(pd.read_parquet(out)["text"])
     assert texts[0] == texts[1] != texts[2]
+    assert main(["worldsense", "audit", str(tmp_path / "2.parquet"), "--from-text"]) == 0
     capsys.readouterr()
     refused = ["generate", "test-new", "--wording-version", "1", "--out", str(tmp_path / "no.parquet")]
     assert main(["worldsense", *refused]) == 2
