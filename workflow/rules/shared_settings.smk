@@ -2,18 +2,18 @@
 
 from worldprobe.files import files_below
 from worldprobe.models.series import places_of, trainings
-from worldprobe.training.settings import corpus
+from worldprobe.training.settings import MATERIALS, corpus
 
 
 @cache
 def builtin_files():
     """The files of the materials that the control models learn from."""
-    return [in_repository(path.relative_to(HOME)) for path in files_below(controls.MATERIALS)]
+    return [in_repository(path.relative_to(HOME)) for path in files_below(MATERIALS)]
 
 
 def builtin_source(wildcards):
     """The folder of the materials that the control models learn from."""
-    return in_repository(controls.MATERIALS.relative_to(HOME))
+    return in_repository(MATERIALS.relative_to(HOME))
 
 
 def training(key):
