@@ -128,6 +128,12 @@ def test_what_a_card_leaves_out_has_its_default(tmp_path: Path) -> None:
     assert card["control"]["batch"] == 64
 
 
+def test_a_study_that_is_right_is_said_to_have_its_models_and_series(repository, capsys):
+    assert main(["config", "check", str(repository / "config" / "experiments" / "learning_curves.yaml")]) == 0
+    said = capsys.readouterr().out
+    assert "study learning_curves, 1 model, 2 series, ewok in 1 condition, worldsense; no problem found" in said
+
+
 def test_config_check_prints_every_problem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "study.yaml"
     path.write_text("ewok: {items: {\n  sed: 1,\n  mode: fixd}}\nmodel: [a]\n")

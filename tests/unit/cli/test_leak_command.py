@@ -7,8 +7,10 @@ import json
 import pandas as pd
 import pytest
 
+from worldprobe.benchmarks.ewok.analysis.leak import Effect
 from worldprobe.benchmarks.ewok.contracts import Items, Leaks
 from worldprobe.cli import main
+from worldprobe.cli.leak import _in_words
 from worldprobe.contracts import read_provenance, read_table, write_table
 from worldprobe.provenance import Provenance
 
@@ -80,3 +82,11 @@ def test_lines_that_do_not_fit_into_the_context_are_refused(tables, tiny_checkpo
     command = ["leak", *tables, "--checkpoint", str(tiny_checkpoint()), "--out", str(tmp_path / "x.parquet")]
     assert main([*command, "--file", str(file), "--lines-per-shard", "4", "--shuffles", "2"]) == 2
     assert "do not fit into the model's context" in capsys.readouterr().err
+
+
+def test_what_is_said_with_one_form_and_of_a_certain_leak():
+    read, gain = Effect(2.0, 1.0, 3.0, 1e-30, 5, 5), Effect(0.0, -0.1, 0.1, 0.5, 5, 5)
+    said = _in_words("tiny", {"logprob": read, "accuracy": gain}, 0.5, 1)
+    assert "against 1 parallel form\n" in said
+    assert "+2.000 nats (95% +1.000 to +3.000), p < 0.0001 (one-sided" in said
+    assert "order" not in said

@@ -12,13 +12,14 @@ from learning import trace_learning
 from worldprobe.analysis.curves import agree
 from worldprobe.benchmarks.ewok.analysis.reproduction import people_of_paper, read_published
 from worldprobe.benchmarks.ewok.contracts import Summaries
-from worldprobe.contracts.series import ALL_SEEDS
+from worldprobe.contracts.series import ALL_SEEDS, NEVER, OPEN, REACHED
 from worldprobe.paths import RESOURCES
 from worldprobe.provenance import Provenance
 from worldprobe.report.learning_curves import (
     PEOPLE,
     PEOPLE_OF_PAPER,
     _between,
+    _onsets_in_words,
     _step,
     draw_curves,
     draw_map,
@@ -68,6 +69,16 @@ def test_tables_print_the_onsets_spreads_and_agreements_that_were_computed(trace
     last = curves[(curves["grouping"] == "overall") & (curves["step"] == 10000) & (curves["seed"] == ALL_SEEDS)].iloc[0]
     assert spread.set_index("series").loc["large", "between_seeds"] == last["between_seeds"]
     assert spread.set_index("series").loc["large", "half"] == pytest.approx((last["ci_high"] - last["ci_low"]) / 2)
+
+
+def test_notes_on_onsets_count_in_words_and_claim_nothing_of_one():
+    rows = pd.DataFrame({"name": "A", "grouping": "domain", "group": ["x", "y", "z"], "unit": "steps", "fall": [0.0, 0.1, 0.0]})
+    rows = rows.assign(status=[REACHED, NEVER, OPEN], onset=[1234.0, np.nan, np.nan])
+    said = "A: 1 of 3 groups has an onset, at 1,230 steps (x); 1 may have its onset after the last checkpoint; "
+    assert _onsets_in_words(rows) == [said + "1 is below the level at the last checkpoint; y falls again."]
+    nobody = rows.assign(status=NEVER, fall=0.0)
+    assert _onsets_in_words(nobody) == ["A: 0 of 3 groups have an onset; 3 are below the level at the last checkpoint."]
+    assert _onsets_in_words(nobody.head(1)) == ["A: 0 of 1 group has an onset; 1 is below the level at the last checkpoint."]
 
 
 def test_people_are_those_of_the_study_or_else_of_the_paper_where_its_items_are_asked(traced):

@@ -461,9 +461,12 @@ def differences_in_words(comparisons: pd.DataFrame) -> list[str]:
         single = rows[rows["condition_a"] != ALL]
         found = single.loc[single["p_holm"] < 1 - LEVEL, "condition_a"]
         which = f" ({', '.join(found)})" if 0 < len(found) <= 10 else ""
-        interval = f"{mean['difference']:+.3f} [{mean['ci_low']:+.3f}, {mean['ci_high']:+.3f}]"
+        begin = f"{first} against {second} ({way}): {mean['difference']:+.3f}"
+        if np.isnan(mean["p_holm"]):
+            said.append(f"{begin} over all checkpoints, of too few clusters to tell whether they differ.")
+            continue
         said.append(
-            f"{first} against {second} ({way}): {interval} over all checkpoints, {p_in_words(mean['p_holm'])}; "
-            f"they differ at {len(found)} of {len(single)} checkpoints{which}."
+            f"{begin} [{mean['ci_low']:+.3f}, {mean['ci_high']:+.3f}] over all checkpoints, {p_in_words(mean['p_holm'])}; "
+            f"they differ at {len(found)} of {len(single)} checkpoint{'' if len(single) == 1 else 's'}{which}."
         )
     return said

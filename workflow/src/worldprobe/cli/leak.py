@@ -143,11 +143,15 @@ def _orders_of(file: Path, lines_per_shard: int, shuffles: int, seed: int, engin
 
 
 def _in_words(name: str, found: dict[str, Effect], mean: float, n_forms: int) -> str:
+    from worldprobe.analysis.significance import p_in_words
+    from worldprobe.report.sentences import counted
+
     read, gain = found["logprob"], found["accuracy"]
     lines = [
-        f"{name}: items of {read.n_templates} templates of {read.n_pairs} pairs of concepts against {n_forms} parallel forms",
+        f"{name}: items of {read.n_templates} templates of {read.n_pairs} pairs of concepts "
+        f"against {counted(n_forms, 'parallel form')}",
         f"  log probability of an item's texts: {read.estimate:+.3f} nats (95% {read.low:+.3f} to {read.high:+.3f}), "
-        f"p = {read.p:.2g} (one-sided: the given items are likelier)",
+        f"{p_in_words(read.p)} (one-sided: the given items are likelier)",
         f"  gain in accuracy: {gain.estimate:+.4f} (95% {gain.low:+.4f} to {gain.high:+.4f}); "
         f"accuracy {mean:.4f} on the given items, {mean - gain.estimate:.4f} without the gain",
     ]
@@ -155,6 +159,6 @@ def _in_words(name: str, found: dict[str, Effect], mean: float, n_forms: int) ->
         order = found["order"]
         lines.append(
             f"  order of the file: {order.estimate:+.3f} nats per shard of {order.n_pairs} (95% {order.low:+.3f} to "
-            f"{order.high:+.3f}), p = {order.p:.2g}; of two tests, double the smaller p"
+            f"{order.high:+.3f}), {p_in_words(order.p)}; of two tests, double the smaller p"
         )
     return "\n".join([*lines, LIMITS])

@@ -45,7 +45,8 @@ def check(files: list[Path], /) -> None:
     for name in filter(study.get, blocks):
         conditions = study[name].get("conditions")
         asked.append(name if conditions is None else f"{name} in {_number(len(conditions), 'condition')}")
-    what = f"study {study['study']}, {_number(len(study['models']), 'model')}, {', '.join(asked) or 'no benchmark'}"
+    counted = [_number(len(study["models"]), "model"), *([f"{len(study['series'])} series"] if study.get("series") else [])]
+    what = f"study {study['study']}, {', '.join([*counted, *(asked or ['no benchmark'])])}"
     print(f"{', '.join(map(str, files))}: {what}; no problem found")
 
 

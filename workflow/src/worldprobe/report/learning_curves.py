@@ -236,11 +236,13 @@ def _onsets_in_words(rows: pd.DataFrame) -> list[str]:
     for name, one in rows[rows["grouping"] != OVERALL].groupby("name", sort=False):
         counts = one["status"].value_counts()
         reached = one[one["status"] == REACHED].sort_values("onset")
-        parts = [f"{counts.get(REACHED, 0)} of {counted(len(one), 'group')} have an onset"]
-        if len(reached) > 1:
+        parts = [f"{len(reached)} of {counted(len(one), 'group')} {'has' if 1 in (len(reached), len(one)) else 'have'} an onset"]
+        if len(reached) == 1:
+            parts[0] += f", at {_step(reached['onset'].iloc[0])} {reached['unit'].iloc[0]} ({reached['group'].iloc[0]})"
+        elif len(reached) > 1:
             parts[0] += f", from {_step(reached['onset'].iloc[0])} ({reached['group'].iloc[0]})"
             parts[0] += f" to {_step(reached['onset'].iloc[-1])} {reached['unit'].iloc[0]} ({reached['group'].iloc[-1]})"
-        parts += [f"{counts[key]} {words}" for key, words in _CENSORED.items() if key in counts]
+        parts += [f"{counts[key]} {words[int(counts[key] > 1)]}" for key, words in _CENSORED.items() if key in counts]
         fallen = one.loc[one["fall"] > 0, "group"]
         parts += [f"{listed(fallen)} {'falls' if len(fallen) == 1 else 'fall'} again"] if len(fallen) else []
         said.append(f"{name}: {'; '.join(parts)}.")
@@ -248,10 +250,10 @@ def _onsets_in_words(rows: pd.DataFrame) -> list[str]:
 
 
 _CENSORED = {
-    OPEN: "may have theirs after the last checkpoint",
-    NEVER: "are not learned by the last checkpoint",
-    ALREADY: "are above the level from the first checkpoint on",
-    NONE: "have no interval",
+    OPEN: ("may have its onset after the last checkpoint", "may have theirs after the last checkpoint"),
+    NEVER: ("is below the level at the last checkpoint", "are below the level at the last checkpoint"),
+    ALREADY: ("is above the level from the first checkpoint on", "are above the level from the first checkpoint on"),
+    NONE: ("has no interval", "have no interval"),
 }
 
 

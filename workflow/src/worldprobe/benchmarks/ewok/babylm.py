@@ -31,6 +31,7 @@ from worldprobe.files import read_text, write_text
 from worldprobe.inference.requests import near_tie_of, run_requests
 from worldprobe.models.checkpoint import hub_id
 from worldprobe.models.engine import Loglikelihood
+from worldprobe.report.sentences import counted
 
 if TYPE_CHECKING:
     from worldprobe.inference.store import Store
@@ -363,8 +364,7 @@ def in_words(summaries: pd.DataFrame, revisions: Sequence[str]) -> list[str]:
         parts = []
         for one in (found[revision, rule] for rule in RULES):
             interval = "" if np.isnan(one["ci_low"]) else f" [{100 * one['ci_low']:.1f}, {100 * one['ci_high']:.1f}]"
-            parts.append(
-                f"{one['metric']} {100 * one['mean']:6.2f}{interval}, {one['n_ties']} ties, {one['n_near_ties']} near ties"
-            )
+            ties = f"{counted(one['n_ties'], 'tie')}, {counted(one['n_near_ties'], 'near tie')}"
+            parts.append(f"{one['metric']} {100 * one['mean']:6.2f}{interval}, {ties}")
         lines.append(f"{revision:10}" + "; ".join(parts))
     return lines
