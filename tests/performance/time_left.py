@@ -1,6 +1,6 @@
 """How good the time left is that progress lines state: seconds, untrained models of four kinds, scores and answers to prompts.
 
-    OMP_NUM_THREADS=1 python tests/performance/time_left.py [--items 600] [--width 128] [--layers 2] [--tokens 512] [--kinds causal ...]
+    OMP_NUM_THREADS=1 python tests/performance/time_left.py [--items 600] [--width 128] [--layers 2] [--tokens 512] [--kinds ...]
 
 Items are short and long, as those on which counting items fails. For each kind: the seconds that were left when a tenth, a
 quarter and a half of the work was done, and by what share the stated time was off. The bar: at most a quarter after a tenth.

@@ -143,8 +143,8 @@ def _orders_of(file: Path, lines_per_shard: int, shuffles: int, seed: int, engin
 
 
 def _in_words(name: str, found: dict[str, Effect], mean: float, n_forms: int) -> str:
-    from worldprobe.analysis.significance import p_in_words
-    from worldprobe.report.sentences import counted
+    from worldprobe.analysis.comparisons import p_in_words
+    from worldprobe.report.model_names import counted
 
     read, gain = found["logprob"], found["accuracy"]
     lines = [

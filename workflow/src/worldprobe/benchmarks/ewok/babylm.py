@@ -31,7 +31,7 @@ from worldprobe.files import read_text, write_text
 from worldprobe.inference.requests import near_tie_of, run_requests
 from worldprobe.models.checkpoint import hub_id
 from worldprobe.models.engine import Loglikelihood
-from worldprobe.report.sentences import counted
+from worldprobe.report.model_names import counted
 
 if TYPE_CHECKING:
     from worldprobe.inference.store import Store
