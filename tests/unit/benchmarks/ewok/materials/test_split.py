@@ -46,15 +46,14 @@ def test_the_parts_share_no_situation_no_concept_and_no_sentence(halves):
     assert not contexts[0] & contexts[1]
 
 
-def test_no_context_of_one_part_is_near_one_of_the_other(halves):
-    """Not by the code that makes the situations: all pairs of contexts, side by side."""
-    bags = [
-        {
-            frozenset(word.removesuffix("s") for word in spelt(f"{one} . {other}")) - {"a", "an", "the"}
-            for one, other in half[["context1", "context2"]].to_numpy()
-        }
-        for half in halves
-    ]
+@pytest.mark.parametrize("is_paired", [True, False])
+def test_no_context_of_one_part_is_near_one_of_the_other(halves, is_paired):
+    """Not by the code that makes the situations: all pairs of contexts side by side, and each context alone."""
+    bags = []
+    for half in halves:
+        pairs = half[["context1", "context2"]].to_numpy()
+        texts = [f"{one} . {other}" for one, other in pairs] if is_paired else pairs.ravel()
+        bags.append({frozenset(word.removesuffix("s") for word in spelt(text)) - {"a", "an", "the"} for text in texts})
     nearest = max(len(one & other) / len(one | other) for one in bags[0] for other in bags[1])
     assert 0.3 < nearest < 0.6
 
