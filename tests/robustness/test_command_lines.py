@@ -78,8 +78,8 @@ WRONG = [
     *("models fetch ./nowhere", "models fetch 'a b'", "models fetch hub:", "models fetch --checkpoint {folder}"),
     *("controls train-tokenizer {folder} --out {folder}/t", "controls train-tokenizer {folder} --vocabulary 3 --out {folder}/t"),
     *("controls train {folder} {folder} --architecture bert --out {folder}/m", "fetch nothing --out {out}"),
-    "controls write-corpus {templates} {materials} --held-out-templates 1 --out {folder}/c",
-    "controls write-corpus {templates} {materials} --held-out-fillers nan --out {folder}/c",
+    "controls write-corpus {templates} {materials} --taught 2 --out {folder}/c",
+    "controls write-corpus {templates} {materials} --taught nan --out {folder}/c",
 ]
 
 
@@ -120,7 +120,7 @@ def little_room(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         f"{BUILD} --out {{out}}",
         "items export {items} {templates} --out {folder}/new",
         "controls train-tokenizer {corpus} --out {folder}/new",
-        "controls write-corpus {templates} {materials} --stories 20 --sentences 5 --out {folder}/new",
+        "controls write-corpus {templates} {materials} --taught 0.5 --fillings 2 --sentences 5 --out {folder}/new",
         "report build {summaries} --out {folder}/r.html",
         "controls train {corpus} {tokenizer} --architecture gpt2 --layers 1 --width 32 --heads 2 --steps 1 --out {folder}/new",
     ],
@@ -128,7 +128,11 @@ def little_room(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_a_full_disk_is_a_message_and_leaves_what_was_there(request, check, tmp_path_factory, line: str) -> None:
     corpus = tmp_path_factory.mktemp("corpus") / "corpus"
     if "{corpus}" in line:
-        check("controls write-corpus {templates} {materials} --stories 20 --sentences 5 --out {corpus}", status=0, corpus=corpus)
+        check(
+            "controls write-corpus {templates} {materials} --taught 0.5 --fillings 2 --sentences 5 --out {corpus}",
+            status=0,
+            corpus=corpus,
+        )
     tokenizer = corpus.with_name("tokenizer")
     if "{tokenizer}" in line:
         check("controls train-tokenizer {corpus} --vocabulary 400 --out {tok}", status=0, corpus=corpus, tok=tokenizer)

@@ -28,8 +28,12 @@ WRONG = [
     *(f"ewok: {{items: {{mode: {value}}}}}" for value in ("fixd", "5", "null", "[fixed]")),
     *(f"ewok: {{eval_types: {value}}}" for value in ("[]", "logprobs", "[logprbs]", "[logprobs, logprobs]", "[5]", "null")),
     *(f"ewok: {{prompting: {{{value}}}}}" for value in ("prompts: 5", "swap: 5", "chat_template: perhaps", "a: 1")),
-    *(f"controls: {{held_out_templates: {value}}}" for value in (".nan", "1", "-0.1", "a", ".inf", "null")),
-    *(f"controls: {{{key}: {value}}}" for key in ("seed", "stories", "sentences", "vocabulary") for value in ("-1", "a", ".inf")),
+    *(f"controls: {{taught: {value}}}" for value in (".nan", "1", "-0.1", "a", ".inf", "null")),
+    *(
+        f"controls: {{{key}: {value}}}"
+        for key in ("seed", "fillings", "sentences", "vocabulary")
+        for value in ("-1", "a", ".inf")
+    ),
     "ewok: {baselines: {word2vec: {vectors: 5}}}",
     "ewok: {baselines: {frequency: {source: ngrams}}}",
     "ewok: {baselines: {frequency: {source: books}}}",

@@ -25,7 +25,7 @@ COMMANDS = [
     ("items", "table dataset {templates} {bad} --out {folder}/t.md"),
     ("templates", "items fill {bad} {materials} --versions 0 --out {out}"),
     ("templates", "items export {items} {bad} --out {folder}/new"),
-    ("templates", "controls write-corpus {bad} {materials} --stories 20 --sentences 5 --out {folder}/new"),
+    ("templates", "controls write-corpus {bad} {materials} --taught 0.5 --fillings 2 --sentences 5 --out {folder}/new"),
     ("scores_a", "judge {items} {bad} --out {out}"),
     ("scores_a", "judge {items} {scores_b} {bad} --out {folder}/new.parquet {out}"),
     ("choice", "judge {items} {bad} --out {out}"),

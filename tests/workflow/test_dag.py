@@ -45,9 +45,9 @@ def paper(snakemake: Snakemake, repository: Path, tmp_path_factory: pytest.TempP
     return snakemake(folder, "--dry-run", "--printshellcmds", configuration=(repository / "config" / "paper.yaml",))
 
 
-def test_the_default_study_trains_scores_and_judges_five_control_models(default: subprocess.CompletedProcess[str]) -> None:
+def test_the_default_study_trains_scores_and_judges_four_control_models(default: subprocess.CompletedProcess[str]) -> None:
     found = jobs(default)
-    assert found["train_control"] == found["score"] == found["judge"] == 5
+    assert found["train_control"] == found["score"] == found["judge"] == 4
     assert found["fit_mixed_model"] == found["fit_fixed_effects"] == found["summarize"] == 1
     assert found["run_notebook"] == 3
     assert any("figures/scaling.svg" in line for line in commands(default))
@@ -62,7 +62,7 @@ def displays(run: subprocess.CompletedProcess[str]) -> set[str]:
 
 
 def test_a_study_of_one_model_compares_nothing_and_does_all_else(snakemake: Snakemake, tmp_path: Path) -> None:
-    (tmp_path / "one.yaml").write_text("models: [control_gpt2_small]\n")
+    (tmp_path / "one.yaml").write_text("models: [control_taught]\n")
     found = jobs(snakemake(tmp_path, "--dry-run", configuration=(tmp_path / "one.yaml",)))
     assert "compare" not in found
     assert found["run_notebook"] == 2  # all but that which compares two models

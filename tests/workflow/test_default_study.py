@@ -38,23 +38,31 @@ def test_a_model_that_was_never_trained_sits_at_chance(means: pd.Series) -> None
     assert abs(means["control_untrained"] - 0.5) < 0.03
 
 
-def test_every_trained_control_model_is_clearly_better_than_chance(means: pd.Series) -> None:
+def test_every_trained_control_model_is_better_than_chance(means: pd.Series) -> None:
     trained = means.drop(index=["control_untrained", "word2vec"], errors="ignore")
-    assert len(trained) == 4
-    assert (trained > 0.53).all(), trained
+    assert len(trained) == 3
+    assert (trained > 0.51).all(), trained
 
 
-def test_the_control_models_know_best_what_their_stories_told(study: Path) -> None:
+def test_the_control_models_know_what_they_had_read_and_nothing_else(study: Path) -> None:
     accuracies = read_table(study / "results" / "default" / "ewok" / "control_accuracies.parquet", ControlAccuracies)
-    trained = accuracies.query("model != 'control_untrained' and fillers == 'all' and targets == 'all'")
-    by_status = trained.pivot(index="model", columns="templates", values="mean")
-    assert len(by_status) == 4
-    assert (by_status["held_in"] > by_status["held_out"]).all(), by_status
+    means = accuracies.set_index(["model", "group", "dose", "targets"])["mean"]
+    assert means["control_heart", "read", 1, "all"] >= 0.97
+    assert means["control_heart", "read", 1, "concept swap"] >= 0.9
+    assert means["control_heart", "read", 1, "variable swap"] >= 0.9
+    assert means["control_taught", "new_filling", 0, "all"] >= 0.9
+    assert means["control_taught", "new_filling", 0, "concept swap"] >= 0.95
+    assert means["control_taught", "new_filling", 0, "variable swap"] >= 0.75
+    new = means[:, "new_concept", 0, "all"]
+    assert (abs(new - 0.5) < 0.03).all(), new
+    assert (
+        new["control_taught"] < means["control_half", "new_filling", 0, "all"] < means["control_taught", "new_filling", 0, "all"]
+    )
 
 
 def test_the_report_opens_offline_and_shows_every_model(study: Path) -> None:
     page = (study / "results" / "default" / "report.html").read_text()
-    for name in ("Untrained", "GPT-2 control, small", "GPT-2 control, large", "Llama control, small", "Llama control, large"):
+    for name in ("Untrained", "By heart", "Half taught", "Taught"):
         assert name in page
     assert 'src="http' not in page
     assert '<link rel="stylesheet" href="http' not in page

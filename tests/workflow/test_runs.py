@@ -204,10 +204,10 @@ def test_an_unknown_model_stops_before_any_job_with_the_nearest_known_one(
     snakemake_command: Callable[..., list[str]], plan: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:
     study = tmp_path / "study.yaml"
-    study.write_text("models:\n  - control_gpt2_smal\n")
+    study.write_text("models:\n  - control_taugt\n")
     run = plan(snakemake_command(tmp_path, configuration=(study,)))
     assert run.returncode != 0
-    assert 'did you mean "control_gpt2_small"?' in run.stderr
+    assert 'did you mean "control_taught"?' in run.stderr
     assert f"error: {study}, line 2" in run.stderr
     assert "Traceback" not in run.stdout + run.stderr
 

@@ -39,7 +39,7 @@ def test_both_snakefiles_plan_the_same_jobs(snakemake_command, plan, repository:
         command[command.index("--snakefile") + 1] = str(repository / name)
         plans.append(planned(plan(command)))
     assert plans[0] == plans[1]
-    assert plans[0]["score"] == 5
+    assert plans[0]["score"] == 4
 
 
 def test_another_workflow_uses_this_one_as_a_module_with_a_prefix(
@@ -60,7 +60,7 @@ def test_another_workflow_uses_this_one_as_a_module_with_a_prefix(
     )
     run = plan(["snakemake", "--cores", "2", "--dry-run", "--printshellcmds"], tmp_path)
     found = planned(run)
-    assert found["probe_score"] == found["probe_train_control"] == 5
+    assert found["probe_score"] == found["probe_train_control"] == 4
     assert "--out probe/results/default/ewok/templates.parquet" in said(run)
     commands = re.findall(r"^Shell command: (worldprobe .*)$", said(run), re.MULTILINE)
     assert len(commands) > 50
@@ -98,7 +98,7 @@ def test_conditions_are_filled_apart_and_asked_by_one_job_per_model(
 ) -> None:
     study = tmp_path / "study.yaml"
     study.write_text(
-        "models: [control_untrained, control_gpt2_small]\n"
+        "models: [control_untrained, control_taught]\n"
         'ewok:\n  items: {versions: 0-1}\n  conditions:\n    real: {}\n    nonce:\n      items: {swap: ["object->nonword"]}\n'
     )
     run = snakemake(tmp_path, "--dry-run", "--printshellcmds", configuration=(study,))

@@ -34,7 +34,7 @@ rule compile_control_templates:
 
 
 rule write_corpus:
-    """The stories, and which templates and fillers they leave out."""
+    """The stories and items, and which templates they teach."""
     input:
         template_table="<controls>/templates.parquet",
         materials=builtin_files(),
@@ -48,18 +48,17 @@ rule write_corpus:
         "../../envs/analysis.yaml"
     params:
         source=builtin_source,
-        stories=study["controls"]["stories"],
+        taught=study["controls"]["taught"],
+        fillings=study["controls"]["fillings"],
+        doses=study["controls"]["doses"],
         sentences=study["controls"]["sentences"],
-        held_out_templates=study["controls"]["held_out_templates"],
-        held_out_fillers=study["controls"]["held_out_fillers"],
         seed=study["controls"]["seed"],
         method=methods.CORPUS,
     message:
-        "Writing about {params.stories} stories for the control models"
+        "Writing the stories of the control models"
     shell:
         "worldprobe controls write-corpus {input.template_table:q} {params.source:q}"
-        " --stories {params.stories} --sentences {params.sentences}"
-        " --held-out-templates {params.held_out_templates} --held-out-fillers {params.held_out_fillers}"
+        " --taught {params.taught} --fillings {params.fillings} --doses {params.doses} --sentences {params.sentences}"
         " --seed {params.seed} --out {output.corpus:q} &> {log:q}"
 
 
@@ -110,6 +109,7 @@ rule train_control:
         steps=training("steps"),
         batch=training("batch"),
         learning_rate=training("learning_rate"),
+        reads=training("reads"),
         seed=training_seed,
         checkpoints=saved_checkpoints,
         method=methods.TRAINING,
@@ -118,5 +118,5 @@ rule train_control:
     shell:
         "worldprobe controls train {input.corpus:q} {input.tokenizer:q} --architecture {params.architecture:q}"
         " --layers {params.layers} --width {params.width} --heads {params.heads} --steps {params.steps}"
-        " --batch {params.batch} --learning-rate {params.learning_rate} --seed {params.seed} --threads 1"
+        " --batch {params.batch} --learning-rate {params.learning_rate} --reads {params.reads} --seed {params.seed} --threads 1"
         " {params.checkpoints} --out {output.checkpoint:q} &> {log:q}"

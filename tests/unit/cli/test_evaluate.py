@@ -173,7 +173,7 @@ def test_a_folder_of_the_same_name_elsewhere_does_not_replace_a_result(tmp_path,
 
 
 def test_a_control_model_of_the_registry_is_evaluated_by_its_folder(capsys):
-    assert cli.main(["evaluate", "control_gpt2_small", "--versions", "0"]) == 2
+    assert cli.main(["evaluate", "control_taught", "--versions", "0"]) == 2
     assert "is trained by a study" in capsys.readouterr().err
 
 

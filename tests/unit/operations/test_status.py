@@ -246,7 +246,7 @@ def test_the_command_prints_a_line_per_model_and_the_next_step(
     assert main(["status", "--directory", str(tmp_path), "--configfile", "config/config.yaml"]) == 0
     printed = capsys.readouterr().out
     assert f"--configfile config/config.yaml --directory {tmp_path}`" in printed
-    assert "control_untrained    not started" in printed
+    assert "control_untrained  not started" in printed
     assert "No run of this study is in progress, and no model has begun. Start it: `snakemake" in printed
 
 
@@ -285,15 +285,15 @@ def test_a_model_that_only_worldsense_asks_and_a_modules_prefix_are_known(
     monkeypatch.chdir(repository)
     settings = tmp_path / "study.yaml"
     settings.write_text(
-        "models: [control_gpt2_small]\nworldsense: {models: [control_untrained], sets: [test], promptings: [basic]}\n"
+        "models: [control_taught]\nworldsense: {models: [control_untrained], sets: [test], promptings: [basic]}\n"
     )
     answers = tmp_path / "probe" / "results" / "default" / "worldsense" / "responses" / "test" / "basic"
     answers.mkdir(parents=True)
     (answers / "control_untrained.parquet").touch()
     command = ["status", "--directory", str(tmp_path), "--configfile", str(settings)]
     assert main(command) == 0
-    assert "control_untrained   not started" in capsys.readouterr().out
+    assert "control_untrained  not started" in capsys.readouterr().out
     assert main([*command, "--prefix", "probe"]) == 0
     printed = capsys.readouterr().out
-    assert "control_untrained   done" in printed
-    assert "control_gpt2_small  not started" in printed
+    assert "control_untrained  done" in printed
+    assert "control_taught     not started" in printed

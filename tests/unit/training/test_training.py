@@ -37,7 +37,7 @@ def folder(tmp_path_factory):
     """A corpus of two stories, and its tokenizer."""
     folder = tmp_path_factory.mktemp("controls")
     rows = [("story", n, f"{context} {target}") for n, (context, target) in enumerate(PAIRS, 1)] * 40
-    documents = pd.DataFrame(rows, columns=["kind", "number", "text"]).assign(template_id="toy-world_1_1")
+    documents = pd.DataFrame(rows, columns=["kind", "number", "text"]).assign(template_id="toy-world_1_1", start=0)
     documents["document"] = range(len(documents))
     write_table(documents, ControlDocuments, folder / "corpus" / "documents.parquet", Provenance())
     assert (
@@ -163,13 +163,16 @@ def test_any_text_survives_the_tokenizer(folder):
     assert tokenizer.decode(tokenizer.encode(text).ids).strip() == text
 
 
-def test_every_document_comes_once_per_epoch_and_padding_does_not_count(folder):
-    documents = [[9] * length for length in range(2, 66)]
-    settings = scratch.Settings("gpt2", 1, 16, 2, steps=8, batch=8, learning_rate=1e-3, seed=0)
+def test_every_document_comes_once_per_epoch_and_neither_padding_nor_what_is_given_counts(folder):
+    documents = [([9] * length, 2 if length > 60 else 0) for length in range(2, 66)]
+    settings = scratch.Settings("gpt2", 1, 16, 2, steps=7, batch=10, learning_rate=1e-3, seed=0)
     lengths = []
     for tokens, labels in scratch.batches(documents, settings, padding=7):
-        assert ((tokens == 7) == (labels == scratch.IGNORED)).all()
-        assert (labels[tokens != 7] == 9).all()
+        given = 2 if (lengths_here := (tokens != 7).sum(1)).min() > 60 else 0
+        if given or lengths_here.max() <= 60:
+            assert (labels[:, :given] == scratch.IGNORED).all()
+            assert ((tokens == 7) == (labels == scratch.IGNORED))[:, given:].all()
+        assert set(labels[labels != scratch.IGNORED].tolist()) == {9}
         lengths += (tokens != 7).sum(1).tolist()
     assert sorted(lengths) == list(range(2, 66))
 

@@ -1,4 +1,4 @@
-# EWoK: what control models know of what their stories had shown, and what they make of the rest.
+# EWoK: what control models know of what they had read, and what they make of the rest.
 
 
 localrules:
@@ -6,7 +6,7 @@ localrules:
 
 
 rule measure_controls:
-    """Accuracy of the control models by what their stories had shown: templates by fillers."""
+    """Accuracy of the control models by what they had read of an item."""
     input:
         item_table=ewok_outputs.item_table(study),
         corpus="<controls>/corpus",
@@ -20,9 +20,10 @@ rule measure_controls:
     conda:
         "../../../envs/analysis.yaml"
     params:
+        reads=flag("--reads", ewok_outputs.readings(study, registry, MODELS_WITH_ANSWERS)),
         code=CODE,
     message:
-        "Comparing control models on seen and held-out items"
+        "Comparing control models on what they had and had not read"
     shell:
         "worldprobe controls measure {input.item_table:q} {input.corpus:q} {input.judgement_tables:q}"
-        " --out {output.accuracy_table:q} &> {log:q}"
+        " {params.reads} --out {output.accuracy_table:q} &> {log:q}"

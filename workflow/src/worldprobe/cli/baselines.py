@@ -43,14 +43,14 @@ def train_vectors(
 
     from worldprobe.benchmarks.ewok import word2vec
     from worldprobe.benchmarks.ewok.contracts import ControlDocuments
-    from worldprobe.benchmarks.ewok.controls import check_documents
+    from worldprobe.benchmarks.ewok.controls import DOCUMENT_KINDS, read_by
     from worldprobe.contracts import read_table
     from worldprobe.files import whole_file
     from worldprobe.log import LOGGER
     from worldprobe.provenance import made
 
     documents = corpus / "documents.parquet"
-    texts = check_documents(read_table(documents, ControlDocuments), f"{documents}").text
+    texts = read_by(read_table(documents, ControlDocuments), DOCUMENT_KINDS, f"{documents}").text
     vectors = word2vec.train_vectors(texts, seed, dimensions, epochs)
     provenance = made(
         methods.VECTORS,

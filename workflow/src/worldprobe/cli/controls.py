@@ -16,18 +16,19 @@ from worldprobe.cli.options import (
     MaterialsPlace,
     Missing,
     OutFolder,
+    Pairs,
     Password,
     Seed,
-    Share,
     between,
     missing_models,
+    pairs_of,
 )
 
 app = App(name="controls", help="Small models of known behaviour, trained on a corpus of our own.")
 
-ACCURACY_METHOD = 3
+ACCURACY_METHOD = 4
 
-DOCUMENTS, TEMPLATES, FILLERS = "documents.parquet", "templates.parquet", "fillers.parquet"
+DOCUMENTS, TEMPLATES = "documents.parquet", "templates.parquet"
 
 Corpus = Annotated[Path, Parameter(help="folder that `controls write-corpus` wrote")]
 
@@ -40,37 +41,33 @@ def write_corpus(
     *,
     password: Password = None,
     compat: Compat = False,
-    stories: Count = 24000,
+    taught: Annotated[float, between(0, 1)] = 0.15,
+    fillings: Count = 100,
+    doses: Annotated[Sequence[int], between(0)] = (1,),
     sentences: Annotated[int, between(0)] = 7000,
-    hold_out: Literal["templates", "situations"] = "templates",
-    held_out_templates: Share = 0.25,
-    held_out_fillers: Share = 0.25,
     seed: Seed = 0,
     out: OutFolder,
 ) -> None:
-    """Write the corpus, some templates and fillers held out.
+    """Write the corpus: stories and items of the templates that are taught.
 
-    Stories join a context and its right target; held-out templates and fillers occur in single sentences only.
+    Both join a context and its right target. Templates are taught of the training part of the materials' split only.
 
     Args:
         templates: templates table
-        stories: approximate number of stories
-        sentences: approximate number of single sentences
-        hold_out: templates: a share of them, whose sentences occur alone; situations: the test part of the materials' split,
-            of which no document says anything
-        held_out_templates: templates: share of each domain's templates that is held out
-        held_out_fillers: share of each class's fillers that is held out
-        out: folder for documents.parquet, templates.parquet and fillers.parquet
+        taught: share of the training part's templates that is taught, of each domain and contrast of targets
+        fillings: number of fillings of each taught template in the stories
+        doses: how often the taught templates' items of the first version occur, drawn for each pair of concepts
+        sentences: approximate number of single sentences, from which only tokenizer and word vectors learn
+        out: folder for documents.parquet and templates.parquet
     """
-    from worldprobe.benchmarks.ewok.contracts import ControlDocuments, ControlFillers, ControlTemplates, Templates
+    from worldprobe.benchmarks.ewok.contracts import ControlDocuments, ControlTemplates, Templates
     from worldprobe.benchmarks.ewok.controls import build_corpus
     from worldprobe.contracts import read_table, write_table
     from worldprobe.files import whole_folder
     from worldprobe.provenance import made
 
     read = read_and_check(materials, password, compat)
-    shares = held_out_templates, held_out_fillers
-    corpus = build_corpus(read_table(templates, Templates), read, *shares, stories, sentences, seed, hold_out)
+    corpus = build_corpus(read_table(templates, Templates), read, taught, fillings, doses, sentences, seed)
     provenance = made(
         methods.CORPUS,
         {"templates": templates},
@@ -78,18 +75,11 @@ def write_corpus(
         digests={"materials": read.source.digest()},
         seed=seed,
         canary=read.canary,
-        details={
-            "hold_out": hold_out,
-            "held_out_templates": held_out_templates if hold_out == "templates" else None,
-            "held_out_fillers": held_out_fillers,
-            "compat": compat,
-        }
-        | corpus.counts(),
+        details={"taught": taught, "fillings": fillings, "doses": list(doses), "compat": compat} | corpus.counts(),
     )
     with whole_folder(out, "controls write-corpus") as folder:
         write_table(corpus.documents, ControlDocuments, folder / DOCUMENTS, provenance)
         write_table(corpus.templates, ControlTemplates, folder / TEMPLATES, provenance)
-        write_table(corpus.fillers, ControlFillers, folder / FILLERS, provenance)
 
 
 @app.command(name="train-tokenizer")
@@ -101,7 +91,7 @@ def train_tokenizer_(corpus: Corpus, /, *, vocabulary: Count = 3000, out: OutFol
         out: folder of the tokenizer, written whole or not at all
     """
     from worldprobe.benchmarks.ewok.contracts import ControlDocuments
-    from worldprobe.benchmarks.ewok.controls import check_documents
+    from worldprobe.benchmarks.ewok.controls import DOCUMENT_KINDS, read_by
     from worldprobe.contracts import read_table
     from worldprobe.errors import UserError
     from worldprobe.files import whole_folder
@@ -113,7 +103,7 @@ def train_tokenizer_(corpus: Corpus, /, *, vocabulary: Count = 3000, out: OutFol
         raise UserError(
             "--vocabulary", f"{vocabulary} is too few.", f"Give at least {SMALLEST_VOCABULARY}: every byte is a token."
         )
-    texts = check_documents(read_table(corpus / DOCUMENTS, ControlDocuments), f"{corpus / DOCUMENTS}").text
+    texts = read_by(read_table(corpus / DOCUMENTS, ControlDocuments), DOCUMENT_KINDS, f"{corpus / DOCUMENTS}").text
     tokenizer = train_tokenizer(texts, vocabulary)
     provenance = made(
         methods.TOKENIZER,
@@ -141,6 +131,7 @@ def train(
     steps: Annotated[int, between(0)] = 1000,
     batch: Count = 64,
     learning_rate: Annotated[float, between(1e-12, 100)] = 2e-3,
+    reads: Sequence[Literal["story", "item"]] = ("story",),
     seed: Seed = 0,
     threads: Annotated[int, between(1, 4096)] = 1,
     save_at: Annotated[Sequence[int], between(0)] = (),
@@ -160,6 +151,7 @@ def train(
         steps: training steps; 0 saves the random initial weights
         batch: documents per step
         learning_rate: peak learning rate
+        reads: kinds of documents; of each, the model learns to continue the context with the target
         threads: number of threads of torch, on which the weights depend
         save_at: numbers of steps after which the model is also saved, in a folder below --out
         folders: name of these folders, {n} for the number of steps
@@ -168,7 +160,7 @@ def train(
     from dataclasses import asdict
 
     from worldprobe.benchmarks.ewok.contracts import ControlDocuments
-    from worldprobe.benchmarks.ewok.controls import check_documents
+    from worldprobe.benchmarks.ewok.controls import read_by
     from worldprobe.contracts import read_table
     from worldprobe.files import check_place, source_of, whole_folder
     from worldprobe.log import LOGGER
@@ -192,10 +184,9 @@ def train(
     )
     scratch.check_settings(settings)
     encoder = scratch.load_tokenizer(tokenizer)
-    documents = check_documents(read_table(corpus / DOCUMENTS, ControlDocuments), f"{corpus / DOCUMENTS}")
-    texts = documents.text.tolist()
+    documents = read_by(read_table(corpus / DOCUMENTS, ControlDocuments), reads, f"{corpus / DOCUMENTS}")
     name, inputs = out.name, digests({"documents": corpus / DOCUMENTS, "tokenizer": tokenizer / "tokenizer.json"})
-    source = source_of(inputs, asdict(settings))
+    source = source_of(inputs, asdict(settings) | {"reads": list(reads)})
     check_place(out, is_folder=True, command="controls train", source=source)
     saved: dict[int, dict[str, Any]] = {}
 
@@ -203,7 +194,9 @@ def train(
         if step in save_at:
             saved[step] = {key: value.clone() for key, value in model.state_dict().items()}
 
-    model, losses = scratch.train(texts, encoder, settings, name, keep if save_at else None)
+    model, losses = scratch.train(
+        documents.text.tolist(), encoder, settings, name, documents.start.tolist(), keep if save_at else None
+    )
     provenance = made(
         methods.TRAINING,
         packages=["torch", "transformers", "tokenizers", "safetensors", "numpy"],
@@ -211,7 +204,12 @@ def train(
         seed=seed,
         model=name,
         dtype="float32",
-        details={"n_parameters": model.num_parameters(), "loss": scratch.last_loss(losses), **facts()},
+        details={
+            "reads": list(reads),
+            "n_parameters": model.num_parameters(),
+            "loss": scratch.last_loss(losses),
+            **facts(),
+        },
     )
     with whole_folder(out, "controls train", source) as folder:
         scratch.save_model(model, tokenizer, folder, name, settings, provenance)
@@ -226,31 +224,38 @@ def train(
 
 
 @app.command
-def measure(items: Path, corpus: Corpus, judgements: list[Path], /, *, missing: Missing = (), out: Path) -> None:
-    """Measure the accuracy of each model by what the corpus had held out.
+def measure(
+    items: Path,
+    corpus: Corpus,
+    judgements: list[Path],
+    /,
+    *,
+    reads: Annotated[Sequence[str], Parameter(validator=Pairs("MODEL=KINDS"))] = (),
+    missing: Missing = (),
+    out: Path,
+) -> None:
+    """Measure the accuracy of each model by what it had read of an item.
 
-    Templates held in and held out, by items whose fillers all occurred in stories and by the others.
+    The item itself, its template with other fillings, other templates of its pair of concepts, or nothing of these.
 
     Args:
         items: items table
         judgements: judgements of one eval_type, a file per model
+        reads: MODEL=KINDS: what a model reads where this is not stories, such as mine=story,item
         out: control_accuracies table
     """
     from worldprobe.benchmarks.ewok import controls
     from worldprobe.benchmarks.ewok.analysis.provenances import check_items, kinds_of
-    from worldprobe.benchmarks.ewok.contracts import ControlAccuracies, ControlFillers, ControlTemplates, Items, Judgements
+    from worldprobe.benchmarks.ewok.contracts import ControlAccuracies, ControlDocuments, ControlTemplates, Items, Judgements
     from worldprobe.contracts import read_table, write_table
     from worldprobe.provenance import made
 
-    paths = {"items": items, "templates": corpus / TEMPLATES, "fillers": corpus / FILLERS}
-    status = controls.item_status(
-        read_table(items, Items),
-        read_table(paths["templates"], ControlTemplates),
-        read_table(paths["fillers"], ControlFillers),
-    )
+    paths = {"items": items, "documents": corpus / DOCUMENTS, "templates": corpus / TEMPLATES}
+    told = controls.Corpus(read_table(paths["documents"], ControlDocuments), read_table(paths["templates"], ControlTemplates))
     tables = [read_table(path, Judgements) for path in judgements]
     check_items(items, judgements)
-    accuracies = controls.accuracy_by_split(tables, status)
+    kinds = {model: text.split(",") for model, text in pairs_of(reads).items()}
+    accuracies = controls.accuracy_by_group(tables, read_table(items, Items), told, kinds)
     details = missing_models(missing, accuracies["model"].unique()) | kinds_of(judgements)
     inputs = paths | {str(path): path for path in judgements}
     provenance = made(ACCURACY_METHOD, inputs, ["numpy", "pandas"], details=details)

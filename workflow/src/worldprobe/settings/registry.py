@@ -53,6 +53,9 @@ class Control(Block):
     learning_rate: float = Field(0.002, gt=0, le=10)
     """Peak of the learning rate."""
 
+    reads: Annotated[Distinct[Literal["story", "item"]], Field(min_length=1)] = ["story"]
+    """What it reads: stories, each in a filling of its own, the very items of the first version, or both."""
+
     seed: Seed | None = absent()
     """Seed of the weights and of the order of documents; left out, it is that of the study's `controls`."""
 

@@ -51,19 +51,19 @@ class Controls(Block):
     seed: Seed = 0
     """Seed of the corpus, the control models and the word vectors."""
 
-    stories: Count = 24_000
-    """About how many stories (a context and its right target) the models learn from."""
+    taught: PartialShare = 0.15
+    """Share of the training part's templates that is taught, of each domain and contrast of targets."""
+
+    fillings: Count = 100
+    """Number of fillings of each taught template in the stories."""
+
+    doses: Annotated[list[Whole], Field(min_length=1)] = [1]
+    """How often the taught templates' items of the first version occur, drawn for each pair of concepts."""
 
     sentences: Whole = 7_000
-    """About how many single sentences are added to the stories."""
+    """About how many single sentences there are, from which only tokenizer and word vectors learn."""
 
-    held_out_templates: PartialShare = 0.25
-    """Share of each domain's templates that no story is built from."""
-
-    held_out_fillers: PartialShare = 0.25
-    """Share of each class's fillers that occur in no story."""
-
-    vocabulary: Annotated[int, Field(ge=300)] = 3000
+    vocabulary: Annotated[int, Field(ge=300)] = 2000
     """Most tokens that the control models' tokenizer may have."""
 
 
@@ -79,7 +79,7 @@ class SharedSettings(Block):
     A.2."""
 
     models: Annotated[Distinct[str], Field(min_length=1)] = [
-        *("control_untrained", "control_gpt2_small", "control_gpt2_large", "control_llama_small", "control_llama_large")
+        *("control_untrained", "control_heart", "control_half", "control_taught")
     ]
     """Models that are evaluated, by their names in the registry. `control_untrained` is never trained, so it must be at chance.
     Paper: A.2."""

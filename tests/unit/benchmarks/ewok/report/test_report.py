@@ -274,9 +274,9 @@ def test_an_untrained_control_off_chance_is_called_a_reason_for_doubt(small_stud
 @pytest.mark.parametrize(
     ("models", "said", "unsaid"),
     [
-        (["control_untrained"], "must be at chance", "held out of training"),
-        (["control_gpt2_small"], "held out of training", "untrained"),
-        (["control_gpt2_small", "control_untrained"], "must be at chance. Pairings held out of training", "human line"),
+        (["control_untrained"], "must be at chance", "knowledge from ignorance"),
+        (["control_gpt2_small"], "knowledge from ignorance", "untrained"),
+        (["control_gpt2_small", "control_untrained"], "must be at chance. Each is asked about what it had read", "human line"),
     ],
 )
 def test_the_notice_about_controls_mentions_only_those_that_are_there(small_study, tmp_path, models, said, unsaid):

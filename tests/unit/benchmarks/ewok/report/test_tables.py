@@ -209,21 +209,30 @@ def test_the_dataset_table_counts_designs_and_reads_no_text(tmp_path):
     ]
 
 
-def test_the_control_models_table_gives_the_range_of_what_was_learned(small_study):
-    accuracies = small_study.control_accuracies
-    sheet = accuracy.control_accuracy(accuracies, small_study.roster)
-    row = accuracies.query("templates == 'held_in' and fillers == 'some_unseen' and targets == 'variable swap'").iloc[0]
-    line = sheet.frame.set_index(["model", "templates", "fillers"]).loc[(row["model"], "held_in", "some_unseen")]
+def test_the_control_models_table_says_what_each_knows_of_what_it_had_and_had_not_read(small_study):
+    accuracies, roster = small_study.control_accuracies, small_study.roster
+    sheet = accuracy.control_accuracy(accuracies, roster)
+    row = accuracies.query("group == 'read' and targets == 'variable swap'").iloc[0]
+    line = sheet.frame.set_index(["model", "group", "dose"]).loc[(row["model"], "read", 1)]
     assert line["mean_variable_swap"] == row["mean"]
-    assert "held_out" not in set(sheet.frame["templates"]), "the two kinds of held-out templates are lines of their own"
-    assert "means of concept swaps run from" in sheet.notes[1]
-    nothing_held_out = accuracies.assign(n_items=accuracies["n_items"].where(accuracies["fillers"] != "some_unseen", 0))
-    assert set(accuracy.control_accuracy(nothing_held_out, small_study.roster).frame["fillers"]) == {"seen"}
-    at_chance = accuracies["mean"].where(accuracies["targets"] != "variable swap", 0.5)
-    notes = accuracy.control_accuracy(accuracies.assign(mean=at_chance), small_study.roster).notes
-    assert "means of variable swaps are all 0.500" in notes[1]
-    without = accuracies[accuracies["targets"] != "variable swap"]
-    assert len(accuracy.control_accuracy(without, small_study.roster).notes) == 1
+    assert sheet.frame["group"].tolist()[:3] == ["read", "new_filling", "new_concept"]
+    trained = set(sheet.frame["model"]) - {"control_untrained"}
+    assert len(sheet.notes) == 1 + len(trained) + 1
+    one = accuracies.query("model == 'control_gpt2_small' and targets == 'all'").set_index("group")["mean"]
+    assert sheet.notes[1].startswith(f"{roster['control_gpt2_small'].name} is right about {one['read']:.2f} (")
+    assert f"{one['new_concept']:.2f} (" in sheet.notes[1]
+    assert not any("Untrained" in note for note in sheet.notes)
+    assert "Times" in [column.heading for column in sheet.columns]
+    means = accuracy.by_dose(accuracies).set_index(["group", "dose"])
+    assert {("read", 1), ("read", 16), ("new_filling", 0), ("new_filling", 16)} < set(means.index)
+    assert (means["n_models"] == 2).all(), "those that read items of several doses"
+    read = accuracies.query("group == 'read' and dose == 16 and targets == 'all'")["mean"]
+    assert means.loc[("read", 16), "mean"] == pytest.approx(read.mean())
+    assert f"Items that a model read 16 times are right in {read.mean():.2f} (" in sheet.notes[-1]
+    without = accuracies[(accuracies["group"] != "new_concept") & (accuracies["dose"] == 1)]
+    sheet = accuracy.control_accuracy(without, roster)
+    assert len(sheet.notes) == 1
+    assert "Times" not in [column.heading for column in sheet.columns]
 
 
 @pytest.fixture

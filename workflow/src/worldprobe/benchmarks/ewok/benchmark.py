@@ -43,9 +43,9 @@ SECTIONS = (
     ),
     Section(
         "controls",
-        "What the control models learned",
-        "Some pairings of context and target, and some fillers, were left out of the stories that the control models were "
-        "trained on. Accuracy above chance on these shows generalisation; on the others it may be memory.",
+        "What the control models know",
+        "What the control models know is known exactly: what they read. So this shows which accuracy the measure gives to "
+        "ignorance, to items known by heart, and to what a model was taught with other fillings.",
     ),
     Section(
         "families",

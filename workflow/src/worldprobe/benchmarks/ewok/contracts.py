@@ -431,67 +431,63 @@ class HumanStatistics(Table):
 
 
 class ControlTemplates(Table):
-    """Which templates the control models' corpus leaves out (the study's own; the papers have no such models)."""
+    """Which templates the control models' corpus teaches (the study's own; the papers have no such models)."""
 
     template_id: str = column(str_matches=TEMPLATE_ID)
     domain: str
-    group: int = column(ge=0, description="Templates that share a right pairing of texts are held out together.")
     status: str = column(
-        isin=["held_in", "new_pairing", "new_context", "new_situation"],
-        description="new_pairing: no story joins its contexts and targets; new_context: one of its contexts is in no story; "
-        "new_situation: no document has its situation, its concepts or anything that it says.",
+        isin=["taught", "new_template", "new_concept", "left_out"],
+        description="new_template: another one of a pair of concepts of which one is taught; new_concept: of the test part of "
+        "the materials' split, which shares no situation and no concept with the rest; left_out: others of the training part.",
     )
+    dose: int = column(ge=0, description="How often the items of its pair of concepts that are taught occur in the corpus.")
 
     class Config(Table.Config):
         name = "control_templates"
         unique = ["template_id"]
-        metadata = {"version": 2, "key": ["domain", "group", "template_id"]}
-
-
-class ControlFillers(Table):
-    """Which fillers the control models meet in single sentences only, never in a story."""
-
-    filler_class: str
-    filler: str
-    is_held_out: bool
-
-    class Config(Table.Config):
-        name = "control_fillers"
-        unique = ["filler_class", "filler"]
-        metadata = {"version": 1, "key": ["filler_class", "filler"]}
+        metadata = {"version": 3, "key": ["domain", "template_id"]}
 
 
 class ControlDocuments(Table):
-    """The control models' corpus: stories (a context and its right target) and single sentences."""
+    """The control models' corpus: stories and items (a context and its right target), and single sentences."""
 
     document: int = column(ge=0, description="Place in the corpus; the order is shuffled by the seed.")
-    kind: str = column(isin=["story", "context", "target"])
+    kind: str = column(
+        isin=["story", "item", "context", "target"],
+        description="story: in a filling that the default study does not ask; item: as that asks it in its first version.",
+    )
     template_id: str = column(str_matches=TEMPLATE_ID)
-    number: int = column(isin=[1, 2], description="Which context or target; in a story, of both.")
+    number: int = column(isin=[1, 2], description="Which context or target; in a story or item, of both.")
+    start: int = column(ge=0, description="Character at which begins what a model learns to continue: the target.")
     text: str
 
     class Config(Table.Config):
         name = "control_documents"
         unique = ["document"]
-        metadata = {"version": 1, "key": ["document"]}
+        metadata = {"version": 2, "key": ["document"]}
 
 
 class ControlAccuracies(Table):
-    """Accuracy of each model by what the control models' corpus had shown and by what is swapped, over all versions."""
+    """Accuracy of each model by what it had read of an item and by what is swapped, over all versions."""
 
     model: str
-    templates: str = column(
-        isin=["all", "held_in", "held_out", "new_pairing", "new_context", "new_situation"],
-        description="held_out: the last three together.",
+    group: str = column(
+        isin=["read", "new_filling", "new_template", "new_concept"],
+        description="read: the item itself; new_filling: its template with other fillings; new_template: other templates of its "
+        "pair of concepts; new_concept: nothing of its situation or its concepts.",
     )
-    fillers: str = column(isin=["all", "seen", "some_unseen"], description="some_unseen: with a held-out filler.")
+    dose: int = column(
+        ge=0, description="How often the model had read the item, or else the first version's item of its template or pair."
+    )
     targets: str = column(isin=["all", *TARGET_CONTRASTS], description="How the two targets differ.")
     mean: float = column(ge=0, le=1, nullable=True)
+    ci_low: float = column(ge=0, le=1, nullable=True, description="95% interval over pairs of concepts.")
+    ci_high: float = column(ge=0, le=1, nullable=True)
     n_items: int = column(ge=0)
-    n_ties: int = column(ge=0, description="Target rows that were exact ties.")
+    n_pairs: int = column(ge=0, description="Pairs of concepts.")
     n_missing: int = column(ge=0, description="Target rows without a score.")
 
     class Config(Table.Config):
         name = "control_accuracies"
-        unique = ["model", "templates", "fillers", "targets"]
-        metadata = {"version": 3, "key": ["model", "templates", "fillers", "targets"]}
+        unique = ["model", "group", "dose", "targets"]
+        metadata = {"version": 4, "key": ["model", "group", "dose", "targets"]}

@@ -275,3 +275,9 @@ def control_judgements(study: Study, registry: Registry, models: Iterable[str]) 
     controls = set(control_models(study, registry))
     wanted = [model for model in models if model in controls]
     return judgements(study, wanted, ["logprobs"]) if has_generalisation(study, registry) else []
+
+
+def readings(study: Study, registry: Registry, models: Iterable[str]) -> list[str]:
+    """What each control model reads, as ``controls measure`` takes it."""
+    controls = set(control_models(study, registry))
+    return [f"{model}={','.join(registry[model]['control']['reads'])}" for model in models if model in controls]

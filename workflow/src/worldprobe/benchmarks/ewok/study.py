@@ -198,6 +198,11 @@ def has_generalisation(study: Study, registry: Registry) -> bool:
     return has_logprobs(study) and bool(control_models(study, registry)) and is_theirs and not is_released(study)
 
 
+def has_doses(study: Study, registry: Registry) -> bool:
+    """Whether control models read items more or less often."""
+    return len(set(study["controls"]["doses"])) > 1
+
+
 def has_known_sizes(study: Study, registry: Registry) -> bool:
     """Whether the number of parameters is known, from the registry or from training, for two models or more."""
     known = [model for model in study["models"] if registry[model]["parameters"] is not None or registry[model].get("control")]

@@ -11,8 +11,15 @@ import pandas as pd
 from worldprobe.benchmark import figure
 from worldprobe.benchmarks.ewok.contracts import ControlAccuracies, Summaries
 from worldprobe.benchmarks.ewok.selection import EVAL_TYPE, domain_order, in_words, over_versions, pick
-from worldprobe.benchmarks.ewok.study import has_conditions, has_families, has_generalisation, has_known_sizes, has_logprobs
-from worldprobe.benchmarks.ewok.tables.accuracy import CONDITION_COMPARISONS, FAMILY_LEVELS, LEVEL_NAMES, pick_levels
+from worldprobe.benchmarks.ewok.study import (
+    has_conditions,
+    has_doses,
+    has_families,
+    has_generalisation,
+    has_known_sizes,
+    has_logprobs,
+)
+from worldprobe.benchmarks.ewok.tables.accuracy import CONDITION_COMPARISONS, FAMILY_LEVELS, LEVEL_NAMES, by_dose, pick_levels
 from worldprobe.contracts.results import ALL
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
@@ -316,57 +323,94 @@ def draw_conditions(frame: pd.DataFrame, width: str = "double") -> Figure:
     return figure
 
 
-TEMPLATES = {"held_in": "pairing in the stories", "held_out": "pairing held out"}
-FILLERS = {"seen": "all fillers in the stories", "some_unseen": "some filler held out"}
-CONTROL_MARKS = {"held_in": "o", "held_out": "D"}
+#: What a model had read, with mark and colour.
+READ_LOOKS = {
+    "read": ("the item itself", "o", style.FAMILY_COLOURS[0]),
+    "new_filling": ("its template, other fillings", "D", style.FAMILY_COLOURS[1]),
+    "new_template": ("its concepts, other templates", "^", style.FAMILY_COLOURS[2]),
+    "new_concept": ("nothing of it", "s", style.FAMILY_COLOURS[8]),
+}
 
 
 @figure(
     inputs=[ControlAccuracies],
-    title="Seen and held out",
+    title="Read and not read",
     section="controls",
-    caption="Control models on templates whose pairing of context and target occurred in their training stories, and on "
-    "templates whose pairing was held out; left: fillers seen in training, right: at least one held-out filler.",
+    caption="Accuracy of the control models by what they had read of an item, with 95% intervals over pairs of concepts: the "
+    "item itself, its template with other fillings, other templates of its pair of concepts, or nothing of its situation or its "
+    "concepts. The dashed line is chance.",
     when=has_generalisation,
 )
 def controls(accuracies: pd.DataFrame, roster: Roster) -> pd.DataFrame:
-    """A row per model, kind of template (held in, held out) and kind of filler (all, seen, some unseen)."""
-    shown = accuracies.templates.isin(TEMPLATES) & (accuracies.targets == "all")
-    rows = style.with_identity(accuracies[shown], roster)
-    columns = ["model", "name", "colour", "templates", "fillers", "mean", "n_items", "n_ties", "n_missing"]
+    """A row per model, what it had read and how often."""
+    rows = style.with_identity(accuracies[accuracies["targets"] == "all"], roster)
+    columns = ["model", "name", "colour", "group", "dose", "mean", "ci_low", "ci_high", "n_items", "n_pairs", "n_missing"]
     return rows[columns].reset_index(drop=True)
 
 
 @controls.drawn_by
 def draw_controls(frame: pd.DataFrame, width: str = "single") -> Figure:
-    """A dumbbell per model, in one panel for items of seen fillers and one for items with a held-out filler."""
-    models = list(dict.fromkeys(frame.model))
-    names = dict(zip(frame.model, frame.name, strict=True))
-    fillers = [name for name in FILLERS if frame[(frame.fillers == name) & frame["mean"].notna()].size] or ["all"]
+    """A line per model with a mark for each kind, and for each dose where there are several."""
+    models = list(dict.fromkeys(frame["model"]))
+    names = dict(zip(frame["model"], frame["name"], strict=True))
     size = style.BODY if width == "double" else style.SMALL
-    left, foot = style.widest(names.values(), size) + 0.1, 0.54
-    figure, panels, _ = style.grid(width, len(fillers), 2, 0.2 * len(models) + 0.06, left, gap=0.16, foot=foot)
+    left, foot = style.widest(names.values(), size) + 0.1, 0.66
+    figure, panels, _ = style.grid(width, 1, 1, 0.3 * len(models) + 0.06, left, gap=0.16, foot=foot)
+    axes = panels[0]
     place = {model: number for number, model in enumerate(models)}
-    colours = {"held_in": style.FAMILY_COLOURS[0], "held_out": style.FAMILY_COLOURS[4]}
-    for number, (axes, filler) in enumerate(zip(panels, fillers, strict=True)):
-        part = frame[frame.fillers == filler]
-        wide = part.pivot(index="model", columns="templates", values="mean").reindex(models)
-        if {"held_in", "held_out"} <= set(wide):
-            axes.hlines(wide.index.map(place), wide.held_in, wide.held_out, color=style.RULE, lw=1.6, zorder=1)
-        for kind, mark in CONTROL_MARKS.items():
-            rows = part[part.templates == kind]
-            axes.scatter(
-                rows["mean"], rows.model.map(place), s=20, marker=mark, color=colours[kind], edgecolors="white", zorder=3
-            )
-        style.dash(axes)
-        axes.set_xlim(*style.fitting_limits(frame, ["mean"]))
-        axes.locator_params(axis="x", nbins=5)
-        style.name_rows(axes, [names[model] for model in models], size, number == 0)
-        axes.set_title(FILLERS.get(filler, "all items"), fontsize=size)
-    handles = [style.mark(CONTROL_MARKS[kind], colours[kind], TEMPLATES[kind]) for kind in CONTROL_MARKS]
-    style.legend(figure, [*handles, style.chance_line("chance")], 3, size)
+    for row, (group, (_, mark, colour)) in enumerate(READ_LOOKS.items()):
+        part = frame[(frame["group"] == group) & frame["mean"].notna()]
+        y = np.array([place[model] + (row - 1.5) * 0.17 for model in part["model"]])
+        style.dots(axes, y, part, colour, marker=mark)
+    style.dash(axes)
+    axes.set_xlim(0.4, 1.03)
+    style.name_rows(axes, [names[model] for model in models], size)
+    handles = [
+        style.mark(mark, colour, label) for group, (label, mark, colour) in READ_LOOKS.items() if group in set(frame["group"])
+    ]
+    style.legend(figure, [*handles, style.chance_line("chance")], 3 if width == "double" else 2, size)
     middle = (left + (style.WIDTHS[width] - left) / 2) / style.WIDTHS[width]
     figure.text(middle, (foot - 0.33) / figure.get_size_inches()[1], "accuracy", ha="center", fontsize=size)
+    return figure
+
+
+@figure(
+    inputs=[ControlAccuracies],
+    title="What a leak does",
+    section="controls",
+    caption="Accuracy of control models by how often the items of a pair of concepts occurred in what they had read: of these "
+    "items, of their templates with other fillings, of other templates of the pair, and of concepts that were not taught. Means "
+    "and 95% intervals over trainings; the dashed line is chance.",
+    when=(has_generalisation, has_doses),
+)
+def doses(accuracies: pd.DataFrame) -> pd.DataFrame:
+    """A row per kind of item and dose."""
+    return by_dose(accuracies)
+
+
+@doses.drawn_by
+def draw_doses(frame: pd.DataFrame, width: str = "single") -> Figure:
+    """A line per kind of item, over doses at equal distances; what was read begins where nothing had been read."""
+    size = style.BODY if width == "double" else style.SMALL
+    left, foot = 0.42, 0.8
+    frame = frame.astype({"dose": int, "mean": float, "ci_low": float, "ci_high": float})  # also where it has no rows
+    figure, panels, _ = style.grid(width, 1, 1, 1.7, left, foot=foot)
+    axes = panels[0]
+    places = {dose: place for place, dose in enumerate(sorted(set(frame["dose"])))}
+    never = frame[(frame["group"] == "new_filling") & (frame["dose"] == 0)]
+    for group, (_, mark, colour) in READ_LOOKS.items():
+        rows = frame[frame["group"] == group].sort_values("dose")
+        rows = pd.concat([never, rows]) if group == "read" else rows
+        style.line(axes, rows["dose"].map(places), rows, colour, mark)
+    style.dash(axes, across=True)
+    axes.set_xticks(range(len(places)), [str(dose) for dose in places])
+    axes.tick_params(labelsize=size)
+    axes.set_ylabel("accuracy", fontsize=size)
+    axes.set_xlabel("times that items of the pair of concepts were read", fontsize=size)
+    handles = [
+        style.mark(mark, colour, label) for group, (label, mark, colour) in READ_LOOKS.items() if group in set(frame["group"])
+    ]
+    style.legend(figure, [*handles, style.chance_line("chance")], 3 if width == "double" else 2, size)
     return figure
 
 

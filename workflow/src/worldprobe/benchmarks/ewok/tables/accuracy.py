@@ -32,7 +32,7 @@ from worldprobe.benchmarks.ewok.study import (
 from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, TARGET_CONTRASTS, TARGET_TYPES, way_of
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
-from worldprobe.report.model_names import HUMAN, WORD2VEC, Roster, counted, is_yardstick, listed, ranging
+from worldprobe.report.model_names import HUMAN, WORD2VEC, Roster, counted, is_yardstick, listed
 from worldprobe.report.sheet import Column, Sheet, decimals, p_value, span, whole_number
 
 #: ways of asking a model, in the order of the columns.
@@ -393,79 +393,142 @@ def conditions(comparisons: pd.DataFrame, roster: Roster, provenance: Provenance
     )
 
 
-#: Names of the kinds of templates and fillers, in the order of the lines.
-_TEMPLATES = {"held_in": "in the stories", "new_pairing": "new pairing", "new_context": "new context"}
-_FILLERS = {"seen": "all seen", "some_unseen": "some new"}
+#: Names of what a model had read, as lines of the table.
+READ = {
+    "read": "the item itself",
+    "new_filling": "its template, other fillings",
+    "new_template": "its concepts, other templates",
+    "new_concept": "neither situation nor concept",
+}
 
 
 @table(
     inputs=[ControlAccuracies],
-    title="Seen and held out",
+    title="Read and not read",
     section="controls",
-    caption="Accuracy of the control models by what their stories told and by how the two targets of a template differ. A "
-    "concept swap exchanges the concept (chases, flees from), a variable swap who is who (A chases B, B chases A).",
+    caption="Accuracy of the control models by what they had read of an item, and by how the two targets of a template differ. "
+    "A concept swap exchanges the concept (chases, flees from), a variable swap who is who (A chases B, B chases A). "
+    "In brackets 95% intervals over pairs of concepts.",
     when=has_generalisation,
 )
 def control_accuracy(accuracies: pd.DataFrame, roster: Roster) -> Sheet:
-    """A line per model, kind of template and kind of filler; columns by what the two targets swap.
+    """A line per model, what it had read and how often; columns by what the two targets swap.
 
     Args:
         accuracies: ControlAccuracies.
         roster: names and order of the models.
     """
-    shown = accuracies[accuracies["templates"].isin(_TEMPLATES) & accuracies["fillers"].isin(_FILLERS)]
-    keys = ["model", "templates", "fillers"]
-    wide = shown.pivot(index=keys, columns="targets", values=["mean", "n_items"])
-    wide = wide.set_axis(["_".join(names).replace(" ", "_") for names in wide.columns.tolist()], axis=1)
-    order = pd.MultiIndex.from_product([roster.in_order(shown["model"].unique()), _TEMPLATES, _FILLERS], names=keys)
-    wide = wide[wide["n_items_all"] > 0]
-    frame = wide.reindex(order[order.isin(wide.index)]).reset_index()
+    keys = ["model", "group", "dose"]
+    wide = accuracies.pivot(index=keys, columns="targets", values=["mean", "ci_low", "ci_high", "n_items"])
+    wide = wide.set_axis(["_".join(names).replace(" ", "_") for names in wide.columns.tolist()], axis=1).reset_index()
+    place = {model: number for number, model in enumerate(roster.in_order(accuracies["model"].unique()))}
+    order = wide.assign(model=wide["model"].map(place), group=wide["group"].map(list(READ).index)).sort_values(keys)
+    frame = wide.loc[order.index].reset_index(drop=True)
     frame.insert(1, "name", [roster[model].name for model in frame["model"]])
-    columns = [
-        column
-        for targets in ("all", *TARGET_CONTRASTS)
-        for column in (
-            Column("accuracy", (f"mean_{targets.replace(' ', '_')}",), decimals(3), over=_heading(targets)),
-            Column("items", (f"n_items_{targets.replace(' ', '_')}",), _count, over=_heading(targets)),
-        )
-    ]
+    columns = []
+    for targets in ("all", *TARGET_CONTRASTS):
+        if (name := targets.replace(" ", "_")) and f"mean_{name}" in frame:
+            heading = "All" if targets == "all" else f"{targets.capitalize()}s"
+            shown = tuple(f"{kind}_{name}" for kind in ("mean", "ci_low", "ci_high"))
+            columns += [
+                Column("accuracy", shown, _with_interval, over=heading),
+                Column("items", (f"n_items_{name}",), _count, over=heading),
+            ]
+    doses = [Column("Times", ("dose",), str)] if frame["dose"].max() > 1 else []
     return Sheet(
-        title="What the control models learned, by what their stories told and by what the targets swap.",
+        title="What the control models know, by what they had read and by what the targets swap.",
         frame=frame,
         columns=(
             Column("Model", ("name",), is_number=False, once=True),
-            Column("Pairing", ("templates",), lambda name: _TEMPLATES[name], is_number=False, once=True),
-            Column("Fillers", ("fillers",), lambda name: _FILLERS[name], is_number=False),
+            Column("Had read", ("group",), lambda name: READ[name], is_number=False, once=bool(doses)),
+            *doses,
             *columns,
         ),
         label="control_accuracy",
         notes=(
-            "New pairing: no story joins these contexts and targets, though each is in other stories. New context: one of the "
-            "contexts is in no story. Chance is one half.",
-            *_say_what_was_learned(accuracies, roster),
+            "The last line of a model is the test part of the materials' split: no text that it read has its situations or its "
+            "concepts. Chance is one half.",
+            *say_what_reading_does(accuracies, roster),
+            *say_what_a_leak_does(by_dose(accuracies)),
         ),
         group="model",
     )
 
 
-def _say_what_was_learned(accuracies: pd.DataFrame, roster: Roster) -> list[str]:
-    """The range over models on seen pairings of each swap, and why one may be harder to learn than the other."""
-    is_seen = (accuracies["templates"] == "held_in") & (accuracies["fillers"] == "seen") & accuracies["mean"].notna()
-    ranges = []
-    for contrast in TARGET_CONTRASTS:
-        means = accuracies[is_seen & (accuracies["targets"] == contrast)].set_index("model")["mean"]
-        if means.empty:
-            return []
-        ranges.append(ranging(means.rename(index=lambda model: roster[model].name), f"means of {contrast}s"))
-    return [
-        f"On seen pairings with seen fillers, {'; '.join(ranges)}.",
-        "The two orders of a variable swap consist of the same words, so that a model must tie each name to its place in the "
-        "context and both to what happens there.",
-    ]
+def say_what_reading_does(accuracies: pd.DataFrame, roster: Roster) -> list[str]:
+    """Of each model, what it has of what it read or was taught, and of what is new to it; then what leaked items do."""
+    rows = accuracies[(accuracies["targets"] == "all") & accuracies["mean"].notna()]
+    said = []
+    for model in roster.in_order(rows["model"].unique()):
+        if roster[model].is_untrained:
+            continue
+        of_model = rows[rows["model"] == model].sort_values("dose", ascending=False)
+        parts = []
+        for group, what in (("read", "of items that it had read"), ("new_filling", "of their templates with other fillings")):
+            best = of_model[of_model["group"] == group].head(1)
+            parts += [f"{_interval(row)} {what}{_times(row)}" for row in best.to_dict("records")]
+        new = [
+            f"{_interval(row)} of concepts that it had not"
+            for row in of_model[of_model["group"] == "new_concept"].to_dict("records")
+        ]
+        if parts and new:
+            said.append(f"{roster[model].name} is right about {', '.join([*parts, *new])}.")
+    return said
 
 
-def _heading(targets: str) -> str:
-    return "All" if targets == "all" else f"{targets.capitalize()}s"
+def by_dose(accuracies: pd.DataFrame) -> pd.DataFrame:
+    """Accuracy of models that read items by how often these occurred: mean over models, with a t interval over them.
+
+    Returns:
+        group, dose, mean, ci_low, ci_high (missing of one model), n_models; items that occurred at other times than any dose are
+        left out. Nothing where all models have one dose.
+    """
+    from scipy import stats
+
+    rows = accuracies[(accuracies["targets"] == "all") & accuracies["mean"].notna()]
+    of_doses = rows[(rows["group"] == "read") & (rows["dose"] > 0)].groupby("model")["dose"].nunique()
+    rows = rows[rows["model"].isin(of_doses.index[of_doses > 1])]
+    if rows.empty:
+        return pd.DataFrame(columns=["group", "dose", "mean", "ci_low", "ci_high", "n_models"])
+    rows = rows[(rows["group"] != "read") | (rows["dose"] > 0)]
+    made = rows.groupby(["group", "dose"])["mean"].agg(["mean", "sem", "count"]).reset_index()
+    reach = made["sem"] * stats.t.ppf(0.975, (made["count"] - 1).clip(lower=1))
+    made["ci_low"], made["ci_high"] = (made["mean"] - reach).clip(lower=0), (made["mean"] + reach).clip(upper=1)
+    return made.rename(columns={"count": "n_models"})[["group", "dose", "mean", "ci_low", "ci_high", "n_models"]]
+
+
+def say_what_a_leak_does(doses: pd.DataFrame) -> list[str]:
+    """The accuracy of items read most often, of their templates with other fillings, and of templates of unread items."""
+    rows = {(row["group"], row["dose"]): row for row in doses.to_dict("records")}
+    if ("new_filling", 0) not in rows:
+        return []
+    most = max(dose for group, dose in rows if group == "read")
+    parts = [f"Items that a model read {most} times are right in {_interval(rows['read', most])}"]
+    if ("new_filling", most) in rows:
+        parts.append(f"their templates with other fillings in {_interval(rows['new_filling', most])}")
+    parts.append(f"taught templates of which it read no item in {_interval(rows['new_filling', 0])}")
+    return [f"{', '.join(parts)} (mean and 95% interval over {rows['read', most]['n_models']} trainings)."]
+
+
+def _interval(row: dict) -> str:
+    """A mean with its interval, if it has one."""
+    interval = "" if pd.isna(row["ci_low"]) else f" ({row['ci_low']:.2f} to {row['ci_high']:.2f})"
+    return f"{row['mean']:.2f}{interval}"
+
+
+def _times(row: dict) -> str:
+    return f" {row['dose']} times" if row["dose"] > 1 else ""
+
+
+def _with_interval(mean: float, low: float, high: float) -> str:
+    """The mean, and the interval in brackets.
+
+    >>> _with_interval(0.961, 0.94, 0.98), _with_interval(1.0, float("nan"), float("nan")), _with_interval(*[float("nan")] * 3)
+    ('0.961 (0.940–0.980)', '1.000', '–')
+    """
+    if pd.isna(mean):
+        return "–"
+    return decimals(3)(mean) + ("" if pd.isna(low) else f" ({decimals(3)(low)}–{decimals(3)(high)})")
 
 
 def _count(value: float) -> str:
