@@ -179,6 +179,14 @@ def test_checkpoints_of_the_hub_are_fetched_and_deleted_one_at_a_time(item_table
     assert out.read_bytes() == before
 
 
+def test_a_commit_that_is_here_under_another_name_is_neither_fetched_nor_deleted(item_table, model_hub, training, tmp_path):
+    model_hub.set("main", "a" * 40, training / "chck_10M")  # the last step's
+    model_hub.put("main")
+    assert score_hub(item_table, tmp_path / "scores.parquet", "--fetch") == 0
+    assert model_hub.fetched == ["main", "step1", "step2"]
+    assert model_hub.held() == ["a" * 40]
+
+
 def test_a_branch_that_has_moved_is_scored_again_and_no_other(item_table, model_hub, training, tiny_checkpoint, tmp_path):
     out = tmp_path / "scores.parquet"
     assert score_hub(item_table, out, "--fetch") == 0

@@ -182,3 +182,16 @@ def test_no_line_is_written_before_all_that_was_finished_together_is_counted(mon
             progress.advance()
     assert [done for done, _ in lines] == [25, 50]
     assert [left for _, left in lines] == pytest.approx([20.1, 10.0], abs=0.2)
+
+
+def test_units_that_an_earlier_run_finished_say_nothing_about_the_time_left(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(log, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    progress = log.Progress("Scoring checkpoints", 150, "checkpoints")
+    for _ in range(100):
+        now[0] += 0.1
+        progress.skip()
+    assert progress.seconds_left() is None
+    now[0] += 60
+    progress.advance()
+    assert progress.seconds_left() == pytest.approx(49 * 60)

@@ -1,9 +1,11 @@
 """Learning curves: bands over all checkpoints at once, when a curve rises above a level for good, and whether it falls again.
 
 Standard errors are those of every other mean of ours (``analysis.clusters``). The band is as wide as the largest of all
-deviations of a curve is (max-t): draws multiply what each cluster, each version and each seed adds to the whole curve by one
-normal number (a multiplier bootstrap), and are divided by the draw of a standard error with the curve's degrees of freedom.
-So the band knows that neighbouring checkpoints answer alike. The interval at a checkpoint is the same of one deviation.
+deviations of a curve is (max-t). How alike the errors of two checkpoints are follows from what each cluster, version and seed
+adds to the whole curve. From few of these it is badly known, and looks too close; so correlations are shrunk as far as they are
+uncertain (Schaefer and Strimmer 2005), and each draw of a curve's error is divided by a draw of its standard errors, which
+differ from checkpoint to checkpoint (normal curves and Wishart matrices, one for each of these three). Falls are told by the
+same draws. The interval at a checkpoint is Student's.
 
 The interval of an onset inverts the intervals of the curve: it begins where their upper ends rise above the level for good, and
 ends where their lower ends do. Between two checkpoints curves are straight over the logarithm of the step.
@@ -12,7 +14,7 @@ Simulated: tests/performance/learning_curves.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -41,9 +43,14 @@ from worldprobe.contracts.series import (
 from worldprobe.errors import UserError
 
 CHANCE = 0.5
-DRAWS = 2000
+#: The highest level that is taken for an onset by default: a curve whose band is wider may have learned, and could not show it.
+HIGHEST_LEVEL = 0.75
+DRAWS = 1000
+#: More degrees of freedom would hardly narrow a band, and take time.
+_MOST_DF = 40
 #: Falls that are smaller than so many standard errors are none, whatever the draws say.
 _LEAST_FALL = 2.0
+_NO_VARIANCE = 1e-10
 _CELL = ["cluster", "condition", "stratum"]
 
 
@@ -75,14 +82,16 @@ def to_cells(values: np.ndarray, condition: np.ndarray, stratum: np.ndarray, gro
 
 @dataclass(frozen=True)
 class Curve:
-    """One curve, its intervals, and draws of its error.
+    """One curve, its intervals, and how its errors are correlated.
 
     Attributes:
         steps: shape (checkpoints,), ascending.
         found: mean, interval and status at each.
         half: half the width of the bootstrap's interval at each, 0 where no cluster differs from another.
         factor: how many times as wide as an interval the band is.
-        draws: of the curve's error, shape (draws, checkpoints).
+        parts: what each cluster, each version and each seed adds to the means, shapes (checkpoints, units); the sums of their
+            squares are the squared standard errors, and 0 where these are not known.
+        draws: number and seed.
         between_seeds, between_versions: standard deviations of means, shape (checkpoints,).
     """
 
@@ -90,7 +99,8 @@ class Curve:
     found: Estimates
     half: np.ndarray
     factor: float
-    draws: np.ndarray
+    parts: tuple[np.ndarray, ...]
+    draws: tuple[int, int]
     between_seeds: np.ndarray
     between_versions: np.ndarray
 
@@ -132,23 +142,60 @@ def estimate(
     found = crossed_means(mean, cluster, version, stratum, weight, others, tested=False)
     of_clusters, of_versions = _influence(mean, cluster, version, stratum, weight)
     known = ~np.isnan(found.std_error) & (found.std_error > 0)
-    rng = np.random.default_rng([seed, len(steps)])
-    parts = np.concatenate([of_clusters, of_versions / max(of_versions.shape[1], 1), apart], axis=1)
-    draws = rng.standard_normal((n_draws, parts.shape[1])) @ parts.T
-    spread = draws.std(axis=0)
-    draws = np.divide(draws * found.std_error, spread, out=np.zeros_like(draws), where=known & (spread > 0))
+    added = (of_clusters, of_versions / max(of_versions.shape[1], 1), apart)
+    spread = np.sqrt(sum((one**2).sum(axis=1) for one in added))
+    scale = np.divide(found.std_error, spread, out=np.zeros(len(steps)), where=known & (spread > 0))
+    parts = tuple(one * scale[:, None] for one in added if one.shape[1] > 1)
     half, factor = np.where(found.status == "no_spread", 0.0, np.nan), np.nan
     if known.any():
         n_others = min([n for n in (n_seeds, of_versions.shape[1]) if n > 1], default=1)
         df = _degrees_of_freedom(found.std_error[known] ** 2, of_clusters[known], n_others)
-        draws = draws / np.sqrt(rng.chisquare(df, n_draws) / df)[:, None]
-        largest = np.abs(draws[:, known] / found.std_error[known]).max(axis=1)
         half[known] = stdtrit(df, (1 + LEVEL) / 2) * found.std_error[known]
-        factor = float(np.quantile(largest, LEVEL)) / stdtrit(df, (1 + LEVEL) / 2)
+        largest = []
+        for errors, drawn in _drawn([one[known] for one in parts], n_draws, seed):
+            variance = sum((one**2).mean(axis=1) for one in drawn)
+            largest.append(np.sqrt((errors**2 / np.maximum(variance, 1e-12)).max(axis=1)))
+        factor = float(np.quantile(np.concatenate(largest), LEVEL)) / stdtrit(df, (1 + LEVEL) / 2)
     between_versions = np.full(len(steps), np.nan)
     if of_versions.shape[1] > 1:
         between_versions = of_versions.std(axis=1, ddof=1)
-    return Curve(steps, found, half, factor, draws, between_seeds, between_versions)
+    return Curve(steps, found, half, factor, parts, (n_draws, seed), between_seeds, between_versions)
+
+
+def _drawn(parts: Sequence[np.ndarray], n_draws: int, seed: int) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
+    """Draws of a curve's error, and of what such samples would say of its covariance.
+
+    Args:
+        parts: as in ``Curve``, of checkpoints whose standard errors are known.
+        n_draws: number of draws.
+        seed: of the draws.
+
+    Yields:
+        Errors, shape (draws, checkpoints), and of each part as many errors as it has degrees of freedom, shape (draws, df,
+        checkpoints), whose mean squares are its variances; in portions.
+    """
+    rng = np.random.default_rng([seed, len(parts[0])])
+    roots, counts = [_root(one) for one in parts], [min(one.shape[1] - 1, _MOST_DF) for one in parts]
+    portion = max(2**20 // (len(parts[0]) * (sum(counts) + len(counts))), 1)
+    for start in range(0, n_draws, portion):
+        n = min(portion, n_draws - start)
+        drawn = [
+            rng.standard_normal((n, count + 1, len(root)), np.float32) @ root for root, count in zip(roots, counts, strict=True)
+        ]
+        yield np.sum([one[:, 0] for one in drawn], axis=0), [one[:, 1:] for one in drawn]
+
+
+def _root(part: np.ndarray) -> np.ndarray:
+    """A root of the covariance of one part's errors, their correlations shrunk as far as so many units leave them uncertain."""
+    std_error = np.sqrt((part**2).sum(axis=1))
+    scaled = part / np.maximum(std_error, 1e-12)[:, None]
+    correlation = scaled @ scaled.T
+    square = correlation[~np.eye(len(part), dtype=bool)] ** 2
+    uncertain = ((1 - square) ** 2).sum() / (part.shape[1] - 1)
+    correlation *= 1 - min(uncertain / max(square.sum(), 1e-12), 1.0)
+    np.fill_diagonal(correlation, 1.0)
+    values, vectors = np.linalg.eigh(correlation)
+    return ((vectors * np.sqrt(np.maximum(values, 0))).T * std_error).astype(np.float32)
 
 
 def _influence(
@@ -212,12 +259,16 @@ def onset_of(curve: Curve, level: float | None = None) -> dict[str, Any]:
 
     Args:
         curve: with its intervals.
-        level: None takes chance and the mean half width of the band, from which on a curve differs from chance.
+        level: None takes chance and the mean half width of the band, from which on a curve differs from chance; above
+            ``HIGHEST_LEVEL`` nothing is said.
     """
     mean, half = curve.found.mean, curve.half
     if np.isnan(mean).any() or np.isnan(half).any() or not np.isfinite(curve.factor):
         return {"level": np.nan, "onset": np.nan, "ci_low": np.nan, "ci_high": np.nan, "status": NONE}
-    level = CHANCE + float((half * curve.factor).mean()) if level is None else level
+    if level is None:
+        level = CHANCE + float((half * curve.factor).mean())
+        if level > HIGHEST_LEVEL:
+            return {"level": level, "onset": np.nan, "ci_low": np.nan, "ci_high": np.nan, "status": NONE}
     low, onset, high = (crossing(curve.steps, mean + sign * half, level) for sign in (1, 0, -1))
     status = REACHED if high < np.inf else OPEN
     status = NEVER if low == np.inf else ALREADY if high == -np.inf else status
@@ -231,18 +282,24 @@ def fall_of(curve: Curve) -> dict[str, float]:
     mean = curve.found.mean
     if np.isnan(curve.factor) or len(mean) < 2:
         return nothing | {"fall": np.nan}
-    first, then = np.triu_indices(len(mean), 1)
+    covariance = np.sum([part @ part.T for part in curve.parts], axis=0)
+    known = np.flatnonzero(np.diag(covariance) > 0)
+    first, then = (known[places] for places in np.triu_indices(len(known), 1))
     fall = mean[first] - mean[then]
-    covariance = np.cov(curve.draws, rowvar=False)
-    spread = np.sqrt(np.maximum(np.diag(covariance)[first] + np.diag(covariance)[then] - 2 * covariance[first, then], 1e-18))
-    if not (fall > _LEAST_FALL * spread).any():
+    variance = covariance[first, first] + covariance[then, then] - 2 * covariance[first, then]
+    ratio = fall / np.sqrt(np.maximum(variance, _NO_VARIANCE))
+    if not (ratio > _LEAST_FALL).any():
         return nothing
-    largest = np.zeros(len(curve.draws), np.float32)
-    for start in range(0, len(first), 4096):
-        part = slice(start, start + 4096)
-        deviation = np.abs(curve.draws[:, first[part]] - curve.draws[:, then[part]]) / spread[part]
-        largest = np.maximum(largest, deviation.max(axis=1))
-    beyond = fall > np.quantile(largest, LEVEL) * spread
+    largest = np.zeros(0)
+    for errors, drawn in _drawn([part[known] for part in curve.parts], *curve.draws):
+        cross = sum(one.transpose(0, 2, 1) @ one / one.shape[1] for one in drawn)
+        own = np.diagonal(cross, axis1=1, axis2=2)
+        squares = (errors[:, :, None] - errors[:, None, :]) ** 2
+        squares /= np.maximum(own[:, :, None] + own[:, None, :] - 2 * cross, _NO_VARIANCE)
+        largest = np.append(largest, np.sqrt(squares.max(axis=(1, 2))))
+        if (largest > ratio.max()).mean() > 5 * (1 - LEVEL):  # whatever further draws will say
+            return nothing
+    beyond = (ratio > np.quantile(largest, LEVEL)) & (variance > _NO_VARIANCE)
     if not beyond.any():
         return nothing
     place = int(np.argmax(np.where(beyond, fall, -1)))

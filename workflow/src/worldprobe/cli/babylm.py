@@ -103,11 +103,12 @@ def babylm(
         ask[one] = challenge.asking(table, method)
     found: dict[str, dict[str, challenge.Judged]] = {one: {} for one in rows}
     left_out: dict[str, str] = {}
-    with Progress(f"Scoring checkpoints of {name} (BabyLM, {backend})", len(places), "checkpoints") as progress:
+    n_rows = len(rows[challenge.WHOLE]) + len(numbers) * len(rows[challenge.FAST])  # the final model takes as long as seven others
+    with Progress(f"Scoring checkpoints of {name} (BabyLM, {backend})", n_rows, "rows") as progress:
         for revision, place in zip(revisions, places, strict=True):
             one = challenge.WHOLE if revision == challenge.MAIN else challenge.FAST
             try:
-                scores = kept[one].score(place, ask[one], f"{name}, {revision}")
+                scores = kept[one].score(place, ask[one], f"{name}, {revision}", progress, len(rows[one]))
             except MachineError:
                 raise
             except UserError as error:
@@ -115,11 +116,11 @@ def babylm(
                     raise told from error
                 LOGGER.warning("%s of %s is left out: %s %s", revision, name, error.where, error.problem)
                 left_out[revision] = error.problem
+                progress.advance(len(rows[one]))
             else:
                 judged = found[one][revision] = challenge.judge(scores, backend, str(options.dtype))
                 folder = challenge.place_of(out, model, revision, backend, one)
                 challenge.write_predictions(rows[one], judged.right[0], folder)
-            progress.advance()
     if not any(found.values()):
         first = next(iter(left_out.values()))
         raise UserError(name, f"none of its {len(places)} checkpoints can be scored.", f"The first: {first}")

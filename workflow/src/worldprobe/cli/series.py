@@ -21,6 +21,7 @@ from worldprobe.errors import MachineError, UserError, did_you_mean, lack_of_mem
 if TYPE_CHECKING:
     import pandas as pd
 
+    from worldprobe.log import Progress
     from worldprobe.models.engine import Engine
     from worldprobe.models.series import Place
 
@@ -95,7 +96,7 @@ def score_(
     with Progress(f"Scoring checkpoints of {name} ({benchmark})", len(places), "checkpoints") as progress:
         for place in places:
             try:
-                cells = kept.score(place, measure, f"{name}, {place.step:g}")
+                cells = kept.score(place, measure, f"{name}, {place.step:g}", progress)
                 tables.append(cells.assign(step=float(place.step)))
             except MachineError:
                 raise
@@ -104,7 +105,7 @@ def score_(
                     raise told from error
                 LOGGER.warning("checkpoint %d of %s is left out: %s %s", place.number, name, error.where, error.problem)
                 left_out[str(place.number)] = error.problem
-            progress.advance()
+                progress.advance()
     if not tables:
         raise UserError(
             name, f"none of its {len(places)} checkpoints can be scored.", f"The first: {next(iter(left_out.values()))}"
@@ -160,8 +161,8 @@ class Checkpoints:
         self.asked = [*asked, *how]
         self.weights: dict[str, str] = {}
 
-    def score(self, place: Place, measure: Any, name: str) -> pd.DataFrame:
-        """The scores of a checkpoint, as ``measure`` gives them: kept, or computed and kept.
+    def score(self, place: Place, measure: Any, name: str, progress: Progress, units: int = 1) -> pd.DataFrame:
+        """The scores of a checkpoint, as ``measure`` gives them: kept, or computed and kept; where it has any, its units are counted.
 
         Raises:
             MachineError: it cannot be fetched, or memory or disk lacks.
@@ -177,7 +178,9 @@ class Checkpoints:
             weights = locate(place.checkpoint, None, *trust, self.model.kind or "causal").digest()
         else:
             weights = self.revisions.commit(place.revision)
-        if not self._is_kept(weights):
+        if self._is_kept(weights):
+            progress.skip(units)
+        else:
             with self.revisions.at_hand(place.revision) if place.revision else nullcontext(None) as commit:
                 weights = commit or weights
                 if not self._is_kept(weights):
@@ -185,6 +188,7 @@ class Checkpoints:
                     cells = self._measured(model, measure, name)
                     with whole_file(self._path(weights)) as temporary:
                         cells.to_parquet(temporary)
+            progress.advance(units)
         self.weights[str(place.number)] = weights
         return pd.read_parquet(self._path(weights))
 

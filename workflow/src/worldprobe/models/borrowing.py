@@ -69,7 +69,8 @@ class Revisions:
         lock.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(lock):
             try:
-                cached = hub.cached_commit(self.name, revision)
+                # The same commit may be here under another name, as the last step's is under main.
+                cached = hub.cached_commit(self.name, self.commit(revision))
                 if cached is None or not self._is_whole(cached):
                     if not self.fetch:
                         raise self._absent(revision)
