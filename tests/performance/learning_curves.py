@@ -11,11 +11,11 @@ from collections import Counter
 import numpy as np
 
 from worldprobe.analysis.curves import crossing, estimate, fall_of, onset_of
-from worldprobe.contracts.series import NEVER, REACHED
+from worldprobe.contracts.series import NEVER, NONE, REACHED
 
 STEPS = np.unique(np.geomspace(1, 1000, 20).round())
-#: Pairs of concepts, versions and items of each pair, as the built-in materials have.
-N_CLUSTERS, N_VERSIONS, N_ITEMS = 60, 5, 12
+#: Items of each pair of concepts and version, as the built-in materials have.
+N_ITEMS = 12
 #: Standard deviations of what pairs, versions and seeds add to a curve that is fully learned.
 OF_CLUSTERS, OF_VERSIONS, OF_SEEDS = 0.10, 0.015, 0.02
 
@@ -28,32 +28,53 @@ def true_curve(onset: float | None, forgets: float = 0.0) -> np.ndarray:
     return 0.5 + 0.28 * risen - forgets * np.clip(np.log(STEPS / 300) / np.log(1000 / 300), 0, 1)
 
 
-def draw(rng: np.random.Generator, curve: np.ndarray, n_seeds: int = 1) -> np.ndarray:
-    """Scores of cells, shape (seeds, steps, clusters x versions): answers of neighbouring checkpoints are alike."""
+def draw(rng: np.random.Generator, curve: np.ndarray, pairs: int, versions: int, n_seeds: int, wander: float) -> np.ndarray:
+    """Scores of cells, shape (seeds, steps, pairs x versions): answers of neighbouring checkpoints are alike."""
     learned = np.abs(curve - 0.5) / 0.28
-    of_clusters = rng.normal(0, OF_CLUSTERS, N_CLUSTERS)[:, None]
-    of_versions = rng.normal(0, OF_VERSIONS, N_VERSIONS)[None, :]
+    of_clusters = rng.normal(0, OF_CLUSTERS, pairs)[:, None]
+    of_versions = rng.normal(0, OF_VERSIONS, versions)[None, :]
     cells = []
     for _ in range(n_seeds):
         of_seed = rng.normal(0, OF_SEEDS) if n_seeds > 1 else 0.0
-        slow = rng.normal(0, 1, (N_CLUSTERS, N_VERSIONS))
+        slow, walk = rng.normal(0, 1, (pairs, versions)), rng.normal()
         for share in learned:
             slow = 0.8 * slow + 0.6 * rng.normal(0, 1, slow.shape)
+            walk = 0.5 * walk + np.sqrt(0.75) * rng.normal()
             of_pairs = share * (of_clusters + of_versions + of_seed)
-            cells.append(of_pairs + slow * np.sqrt(0.25 / N_ITEMS))
+            cells.append(of_pairs + slow * np.sqrt(0.25 / N_ITEMS) + wander * walk)
     noise = np.array(cells).reshape(n_seeds, len(STEPS), -1)
     return noise + curve[None, :, None]
 
 
-def simulate(runs: int, onset: float | None, forgets: float = 0.0, n_seeds: int = 1, seed: int = 0) -> dict[str, float]:
-    """Shares of the runs in which what is said is true."""
+def simulate(
+    runs: int,
+    onset: float | None,
+    forgets: float = 0.0,
+    pairs: int = 60,
+    versions: int = 5,
+    n_seeds: int = 1,
+    wander: float = 0.0,
+    seed: int = 0,
+) -> dict[str, float]:
+    """Shares of the runs in which what is said is true.
+
+    Args:
+        runs: number of simulated trainings.
+        onset: middle of the rise; None: none.
+        forgets: how far the curve falls.
+        pairs: pairs of concepts.
+        versions: one: no sample of more.
+        n_seeds: trainings.
+        wander: standard deviation of what seeds add at each checkpoint by itself.
+        seed: of the draws.
+    """
     rng = np.random.default_rng([seed, runs])
-    cluster = np.repeat(np.arange(N_CLUSTERS), N_VERSIONS)
-    version = np.tile(np.arange(N_VERSIONS), N_CLUSTERS)
+    cluster = np.repeat(np.arange(pairs), versions)
+    version = np.tile(np.arange(versions), pairs) if versions > 1 else None
     curve = true_curve(onset, forgets)
     counts: Counter[str] = Counter()
     for run in range(runs):
-        found = estimate(STEPS, draw(rng, curve, n_seeds), cluster, version, seed=run)
+        found = estimate(STEPS, draw(rng, curve, pairs, versions, n_seeds, wander), cluster, version, seed=run)
         half = found.half * found.factor
         counts["band"] += bool((np.abs(found.found.mean - curve) <= half).all())
         counts["interval"] += float((np.abs(found.found.mean - curve) <= found.half).mean())
@@ -61,11 +82,13 @@ def simulate(runs: int, onset: float | None, forgets: float = 0.0, n_seeds: int 
         true = crossing(STEPS, curve, float(said["level"]))
         low = -np.inf if np.isnan(said["ci_low"]) and said["status"] != NEVER else said["ci_low"]
         high = np.inf if np.isnan(said["ci_high"]) else said["ci_high"]
-        counts["onset"] += bool(np.isfinite(true) and low <= true <= high)
+        counts["told"] += said["status"] != NONE
+        counts["onset"] += bool(said["status"] != NONE and np.isfinite(true) and low <= true <= high)
         counts["reached"] += said["status"] == REACHED
         counts["never"] += said["status"] == NEVER
         counts["forgets"] += fall_of(found)["fall"] > 0
-    return {key: counts[key] / runs for key in ("band", "interval", "onset", "reached", "never", "forgets")}
+    found = {key: counts[key] / runs for key in ("band", "interval", "told", "onset", "reached", "never", "forgets")}
+    return found | {"onset": counts["onset"] / max(counts["told"], 1)}
 
 
 CASES: dict[str, dict[str, float | int | None]] = {
@@ -74,12 +97,17 @@ CASES: dict[str, dict[str, float | int | None]] = {
     "onset at 100, five seeds": {"onset": 100.0, "n_seeds": 5},
     "onset at 20, falls by 0.1": {"onset": 20.0, "forgets": 0.1},
     "no onset": {"onset": None},
+    "five seeds that wander": {"onset": 20.0, "pairs": 30, "versions": 1, "n_seeds": 5, "wander": 0.03},
+    "14 pairs, one version": {"onset": 20.0, "pairs": 14, "versions": 1},
+    "14 pairs, no onset": {"onset": None, "pairs": 14, "versions": 1},
+    "6 pairs, one version": {"onset": 20.0, "pairs": 6, "versions": 1},
+    "6 pairs, no onset": {"onset": None, "pairs": 6, "versions": 1},
 }
 
 
 def main(runs: int) -> None:
     """Print the shares of every case."""
-    print(f"{'':28}" + "".join(f"{name:>10}" for name in ("band", "interval", "onset", "reached", "never", "forgets")))
+    print(f"{'':28}" + "".join(f"{name:>10}" for name in ("band", "interval", "told", "onset", "reached", "never", "forgets")))
     for name, case in CASES.items():
         found = simulate(runs, **case)  # type: ignore[arg-type]
         print(f"{name:28}" + "".join(f"{value:10.3f}" for value in found.values()), flush=True)

@@ -9,17 +9,19 @@ import pytest
 from worldprobe.analysis.curves import agree, compare_series, crossing, differences_in_words, estimate, fall_of, onset_of, trace
 from worldprobe.contracts import write_table
 from worldprobe.contracts.results import ALL
-from worldprobe.contracts.series import ALL_SEEDS, ALREADY, NEVER, OPEN, REACHED, OrderAgreements
+from worldprobe.contracts.series import ALL_SEEDS, ALREADY, NEVER, NONE, OPEN, REACHED, OrderAgreements
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
 
 STEPS = np.array([0.0, 1.0, 10.0, 100.0, 1000.0])
 
 
-def curve_of(means: list[float], spread: float = 0.02):
+def curve_of(means: list[float], spread: float = 0.02, pairs: int = 30):
     rng = np.random.default_rng(1)
-    cluster, version = np.repeat(np.arange(30), 3), np.tile(np.arange(3), 30)
-    values = np.array(means)[:, None] + rng.normal(0, spread, (1, 90)) + rng.normal(0, spread, (len(means), 90))
+    cluster, version = np.repeat(np.arange(pairs), 3), np.tile(np.arange(3), pairs)
+    values = (
+        np.array(means)[:, None] + rng.normal(0, spread, (1, len(cluster))) + rng.normal(0, spread, (len(means), len(cluster)))
+    )
     return estimate(STEPS, values[None], cluster, version)
 
 
@@ -70,6 +72,27 @@ def test_a_fall_is_told_only_where_chance_does_not_explain_it():
     assert found["fall"] == pytest.approx(0.1, abs=0.02)
     assert found["fall_to"] == 1000
     assert fall_of(curve_of([0.5, 0.6, 0.8, 0.8, 0.799]))["fall"] == 0
+
+
+def test_a_curve_that_is_too_uncertain_to_show_an_onset_is_not_called_unlearned():
+    curve = curve_of([0.5, 0.5, 0.8, 0.85, 0.85], spread=0.2, pairs=3)
+    assert onset_of(curve)["level"] > 0.75
+    assert onset_of(curve)["status"] == NONE
+    assert onset_of(curve, level=0.7)["status"] == OPEN, "a level that somebody chose is theirs"
+
+
+def test_two_checkpoints_at_which_all_clusters_are_alike_say_nothing_of_a_fall():
+    cluster = np.arange(8)
+    values = np.stack([np.full(8, 0.7), np.full(8, 0.6), 0.5 + 0.04 * np.arange(8)])
+    assert fall_of(estimate(np.array([1.0, 2, 3]), values[None], cluster))["fall"] == 0
+
+
+def test_bands_and_falls_of_six_pairs_of_concepts_hold_too(measurement):
+    simulate = measurement("learning_curves").simulate
+    few = simulate(100, onset=None, pairs=6, versions=1)
+    assert few["forgets"] <= 0.12
+    assert few["band"] >= 0.89
+    assert few["never"] <= 0.12
 
 
 def test_seeds_have_a_mean_curve_whose_interval_knows_how_far_they_differ():

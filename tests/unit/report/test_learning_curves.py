@@ -63,12 +63,17 @@ def test_tables_print_the_onsets_spreads_and_agreements_that_were_computed(trace
         assert printed["95% interval"].show(row["ci_low"], row["ci_high"]) == _between(one["ci_low"], one["ci_high"])
         assert printed["Fall"].show(row["fall"]) == f"{one['fall']:.3f}"
     agreements = agree(onsets)
-    order = DISPLAYS["ewok_onset_order"](agreements).frame
-    assert len(order) == len(agreements) > 0
-    spread = DISPLAYS["ewok_curve_spread"](curves, roster=Roster()).frame
+    order = DISPLAYS["ewok_onset_order"](agreements, roster=Roster())
+    assert len(order.frame) == len(agreements) > 0
+    sheet = DISPLAYS["ewok_curve_spread"](curves, roster=Roster())
+    spread = sheet.frame
     last = curves[(curves["grouping"] == "overall") & (curves["step"] == 10000) & (curves["seed"] == ALL_SEEDS)].iloc[0]
     assert spread.set_index("series").loc["large", "between_seeds"] == last["between_seeds"]
     assert spread.set_index("series").loc["large", "half"] == pytest.approx((last["ci_high"] - last["ci_low"]) / 2)
+    said = {note.partition(":")[0]: note for note in sheet.notes}
+    assert f"{last['mean']:.3f} at 10,000 steps (95%: {last['ci_low']:.3f} to {last['ci_high']:.3f})" in said["large"]
+    ends = curves[(curves["grouping"] == "concept") & (curves["step"] == 10000) & (curves["seed"] == ALL_SEEDS)]
+    assert f"of 2 concepts, {(ends['ci_low'] > 0.5).sum()} end above chance" in said["large"]
 
 
 def test_notes_on_onsets_count_in_words_and_claim_nothing_of_one():

@@ -103,7 +103,9 @@ def babylm(
         ask[one] = challenge.asking(table, method)
     found: dict[str, dict[str, challenge.Judged]] = {one: {} for one in rows}
     left_out: dict[str, str] = {}
-    n_rows = len(rows[challenge.WHOLE]) + len(numbers) * len(rows[challenge.FAST])  # the final model takes as long as seven others
+    n_rows = len(rows[challenge.WHOLE]) + len(numbers) * len(
+        rows[challenge.FAST]
+    )  # the final model takes as long as seven others
     with Progress(f"Scoring checkpoints of {name} (BabyLM, {backend})", n_rows, "rows") as progress:
         for revision, place in zip(revisions, places, strict=True):
             one = challenge.WHOLE if revision == challenge.MAIN else challenge.FAST

@@ -162,7 +162,7 @@ class Checkpoints:
         self.weights: dict[str, str] = {}
 
     def score(self, place: Place, measure: Any, name: str, progress: Progress, units: int = 1) -> pd.DataFrame:
-        """The scores of a checkpoint, as ``measure`` gives them: kept, or computed and kept; where it has any, its units are counted.
+        """The scores of a checkpoint, as ``measure`` gives them: kept, or computed and kept; its units are counted.
 
         Raises:
             MachineError: it cannot be fetched, or memory or disk lacks.

@@ -12,7 +12,7 @@ from worldprobe.contracts.tables import Table, column
 #: The seed of means over seeds, and that of a training without others.
 ALL_SEEDS, ONE_SEED = "all", "one"
 #: What is known of an onset: reached; open: perhaps after the last checkpoint; never: not by the last checkpoint; already: before
-#: the first one; none: the curve has no interval.
+#: the first one; none: the curve has no interval, or so wide a band that it could not show an onset.
 REACHED, OPEN, NEVER, ALREADY, NONE = "reached", "open", "never", "already", "none"
 _CURVE = ["series", "model", "seed", "eval_type", "grouping", "group"]
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from worldprobe.analysis.curves import CHANCE
 from worldprobe.benchmark import Display, Input, Registry, Section, Study, figure, table
 from worldprobe.contracts import Table
 from worldprobe.contracts.results import OVERALL
@@ -30,7 +31,7 @@ SECTION = Section(
     "where a curve rises above chance and the half width of its band, and stays there.",
 )
 #: What a censored onset is called, and its mark.
-WORDS = {REACHED: "", OPEN: "perhaps later", NEVER: "not yet", ALREADY: "before the first", NONE: "no interval"}
+WORDS = {REACHED: "", OPEN: "perhaps later", NEVER: "not yet", ALREADY: "before the first", NONE: "too uncertain"}
 #: Whose means a figure shows besides the models': those of the study's ratings, or the paper's where its items are asked.
 PEOPLE, PEOPLE_OF_PAPER = "people", "people (paper)"
 _MARKS = {REACHED: "o", OPEN: "o", NEVER: ">", ALREADY: "<"}
@@ -95,7 +96,7 @@ def learning_displays(prefix: str, panels: Sequence[str], rows: str, summaries: 
         )
         return Sheet("Onsets and falls", kept, columns, f"{prefix}-onsets", notes=tuple(_onsets_in_words(kept)))
 
-    def order_table(order_agreements: pd.DataFrame) -> Sheet:
+    def order_table(order_agreements: pd.DataFrame, roster: Roster) -> Sheet:
         kept = order_agreements[order_agreements["grouping"] != OVERALL]
         columns = (
             Column("Training", ("model_a",), is_number=False, once=True),
@@ -107,13 +108,15 @@ def learning_displays(prefix: str, panels: Sequence[str], rows: str, summaries: 
             Column("95% interval", ("ci_low", "ci_high"), _between_correlations),
             Column("Groups", ("n",), as_text),
         )
-        note = _agreement_in_words(kept)
-        return Sheet("Agreement on the order of onsets", kept, columns, f"{prefix}-order", notes=(note,) if note else ())
+        return Sheet(
+            "Agreement on the order of onsets", kept, columns, f"{prefix}-order", notes=_agreement_in_words(kept, roster)
+        )
 
     def spread_table(curves: pd.DataFrame, roster: Roster) -> Sheet:
-        last = curves[(curves["grouping"] == OVERALL) & _is_main(curves)]
-        last = _named(last[last["step"] == last.groupby(["series", "eval_type"], observed=True)["step"].transform("max")], roster)
-        last = last.assign(half=(last["ci_high"] - last["ci_low"]) / 2)
+        kept = curves[curves["grouping"].isin([OVERALL, rows]) & _is_main(curves)]
+        kept = _named(kept.assign(half=(kept["ci_high"] - kept["ci_low"]) / 2), roster)
+        by_way = kept.groupby(["series", "eval_type", "grouping", "group"], observed=True)["step"]
+        last = kept[(kept["grouping"] == OVERALL) & (kept["step"] == by_way.transform("max"))]
         columns = (
             Column("Series", ("name",), is_number=False),
             Column("Accuracy", ("mean",), decimals(3)),
@@ -122,7 +125,8 @@ def learning_displays(prefix: str, panels: Sequence[str], rows: str, summaries: 
             Column("Half the interval", ("half",), decimals(4)),
         )
         note = "Standard deviations of the means of seeds and of versions at the last checkpoint, next to half the 95% interval."
-        return Sheet("What curves differ by", last, columns, f"{prefix}-spread", notes=(note,))
+        said = _curves_in_words(_main(kept), rows)
+        return Sheet("What curves differ by", last.reset_index(drop=True), columns, f"{prefix}-spread", notes=(*said, note))
 
     curves_figure = figure(
         name=f"{prefix}_learning_curves",
@@ -253,17 +257,52 @@ _CENSORED = {
     OPEN: ("may have its onset after the last checkpoint", "may have theirs after the last checkpoint"),
     NEVER: ("is below the level at the last checkpoint", "are below the level at the last checkpoint"),
     ALREADY: ("is above the level from the first checkpoint on", "are above the level from the first checkpoint on"),
-    NONE: ("has no interval", "have no interval"),
+    NONE: ("is known too badly to tell", "are known too badly to tell"),
 }
 
 
-def _agreement_in_words(rows: pd.DataFrame) -> str:
-    """The mean correlation of seeds of one series."""
-    seeds = rows[rows["same_series"] & rows["correlation"].notna()]
-    if seeds.empty:
-        return ""
-    means = seeds.groupby("grouping")["correlation"].mean()
-    return "Mean over pairs of seeds: " + listed(f"{value:.2f} by {name}" for name, value in means.items()) + "."
+def _curves_in_words(rows: pd.DataFrame, grouping: str) -> list[str]:
+    """Of each series, where its curve begins and ends, which of its uncertainties is the largest, and what its map shows."""
+    said = []
+    for name, one in rows.groupby("name", sort=False):
+        overall = one[one["grouping"] == OVERALL].sort_values("step")
+        first, last = overall.iloc[0], overall.iloc[-1]
+        ends = [
+            f"{row['mean']:.3f} at {_step(row['step'])} {row['unit']}"
+            + ("" if np.isnan(row["ci_low"]) else f" (95%: {row['ci_low']:.3f} to {row['ci_high']:.3f})")
+            for row in ([first, last] if len(overall) > 1 else [last])
+        ]
+        spreads = {
+            "the spread between seeds": last["between_seeds"],
+            "the spread between versions": last["between_versions"],
+            "half the interval": last["half"],
+        }
+        known = {what: value for what, value in spreads.items() if not np.isnan(value)}
+        largest = f"; the largest of {counted(len(known), 'spread')} is {max(known, key=lambda what: known[what])}"
+        groups = one[one["grouping"] == grouping]
+        groups = groups[groups["step"] == groups["step"].max()]
+        above, below = (groups["ci_low"] > CHANCE).sum(), (groups["ci_high"] < CHANCE).sum()
+        shown = f"; of {counted(len(groups), grouping)}, {above} end above chance and {below} below" if len(groups) else ""
+        said.append(f"{name}: accuracy is {' and '.join(ends)}{largest if len(known) > 1 else ''}{shown}.")
+    return said
+
+
+def _agreement_in_words(rows: pd.DataFrame, roster: Roster) -> tuple[str, ...]:
+    """The mean correlation of seeds of one series, and those of two series, of their means over seeds where there are some."""
+    known, said = rows[rows["correlation"].notna()], []
+    seeds = known[known["same_series"]]
+    if len(seeds):
+        means = seeds.groupby("grouping")["correlation"].mean()
+        said.append("Mean over pairs of seeds: " + listed(f"{value:.2f} by {name}" for name, value in means.items()) + ".")
+    others = known[~known["same_series"]]
+    others = others[others["seed_a"] == ALL_SEEDS] if (others["seed_a"] == ALL_SEEDS).any() else others
+    for (first, second), some in others.groupby(["model_a", "model_b"], observed=True, sort=False):
+        values = listed(
+            f"{row['correlation']:.2f} ({_between_correlations(row['ci_low'], row['ci_high'])}) by {row['grouping']}"
+            for row in some.to_dict("records")
+        )
+        said.append(f"{roster[str(first)].name} and {roster[str(second)].name}: {values}.")
+    return tuple(said)
 
 
 #: Width that a label of an axis takes, in inches, and the decades that 0 is left of the first step.
