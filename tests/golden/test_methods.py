@@ -100,11 +100,9 @@ class Stages:
         return inputs, ["items", "gather", version, "--out", self.path("items.parquet")], self.table("items.parquet")
 
     def corpus(self) -> tuple:
-        templates = self.path("with_split.parquet")
-        assert main(["templates", "compile", "builtin@2", "--out", str(templates)]) == 0
-        size = ["--taught", "0.02", "--fillings", "3", "--sentences", "20"]
-        command = ["controls", "write-corpus", templates, "builtin@2", *size, "--out", self.path("corpus")]
-        return [templates], command, lambda: [self.table(f"corpus/{name}.parquet")() for name in ("documents", "templates")]
+        inputs, size = [BUILTIN, self.path("templates.parquet", "TEMPLATES")], ["--taught", "0.02", "--fillings", "3"]
+        command = ["controls", "write-corpus", inputs[1], "builtin@1", *size, "--sentences", "20", "--out", self.path("corpus")]
+        return inputs, command, lambda: [self.table(f"corpus/{name}.parquet")() for name in ("documents", "templates")]
 
     def tokenizer(self) -> tuple:
         corpus = self.path("corpus", "CORPUS")
