@@ -19,7 +19,7 @@ pytest.importorskip("torch")
 WORDS = ["heavy", "light", "wet", "dry", "old", "new", "red", "blue", "near", "far", "hot", "cold", "soft", "hard"]
 
 
-def write_items(folder, names, version):
+def write_items(folder, names, version, **details):
     """Items of twelve pairs of concepts about one name each."""
     rows = []
     for i in range(12):
@@ -31,7 +31,7 @@ def write_items(folder, names, version):
         place |= {"meta_template": i + 1, "template": 1, "target_contrast": "concept swap", "tags": "agent1"}
         rows.append(texts | design | place | {"fillers": json.dumps({"agent1": name}), "duplicate_of": None})
     path = folder / f"items-{version}.parquet"
-    write_table(pd.DataFrame(rows).astype({"duplicate_of": "str"}), Items, path, Provenance())
+    write_table(pd.DataFrame(rows).astype({"duplicate_of": "str"}), Items, path, Provenance(details=details))
     return path
 
 
@@ -74,6 +74,14 @@ def test_a_form_that_has_given_items_is_refused(tables, tiny_checkpoint, tmp_pat
     printed = capsys.readouterr().err
     assert "12 of its items are among those of" in printed
     assert "--besides ITEMS" in printed
+
+
+def test_forms_in_other_frames_are_refused_as_items_without_one_are_likelier_in_any_model(tables, tmp_path, capsys):
+    framed = write_items(tmp_path, ["Gus"], 7, frames="other")
+    assert main(["leak", tables[0], str(framed), "--checkpoint", "nowhere", "--out", str(tmp_path / "x.parquet")]) == 2
+    printed = capsys.readouterr().err
+    assert "other frames than those of" in printed
+    assert "--frames same" in printed
 
 
 def test_lines_that_do_not_fit_into_the_context_are_refused(tables, tiny_checkpoint, tmp_path, capsys):

@@ -69,6 +69,7 @@ def leak(
     for table, path in zip(tables, paths.values(), strict=True):
         check_texts(table, path)
     _refuse_shared_items(tables, list(paths.values()))
+    _refuse_other_frames(list(paths.values()))
     since = time.monotonic()
     engine = open_engine(model)
     questions = [questions_of(table) for table in tables]
@@ -123,6 +124,21 @@ def _refuse_shared_items(tables: list[pd.DataFrame], paths: list[Path]) -> None:
         if n_shared := sum(row in given for row in map(tuple, table[texts].to_numpy())):
             fix = "Make forms beside the items: worldprobe items forms MATERIALS --besides ITEMS --frames same --out FOLDER."
             raise UserError(path, f"{n_shared} of its items are among those of {paths[0]}.", fix)
+
+
+def _refuse_other_frames(paths: list[Path]) -> None:
+    """Contexts that begin with a neutral sentence are less likely in any model: items without one would all seem to be read.
+
+    Raises:
+        UserError: a form has frames and the items have none, or the other way round.
+    """
+    from worldprobe.contracts import read_provenance
+
+    frames = [read_provenance(path).details.get("frames", "same") for path in paths]
+    for path, kind in zip(paths[1:], frames[1:], strict=True):
+        if kind != frames[0]:
+            fix = "Make forms in the items' frames: worldprobe items forms MATERIALS --besides ITEMS --frames same --out FOLDER."
+            raise UserError(path, f"its contexts have other frames than those of {paths[0]}.", fix)
 
 
 def _orders_of(file: Path, lines_per_shard: int, shuffles: int, seed: int, engine: Engine, name: str) -> list[Loglikelihood]:
