@@ -228,7 +228,11 @@ def test_the_control_models_table_says_what_each_knows_of_what_it_had_and_had_no
     assert (means["n_models"] == 2).all(), "those that read items of several doses"
     read = accuracies.query("group == 'read' and dose == 16 and targets == 'all'")["mean"]
     assert means.loc[("read", 16), "mean"] == pytest.approx(read.mean())
-    assert f"Items that a model read 16 times are right in {read.mean():.2f} (" in sheet.notes[-1]
+    same = accuracies.query("group == 'new_filling' and dose == 16 and targets == 'all'")["mean"]
+    gain = read.mean() - same.mean()
+    assert means.loc[("gain", 16), "mean"] == pytest.approx(gain)
+    assert f"{gain:.2f} (" in sheet.notes[-1]
+    assert "where 16 times (mean and 95% interval over 2 trainings)" in sheet.notes[-1]
     without = accuracies[(accuracies["group"] != "new_concept") & (accuracies["dose"] == 1)]
     sheet = accuracy.control_accuracy(without, roster)
     assert len(sheet.notes) == 1

@@ -384,7 +384,7 @@ def draw_controls(frame: pd.DataFrame, width: str = "single") -> Figure:
     when=(has_generalisation, has_doses),
 )
 def doses(accuracies: pd.DataFrame) -> pd.DataFrame:
-    """A row per kind of item and dose."""
+    """A row per kind of item and dose, and the gain of items that were read."""
     return by_dose(accuracies)
 
 

@@ -480,34 +480,34 @@ def by_dose(accuracies: pd.DataFrame) -> pd.DataFrame:
     """Accuracy of models that read items by how often these occurred: mean over models, with a t interval over them.
 
     Returns:
-        group, dose, mean, ci_low, ci_high (missing of one model), n_models; items that occurred at other times than any dose are
-        left out. Nothing where all models have one dose.
+        group (those of ``READ``, and ``gain``: items that were read minus their templates with other fillings, in each model),
+        dose, mean, ci_low, ci_high (missing of one model), n_models. Nothing where all models have one dose.
     """
     from scipy import stats
 
     rows = accuracies[(accuracies["targets"] == "all") & accuracies["mean"].notna()]
     of_doses = rows[(rows["group"] == "read") & (rows["dose"] > 0)].groupby("model")["dose"].nunique()
-    rows = rows[rows["model"].isin(of_doses.index[of_doses > 1])]
+    rows = rows.loc[rows["model"].isin(of_doses.index[of_doses > 1]), ["model", "group", "dose", "mean"]]
     if rows.empty:
         return pd.DataFrame(columns=["group", "dose", "mean", "ci_low", "ci_high", "n_models"])
-    rows = rows[(rows["group"] != "read") | (rows["dose"] > 0)]
-    made = rows.groupby(["group", "dose"])["mean"].agg(["mean", "sem", "count"]).reset_index()
+    means = {group: part.set_index(["model", "dose"])["mean"] for group, part in rows.groupby("group")}
+    gains = (means["read"] - means["new_filling"]).dropna().reset_index().assign(group="gain")
+    made = pd.concat([rows, gains]).groupby(["group", "dose"])["mean"].agg(["mean", "sem", "count"]).reset_index()
     reach = made["sem"] * stats.t.ppf(0.975, (made["count"] - 1).clip(lower=1))
-    made["ci_low"], made["ci_high"] = (made["mean"] - reach).clip(lower=0), (made["mean"] + reach).clip(upper=1)
+    made["ci_low"], made["ci_high"] = made["mean"] - reach, made["mean"] + reach
     return made.rename(columns={"count": "n_models"})[["group", "dose", "mean", "ci_low", "ci_high", "n_models"]]
 
 
 def say_what_a_leak_does(doses: pd.DataFrame) -> list[str]:
-    """The accuracy of items read most often, of their templates with other fillings, and of templates of unread items."""
-    rows = {(row["group"], row["dose"]): row for row in doses.to_dict("records")}
-    if ("new_filling", 0) not in rows:
+    """How much more often items are right that were read so many times than the same templates with other fillings."""
+    gains = doses[doses["group"] == "gain"].to_dict("records")
+    if not gains:
         return []
-    most = max(dose for group, dose in rows if group == "read")
-    parts = [f"Items that a model read {most} times are right in {_interval(rows['read', most])}"]
-    if ("new_filling", most) in rows:
-        parts.append(f"their templates with other fillings in {_interval(rows['new_filling', most])}")
-    parts.append(f"taught templates of which it read no item in {_interval(rows['new_filling', 0])}")
-    return [f"{', '.join(parts)} (mean and 95% interval over {rows['read', most]['n_models']} trainings)."]
+    said = listed([f"{_interval(row)} where {'once' if row['dose'] == 1 else str(row['dose']) + ' times'}" for row in gains])
+    return [
+        "A leak: what items that were read have in accuracy more than the same templates with other fillings, which the same "
+        f"model also knows: {said} (mean and 95% interval over {counted(gains[0]['n_models'], 'training')})."
+    ]
 
 
 def _interval(row: dict) -> str:
