@@ -232,7 +232,7 @@ def test_the_control_models_table_says_what_each_knows_of_what_it_had_and_had_no
     gain = read.mean() - same.mean()
     assert means.loc[("gain", 16), "mean"] == pytest.approx(gain)
     assert f"{gain:.2f} (" in sheet.notes[-1]
-    assert "where 16 times (mean and 95% interval over 2 trainings)" in sheet.notes[-1]
+    assert "if read 16 times (mean and 95% interval over 2 trainings)" in sheet.notes[-1]
     without = accuracies[(accuracies["group"] != "new_concept") & (accuracies["dose"] == 1)]
     sheet = accuracy.control_accuracy(without, roster)
     assert len(sheet.notes) == 1

@@ -503,7 +503,7 @@ def say_what_a_leak_does(doses: pd.DataFrame) -> list[str]:
     gains = doses[doses["group"] == "gain"].to_dict("records")
     if not gains:
         return []
-    said = listed([f"{_interval(row)} where {'once' if row['dose'] == 1 else str(row['dose']) + ' times'}" for row in gains])
+    said = listed([f"{_interval(row)} if read {'once' if row['dose'] == 1 else str(row['dose']) + ' times'}" for row in gains])
     return [
         "A leak: what items that were read have in accuracy more than the same templates with other fillings, which the same "
         f"model also knows: {said} (mean and 95% interval over {counted(gains[0]['n_models'], 'training')})."
