@@ -13,12 +13,14 @@ Word vectors that read the other parts judge the adversarial part, by the cosine
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from itertools import pairwise, permutations
+from functools import partial
+from itertools import combinations, pairwise, permutations
 
 import numpy as np
 import pandas as pd
-from gensim.models import KeyedVectors
+from gensim.models import FastText, KeyedVectors, Word2Vec
 from scipy import sparse
 from scipy.sparse.linalg import svds
 from sklearn.decomposition import TruncatedSVD
@@ -37,6 +39,7 @@ from worldprobe.benchmarks.ewok.materials.items import compile_all
 from worldprobe.benchmarks.ewok.materials.materials import read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
 from worldprobe.benchmarks.ewok.materials.split import folds
+from worldprobe.benchmarks.ewok.word2vec import train_vectors
 from worldprobe.paths import EDITIONS
 
 #: Right pairings first, then the wrong ones.
@@ -122,11 +125,63 @@ def semantic_vectors(stories: Collection[str], size: int = 100) -> KeyedVectors:
     return keyed(counted.get_feature_names_out(), reduced.components_.T * counted.idf_[:, None])
 
 
+def averaged_vectors(stories: Collection[str], size: int = 50) -> KeyedVectors:
+    """word2vec that guesses a word from the mean of those around it (CBOW)."""
+    texts = [story.split() for story in stories]
+    return Word2Vec(texts, vector_size=size, window=30, min_count=1, sg=0, epochs=20, seed=5, workers=1).wv
+
+
+def subword_vectors(stories: Collection[str], size: int = 50) -> KeyedVectors:
+    """fastText: word2vec of words and of the letters in them."""
+    texts = [story.split() for story in stories]
+    wv = FastText(texts, vector_size=size, window=30, min_count=1, sg=1, epochs=20, seed=0, workers=1, bucket=20_000).wv
+    return keyed(wv.index_to_key, np.array([wv[word] for word in wv.index_to_key], dtype=np.float64))
+
+
+def global_vectors(stories: Collection[str], size: int = 50, epochs: int = 25, rate: float = 0.05) -> KeyedVectors:
+    """GloVe (Pennington et al., 2014): log counts of words of one story, nearer ones counting more, by AdaGrad."""
+    texts = [story.split() for story in stories]
+    number = {word: n for n, word in enumerate(sorted({word for text in texts for word in text}))}
+    counts: Counter[tuple[int, int]] = Counter()
+    for text in texts:
+        for (i, one), (j, other) in combinations(enumerate(text), 2):
+            for pair in ((number[one], number[other]), (number[other], number[one])):
+                counts[pair] += (j - i) ** -0.5
+    pairs, weight = np.array(list(counts)), np.array(list(counts.values()))
+    share, rng = np.minimum((weight / 10) ** 0.75, 1), np.random.default_rng(0)
+    vectors = [(rng.random((len(number), size)) - 0.5) / size for _ in range(2)]
+    biases, squares = [np.zeros((len(number), 1)) for _ in range(2)], [np.ones((len(number), size + 1)) for _ in range(2)]
+    for _ in range(epochs):
+        for batch in np.array_split(rng.permutation(len(pairs)), max(len(pairs) // 2048, 1)):
+            sides = pairs[batch].T
+            own = [both[side] for both, side in zip(vectors, sides, strict=True)]
+            bias = sum(both[side, 0] for both, side in zip(biases, sides, strict=True))
+            error = share[batch] * ((own[0] * own[1]).sum(axis=1) + bias - np.log(weight[batch]))
+            for k in range(2):
+                slope = np.zeros((len(number), size + 1))
+                np.add.at(slope, sides[k], error[:, None] * np.column_stack([own[1 - k], np.ones(len(batch))]))
+                squares[k] += slope**2
+                step = rate * slope / np.sqrt(squares[k])
+                vectors[k], biases[k] = vectors[k] - step[:, :-1], biases[k] - step[:, -1:]
+    return keyed(list(number), vectors[0] + vectors[1])
+
+
 def keyed(words: Sequence[str], vectors: np.ndarray) -> KeyedVectors:
     """Vectors, a row per word, that can be looked up."""
     found = KeyedVectors(vectors.shape[1], dtype=np.float64)
     found.add_vectors(list(words), vectors)
     return found
+
+
+#: What else reads the other parts than the word2vec that chose the adversarial one.
+BAGS = {
+    "PPMI, SVD": cooccurrence_vectors,
+    "TF-IDF, SVD": semantic_vectors,
+    "fastText": subword_vectors,
+    "GloVe": global_vectors,
+    "word2vec, CBOW": averaged_vectors,
+    "word2vec, seed 3, 100 dimensions": partial(train_vectors, seed=3, size=100, epochs=20),
+}
 
 
 def main() -> None:
@@ -144,7 +199,7 @@ def main() -> None:
     random = np.random.default_rng(0).integers(0, 5, len(templates))
     table["logistic regression, random parts"] = accuracies(templates, CLASSIFIERS["logistic regression"], random, x)
     part = templates["adversarial"].fillna("none")
-    for name, train in {"PPMI, SVD": cooccurrence_vectors, "TF-IDF, SVD": semantic_vectors}.items():
+    for name, train in BAGS.items():
         right = pd.Series(prefer(relatedness(templates, train)).mean(axis=1), templates.index)
         print(f"{name}, adversarial part:", right.groupby(part).mean().round(3).to_dict())
     try:
