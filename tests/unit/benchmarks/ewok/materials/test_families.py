@@ -47,11 +47,13 @@ def test_every_family_has_twenty_bases_with_all_its_levels_and_one_pair_of_targe
         assert (rows.groupby("base")[["target1", "target2", "domain"]].nunique() == 1).all(axis=None)
 
 
-def test_families_cross_the_domains_and_share_no_template_with_them(templates):
+def test_families_cross_the_domains_and_share_no_template_and_no_context_with_them(templates):
     domains = templates.groupby("family")["domain"].nunique()
     assert domains.min() >= 10
     others = compile_templates(read_materials(FOLDER, RIGHT))
     assert not set(templates["template_id"]) & set(others["template_id"])
+    theirs, own = ({*frame["context1"], *frame["context2"]} for frame in (others, templates))
+    assert not own & theirs
 
 
 def words(text: str) -> list[str]:
