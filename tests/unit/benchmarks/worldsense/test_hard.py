@@ -9,7 +9,7 @@ import pytest
 
 from worldprobe.benchmarks.worldsense.inference.reference_solvers import count_mentions, match_clause
 from worldprobe.benchmarks.worldsense.problems.hard import Candidate, balance, candidates, is_balanced, view_of
-from worldprobe.benchmarks.worldsense.problems.problems import Cell, Core, cells, cores, solve, stated_in
+from worldprobe.benchmarks.worldsense.problems.problems import Cell, Core, cells, cores, numbers_in, solve, stated_in
 from worldprobe.benchmarks.worldsense.problems.worlds import Description, Relation, before
 from worldprobe.benchmarks.worldsense.skins.rendering import Statement
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
@@ -37,9 +37,12 @@ def test_every_view_occurs_equally_often_with_each_answer(kept: list[Cell]) -> N
     """So every rule that reads views, whatever it makes of them, is right as often as a guesser."""
     for cell in kept:
         found = with_views(cell)
-        assert is_balanced(found), cell
-        if cell.size > 5:
-            assert all(len(set(one.views)) == 1 for one in found), cell
+        parts = [numbers_in(cell, is_training=is_training) for is_training in (True, False)]
+        assert all(is_balanced([found[number] for number in part]) for part in parts), cell
+        assert {*parts[0]} | {*parts[1]} == {*range(len(found))}
+        is_alike = [len(set(one.views)) == 1 for one in found]
+        assert not any(is_alike[number] for number in {*parts[0]} & {*parts[1]}), cell  # what can be divided is
+        assert cell.size < 6 or all(is_alike), cell
 
 
 def test_what_is_left_out_cannot_be_balanced_by_any_weights(kept: list[Cell]) -> None:

@@ -1,6 +1,7 @@
 """Worlds in motion: the solver against plain simulation, what the answer is independent of, and rules at their known scores."""
 
 import random
+import re
 from collections import Counter
 from collections.abc import Callable
 from itertools import permutations
@@ -15,10 +16,12 @@ from worldprobe.benchmarks.worldsense.analysis.questions import add_properties, 
 from worldprobe.benchmarks.worldsense.analysis.summarize import summarize
 from worldprobe.benchmarks.worldsense.benchmark import BENCHMARK
 from worldprobe.benchmarks.worldsense.contracts import Summaries
+from worldprobe.benchmarks.worldsense.inference.ask import write_prompts
+from worldprobe.benchmarks.worldsense.inference.prompts import Pool, load_prompt_set
 from worldprobe.benchmarks.worldsense.inference.reference_solvers import RuleEngine
 from worldprobe.benchmarks.worldsense.outputs import has_controls, has_motion, has_normal_problems, has_places
-from worldprobe.benchmarks.worldsense.problems.motion import Story, view_incomplete, view_moving
-from worldprobe.benchmarks.worldsense.problems.problems import Cell, cells, cores, solve, stated_in
+from worldprobe.benchmarks.worldsense.problems.motion import BLIND_FROM, Story, follow_alone, view_incomplete, view_moving
+from worldprobe.benchmarks.worldsense.problems.problems import Cell, cells, cores, numbers_in, solve, stated_in
 from worldprobe.benchmarks.worldsense.problems.worlds import (
     MOMENTS,
     UPDATES,
@@ -110,11 +113,28 @@ def test_all_updates_with_the_question_and_where_it_was_at_first_do_not_tell_the
     moved = [cell for cell in kept if cell.problem in ("Infer.motion", "Consist.motion") and cell.complexity]
     assert moved
     for cell in moved:
-        views: list[Counter[object]] = [Counter(), Counter()]
-        for core in cores(cell):
-            for number, query in enumerate(core.queries):
-                views[number][view_moving(stated_in(cell.problem, core, query), query)] += 1
-        assert views[0] == views[1], cell
+        parts = [numbers_in(cell, is_training=is_training) for is_training in (True, False)]
+        assert not {*parts[0]} & {*parts[1]}
+        for part in parts:
+            views: list[Counter[object]] = [Counter(), Counter()]
+            for core in (cores(cell)[number] for number in part):
+                for number, query in enumerate(core.queries):
+                    views[number][view_moving(stated_in(cell.problem, core, query), query)] += 1
+            assert views[0] == views[1], cell
+
+
+def test_who_follows_nobody_but_what_is_asked_about_is_at_chance_where_three_changes_count(kept: list[Cell]) -> None:
+    for cell in (cell for cell in kept if cell.problem == "Infer.motion" and cell.complexity >= BLIND_FROM):
+        for is_training in (True, False):
+            says = []
+            for core in (cores(cell)[number] for number in numbers_in(cell, is_training=is_training)):
+                moment = next((relation for relation in core.description if relation.kind in MOMENTS), None)
+                counted = Story(tuple(relation for relation in core.description if relation.kind in UPDATES), moment).counted()
+                if len(counted) >= BLIND_FROM:
+                    first = sorted({entity for fact in at_first(core.description) for entity in fact.entities})
+                    says.append(follow_alone(first, counted, core.queries[0].entities))
+            assert says
+            assert sum(says) == 0, cell
 
 
 def test_the_initial_state_and_the_last_update_do_not_tell_what_is_known(kept: list[Cell]) -> None:
@@ -163,6 +183,24 @@ def test_rules_that_ask_about_another_moment_have_their_known_scores(kept: list[
             assert sum(agree) * 2 == len(agree), cell
         else:
             assert initial == last == 1, cell
+
+
+@pytest.mark.parametrize("kind", ["hard", "motion"])
+def test_no_abstract_problem_is_in_training_and_in_a_test(kind: str) -> None:
+    """Up to names; but for what only balance as a whole allows, and for the control."""
+    problems = {"hard": ["Infer.hard", "Compl.hard"], "motion": ["Infer.motion", "Consist.motion"]}[kind]
+    skins = [skin for skin in read_skins() if skin.name in ("trips", "births")]
+    seen = []
+    for name in (f"train-{kind}", f"test-{kind}"):
+        plan = plan_set(name, [6 if kind == "hard" else 5], problems, 12)
+        trials = pd.concat(stream_set(plan, blocks_of(plan, skins), seed=0), ignore_index=True)
+        moved = trials[trials["complexity"] > 0]
+        told = [re.findall(r"[a-z_]*\([^)]*\)", described) for described in moved["description"]]
+        facts = ("|".join(sorted(one for one in relations if one.startswith("("))) for relations in told)
+        changes = ("|".join(one for one in relations if not one.startswith("(")) for relations in told)
+        seen.append({*zip(moved["problem"], facts, changes, moved["query"], strict=True)})
+    assert seen[0]
+    assert not seen[0] & seen[1]
 
 
 def test_updates_that_matter() -> None:
@@ -268,3 +306,25 @@ def test_a_text_with_another_update_states_something_else() -> None:
     assert reader.read(text.format(update="James and Grace change places with each other")).answer() == "FALSE"
     with pytest.raises(ValueError, match="not a question"):
         reader.read(text.format(update="James goes home"))
+
+
+@pytest.mark.parametrize(("set_name", "problem"), [("test-motion", "Consist.motion"), ("test-hard", "Infer.hard")])
+@pytest.mark.parametrize("prompting", ["icl_iid", "icl_ood"])
+def test_solved_examples_of_the_same_cell_precede_the_question(set_name: str, problem: str, prompting: str) -> None:
+    """And the solver as a model answers the question, not an example."""
+    skins = [skin for skin in read_skins() if skin.name in ("trips", "old/young")]
+    plan = plan_set(set_name, [4], [problem], 6)
+    trials = pd.concat(stream_set(plan, blocks_of(plan, skins), seed=0), ignore_index=True)
+    prompts = load_prompt_set(prompting)
+    asked = trials.groupby(["complexity", "skin", "gold"], as_index=False).head(1)
+    texts = write_prompts(asked, prompts, Pool(trials, 0, {skin.name: skin.domain for skin in skins}))
+    for text, skin, n_changes in zip(texts, asked["skin"], asked["complexity"], strict=True):
+        *examples, _ = text.split(prompts.examples.heading)[1:] if prompts.examples else []
+        assert len(examples) == 5
+        other = "er than" if (skin == "old/young") == (prompting == "icl_iid") else "Bob"
+        assert all(other in example for example in examples)
+        if set_name == "test-motion":
+            assert {example.count(" change: ") for example in examples} == {n_changes}
+    engine = RuleEngine("solver", skins)
+    said = [completion.text for _, completion in engine.generate([[Message("user", text)] for text in texts], Decoding(5))]
+    assert said == asked["gold"].map(ANSWER_OF).tolist()

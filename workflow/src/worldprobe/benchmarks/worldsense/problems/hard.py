@@ -31,7 +31,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
-from worldprobe.benchmarks.worldsense.problems.problems import HARD_PROBLEMS, write_kept
+from worldprobe.benchmarks.worldsense.problems.problems import HARD_PROBLEMS, divide, write_kept
 from worldprobe.benchmarks.worldsense.problems.worlds import (
     LARGEST,
     SMALLEST,
@@ -296,6 +296,28 @@ def is_balanced(found: Sequence[Candidate]) -> bool:
     return all(count == counts[0] for count in counts)
 
 
+def _sets(problem: str, size: int, chosen: Sequence[Candidate]) -> list[str]:
+    """In which sets the problems of a cell are: what is balanced as a whole only, in all."""
+    alike = [one for one in chosen if len(set(one.views)) == 1]
+    parts = iter(divide([set(_trials(problem, size, one)) for one in alike]))
+    return [next(parts) if one in alike else "all" for one in chosen]
+
+
+def _trials(problem: str, size: int, one: Candidate) -> Iterator[object]:
+    """The trials of a tuple, up to names where all problems are enumerated."""
+    for query in one.queries:
+        stated = (*one.description, query) if problem_type(problem) == "Consist" else one.description
+        asked = () if problem_type(problem) == "Consist" else (query,)
+        if size <= ENUMERATED:
+            yield min(_renamed(stated, asked, names) for names in permutations(range(size)))
+        else:
+            yield _renamed(stated, asked, tuple(range(size)))
+
+
+def _renamed(stated: Description, asked: Description, names: tuple[int, ...]) -> tuple[object, ...]:
+    return tuple(sorted(normalise(rename(r, names)) for r in stated)), tuple(normalise(rename(r, names)) for r in asked)
+
+
 def main() -> None:
     """Choose the problems of every cell, and write them."""
     rows = []
@@ -303,7 +325,9 @@ def main() -> None:
         every = candidates(*cell)
         chosen = balance(every)
         print(*cell, len(every), len(chosen), file=sys.stderr, flush=True)
-        rows += [(*cell, one.description, one.queries) for one in chosen if len(chosen) >= FEWEST]
+        rows += [
+            (*cell, part, *one[:2]) for part, one in zip(_sets(*cell[:2], chosen), chosen, strict=True) if len(chosen) >= FEWEST
+        ]
     write_kept(HARD_PROBLEMS, rows, "worldprobe.benchmarks.worldsense.problems.hard")
 
 

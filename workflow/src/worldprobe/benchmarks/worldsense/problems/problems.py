@@ -6,7 +6,7 @@ Section 3.3; specification, Sections 3 and 4). In each, the order 0 < 1 < ... < 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache, partial
 from itertools import combinations, permutations, product
 from pathlib import Path
@@ -235,15 +235,15 @@ _MAKERS = {
 }
 
 
-def write_kept(path: Path, rows: Iterable[tuple[str, int, int, int, Description, Description]], module: str) -> None:
+def write_kept(path: Path, rows: Iterable[tuple[str, int, int, int, str, Description, Description]], module: str) -> None:
     """Write problems that were chosen.
 
     Args:
         path: the file.
-        rows: problem, size, complexity, arity, description and queries of each.
+        rows: problem, size, complexity, arity, in which sets (``numbers_in``), description and queries of each.
         module: that chose them.
     """
-    lines = [f"# Made by python -m {module}; do not edit.", "problem,size,complexity,arity,description,queries"]
+    lines = [f"# Made by python -m {module}; do not edit.", "problem,size,complexity,arity,sets,description,queries"]
     for *cell, description, queries in rows:
         parts = ("[" + ",".join(map(write_relation, part)) + "]" for part in (description, queries))
         lines.append(",".join([*map(str, cell), *(f'"{part}"' for part in parts)]))
@@ -251,18 +251,55 @@ def write_kept(path: Path, rows: Iterable[tuple[str, int, int, int, Description,
 
 
 @cache
-def _kept(path: Path) -> dict[Cell, list[Core]]:
+def _kept(path: Path) -> dict[Cell, list[tuple[str, Core]]]:
+    """Of each cell, the sets that a problem is in, and the problem."""
     rows = read_rows(path, path.read_bytes())
     next(rows)  # the header
-    found: dict[Cell, list[Core]] = {}
-    for _, (problem, size, complexity, arity, description, queries) in rows:
+    found: dict[Cell, list[tuple[str, Core]]] = {}
+    for _, (problem, size, complexity, arity, sets, description, queries) in rows:
         core = Core(read_description(description), read_description(queries))
-        found.setdefault(Cell(problem, int(size), int(complexity), int(arity)), []).append(core)
+        found.setdefault(Cell(problem, int(size), int(complexity), int(arity)), []).append((sets, core))
     return found
 
 
 def _chosen(path: Path, problem: str, size: int, complexity: int, arity: int) -> Iterator[Core]:
-    yield from _kept(path).get(Cell(problem, size, complexity, arity), ())
+    yield from (core for _, core in _kept(path).get(Cell(problem, size, complexity, arity), ()))
+
+
+def divide(trials: Sequence[set[object]]) -> list[str]:
+    """Which problems are for training and which for tests, about as many of both; what shares a trial is together.
+
+    Args:
+        trials: of each problem, each trial up to names, and whatever else must not be torn apart.
+
+    >>> divide([{1, 2}, {2, 3}, {4, 5}]), divide([{1}, {1}])
+    (['train', 'train', 'test'], ['all', 'all'])
+    """
+    groups: list[tuple[list[int], set[object]]] = []
+    for number, own in enumerate(trials):
+        near = [group for group in groups if group[1] & own]
+        groups = [group for group in groups if not group[1] & own]
+        groups.append(([number, *(other for group in near for other in group[0])], own.union(*(group[1] for group in near))))
+    parts: dict[str, list[int]] = {"train": [], "test": []}
+    for numbers, _ in sorted(groups, key=lambda group: (-len(group[0]), min(group[0]))):
+        min(parts.values(), key=len).extend(numbers)
+    if not all(parts.values()):
+        return ["all"] * len(trials)
+    return ["train" if number in parts["train"] else "test" for number in range(len(trials))]
+
+
+@lru_cache
+def numbers_in(cell: Cell, *, is_training: bool) -> tuple[int, ...]:
+    """Which of the ``cores`` of a cell the sets for training have, and which the others.
+
+    Of hard problems and those in motion, no problem is in both, where balance allows to divide them; all others are in all sets.
+    """
+    if cell.problem not in (*HARD, *MOTION):
+        return tuple(range(len(cores(cell))))
+    kept = _kept(HARD_PROBLEMS if cell.problem in HARD else MOTION_PROBLEMS)[cell]
+    in_sets = {core: sets for sets, core in kept}
+    own = "train" if is_training else "test"
+    return tuple(number for number, core in enumerate(cores(cell)) if in_sets[core] in ("all", own))
 
 
 _MAKERS |= {problem: partial(_chosen, HARD_PROBLEMS, problem) for problem in HARD}

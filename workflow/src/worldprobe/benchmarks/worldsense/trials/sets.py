@@ -97,18 +97,20 @@ class Block:
         skin: the words.
         wording: the question's wording.
         ordinal: place among the skins and wordings of the whole set.
+        is_training: whether the set is for training, or asks what is trained on.
     """
 
     cells: tuple[Cell, ...]
     skin: Skin
     wording: str
     ordinal: int
+    is_training: bool
 
     def stratum(self, turn: int, spread: int) -> tuple[Stratum, int, int]:
         """Where the tuple of a round is drawn: the stratum, the number of the draw, the shift (see ``make_tuple``)."""
         n_forms = len(self.cells)
         cell = self.cells[(turn + self.ordinal) % n_forms]
-        return Stratum(cell, self.skin, self.wording), turn // n_forms, self.ordinal * spread // n_forms
+        return Stratum(cell, self.skin, self.wording, self.is_training), turn // n_forms, self.ordinal * spread // n_forms
 
 
 def plan_set(
@@ -167,11 +169,12 @@ def blocks_of(plan: SetPlan, skins: Sequence[Skin], chosen: Sequence[str] = ()) 
         if cores(cell):
             by_block.setdefault(cell[:3], []).append(cell)
     found = []
+    is_training = plan.stream.startswith("train")
     for block_cells in by_block.values():
         for number, skin in enumerate(usable):
             for turn, wording in enumerate(WORDINGS):
                 if skin in selected:
-                    found.append(Block(tuple(block_cells), skin, wording, _ordinal(number, turn)))
+                    found.append(Block(tuple(block_cells), skin, wording, _ordinal(number, turn), is_training))
     for block in found:
         _check_room(block, plan)
     return found
@@ -256,7 +259,7 @@ def _check_balance(plan: SetPlan, skins: Sequence[Skin]) -> None:
 def _check_room(block: Block, plan: SetPlan) -> None:
     needed = -(-plan.per_cell // len(block.cells))
     for cell in block.cells:
-        room = n_distinct(cell, len(block.skin.entities))
+        room = n_distinct(cell, len(block.skin.entities), is_training=block.is_training)
         if needed > room:
             problem = f"{cell.problem}, size {cell.size}, with the skin {block.skin.name} has {room:,} different tuples; "
             raise UserError("--per-cell", f"{problem}{needed:,} are asked for.", "Ask for fewer, or add skins.")

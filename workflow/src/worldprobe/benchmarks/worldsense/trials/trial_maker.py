@@ -9,7 +9,7 @@ from functools import lru_cache
 from math import factorial, perm
 from typing import Any, NamedTuple
 
-from worldprobe.benchmarks.worldsense.problems.problems import Cell, Core, cells, cores, solve
+from worldprobe.benchmarks.worldsense.problems.problems import Cell, Core, cells, cores, numbers_in, solve
 from worldprobe.benchmarks.worldsense.problems.worlds import (
     MOMENTS,
     UNKNOWN,
@@ -113,19 +113,20 @@ _write_names = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class Stratum(NamedTuple):
-    """Where a tuple is drawn from: a cell, a skin and a wording."""
+    """Where a tuple is drawn from: a cell, a skin and a wording, of the abstract tuples of a set for training or of another."""
 
     cell: Cell
     skin: Skin
     wording: str
+    is_training: bool = False
 
 
 @lru_cache
-def n_distinct(cell: Cell, n_entities: int) -> int:
+def n_distinct(cell: Cell, n_entities: int, *, is_training: bool = False) -> int:
     """How many different tuples a skin of so many entities has in a cell and one wording."""
     kinds = {(_n_named(cell, core), n_facts(cell.problem, core.description)) for core in cores(cell)}
     fewest = min((_n_choices(cell, n_entities, *kind) for kind in kinds), default=0)
-    return len(cores(cell)) * (fewest // (2 if _has_twin(cell) else 1))
+    return len(numbers_in(cell, is_training=is_training)) * (fewest // (2 if _has_twin(cell) else 1))
 
 
 @lru_cache
@@ -166,10 +167,11 @@ def make_tuple(stratum: Stratum, draw: int, seed: int, shift: int) -> list[Row]:
     Returns:
         Rows with the values of ``COLUMNS``, one for each answer.
     """
-    cell, skin, wording = stratum
-    n_cores = len(cores(cell))
+    cell, skin, wording, is_training = stratum
+    numbers = numbers_in(cell, is_training=is_training)
+    n_cores = len(numbers)
     drawn_as = cell._replace(complexity=1) if _has_twin(cell) else cell
-    number = _draw_core((shift + draw) % n_cores, n_cores, round_keys(seed, *drawn_as))
+    number = numbers[_draw_core((shift + draw) % n_cores, n_cores, round_keys(seed, *drawn_as))]
     facts = _facts_of(cell, number)
     n_choices = _n_choices(cell, len(skin.entities), facts.n_named, facts.n_facts)
     first = n_choices // 2 if _has_twin(cell) and cell.complexity == 2 else 0
@@ -211,7 +213,7 @@ def _facts_of(cell: Cell, number: int) -> _Facts:
 
 
 def _render(stratum: Stratum, facts: _Facts, number: int) -> list[Row]:
-    cell, skin, wording = stratum
+    cell, skin, wording, _ = stratum
     problem, size, complexity, arity = cell
     kind = problem_type(problem)
     is_moving = problem in MOTION
