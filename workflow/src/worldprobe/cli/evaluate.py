@@ -48,6 +48,7 @@ class BenchmarkOptions:
     Attributes:
         per_cell: tuples of each problem, size, complexity, skin and wording of our own test set: 1 is 2,808 trials, 31 is the
             whole set with 87,048
+        trial_set: WorldSense's set of trials
     """
 
     materials: MaterialsPlace = "builtin"
@@ -56,6 +57,7 @@ class BenchmarkOptions:
     release_filter: ReleaseFilter = False
     versions: Versions = "0-4"
     per_cell: Count = 1
+    trial_set: Literal["test", "test-new", "test-hard", "test-motion"] = "test"
 
 
 def evaluate(

@@ -150,6 +150,9 @@ class TrialsOfResult(Block):
     n_trials: Number
     """Their number."""
 
+    set: str | None = absent()
+    """The set that they are of."""
+
 
 class WorldSenseResult(Block):
     """The numbers of WorldSense."""

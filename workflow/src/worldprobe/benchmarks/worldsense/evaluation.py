@@ -30,14 +30,15 @@ def evaluate(model: Evaluated) -> tuple[dict[str, Any], str]:
     """Trials, answers, means; the result, and how it is shown."""
     prompting = "basic" if converses(model.card) else "constrained"
     trials, responses, summaries = (model.folder / BENCHMARK / f"{name}.parquet" for name in ("trials", "responses", "summaries"))
-    model.step("worldsense", "generate", "test", "--per-cell", model.options["per_cell"], "--out", trials)
+    of_set = model.options["trial_set"]
+    model.step("worldsense", "generate", of_set, "--per-cell", model.options["per_cell"], "--out", trials)
     asked = {responses: [*model.flags, "--prompting", prompting]}
     for rule in SHALLOW:
         how = ["--model", f"rule {rule}", "--checkpoint", rule, "--engine", "rule", "--prompting", prompting]
         asked[responses.with_name(f"rule_{rule}.parquet")] = how
     for out, how in asked.items():
         model.step("worldsense", "ask", trials, *how, "--answers", model.folder / ".answers", "--out", out)
-    model.step("worldsense", "summarize", "--set", "test", trials, *asked, "--out", summaries)
+    model.step("worldsense", "summarize", "--set", of_set, trials, *asked, "--out", summaries)
     evaluation = collect_evaluation(model.name, trials, responses, summaries)
     return evaluation, describe_evaluation(evaluation) + told(summaries)
 
@@ -81,11 +82,12 @@ def collect_evaluation(name: str, trials: Path, responses: Path, summaries: Path
     problems = problems_of(table[table["grouping"] == "problem"].rename(columns={"group": "problem"}))
     printed = read_published()
     overall = printed[(printed["block"] == "table2") & (printed["quantity"] == "accuracy")]
+    of_set = str(read_provenance(trials).details.get("set", "test"))
     return {
         "model": name,
         **made.of_model(),
         BENCHMARK: {
-            "trials": {"digest": made.inputs["trials"], "n_trials": len(read_trials(trials))},
+            "trials": {"digest": made.inputs["trials"], "n_trials": len(read_trials(trials)), "set": of_set},
             "prompting": made.details["prompting"],
             "form": made.details["form"],
             **({"answer_tokens": tokens} if (tokens := made.details.get("answer_tokens")) else {}),
@@ -94,7 +96,7 @@ def collect_evaluation(name: str, trials: Path, responses: Path, summaries: Path
             "accuracy_by_problem": {problem: means["accuracy", problem] for problem in problems},
             "baselines": baselines,
             "invalid": len(read_table(responses, Responses, ["status"]).query("status != 'ok'")),
-            "published": {row["model"]: float(row["printed"]) / 100 for _, row in overall.iterrows()},
+            "published": {row["model"]: float(row["printed"]) / 100 for _, row in overall.iterrows() if of_set == "test"},
             "published_source": SOURCE,
         },
     }
@@ -117,7 +119,7 @@ def list_scores(evaluation: dict[str, Any]) -> list[Score]:
         "asked by": f"{prompting_name(found['prompting'])} prompting, as {found['form']}",
         "unreadable answers": "count as wrong",
         "average": "over the tuples of each problem, then over problems",
-        "items": "our own test set",
+        "items": f"our own set {found['trials'].get('set', 'test')}",
     }
     rows = [("accuracy", "overall", found["accuracy"]), *(("accuracy", *pair) for pair in found["accuracy_by_problem"].items())]
     return [
@@ -153,18 +155,22 @@ def describe_evaluation(evaluation: dict[str, Any]) -> str:
     rows.append((0.5, "chance", ""))
     rows += [(row["mean"], name, f"here; {_interval(row)}, chains nothing") for name, row in shallow.items()]
     how = f", asked as {found['form']}" + (f", {evaluation['dtype']}" if evaluation["dtype"] not in (None, "none") else "")
-    lines = [f"{'model':{width}}  mean   ({found['published_source']})"]
+    of_set = found["trials"].get("set", "test")
+    lines = [f"{'model':{width}}  mean" + (f"   ({found['published_source']})" if found["published"] else "")]
     lines += [f"{name:{width}}  {mean:.3f}  {source}".rstrip() for mean, name, source in sorted(rows, key=lambda row: -row[0])]
     lines += ["", f"{model} by problem"]
     lines += [f"{names[problem]:{width}}  {row['mean']:.3f}" for problem, row in found["accuracy_by_problem"].items()]
     lines += [
         "",
-        f"{found['trials']['n_trials']:,} trials of our own test set, prompting {prompting_name(found['prompting'])}{how}; "
+        f"{found['trials']['n_trials']:,} trials of our own set {of_set}, prompting {prompting_name(found['prompting'])}{how}; "
         f"{found['invalid']:,} without a valid answer.",
         *_judge(model, found),
-        "The published numbers are for the released test set and basic prompting: with these trials they are a yardstick, not a "
-        "comparison.",
     ]
+    if found["published"]:
+        lines.append(
+            "The published numbers are for the released test set and basic prompting: with these trials they are a yardstick, "
+            "not a comparison."
+        )
     if found.get("answer_tokens"):
         lines.append(f"Tokens per answer: {show_tokens(found['answer_tokens'])}.")
     return "\n".join(lines)
@@ -192,4 +198,4 @@ def _signed(value: float) -> str:
     return f"{value:+.2f}"
 
 
-EVALUATION = Evaluation(evaluate, list_scores, refuse_kind, ("per_cell",))
+EVALUATION = Evaluation(evaluate, list_scores, refuse_kind, ("per_cell", "trial_set"))
