@@ -2,12 +2,16 @@
 
     python tests/performance/worldsense_finetuning.py results/finetuning
     python tests/performance/worldsense_finetuning.py results/finetuning --stages 150
+    python tests/performance/worldsense_finetuning.py results/motion --updates same-skins-motion
 
 Each number is a mean over seeds of a mean over skins; sizes weigh equally. The interval is for other seeds and other skins: the
 variances of the means of seeds and of skins are added, and Student's t has Satterthwaite's degrees of freedom.
 
 With --stages: what each stage's model says of new lessons with entities of training skins, one statement or question each, in
 binary clauses, half of them by the converse: the share of right answers where the description decides, and where it does not.
+
+With --updates: accuracy in a set of worlds in motion by number of changes, entities and prompting, next to two rules about the
+same problems: who keeps to the order at first, and who follows nobody but what is asked about.
 """
 
 from __future__ import annotations
@@ -25,6 +29,9 @@ from worldprobe.benchmarks.worldsense.analysis.questions import read_questions
 from worldprobe.benchmarks.worldsense.analysis.statistics import score_tuples
 from worldprobe.benchmarks.worldsense.finetuning.reading_lessons import draw_lessons
 from worldprobe.benchmarks.worldsense.finetuning.trainings import ReadingLessons
+from worldprobe.benchmarks.worldsense.problems.motion import Story, follow_alone
+from worldprobe.benchmarks.worldsense.problems.problems import Cell, cores, numbers_in
+from worldprobe.benchmarks.worldsense.problems.worlds import MOMENTS, UPDATES
 from worldprobe.benchmarks.worldsense.skins.skins import IN, NEW, OUT, group_skins, read_skins
 
 VERDICTS, COMPLETENESS = ("TRUE", "FALSE", "UNKNOWN"), ("1", "2", "3")
@@ -86,6 +93,41 @@ def print_stages(study: Path, number: int) -> None:
             print(f"| {stage} | {seed} | {kind} | {'invented' if invented else 'training'} | {size} | {shares} |", flush=True)
 
 
+def print_updates(study: Path, of_set: str) -> None:
+    """Accuracy by number of changes, with its interval over seeds and skins."""
+    questions = read_questions(study / f"worldsense/trials/{of_set}.parquet")
+    print("| entities | changes | " + " | ".join(["prompting, accuracy", "seeds", "order at first", "followed alone"]) + " |")
+    for folder in sorted((study / f"worldsense/responses/{of_set}").iterdir()):
+        rows = []
+        for path in sorted(folder.glob("*-*.parquet")):
+            (series,) = read_series([path], questions)
+            tuples = questions.tuples.assign(right=score_tuples(questions, series.answers)["accuracy"], seed=path.stem)
+            rows.append(tuples[["seed", "skin", "size", "complexity", "right"]])
+        for (size, number), part in pd.concat(rows).groupby(["size", "complexity"]):
+            table = part.pivot_table(index="seed", columns="skin", values="right", observed=True)
+            mean, half = interval(table)
+            seeds = ", ".join(f"{one:.3f}" for one in table.mean(axis=1))
+            rules = " | ".join(f"{share:.3f}" for share in rules_of(int(size), int(number.rpartition("_")[2])))
+            print(
+                f"| {size} | {number.rpartition('_')[2]} | {folder.name}: {mean:.3f} ± {half:.3f} | {seeds} | {rules} |",
+                flush=True,
+            )
+
+
+def rules_of(size: int, number: int) -> tuple[float, float]:
+    """How often two rules are right about the problems of inference that only tests have."""
+    cell = Cell("Infer.motion", size, number, 2)
+    right = []
+    for core in (cores(cell)[one] for one in numbers_in(cell, is_training=False)):
+        changes = tuple(r for r in core.description if r.kind in UPDATES)
+        moment = next((r for r in core.description if r.kind in MOMENTS), None)
+        first = sorted({entity for r in core.description if r.kind == "before" for entity in r.entities})
+        counted = Story(changes, moment).counted()
+        asked = core.queries[0].entities
+        right.append([follow_alone(first, told, asked) / 2 + 0.5 for told in ((), counted)])
+    return tuple(np.mean(right, axis=0))
+
+
 def interval(table: pd.DataFrame) -> tuple[float, float]:
     """Mean and half width of its interval, of a table of seeds (rows) and skins (columns)."""
     parts = [(values.var(ddof=1) / len(values), len(values) - 1) for values in (table.mean(axis=1), table.mean(axis=0))]
@@ -100,7 +142,11 @@ def main() -> None:
     parser.add_argument("study", type=Path)
     parser.add_argument("--by-size", action="store_true")
     parser.add_argument("--stages", type=int, metavar="LESSONS")
+    parser.add_argument("--updates", metavar="SET")
     args = parser.parse_args()
+    if args.updates:
+        print_updates(args.study, args.updates)
+        return
     if args.stages:
         print_stages(args.study, args.stages)
         return

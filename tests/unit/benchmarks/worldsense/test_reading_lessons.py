@@ -19,7 +19,7 @@ from worldprobe.benchmarks.worldsense.finetuning.reading_lessons import (
     words_of,
 )
 from worldprobe.benchmarks.worldsense.finetuning.trainings import ReadingLessons
-from worldprobe.benchmarks.worldsense.problems.worlds import before
+from worldprobe.benchmarks.worldsense.problems.worlds import before, is_true
 from worldprobe.benchmarks.worldsense.skins.rendering import StatementReader, read_by_any, render_clause
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
 from worldprobe.benchmarks.worldsense.skins.vocabulary import CANARY
@@ -128,6 +128,52 @@ def test_what_is_said_of_stories_is_what_the_solver_reads_in_them() -> None:
         assert read_by_any(readers, text).answer() == said(lesson)[0]
         n_changes.add(text.count(" change: "))
     assert n_changes == {0, 1, 2, 3}
+
+
+THREE, AT_LAST = "are three changes, one after another", "\nConsider how things are after all changes."
+
+
+def test_statements_after_each_change_are_about_the_order_of_that_moment() -> None:
+    how = STORIES.model_copy(update={"kinds": {"judge": 1}, "each": 1, "skins": ["train_old/young"], "number": 60})
+    (reader,) = map(StatementReader, ONE)
+    n_moments = set()
+    for lesson in draw_lessons(how, SKINS):
+        told, texts = "", []
+        for text, is_said in lesson:
+            if not is_said:
+                *more, statement = text.split("\n")
+                told += "".join(f"\n{line}" for line in more if line and "Consider" not in line)
+                texts.append(statement)
+                continue
+            n_changes = told.count(" change: ")
+            number = {1: "is one change", 2: "are two changes, one after another"}.get(n_changes, THREE)
+            whole = re.sub(r"Then there .+ \(", f"Then there {number} (", told).strip()
+            moment = {0: "", 1: "\nConsider how things are after the change."}.get(n_changes, AT_LAST)
+            question = ONE[0].questions["Infer"]["directQ1"].format(description=whole + moment, query=texts[-1])
+            assert reader.read(question).answer() == text
+            n_moments.add(n_changes)
+    assert n_moments == {0, 1, 2, 3}
+
+
+def test_an_order_that_is_written_after_each_change_has_the_answer_in_its_last_line() -> None:
+    how = STORIES.model_copy(update={"kinds": {"written": 1}, "number": 120, "skins": ["train_old/young"], "updates": [0, 1, 2]})
+    (reader,) = map(StatementReader, ONE)
+    begun = set()
+    for (text, _), (reply, _) in draw_lessons(how, SKINS):
+        *lists, answer = reply.split("\n")
+        known = "|".join(ONE[0].entities)
+        (sentence,) = re.findall(r"‘([^’]+ than [^’]+)’", text)
+        first, second = re.findall(known, sentence)
+        is_older = lists[-1].index(first) < lists[-1].index(second)
+        assert answer == f"Answer: {'TRUE' if is_older == ('older' in sentence) else 'FALSE'}"
+        begun.add(re.findall(r"(\w+) change: ", text)[0] if " change: " in text else "")
+        if "First change: " in text or " change: " not in text:
+            statement = reader.read(text.removesuffix("\nOrder:"))
+            assert f"Answer: {statement.answer()}" == answer
+            facts = tuple(relation for relation in statement.description if relation.kind == "before")
+            order = tuple(statement.names.index(name) for name in re.findall(known, lists[0]))
+            assert all(is_true(fact, order) for fact in facts)
+    assert begun == {"", "First", "Second", "Third", "Fourth", "Fifth", "Sixth"}
 
 
 @pytest.mark.parametrize("wrong", [{"invented": 0.5}, {"sizes": [3]}])

@@ -16,7 +16,7 @@ from worldprobe.report.model_names import Roster
 
 SUMMARIES = Input(Summaries, name="summaries")
 #: In the order of tables; any other prompting follows by name.
-PROMPTINGS = ("basic", "constrained", "constrained_sum", "cot", "icl_iid", "icl_ood", "basic_exchanged")
+PROMPTINGS = ("basic", "constrained", "constrained_sum", "cot", "icl_iid", "icl_ood", "basic_exchanged", "written")
 PROBLEM_NAMES = {
     "Infer.trivial": "Inference, trivial",
     "Infer.normal": "Inference",
@@ -42,6 +42,7 @@ PROMPTING_NAMES = {
     "icl_iid": "ICL-IID",
     "icl_ood": "ICL-OOD",
     "basic_exchanged": "basic, answers exchanged",
+    "written": "order first, then the answer",
 }
 KEY = ["condition", "eval_type", "model"]
 

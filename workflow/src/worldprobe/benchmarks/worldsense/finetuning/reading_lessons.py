@@ -3,6 +3,9 @@
 * ``copy``: a list of names and invented words, and parts of it once more. It teaches to find a word again.
 * ``judge``: a description and statements about it, each with TRUE, FALSE or UNKNOWN behind it.
 * ``asked``: the same with the benchmark's own questions and answers, as the model is asked later.
+* ``written``: one of its questions about inference in motion, to be answered after the order has been written, as it was at first
+  and after each change that counts. Half of the stories begin with another than the "first" change, so that the words for all are
+  learned from stories of few.
 
 Entities are those of training skins. Relations are those of training skins, or invented: words that mean nothing, of which the
 description alone says what they relate, and that two of them are each other's converse. So no lesson has a relation or an
@@ -30,10 +33,14 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
     Relation,
     before,
     between,
+    changed,
     decide,
+    is_true,
+    run,
 )
 from worldprobe.benchmarks.worldsense.skins.rendering import (
     NUMBERS,
+    ORDINALS,
     STORY_TEXTS,
     render_clause,
     render_moment,
@@ -46,7 +53,7 @@ from worldprobe.errors import UserError
 
 ENTITIES, OTHERS = 12, 16
 #: Words of lessons and of the prompt sets for small models that no skin contains.
-OWN = ("two", "UNKNOWN", "Answer:", "to", "from")
+OWN = ("two", "UNKNOWN", "Answer:", "Order:", "to", "from")
 #: Words that many skins share whatever their relation.
 GRAMMAR = ("in between", "between", "exactly one of", "and", "not")
 #: Invented words: more than there are tokens for them, so that each token is many words, and of either side of a relation.
@@ -149,7 +156,7 @@ def draw_lessons(how: ReadingLessons, skins: Sequence[Skin]) -> Iterator[Reading
         skins: those for training lend their words and entities.
     """
     rng = random.Random(how.seed)
-    training = [skin for skin in skins if skin.use == "train"]
+    training = [skin for skin in skins if skin.use == "train" and (not how.skins or skin.name in how.skins)]
     tokens = tokens_of(skins)
     kinds, weights, sizes = list(how.kinds), list(how.kinds.values()), sorted(how.sizes)
     for _ in range(how.number):
@@ -159,7 +166,12 @@ def draw_lessons(how: ReadingLessons, skins: Sequence[Skin]) -> Iterator[Reading
         kind = rng.choices(kinds, weights)[0]
         # One entity that is not described would soon be an old acquaintance, so there are as many as statements where possible.
         names = rng.sample(skin.entities, min(len(skin.entities), max(entities_needed(size), size + how.statements)))
-        yield _copied(rng, skin, tokens) if kind == "copy" else _told(rng, how, kind == "asked", size, names, skin)
+        if kind == "copy":
+            yield _copied(rng, skin, tokens)
+        elif kind == "written":
+            yield _written(rng, how, size, names, skin)
+        else:
+            yield _told(rng, how, kind == "asked", size, names, skin)
 
 
 def invent_skin(rng: random.Random, skin: Skin, tokens: dict[str, str], is_varied: bool) -> Skin:
@@ -222,49 +234,115 @@ def _copied(rng: random.Random, skin: Skin, tokens: dict[str, str]) -> ReadingLe
     return lesson
 
 
-def _told(rng: random.Random, how: ReadingLessons, is_asked: bool, size: int, names: Sequence[str], skin: Skin) -> ReadingLesson:
-    description, changes, there = _drawn(rng, how, size)
-    skin = skin.in_motion() if changes else skin
+def _begun(
+    rng: random.Random, how: ReadingLessons, description: Description, number: int, names: Sequence[str], skin: Skin
+) -> tuple[str, list[bool]]:
+    """How so many entities are at first, and which clauses say so by the converse."""
     stated = rng.sample(description, len(description))
     flips = [rng.random() < how.converse for _ in stated]
-    clauses = [render_clause(relation, names[:size], skin, flip) for relation, flip in zip(stated, flips, strict=True)]
+    clauses = [render_clause(relation, names, skin, flip) for relation, flip in zip(stated, flips, strict=True)]
     begun = ", ".join(clauses[:-1])
-    n_described = len(clauses) + 1 if changes else size
-    told = f"{skin.situation.format(number=NUMBER_WORDS[n_described])}: {begun}{' and ' if begun else ''}{clauses[-1]}."
-    told = render_story(told, changes, names, skin, "", render_moment(None, len(changes)))
+    return f"{skin.situation.format(number=NUMBER_WORDS[number])}: {begun}{' and ' if begun else ''}{clauses[-1]}.", flips
+
+
+def _written(rng: random.Random, how: ReadingLessons, size: int, names: Sequence[str], skin: Skin) -> ReadingLesson:
+    description, changes = _drawn(rng, how, size)
+    skin = skin.in_motion()
+    n_described = len(description) + 1 if changes else size
+    told, _ = _begun(rng, how, description, n_described, names, skin)
+    moments: list[Relation | None] = [None]
+    if len(changes) > 1 and rng.random() < 0.5:
+        moments = [Relation("at", (rng.randrange(1, len(changes)),)), Relation("without", (rng.randint(1, len(changes)),))]
+    moment = rng.choice([one for one in moments if decided_orders(n_described, changes, one)] or [None])
+    orders = decided_orders(n_described, changes, moment)
+    later = rng.randint(0, len(ORDINALS) - len(changes)) if rng.random() < 0.5 else 0
+    text = render_story(told, changes, names, skin, "", render_moment(moment, len(changes)))
+    query = before(*rng.sample(orders[-1][1], 2))
+    verdict = VERDICTS["all" if is_true(query, orders[-1][1]) else "none"]
+    clause = render_clause(query, names, skin, rng.random() < how.converse)
+    text = skin.questions["Infer"][rng.choice(WORDINGS)].format(description=text, query=clause) + "\nOrder:"
+    lines = [" ".join(names[entity] for entity in order) for _, order in orders]
+    reply = "\n".join(
+        f"{ORDINALS[n - 1].capitalize()} change: {line}" if n else line for (n, _), line in zip(orders, lines, strict=True)
+    )
+    return [(_postponed(text, later), False), (_postponed(f"{reply}\nAnswer: {verdict}", later), True)]
+
+
+def decided_orders(number: int, changes: Description, moment: Relation | None) -> list[tuple[int, tuple[int, ...]]]:
+    """The order at first, and after each change that counts, by its number; empty where one cannot be made."""
+    order = tuple(range(number))
+    found = [(0, order)]
+    for turn, change in enumerate(changes, 1):
+        kind, entities = moment or (None, ())
+        if kind == "at" and turn > entities[0]:
+            break
+        if kind == "without" and turn == entities[0]:
+            continue
+        after = changed(order, change)
+        if after is None:
+            return []
+        order = after
+        found.append((turn, order))
+    return found
+
+
+def _postponed(text: str, later: int) -> str:
+    """A text in which the first change is called by a later number."""
+    for number in range(len(ORDINALS) - later - 1, -1, -1):
+        was, now = ORDINALS[number], ORDINALS[number + later]
+        text = text.replace(f"{was.capitalize()} change:", f"{now.capitalize()} change:")
+        text = text.replace(f"after the {was} change,", f"after the {now} change,").replace(
+            f"that the {was} change", f"that the {now} change"
+        )
+    return text
+
+
+def _told(rng: random.Random, how: ReadingLessons, is_asked: bool, size: int, names: Sequence[str], skin: Skin) -> ReadingLesson:
+    description, changes = _drawn(rng, how, size)
+    skin = skin.in_motion() if any(how.updates) else skin
+    n_described = len(description) + 1 if changes else size
+    told, flips = _begun(rng, how, description, n_described, names[:size], skin)
+    lines = render_story(told, changes, names, skin, "", render_moment(None, len(changes))).split("\n")
+    # Texts, and after how many changes statements follow each.
+    moments = [("\n".join(lines), len(changes))]
+    if changes and rng.random() < how.each:
+        parts = [lines[0], "\n".join(lines[1:3]), *lines[3:-1]]
+        parts[-1] += f"\n{lines[-1]}"
+        moments = [(part, number) for number, part in enumerate(parts)]
     lesson: ReadingLesson = []
-    for _ in range(how.statements):
-        query, verdict = _statement(rng, how, size, (*description, *changes), there)
-        named = [*names[:size], rng.choice(names[size:])]
-        flip = rng.random() < how.converse
-        if how.changes == 1 and size == 2:
-            flip = flips[0] if verdict == "TRUE" else flip
-        clause = render_clause(query, named, skin, flip)
-        text = f"{told}\n{clause}"
-        if is_asked:
-            # What is undecided is asked about in the form that has an answer for it, and then so are as many others.
-            kind = "Compl" if verdict == "UNKNOWN" or rng.random() < how.unknown else "Infer"
-            verdict = {"TRUE": "1", "FALSE": "2", "UNKNOWN": "3"}[verdict] if kind == "Compl" else verdict
-            opposite = render_opposite(query, named, skin, flip)
-            text = skin.questions[kind][rng.choice(WORDINGS)].format(description=told, query=clause, opposite=opposite)
-            text += "\nAnswer:"
-        lesson += [(text, False), (verdict, True)]
-        told = ""
+    for told, number in moments:
+        there = run(tuple(range(n_described)), changes[:number]) or ()
+        for _ in range(how.statements):
+            query, verdict = _statement(rng, how, size, (*description, *changes[:number]), there)
+            named = [*names[:size], rng.choice(names[size:])]
+            flip = rng.random() < how.converse
+            if how.changes == 1 and size == 2:
+                flip = flips[0] if verdict == "TRUE" else flip
+            clause = render_clause(query, named, skin, flip)
+            text = f"{told}\n{clause}"
+            if is_asked:
+                # What is undecided is asked about in the form that has an answer for it, and then so are as many others.
+                kind = "Compl" if verdict == "UNKNOWN" or rng.random() < how.unknown else "Infer"
+                verdict = {"TRUE": "1", "FALSE": "2", "UNKNOWN": "3"}[verdict] if kind == "Compl" else verdict
+                opposite = render_opposite(query, named, skin, flip)
+                text = skin.questions[kind][rng.choice(WORDINGS)].format(description=told, query=clause, opposite=opposite)
+                text += "\nAnswer:"
+            lesson += [(text, False), (verdict, True)]
+            told = ""
     return lesson
 
 
-def _drawn(rng: random.Random, how: ReadingLessons, size: int) -> tuple[Description, Description, tuple[int, ...]]:
-    """A description, what changes after it, and the entities that are there at last."""
+def _drawn(rng: random.Random, how: ReadingLessons, size: int) -> tuple[Description, Description]:
+    """A description, and what changes after it."""
     number = rng.choice(sorted(how.updates)) if any(how.updates) else 0
     if not number:
-        return rng.choice(_descriptions(size, rng.choice(how.complexities))), (), tuple(range(size))
+        return rng.choice(_descriptions(size, rng.choice(how.complexities))), ()
     drawn = None
     draws = np.random.default_rng(rng.getrandbits(63))
     while drawn is None:
         drawn = draw_story(draws, size, number)
-    told, there = drawn
-    facts = tuple(relation for relation in told if relation.kind not in UPDATES)
-    return facts, told[len(facts) :], there
+    facts = tuple(relation for relation in drawn if relation.kind not in UPDATES)
+    return facts, drawn[len(facts) :]
 
 
 def _statement(

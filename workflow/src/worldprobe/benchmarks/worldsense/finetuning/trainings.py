@@ -174,7 +174,7 @@ class SmallModel(Block):
 class ReadingLessons(Block):
     """Lessons in reading."""
 
-    kinds: dict[Literal["copy", "judge", "asked"], Annotated[float, Field(gt=0)]] = Field(min_length=1)
+    kinds: dict[Literal["copy", "judge", "asked", "written"], Annotated[float, Field(gt=0)]] = Field(min_length=1)
     """Kinds of lessons, and how often each occurs. `copy` has names, and parts of their list once more; `judge` statements,
     each with TRUE, FALSE or UNKNOWN; `asked` the benchmark's questions about inference and completeness."""
 
@@ -210,7 +210,13 @@ class ReadingLessons(Block):
 
     updates: Annotated[Distinct[Annotated[int, Field(ge=0, le=6)]], Field(min_length=1)] = [0]
     """Numbers of changes after a description; of one that changes, everything is known at first, and two entities that are there
-    in the end are asked about. Invented words have no changes."""
+    are asked about. Invented words have no changes."""
+
+    each: Share = 0
+    """Share of the lessons with changes that ask as many statements before the first change and after each as in the end."""
+
+    skins: Distinct[Text] = []
+    """Skins for training whose words are taken; an empty list takes all."""
 
     seed: Seed = 0
     """Seed of all draws."""
