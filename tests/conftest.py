@@ -61,13 +61,16 @@ LONG = (
     "workflow/",
     "test_vllm_engine.py",
     "unit/test_package.py",
+    "architecture/test_style.py",
     "exports/test_lm_eval_task.py",
     "ewok/report/test_figures.py",
-    "models/test_library.py",
+    "unit/test_documented_commands.py",
+    "cli/test_evaluate.py",
     "training/",
-    "worldsense/test_finetuning.py",
-    "unit/report/test_results.py",
-    "architecture/test_style.py",
+    "worldsense/test_asking.py",
+    "models/test_scoring_engine.py",
+    "robustness/",
+    "golden/",
 )
 
 

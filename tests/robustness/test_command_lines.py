@@ -16,7 +16,7 @@ from worldprobe.cli import main
 
 SUMMARIZE = "summarize {judgements_a}"
 COMPARE = "compare {judgements_a} {judgements_b}"
-BUILD = "items build {materials} --versions 0"
+BUILD = "items build {materials} --versions 0 --filter object2"
 WRONG = [
     *("", "frobnicate", "itmes build", "items", "items bild", "table nothing x --out y.md", "figure nothing x --out y.svg"),
     *("--verison", "--password {secret} items build", "items build", "judge {items}", "judge {items} {scores_a}"),
@@ -26,7 +26,7 @@ WRONG = [
     ),
     *(f"{BUILD} {option} --out {{out}}" for option in ("--seed -1", "--seed a", "--seed nan", "--seed 1 --seed 2")),
     *(
-        f"{BUILD} {option} --out {{out}}"
+        f"items build {{materials}} --versions 0 {option} --out {{out}}"
         for option in ("--filter '['", "--filter 'a{{99999999999}}'", "--filter no-tag-has-this")
     ),
     *(f"{BUILD} --swap '{swap}' --out {{out}}" for swap in ("->", "a", "nobody->object", "object->nobody")),
@@ -184,7 +184,8 @@ def test_a_link_as_output_stays_one(study, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_streams_change_nothing(study, tmp_path: Path, closed: str) -> None:
-    line = f"{sys.executable} -m worldprobe items build {study['materials']} --versions 0 --out {tmp_path}/items.parquet {closed}"
+    build = f"{sys.executable} -m worldprobe {BUILD.format(**study)}"
+    line = f"{build} --out {tmp_path}/items.parquet {closed}"
     assert subprocess.run(line, shell=True, check=False, capture_output=True).returncode == 0
     assert (tmp_path / "items.parquet").read_bytes() == study["items"].read_bytes()
 

@@ -32,12 +32,12 @@ def few_to_learn_from():
 
 @pytest.fixture(scope="module")
 def evaluation(few_to_learn_from, tiny_checkpoint, tmp_path_factory):
-    """Both benchmarks, WorldSense with three entities only: folder, and what was printed."""
+    """Both benchmarks, each with few items: folder, and what was printed."""
     work = tmp_path_factory.mktemp("evaluate") / "work"
-    whole_step = evaluate.step
+    whole_step, fewer = evaluate.step, {"generate": ["--sizes", "3"], "build": ["--filter", "object2"]}
 
     def step(*words):
-        whole_step(*words, *(["--sizes", "3"] if "generate" in words else []))
+        whole_step(*words, *fewer.get(words[1], []))
 
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as printed:
         patch.setattr(evaluate, "step", step)

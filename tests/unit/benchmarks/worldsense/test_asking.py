@@ -319,7 +319,7 @@ def test_a_rule_that_never_chains_two_clauses_is_right_about_most_trials(asked: 
     assert 0.45 < ngrams < together
 
 
-@pytest.mark.parametrize("rule", ["solver", "mention", "counting", "together"])
+@pytest.mark.parametrize("rule", ["solver", "counting"])
 def test_rules_know_what_official_trials_in_other_words_state(rule: str, asked: Path, tmp_path: Path) -> None:
     """The same trials in words that no skin has get the same answers, also where a strategy rewrites them."""
     official = tmp_path / "trials.jsonl"

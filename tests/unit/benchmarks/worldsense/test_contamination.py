@@ -122,7 +122,7 @@ def test_released_trials_written_as_dialogues_are_found(some_released: Path) -> 
 
 def test_ewok_items_among_dialogues_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     items, train = tmp_path / "items.parquet", tmp_path / "train.jsonl"
-    assert main(["items", "build", "builtin", "--versions", "0-0", "--out", str(items)]) == 0
+    assert main(["items", "build", "builtin", "--versions", "0-0", "--filter", "object2", "--out", str(items)]) == 0
     item = pd.read_parquet(items).iloc[7]
     start = ["--layers", "1", "--width", "16", "--heads", "2", "--vocabulary", "300"]
     trained = ["--chat", "never", "--steps", "1", "--settings", '{"batch": 1}']

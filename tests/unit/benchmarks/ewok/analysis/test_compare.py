@@ -37,12 +37,12 @@ def shared_fillings(n_versions, sd_version, sd_pair=0.4, n_models=2, n_templates
 
 @pytest.mark.parametrize("n_versions", [2, 3, 5])
 def test_versions_that_favour_one_model_are_not_taken_for_its_merit(n_versions):
-    rows = shared_fillings(n_versions, 0.3, n_models=40)
+    rows = shared_fillings(n_versions, 0.3, n_models=20)
     wanted = "grouping == 'overall'"
     table = compare_models(rows).query(wanted)
     assert ((table["p"] < 0.05) == ((table["ci_low"] > 0) | (table["ci_high"] < 0))).all()
-    assert (table["p"] < 0.05).mean() <= 0.07  # 780 pairs of 40 models
-    assert (compare_models(rows, has_own_fillings=True).query(wanted)["p"] < 0.05).mean() > 0.2  # with the fillings held fixed
+    assert (table["p"] < 0.05).mean() <= 0.08  # 190 pairs of 20 models
+    assert (compare_models(rows, has_own_fillings=True).query(wanted)["p"] < 0.05).mean() > 0.12  # with the fillings held fixed
 
 
 def test_one_version_is_about_its_fillings_only_and_says_so():

@@ -100,18 +100,18 @@ def kind_versions(numbers, seed, sd_version=0.3, n_templates=240):
     items = simulate_items(n_templates, max(numbers) + 1, seed=1)
     items = items[items["version"].isin(numbers)].reset_index(drop=True)
     random = np.random.default_rng(seed)
-    luck = random.normal(0, sd_version, (40, max(numbers) + 1))[:, items["version"].to_numpy()]
+    luck = random.normal(0, sd_version, (20, max(numbers) + 1))[:, items["version"].to_numpy()]
     return simulate_judgements(
-        items, (0.3 + luck)[:, :, None].repeat(2, axis=2), [f"m{i:02}" for i in range(40)], "logprobs", seed
+        items, (0.3 + luck)[:, :, None].repeat(2, axis=2), [f"m{i:02}" for i in range(20)], "logprobs", seed
     )
 
 
-@pytest.mark.parametrize(("first", "second"), [((0, 1, 2), (0, 1, 2)), ((0, 1, 2), (5, 6, 7, 8)), ((0, 1, 2), (1, 2, 3, 4, 5))])
+@pytest.mark.parametrize(("first", "second"), [((0, 1, 2), (0, 1, 2)), ((0, 1, 2), (1, 2, 3, 4, 5))])
 def test_conditions_whose_versions_were_lucky_are_not_told_apart(first, second):
     """Versions of the same numbers are pairs, others are not: both are right."""
     conditions = {"main": kind_versions(first, 1), "other": kind_versions(second, 2)}
     overall = "grouping == 'overall'"
-    assert (compare_conditions(conditions).query(overall)["p"] < 0.05).mean() <= 0.1  # 40 models
+    assert (compare_conditions(conditions).query(overall)["p"] < 0.05).mean() <= 0.1  # 20 models
     as_if_fixed = compare_conditions(conditions, own_fillings=["main", "other"]).query(overall)
     assert (as_if_fixed["p"] < 0.05).mean() > 0.2
 
