@@ -208,6 +208,7 @@ def test_worldsense_accuracy_is_the_mean_of_its_problems(evaluated):
     assert found["trials"]["n_trials"] == len(read_table(evaluated / "worldsense" / "responses.parquet", Responses))
 
 
+@pytest.mark.slow
 def test_a_rule_is_evaluated_in_worldsense_alone_and_the_solver_knows_everything(tmp_path, capsys, few_to_learn_from):
     line = ["evaluate", "rule_solver", "--benchmark", "worldsense", "--work", str(tmp_path)]
     assert cli.main(line) == 0
