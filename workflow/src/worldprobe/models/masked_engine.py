@@ -25,6 +25,8 @@ from worldprobe.models.selfcheck import Yardstick
 
 #: Fast to slow. gaps: padded rows, the head at hidden positions only. batches: padded rows. plain: one row at a time.
 MODES = ("gaps", "batches", "plain")
+#: Texts whose rows are computed side by side before those of another length.
+TEXTS_TOGETHER = 8
 
 
 class MaskedEngine(ScoringEngine):
@@ -74,8 +76,12 @@ class MaskedEngine(ScoringEngine):
             "%d texts are read once for every token of their targets: %d passes, %d tokens (a causal model reads at most %d)",
             *(len(encoded), len(rows), n_tokens, n_once),
         )
-        # Neighbours together: a text is answered when the last of its rows is, which may be in the next batch.
-        batches = self.budget.batches(rows, lambda row: len(row.ids), together=4)
+        # Neighbours together: a text is answered when the last of its rows is, which may be in a later batch: so
+        # many that few texts wait while batches of other lengths are computed.
+        most = max((one.end - one.start for one in encoded), default=1)
+        at_once = max(self.budget.tokens // max((len(row.ids) for row in rows), default=1), 1)
+        together = -(-TEXTS_TOGETHER * most // at_once)
+        batches = self.budget.batches(rows, lambda row: len(row.ids), together=max(4, together))
         for batch in [[row] for row in rows] if self.mode == "plain" else batches:
             if all(row.query in skip for row in batch):
                 continue

@@ -104,7 +104,7 @@ def list_scores(evaluation: dict[str, Any]) -> list[Score]:
     }
     is_comparable = materials["is_official_release"] and evaluation.get("kind", CAUSAL) == CAUSAL
     if evaluation.get("kind", CAUSAL) != CAUSAL:
-        asked["kind of model"] = describe_kind(evaluation["kind"], evaluation["pseudo_log_likelihood"])
+        asked["kind of model"] = describe_kind(evaluation["kind"], evaluation.get("pseudo_log_likelihood"))
     return [
         Score(
             benchmark="ewok",
@@ -156,7 +156,7 @@ def describe_evaluation(evaluation: dict[str, Any], is_own: bool = False) -> str
         f"{counted(accuracy['n_near_ties'], 'near tie')}, {counted(accuracy['n_missing'], 'target')} without a score.",
     ]
     if evaluation.get("kind", CAUSAL) != CAUSAL:
-        kind = describe_kind(evaluation["kind"], evaluation["pseudo_log_likelihood"])
+        kind = describe_kind(evaluation["kind"], evaluation.get("pseudo_log_likelihood"))
         lines.append(
             f"{evaluation['model']} is not causal ({kind}): the published models are, and their scores are another measure."
         )
