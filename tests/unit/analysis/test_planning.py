@@ -66,6 +66,29 @@ def test_a_pilot_that_cannot_tell_is_refused(values):
         variances_of_differences(values, CLUSTER)
 
 
+def test_where_each_item_has_its_own_fillings_versions_only_add_items_and_what_was_planned_is_found():
+    random = np.random.default_rng(9)
+    n, n_versions, sizes = 1500, 3, np.repeat([1, 2, 4], 20)
+    code = np.repeat(np.arange(60), sizes)
+
+    def study(difference):
+        values = difference + 0.10 * random.standard_normal((n, 60))[:, code, None]
+        values = values + 0.15 * random.standard_normal((n, len(code), 1))
+        return values + 0.3 * random.standard_normal((n, len(code), n_versions))
+
+    pilots = study(0.0)[:40]
+    found = [variances_of_differences(np.stack([one, 0 * one]), code, has_own_fillings=True) for one in pilots]
+    of_all = {name: np.mean([getattr(one, name) for one in found]) for name in SD}
+    assert of_all == pytest.approx(
+        {"cluster": 0.01, "template": 0.0225, "version": 0, "cluster_version": 0, "item": 0.09}, rel=0.2
+    )
+    variances = Variances(**of_all, sizes=sizes, has_own_fillings=True)
+    planned = plan(variances, 0.02, [60], [n_versions]).detectable[0]
+    clusters = np.repeat(code, n_versions)
+    ends = crossed_means(study(planned).reshape(n, -1), clusters, tested=False)
+    assert ((ends.ci_low > 0) | (ends.ci_high < 0)).mean() == pytest.approx(0.8, abs=0.04)
+
+
 @pytest.mark.parametrize("sd_run", [0.0, 0.02])
 def test_a_study_of_replicates_finds_what_was_planned_and_nothing_where_there_is_nothing(sd_run):
     n_runs, n_versions, n = 3, 5, 1000

@@ -5,7 +5,8 @@ The model of the difference d of two models on version v of template i, which be
     d = D + cluster_p + template_i + version_v + (cluster x version)_pv + item_iv
 
 with a variance of each, estimated without bias by the mean squares of an analysis of variance (Searle, Casella & McCulloch
-1992), and averaged over the pairs of models. Where models come in replicates, such as training runs from several seeds or
+1992), and averaged over the pairs of models. Where each item has fillings of its own, versions share nothing: version_v and
+(cluster x version)_pv are left out. Where models come in replicates, such as training runs from several seeds or
 halves of the raters, a mean over R of them has what all replicates share and an R-th of what sets them apart, by the same
 model. A study of another size has the same variances; ``analysis.components`` says how often its test, which is that of
 ``compare``, finds D. Checked by simulation: tests/performance/power.py.
@@ -18,7 +19,7 @@ of these means is normal around a target's own, which is normal over targets; so
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 
 import numpy as np
@@ -33,6 +34,8 @@ from worldprobe.errors import UserError
 MULTIPLES = (0.5, 1.0, 2.0, 4.0)
 #: variance of people's accuracy between targets, below which a pilot does not tell how it would grow.
 LEAST_SIGNAL = 0.001
+#: What the variances of a difference are of.
+SOURCES = ("cluster", "template", "version", "cluster_version", "item")
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,7 @@ class Variances:
     Attributes:
         cluster, template, version, cluster_version, item: what each adds; all versions and items of a study share nothing else.
         sizes: the number of templates of each cluster of the pilot.
+        has_own_fillings: whether each item was filled on its own, so that versions are no sample of more.
     """
 
     cluster: float
@@ -50,6 +54,7 @@ class Variances:
     cluster_version: float
     item: float
     sizes: np.ndarray
+    has_own_fillings: bool = False
 
     def of_study(self, n_clusters: int, n_versions: int, per_cluster: float | None = None) -> Components:
         """The variance of the mean difference in a study of another size.
@@ -65,6 +70,8 @@ class Variances:
         squares, scale_df = float((share**2).sum()), bell_mccaffrey(share)[1]
         cells = (self.cluster_version * squares + self.item / n_templates) / n_versions
         clusters = self.cluster * squares + self.template / n_templates + cells
+        if self.has_own_fillings:
+            return Components(Part(np.array([clusters]), scale_df))
         versions = self.version / n_versions + cells
         return Components(Part(np.array([clusters]), scale_df), Part(np.array([versions]), n_versions - 1), np.array([cells]))
 
@@ -75,11 +82,7 @@ class Variances:
             replicates: of the difference of two replicates of one model.
             n_replicates: of each model.
         """
-        less = {
-            field.name: max(getattr(self, field.name) - (1 - 1 / n_replicates) * getattr(replicates, field.name), 0.0)
-            for field in fields(self)
-            if field.name != "sizes"
-        }
+        less = {name: max(getattr(self, name) - (1 - 1 / n_replicates) * getattr(replicates, name), 0.0) for name in SOURCES}
         return replace(self, **less)
 
     def independent_items(self, n_clusters: int, n_versions: int, per_cluster: float | None = None) -> float:
@@ -101,15 +104,18 @@ class Replicates:
     mean: float
 
     @classmethod
-    def of(cls, values: np.ndarray, cluster: np.ndarray, pairs: Sequence[tuple[int, int]]) -> Replicates:
+    def of(
+        cls, values: np.ndarray, cluster: np.ndarray, pairs: Sequence[tuple[int, int]], has_own_fillings: bool = False
+    ) -> Replicates:
         """Of a pilot.
 
         Args:
             values: as in ``variances_of_differences``.
             cluster: as there.
             pairs: positions of two replicates of one model.
+            has_own_fillings: as there.
         """
-        items = variances_of_differences(values, cluster, pairs)
+        items = variances_of_differences(values, cluster, pairs, has_own_fillings)
         known = values[:, ~np.isnan(values).any(axis=(0, 2))]
         squares = [(known[a].mean() - known[b].mean()) ** 2 for a, b in pairs]
         by_items = items.of_study(len(items.sizes), values.shape[2]).variance[0]
@@ -162,7 +168,9 @@ class Raters:
         return mean, max(square - mean**2, 0.0), max(mean - square - ties / 4, 0.0)
 
 
-def variances_with_people(values: np.ndarray, cluster: np.ndarray, raters: Raters, n_raters: int) -> Variances:
+def variances_with_people(
+    values: np.ndarray, cluster: np.ndarray, raters: Raters, n_raters: int, has_own_fillings: bool = False
+) -> Variances:
     """The variances of the difference of people and a model, averaged over models, with another number of ratings.
 
     What sets targets apart for people grows with the number as their accuracy does; what raters add goes down with it. Raters are
@@ -173,15 +181,16 @@ def variances_with_people(values: np.ndarray, cluster: np.ndarray, raters: Rater
         cluster: as there.
         raters: of the same pilot.
         n_raters: ratings of each target in each context.
+        has_own_fillings: as there.
     """
     whole = np.concatenate([values, np.zeros_like(values[:1])])  # the variances of one series are those of its difference from 0
     last = len(values)
     kinds = ([(0, last)], [(place, last) for place in range(1, last)], [(0, place) for place in range(1, last)])
-    people, models, both = (variances_of_differences(whole, cluster, pairs) for pairs in kinds)
+    people, models, both = (variances_of_differences(whole, cluster, pairs, has_own_fillings) for pairs in kinds)
     (_, signal, chance), (_, new_signal, new_chance) = raters.accuracy(raters.n), raters.accuracy(n_raters)
     growth = new_signal / signal if signal > LEAST_SIGNAL else 1.0
     found = {}
-    for name in (field.name for field in fields(both) if field.name != "sizes"):
+    for name in SOURCES:
         own, other, difference = (getattr(one, name) for one in (people, models, both))
         shared = (own + other - difference) / 2
         drawn = min(chance / 2, own) if name == "item" else 0.0
@@ -191,7 +200,7 @@ def variances_with_people(values: np.ndarray, cluster: np.ndarray, raters: Rater
 
 
 def variances_of_differences(
-    values: np.ndarray, cluster: np.ndarray, pairs: Sequence[tuple[int, int]] | None = None
+    values: np.ndarray, cluster: np.ndarray, pairs: Sequence[tuple[int, int]] | None = None, has_own_fillings: bool = False
 ) -> Variances:
     """The variances of a pilot's differences, averaged over the pairs of models.
 
@@ -199,6 +208,7 @@ def variances_of_differences(
         values: of two models or more, shape (models, templates, versions); templates with a missing value (NaN) are left out.
         cluster: label of each template's cluster.
         pairs: positions of the models whose differences are meant (all pairs).
+        has_own_fillings: whether each item was filled on its own, so that versions share nothing.
 
     Raises:
         UserError: too few models, clusters or versions to tell the variances apart.
@@ -216,6 +226,10 @@ def variances_of_differences(
     of_clusters, of_templates, of_versions, of_cells, item = means
     squares = float((sizes**2).sum()) / n_templates
     typical = (n_templates - squares) / (n_clusters - 1)
+    if has_own_fillings:
+        item = float(np.mean([(values[a] - values[b]).var(axis=1, ddof=1).mean() for a, b in chosen]))
+        cluster, template = max((of_clusters - of_templates) / typical, 0), max(of_templates - item / n_versions, 0)
+        return Variances(cluster, template, 0.0, 0.0, item, sizes, has_own_fillings=True)
     cluster_version = (of_cells - item) / typical  # the others are without bias of what chance leaves of it, below 0 too
     return Variances(
         cluster=max((of_clusters - of_templates) / typical - cluster_version / n_versions, 0),

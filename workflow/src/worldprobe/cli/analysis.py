@@ -618,16 +618,12 @@ def plan(
     from worldprobe.benchmarks.ewok.contracts import Ratings
     from worldprobe.contracts import read_table
     from worldprobe.contracts.results import OVERALL, Plans
-    from worldprobe.errors import UserError
 
     step = Step(PLANS, judgements, missing, {"people": people} if people else None)
     rows = step.read(COLUMNS)
     rated = read_table(people, Ratings) if people else None
-    if has_own_fillings(judgements):
-        problem = "each item has fillings of its own, so versions are no sample of more."
-        raise UserError(judgements[0], problem, "Plan with items of mode fixed.")
     size = (n_clusters, n_versions, named_groups(replicates), n_replicates)
-    plans = plan_studies(rows, difference, eval_type, cluster, *size, rated, n_raters)
+    plans = plan_studies(rows, difference, eval_type, cluster, *size, rated, n_raters, has_own_fillings(judgements))
     found = versions_needed(plans, power)
     print(f"A difference of {100 * difference:g} points is found in {power:.0%} of studies with:")
     most = plans["n_versions"].max()

@@ -35,6 +35,11 @@ def test_a_plan_has_every_size_overall_and_by_domain(judgements):
     assert (plans[plans["grouping"] == "domain"].groupby("group")["detectable"].min() > overall["detectable"].min()).all()
 
 
+def test_two_items_with_their_own_fillings_find_more_than_two_versions(judgements):
+    shared, own = (plan_studies(judgements, 0.05, n_versions=[2], has_own_fillings=own) for own in (False, True))
+    assert (validate(own, Plans)["detectable"] < shared["detectable"]).all()
+
+
 def test_the_fewest_versions_that_are_enough_are_named_and_none_where_none_are():
     plans = pd.DataFrame({"n_clusters": [9, 9, 9, 4], "n_versions": [2, 5, 9, 9], "power": [0.2, 0.8, 0.9, 0.3]}).assign(
         grouping="overall", group="all", n_templates=90, n_replicates=1

@@ -149,10 +149,11 @@ def has_pairs(study: Study) -> bool:
 
 
 def has_versions(study: Study) -> bool:
-    """Whether models are compared on several versions whose templates share fillings."""
+    """Whether models are compared on several items of each template."""
     items = study["ewok"]["conditions"][next(iter(study["ewok"]["conditions"]))]["items"]
     first, _, last = str(items["versions"]).partition("-")
-    return has_pairs(study) and (is_released(study) or (items["mode"] == "fixed" and last not in ("", first)))
+    are_several = items["per_template"] > 1 if items["mode"] == "independent" else last not in ("", first)
+    return has_pairs(study) and (is_released(study) or are_several)
 
 
 def has_strict_likert(study: Study) -> bool:

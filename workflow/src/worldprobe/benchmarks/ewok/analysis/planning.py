@@ -33,13 +33,14 @@ def plan_studies(
     n_replicates: Sequence[int] = (1,),
     ratings: pd.DataFrame | None = None,
     n_raters: Sequence[int] = (),
+    has_own_fillings: bool = False,
 ) -> pd.DataFrame:
     """The power of studies of several sizes to find a difference of two models, overall and in each domain.
 
     With people's ratings: a difference of people and a model.
 
     Args:
-        judgements: contracts.Judgements of the pilot: two models or more, two versions or more, whose templates share fillings.
+        judgements: contracts.Judgements of the pilot: two models or more, two versions or more.
         difference: of accuracies.
         eval_type: the paradigm.
         cluster: what is a sample of more: ``concept_pair`` or ``template``.
@@ -49,6 +50,7 @@ def plan_studies(
         n_replicates: numbers of replicates of each model.
         ratings: contracts.Ratings of people of the same items, of two versions or more.
         n_raters: with ratings, numbers of raters that each target has in each context (the pilot's).
+        has_own_fillings: whether each item was filled on its own, so that versions share nothing.
 
     Returns:
         contracts.Plans; domains with a single cluster have no rows. With ratings, n_replicates are raters.
@@ -84,14 +86,14 @@ def plan_studies(
         options |= {"n_replicates": n_replicates}
 
         def planned(places: np.ndarray) -> pd.DataFrame:
-            return _plan(values[:, places], codes[places], difference, alike, options)
+            return _plan(values[:, places], codes[places], difference, alike, has_own_fillings, options)
     else:
         people, raters = _people(panel, ratings)
         values = np.concatenate([people[None], values])
         numbers = n_raters or [max(round(raters.n), 1)]
 
         def planned(places: np.ndarray) -> pd.DataFrame:
-            found = {n: variances_with_people(values[:, places], codes[places], raters, n) for n in numbers}
+            found = {n: variances_with_people(values[:, places], codes[places], raters, n, has_own_fillings) for n in numbers}
             return pd.concat([plan(one, difference, **options).assign(n_replicates=n) for n, one in found.items()])
 
     tables = [planned(np.arange(len(templates))).assign(grouping=OVERALL, group=ALL)]
@@ -124,15 +126,21 @@ def _people(panel: Panel, ratings: pd.DataFrame) -> tuple[np.ndarray, Raters]:
 
 
 def _plan(
-    values: np.ndarray, codes: np.ndarray, difference: float, alike: list[tuple[int, int]], options: dict[str, Any]
+    values: np.ndarray,
+    codes: np.ndarray,
+    difference: float,
+    alike: list[tuple[int, int]],
+    has_own_fillings: bool,
+    options: dict[str, Any],
 ) -> pd.DataFrame:
     """The plans of one group; replicates of one model are no pair of models."""
     same = {frozenset(pair) for pair in alike}
     pairs = [pair for pair in combinations(range(len(values)), 2) if frozenset(pair) not in same]
     if alike and not pairs:
         raise UserError("--replicates", "all models are replicates of one.", "Give judgements of two models or more.")
-    replicates = Replicates.of(values, codes, alike) if alike else None
-    return plan(variances_of_differences(values, codes, pairs), difference, replicates=replicates, **options)
+    replicates = Replicates.of(values, codes, alike, has_own_fillings) if alike else None
+    variances = variances_of_differences(values, codes, pairs, has_own_fillings)
+    return plan(variances, difference, replicates=replicates, **options)
 
 
 def versions_needed(plans: pd.DataFrame, power: float) -> pd.DataFrame:
