@@ -52,6 +52,18 @@ def test_a_part_is_taken_with_its_own_quantile_as_far_as_it_is_what_varies():
     assert interval(np.zeros(1), three)[1][0] <= stats.t.isf(0.025, 1) * np.sqrt(3)
 
 
+@pytest.mark.parametrize("df", [1, 2])
+def test_errors_of_two_and_three_versions_are_near_the_level_where_versions_matter(df):
+    """Versions add two or fifteen times what pairs of concepts do."""
+    random = np.random.default_rng(df)
+    for added in (2.0, 15.0):
+        versions = (added + 0.7) * random.chisquare(df, 5000) / df
+        mean = np.sqrt(1 + added) * random.standard_normal(5000)
+        p = p_value(mean, Components(Part(np.ones(5000), 1000.0), Part(versions, df), 0.7))
+        assert (p < 0.05).mean() == pytest.approx(0.047, abs=0.012)
+        assert (p < 0.01).mean() < 0.014
+
+
 def test_p_is_small_only_where_the_interval_of_that_level_is():
     random = np.random.default_rng(6)
     n, n_versions = 20000, 3

@@ -139,6 +139,13 @@ def test_what_is_said_of_two_series_with_one_checkpoint_or_without_an_interval()
     assert differences_in_words(unknown)[0].endswith("over all checkpoints, of too few clusters to tell whether they differ.")
 
 
+def test_of_three_trainings_all_pairs_and_checkpoints_are_corrected_together():
+    table = compare_series(cells({(name, "one"): [0.5, 0.5, 0.5, 0.6, 0.7] for name in "abc"}))
+    assert len(table) == 3 * 6
+    least = table.loc[table["p"].idxmin()]
+    assert least["p_holm"] == pytest.approx(min(18 * least["p"], 1))
+
+
 def test_trainings_of_one_model_and_checkpoints_that_are_near_are_told_apart():
     curve = [0.5, 0.5, 0.5, 0.6, 0.7]
     scores = cells({("a", "1"): curve, ("a", "2"): curve})

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import re
+
 import pandas as pd
 import pyarrow as arrow
 import pytest
@@ -116,3 +119,21 @@ def test_a_number_that_is_none_is_a_missing_value_however_it_is_kept():
     for values in ([float("nan"), 1.0], [None, 1.0], kept):
         with pytest.raises(ContractError, match="has no value in 1 rows"):
             validate(pd.DataFrame({"weight": values}), Weights)
+
+
+def test_every_p_has_the_smallest_difference_that_its_test_finds_next_to_it_and_every_interval_says_over_what_it_is():
+    for benchmark in ("ewok", "worldsense"):
+        importlib.import_module(f"worldprobe.benchmarks.{benchmark}.contracts")
+    known = descendants(Table)
+    assert sum("p" in one.columns for one in known) >= 5
+    assert [one.Config.name for one in known if "p" in one.columns and "detectable" not in one.columns] == []
+    with_interval = [one for one in known if "ci_low" in one.columns and "interval_over" not in one.columns]
+    assert len(with_interval) >= 5
+    said = {one.Config.name: one.columns["ci_low"].description for one in with_interval}
+    assert [name for name, text in said.items() if not re.search(r"for other|drawn again|over what", text)] == []
+
+
+def descendants(kind: type[Table]) -> list[type[Table]]:
+    """Tables of the package that are of this kind."""
+    found = [one for one in kind.__subclasses__() if one.__module__.startswith("worldprobe.")]
+    return [*found, *(further for one in found for further in descendants(one))]

@@ -11,6 +11,7 @@ import pandas as pd
 from scipy.special import ndtr, stdtr, stdtrit
 
 from worldprobe.analysis.clusters import Estimates, crossed_means
+from worldprobe.analysis.components import detectable_by_t
 from worldprobe.analysis.summaries import Group, arrange
 from worldprobe.contracts.results import Comparisons
 from worldprobe.errors import UserError
@@ -181,6 +182,7 @@ def coefficient_table(
     table["p"] = np.where(np.isinf(of_test), 2 * ndtr(-np.abs(table["z"])), 2 * stdtr(of_test, -np.abs(table["z"])))
     quantile = np.where(np.isinf(of_test), Z95, stdtrit(of_test, ndtr(Z95)))
     table["stars"] = [stars(p) for p in table["p"]]
+    table["detectable"] = detectable_by_t(table["std_error"].to_numpy(), of_test.to_numpy())
     table["ci_low"] = table["estimate"] - quantile * table["std_error"]
     table["ci_high"] = table["estimate"] + quantile * table["std_error"]
     return table

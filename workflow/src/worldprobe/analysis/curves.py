@@ -427,7 +427,8 @@ def compare_series(cells: pd.DataFrame, models: Sequence[str] = ()) -> pd.DataFr
         models: in this order; none: all.
 
     Returns:
-        ``contracts.results.Comparisons``; the condition is the step, or all. Holm's correction is for all checkpoints of a group.
+        ``contracts.results.Comparisons``; the condition is the step, or all. Holm's correction is for all
+        checkpoints, pairs and groups of a grouping.
 
     Raises:
         UserError: no two trainings have a checkpoint in common.
@@ -476,7 +477,7 @@ def compare_series(cells: pd.DataFrame, models: Sequence[str] = ()) -> pd.DataFr
             tables.append(pd.DataFrame(columns))
     if not tables:
         raise UserError("series", "no two trainings have a checkpoint in common.", "Give two series with equal steps.")
-    table = corrected(pd.concat(tables, ignore_index=True), ["eval_type", "grouping", "group", "model_a", "model_b"])
+    table = corrected(pd.concat(tables, ignore_index=True), ["eval_type", "grouping"])
     return table[list(Comparisons.columns)]
 
 
@@ -520,7 +521,8 @@ def differences_in_words(comparisons: pd.DataFrame) -> list[str]:
             said.append(f"{begin} over all checkpoints, of too few clusters to tell whether they differ.")
             continue
         said.append(
-            f"{begin} [{mean['ci_low']:+.3f}, {mean['ci_high']:+.3f}] over all checkpoints, {p_in_words(mean['p_holm'])}; "
+            f"{begin} [{mean['ci_low']:+.3f}, {mean['ci_high']:+.3f}] over all checkpoints, {p_in_words(mean['p_holm'])} "
+            f"(found in 80%: {mean['detectable']:.3f}); "
             f"they differ at {len(found)} of {len(single)} checkpoint{'' if len(single) == 1 else 's'}{which}."
         )
     return said

@@ -167,14 +167,15 @@ def _in_words(name: str, found: dict[str, Effect], mean: float, n_forms: int) ->
         f"{name}: items of {read.n_templates} templates of {read.n_pairs} pairs of concepts "
         f"against {counted(n_forms, 'parallel form')}",
         f"  log probability of an item's texts: {read.estimate:+.3f} nats (95% {read.low:+.3f} to {read.high:+.3f}), "
-        f"{p_in_words(read.p)} (one-sided: the given items are likelier)",
-        f"  gain in accuracy: {gain.estimate:+.4f} (95% {gain.low:+.4f} to {gain.high:+.4f}); "
-        f"accuracy {mean:.4f} on the given items, {mean - gain.estimate:.4f} without the gain",
+        f"{p_in_words(read.p)} (one-sided: the given items are likelier), found in 80%: {read.detectable:.3f}",
+        f"  gain in accuracy: {gain.estimate:+.4f} (95% {gain.low:+.4f} to {gain.high:+.4f}), "
+        f"found in 80%: {gain.detectable:.4f}",
+        f"  accuracy {mean:.4f} on the given items, {mean - gain.estimate:.4f} without the gain",
     ]
     if "order" in found:
         order = found["order"]
         lines.append(
             f"  order of the file: {order.estimate:+.3f} nats per shard of {order.n_pairs} (95% {order.low:+.3f} to "
-            f"{order.high:+.3f}), {p_in_words(order.p)}; of two tests, double the smaller p"
+            f"{order.high:+.3f}), {p_in_words(order.p)}, found in 80%: {order.detectable:.3f}; of two tests, double the smaller p"
         )
     return "\n".join([*lines, LIMITS])

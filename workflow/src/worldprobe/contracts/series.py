@@ -79,7 +79,9 @@ class Onsets(Table):
     unit: str = column(min_length=1)
     level: float = column(nullable=True, description="By default chance and the mean half width of the band.")
     onset: float = column(ge=0, nullable=True, description="From here on the curve, interpolated, stays above the level.")
-    ci_low: float = column(ge=0, nullable=True, description="95%; missing: before the first checkpoint.")
+    ci_low: float = column(
+        ge=0, nullable=True, description="95%, over what the curve's is; missing: before the first checkpoint."
+    )
     ci_high: float = column(ge=0, nullable=True, description="Missing: after the last checkpoint.")
     status: str = column(isin=(REACHED, OPEN, NEVER, ALREADY, NONE))
     fall: float = column(ge=0, nullable=True, description="The largest fall that chance does not explain; 0: none.")

@@ -119,7 +119,7 @@ class Study:
             for family, levels in (at | {"ratio": (1, 3, 5, 7, 8)}).items():
                 for level in (*levels, np.nan):
                     mean = rng.normal(-0.05, 0.02) if np.isnan(level) else rng.uniform(0.4, 0.95)
-                    rows.append((model, "logprobs", family, level, mean, mean - 0.05, mean + 0.05, 0.1, "ok", 24, 72, 0, 0))
+                    rows.append((model, "logprobs", family, level, mean, mean - 0.05, mean + 0.05, 0.1, 0.07, "ok", 24, 72, 0, 0))
         table = pd.DataFrame(rows, columns=list(contracts.FamilyLevels.columns)).astype({"level": "Int64"})
         return validate(table, contracts.FamilyLevels)
 

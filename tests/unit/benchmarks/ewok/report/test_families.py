@@ -28,7 +28,7 @@ def levels() -> pd.DataFrame:
     for model, eval_type, fall in (("small", "logprobs", 0.0), ("large", "logprobs", 0.1), ("word2vec", "word2vec", 0.0)):
         for family, at in (("ratio", (1, 3, 5)), ("depth", (1, 2, 3)), ("own", (1, 2))):
             row = {"model": model, "eval_type": eval_type, "family": family, "n_bases": 20, "n_items": 60, "status": "ok"}
-            row |= {"n_ties": 0, "n_missing": 0}
+            row |= {"n_ties": 0, "n_missing": 0, "detectable": 0.03}
             for place, level in enumerate(at):
                 mean = 0.8 - fall * place
                 rows.append(row | {"level": level, "mean": mean, "ci_low": mean - 0.05, "ci_high": mean + 0.05, "p": np.nan})

@@ -230,6 +230,9 @@ class FamilyLevels(Table):
     ci_low: float = column(nullable=True, description="95%, for other bases.")
     ci_high: float = column(nullable=True)
     p: float = column(ge=0, le=1, nullable=True, description="Of the slope: two-sided, that it is 0.")
+    detectable: float = column(
+        ge=0, nullable=True, description="The smallest true slope that this test finds in 80% of such samples."
+    )
     status: str = column(description="As in summaries: ok, one_cluster, no_spread, no_values.")
     n_bases: int = column(ge=0)
     n_items: int = column(ge=0)
@@ -239,7 +242,7 @@ class FamilyLevels(Table):
     class Config(Table.Config):
         name = "family_levels"
         unique = ["model", "eval_type", "family", "level"]
-        metadata = {"version": 1, "key": ["family", "model", "eval_type", "level"]}
+        metadata = {"version": 2, "key": ["family", "model", "eval_type", "level"]}
 
 
 class BabylmSummaries(results.Summaries):
@@ -267,13 +270,16 @@ class Coefficients(Table):
     df: float = column(ge=1, nullable=True, description="Degrees of freedom of the test; missing: the normal one.")
     p: float = column(ge=0, le=1, nullable=True)
     stars: str = column(isin=["", "*", "**", "***"])
-    ci_low: float = column(nullable=True, description="95% Wald interval.")
+    detectable: float = column(
+        ge=0, nullable=True, description="The smallest true effect that this test finds in 80% of such samples."
+    )
+    ci_low: float = column(nullable=True, description="95%, for others of what has random effects (fixed effects: of items).")
     ci_high: float = column(nullable=True)
 
     class Config(Table.Config):
         name = "coefficients"
         unique = ["fit", "group", "term"]
-        metadata = {"version": 1, "key": ["fit", "position"]}
+        metadata = {"version": 2, "key": ["fit", "position"]}
 
 
 class FeatureMeans(Table):
@@ -305,6 +311,7 @@ class Correlations(Table):
     r: float = column(ge=-1, le=1, nullable=True, description="Missing where either side does not vary.")
     p: float = column(ge=0, le=1, nullable=True)
     stars: str = column(isin=["", "*", "**", "***"])
+    detectable: float = column(ge=0, le=1, nullable=True, description="The smallest true r that p finds in 80% of such samples.")
     ci_low: float = column(ge=-1, le=1, nullable=True, description="95%, for other clusters and versions.")
     ci_high: float = column(ge=-1, le=1, nullable=True)
     p_paper: float = column(ge=0, le=1, nullable=True, description="The paper's way: as if the points were independent.")
@@ -314,7 +321,7 @@ class Correlations(Table):
     class Config(Table.Config):
         name = "correlations"
         unique = ["model", "eval_type", "feature", "unit"]
-        metadata = {"version": 2, "key": ["feature", "unit", "eval_type", "model"]}
+        metadata = {"version": 3, "key": ["feature", "unit", "eval_type", "model"]}
 
 
 class Agreements(Table):
@@ -400,13 +407,16 @@ class Leaks(Table):
     low: float = column(description="95 %, pairs of concepts (order: shards) being a sample.")
     high: float
     p: float = column(ge=0, le=1, description="One-sided: how often so much more would come by chance.")
+    detectable: float = column(
+        ge=0, nullable=True, description="The smallest true excess that this test finds (p < 0.05) in 80% of such samples."
+    )
     n_pairs: int = column(gt=0, description="Pairs of concepts; order: shards.")
     n_templates: int = column(gt=0, description="Templates; order: shards.")
 
     class Config(Table.Config):
         name = "leaks"
         unique = ["model", "measure"]
-        metadata = {"version": 1, "key": ["model", "measure"]}
+        metadata = {"version": 2, "key": ["model", "measure"]}
 
 
 class HumanStatistics(Table):

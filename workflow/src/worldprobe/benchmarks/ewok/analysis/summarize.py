@@ -174,7 +174,7 @@ def measure_families(judgements: pd.DataFrame, items: pd.DataFrame) -> pd.DataFr
             "n_ties": panel.is_tie[:, positions].sum(axis=(1, 2)),
             "n_missing": panel.is_missing[:, positions].sum(axis=(1, 2)),
         }
-        columns = {name: getattr(found, name) for name in ("mean", "ci_low", "ci_high", "p", "status")}
+        columns = {name: getattr(found, name) for name in ("mean", "ci_low", "ci_high", "p", "detectable", "status")}
         return panel.series.assign(family=family, level=level, **columns, n_bases=found.n_clusters, **counts)
 
     tables = []
@@ -260,7 +260,21 @@ def correlate(judgements: pd.DataFrame, surface: pd.DataFrame) -> tuple[pd.DataF
                 if not np.isnan(features[feature]).all():  # a series without any accuracy has rows, without r
                     found = correlation(*map(np.asarray, (x, y, cluster, version)))
                     rows.append(series.to_dict() | {"feature": feature, "unit": unit} | found)
-    columns = ["model", "eval_type", "feature", "unit", "r", "p", "stars", "ci_low", "ci_high", "p_paper", "n", "n_clusters"]
+    columns = [
+        "model",
+        "eval_type",
+        "feature",
+        "unit",
+        "r",
+        "p",
+        "stars",
+        "detectable",
+        "ci_low",
+        "ci_high",
+        "p_paper",
+        "n",
+        "n_clusters",
+    ]
     if not points:
         problem = "no model has an accuracy; word2vec's is what accuracies are correlated with."
         raise UserError("judgements", problem, "Give the judgements of at least one model that has scores or answers.")
@@ -302,15 +316,16 @@ def correlation(x: np.ndarray, y: np.ndarray, cluster: np.ndarray, version: np.n
         version: label of each point's version.
 
     Returns:
-        r, p, stars, ci_low, ci_high, p_paper (of independent points), n and n_clusters. r is missing where a side does not vary
-        or there are under three points; p and the interval are also where r is missing, or 1, without one of the clusters.
+        r, p, stars, detectable, ci_low, ci_high, p_paper (of independent points), n and n_clusters. r is missing where a side
+        does not vary or there are under three points; p, detectable and the interval also where r is missing, or 1, without one
+        of the clusters.
     """
     x, y = x.astype(float), y.astype(float)
     both = ~(np.isnan(x) | np.isnan(y))
     x, y = x[both], y[both]
     code, of_version = (np.unique(labels[both], return_inverse=True)[1] for labels in (cluster, version))
     n_clusters, n_versions = len(np.unique(code)), len(np.unique(of_version))
-    found: dict[str, object] = dict.fromkeys(("r", "p", "ci_low", "ci_high", "p_paper"), np.nan)
+    found: dict[str, object] = dict.fromkeys(("r", "p", "detectable", "ci_low", "ci_high", "p_paper"), np.nan)
     found |= {"stars": "", "n": len(x), "n_clusters": n_clusters}
     if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return found
@@ -328,7 +343,8 @@ def correlation(x: np.ndarray, y: np.ndarray, cluster: np.ndarray, version: np.n
         z = np.arctanh(np.full(1, found["r"]))
         p = float(p_value(z, components)[0])
         low, high = np.tanh(interval(z, components))
-        found |= {"p": p, "stars": stars(p), "ci_low": float(low[0]), "ci_high": float(high[0])}
+        found |= {"p": p, "stars": stars(p), "detectable": float(np.tanh(components.detectable()[0]))}
+        found |= {"ci_low": float(low[0]), "ci_high": float(high[0])}
     return found
 
 

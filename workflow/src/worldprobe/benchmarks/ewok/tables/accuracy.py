@@ -589,7 +589,9 @@ def family_accuracy(levels: pd.DataFrame, roster: Roster, eval_type: str = "logp
     frame = frame.assign(name=[roster[model].name for model in frame["model"]], place=frame["model"].map(order.index))
     families = list(dict.fromkeys(rows["family"]))
     frame = frame.assign(order=frame["family"].map(families.index)).sort_values(["order", "place"], kind="stable")
-    frame = frame[["family", "model", "name", *wide.columns, "slope", "ci_low", "ci_high", "p", "n_bases", "n_items"]]
+    frame = frame[
+        ["family", "model", "name", *wide.columns, "slope", "ci_low", "ci_high", "p", "detectable", "n_bases", "n_items"]
+    ]
     at = {family: ", ".join(map(str, sorted(part["level"].unique()))) for family, part in means.groupby("family")}
     said = [f"{family}: {at[family]}" + (f" ({LEVEL_NAMES[family]})" if family in LEVEL_NAMES else "") for family in families]
     return Sheet(
@@ -605,6 +607,7 @@ def family_accuracy(levels: pd.DataFrame, roster: Roster, eval_type: str = "logp
             Column("Slope", ("slope",), decimals(3)),
             Column("95% interval", ("ci_low", "ci_high"), span),
             Column("p", ("p",), p_value),
+            Column("Found in 80%", ("detectable",), decimals(3)),
             Column("Bases", ("n_bases",), whole_number),
         ),
         label="family_accuracy",
@@ -612,7 +615,8 @@ def family_accuracy(levels: pd.DataFrame, roster: Roster, eval_type: str = "logp
             f"Levels are {'; '.join(said)}.",
             "The templates of a base have the same targets and fillers at all levels and differ in the level alone. Slope: "
             "change of accuracy per unit of the level, by least squares within bases. Interval and p (two-sided, slope 0): "
-            "bases are samples of more. Chance is one half.",
+            "bases are samples of more. Found in 80%: the smallest true slope for which p is below 0.05 in 80% of such samples. "
+            "Each p is of one slope: of twenty slopes that are 0, one has p < 0.05. Chance is one half.",
         ),
         group="family",
     )

@@ -227,7 +227,8 @@ def materials_sides(templates: pd.DataFrame) -> Sheet:
         label="materials_sides",
         notes=(
             "Means over different pairs of sentences, without fillers. Log frequency: mean over the words of ln(1 + count per "
-            "billion). p: share of random turns of whole pairs of concepts whose mean difference is at least as large.",
+            "billion). p: share of random turns of whole pairs of concepts whose mean difference is at least as large. These "
+            "templates are no sample of others: p says only whether a difference is more than the turns would leave.",
         ),
         group="part",
     )

@@ -30,6 +30,7 @@ POINTS = {"domain_version": "one point per domain and version", "item": "one poi
 CLUSTERS = {"domain_version": "domains", "item": "pairs of concepts"}
 FIXED_NOTE = "It takes all rows as independent, so its p values are too small: where the mixed model was fitted, go by that one."
 STARS_NOTE = "* p < 0.05, ** p < 0.01, *** p < 0.001."
+FOUND_NOTE = "Found in 80%: the smallest true effect for which p is below 0.05 in 80% of such samples."
 
 
 @table(
@@ -55,11 +56,12 @@ def correlations(table: pd.DataFrame, roster: Roster, eval_type: str = "logprobs
         rows = wanted[wanted.feature == feature].set_index("model")
         if rows.empty:
             continue
-        for part in ("r", "stars", "p", "ci_low", "ci_high", "p_paper", "n"):
+        for part in ("r", "stars", "p", "detectable", "ci_low", "ci_high", "p_paper", "n"):
             frame[f"{feature}_{part}"] = rows[part].reindex(order).tolist()
         columns += [
             Column("r", (f"{feature}_r", f"{feature}_stars"), _with_stars, over=heading),
             Column("95% interval", (f"{feature}_ci_low", f"{feature}_ci_high"), _interval, over=heading),
+            Column("found in 80%", (f"{feature}_detectable",), decimals(2), over=heading),
         ]
     counts = sorted({int(n) for n in wanted.n})
     n_points = whole_number(counts[0]) if len(counts) == 1 else f"{whole_number(counts[0])} to {whole_number(counts[-1])}"
@@ -72,6 +74,7 @@ def correlations(table: pd.DataFrame, roster: Roster, eval_type: str = "logprobs
             STARS_NOTE,
             f"Pearson's r over {n_points} points. Interval and stars: {CLUSTERS[points]} and versions are samples of more, "
             "left out one by one; where there is one version, they are about its fillings only. "
+            "Found in 80%: the smallest true r for which p is below 0.05 in 80% of such samples. "
             "The paper's stars (p_paper in the CSV) take the points as independent, and are too many.",
             "A dash: one of the two does not vary, or there are too few points.",
         ),
@@ -129,9 +132,10 @@ def _regression(coefficients: pd.DataFrame, provenance: Provenance, fit: str) ->
             Column("SE", ("std_error",), decimals(2)),
             Column("z", ("z",), decimals(2)),
             Column("p", ("p",), p_value),
+            Column("Found in 80%", ("detectable",), decimals(2)),
         ),
         label=fit.replace("_", "-"),
-        notes=(STARS_NOTE, *([] if fit == "mixed_model" else [FIXED_NOTE]), *_fit_notes(provenance)),
+        notes=(STARS_NOTE, FOUND_NOTE, *([] if fit == "mixed_model" else [FIXED_NOTE]), *_fit_notes(provenance)),
         group="group",
     )
 
