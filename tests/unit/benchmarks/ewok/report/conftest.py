@@ -204,6 +204,7 @@ def coefficients_of() -> pd.DataFrame:
                 np.nan,
                 1e-5,
                 "***",
+                2.8 * error,
                 estimate - 0.1,
                 estimate + 0.1,
             )
@@ -233,7 +234,7 @@ def correlations_of(points: pd.DataFrame) -> pd.DataFrame:
             r = float(np.corrcoef(part.accuracy, part[feature])[0, 1])
             stars = "***" if abs(r) > 0.45 else "*" if abs(r) > 0.3 else ""
             low, high = np.tanh(np.arctanh(r) - 0.27), np.tanh(np.arctanh(r) + 0.27)
-            rows.append((model, eval_type, feature, "domain_version", r, 0.01, stars, low, high, 0.001, len(part), 11))
+            rows.append((model, eval_type, feature, "domain_version", r, 0.01, stars, 0.4, low, high, 0.001, len(part), 11))
     return validate(pd.DataFrame(rows, columns=list(contracts.Correlations.columns)), contracts.Correlations)
 
 
