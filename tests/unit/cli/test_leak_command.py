@@ -93,7 +93,7 @@ def test_lines_that_do_not_fit_into_the_context_are_refused(tables, tiny_checkpo
 
 
 def test_what_is_said_with_one_form_and_of_a_certain_leak():
-    read, gain = Effect(2.0, 1.0, 3.0, 1e-30, 5, 5), Effect(0.0, -0.1, 0.1, 0.5, 5, 5)
+    read, gain = Effect(2.0, 1.0, 3.0, 1e-30, 1.2, 5, 5), Effect(0.0, -0.1, 0.1, 0.5, 0.1, 5, 5)
     said = _in_words("tiny", {"logprob": read, "accuracy": gain}, 0.5, 1)
     assert "against 1 parallel form\n" in said
     assert "+2.000 nats (95% +1.000 to +3.000), p < 0.0001 (one-sided" in said
