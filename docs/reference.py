@@ -27,7 +27,7 @@ from worldprobe.settings.blocks import Block, in_words, json_schema, meaning, sc
 from worldprobe.settings.registry import Card, Registry  # noqa: E402
 from worldprobe.settings.study import (  # noqa: E402
     SharedSettings,
-    Site,  # noqa: E402
+    Site,
     study_class,
 )
 from worldprobe.sources import Sources  # noqa: E402
