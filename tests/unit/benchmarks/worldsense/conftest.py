@@ -1,7 +1,7 @@
 """What tests of WorldSense share."""
 
 import bz2
-import re
+import json
 from itertools import groupby, islice
 from pathlib import Path
 
@@ -16,6 +16,6 @@ def some_released(reference: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         pytest.skip("WorldSense's released trials are not next to the repository")
     some = tmp_path_factory.mktemp("released") / "some.jsonl"
     with bz2.open(path, "rt", encoding="utf-8") as lines:
-        tuples = groupby(lines, lambda line: re.search(r'"tuple_ID": "[^"]*"', line)[0])
+        tuples = groupby(lines, lambda line: json.loads(line)["tuple_ID"])
         some.write_text("".join(line for _, trials in islice(tuples, 0, None, 41) for line in trials), encoding="utf-8")
     return some
