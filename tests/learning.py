@@ -66,6 +66,6 @@ def write_learning(folder: Path, groups: Mapping[str, Sequence[str]], eval_type:
         ("onsets", onsets, Onsets),
         ("order_agreements", agree(onsets), OrderAgreements),
     ):
-        keys = list(contract.Config.metadata["key"])
+        keys = list(contract.Config.key)
         write_table(table.sort_values(keys, ignore_index=True), contract, folder / f"{name}.parquet", Provenance())
     return curves, onsets

@@ -2,6 +2,7 @@
 
 import io
 import sys
+from dataclasses import replace
 
 import pandas as pd
 import pyarrow as pa
@@ -92,7 +93,7 @@ def test_the_wrong_table_and_another_schema_version_are_named(tmp_path, monkeypa
     write_table(target_scores(), TargetScores, path, Provenance())
     with pytest.raises(UserError, match="contains target_scores, not items"):
         read_table(path, Items)
-    monkeypatch.setitem(TargetScores.Config.metadata, "version", 99)
+    monkeypatch.setattr(TargetScores, "Config", replace(TargetScores.Config, version=99))
     with pytest.raises(UserError, match=r"is version 1 .* reads version 99"):
         read_table(path, TargetScores)
 

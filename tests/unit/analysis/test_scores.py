@@ -20,13 +20,10 @@ from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
 
 
-class PairScores(Scores):
+class PairScores(Scores, name="pair_scores"):
     """Scores of minimal pairs, which have a phenomenon."""
 
     phenomenon: str = column(min_length=1)
-
-    class Config(Scores.Config):
-        name = "pair_scores"
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 
@@ -140,7 +141,7 @@ def test_items_of_another_schema_version_and_unpaired_outputs_are_refused(
     command = ["--checkpoint", str(tiny_checkpoint()), "--out", str(tmp_path / "o")]
     assert main(["score", "all", str(item_table), "--eval-types", "logprobs,choice_free_two", *command]) == 2
     assert "2 different eval types need 2 --out files; 1 were given" in capsys.readouterr().err
-    monkeypatch.setattr(Items.Config, "metadata", Items.Config.metadata | {"version": 99})
+    monkeypatch.setattr(Items, "Config", replace(Items.Config, version=99))
     assert main(["score", "logprobs", str(item_table), *command]) == 2
     assert "version 99" in capsys.readouterr().err
 

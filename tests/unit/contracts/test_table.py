@@ -13,7 +13,7 @@ from worldprobe.contracts import ContractError, Table, column, read_table, read_
 from worldprobe.provenance import Provenance
 
 
-class Visits(Table):
+class Visits(Table, name="visits", version=1, key=["visit"]):
     """A row per visit."""
 
     visit: int = column(ge=1, le=9)
@@ -23,11 +23,6 @@ class Visits(Table):
     length: float = column(gt=0, nullable=True)
     people: int = column(nullable=True)
     is_first: bool
-
-    class Config(Table.Config):
-        name = "visits"
-        unique = ["visit"]
-        metadata = {"version": 1, "key": ["visit"]}
 
 
 def visits(**changes: list) -> pd.DataFrame:
@@ -104,14 +99,10 @@ def test_a_column_of_numbers_without_a_value_keeps_its_type(tmp_path):
     assert (found.length.dtype, found.people.dtype) == ("float64", "Int64")
 
 
-class Weights(Table):
+class Weights(Table, name="weights", version=1, key=["weight"]):
     """A column that lacks no value."""
 
     weight: float
-
-    class Config(Table.Config):
-        name = "weights"
-        metadata = {"version": 1, "key": ["weight"]}
 
 
 def test_a_number_that_is_none_is_a_missing_value_however_it_is_kept():

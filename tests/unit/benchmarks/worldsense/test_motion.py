@@ -237,7 +237,7 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
     answers = np.where(is_right, gold, np.choose(gold, [1, 0, 3, 2, 6, 6, 4])).astype(np.int8)
     found = summarize("test-motion", questions, [Series("constrained", "short", answers[None, :], {})])
     path = tmp_path_factory.mktemp("motion") / "summaries.parquet"
-    keys = list(Summaries.Config.metadata["key"])
+    keys = list(Summaries.Config.key)
     write_table(found.sort_values(keys, ignore_index=True)[list(Summaries.columns)], Summaries, path, Provenance())
     return path
 

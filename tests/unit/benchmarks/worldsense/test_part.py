@@ -105,7 +105,7 @@ def test_of_a_single_model_nothing_is_said_to_be_highest_or_average(folder: Path
 def test_where_no_model_is_above_chance_the_part_says_so_with_the_interval(folder: Path, tmp_path: Path) -> None:
     summaries = read_table(folder / "summaries.parquet", Summaries)
     alike = [summaries[summaries["model"] == "positive"].assign(model=name) for name in ("positive", "second")]
-    both = pd.concat(alike).sort_values(list(Summaries.Config.metadata["key"]), ignore_index=True)
+    both = pd.concat(alike).sort_values(list(Summaries.Config.key), ignore_index=True)
     write_table(both, Summaries, tmp_path / "summaries.parquet", Provenance(seed=0))
     part = compose(Material(tmp_path / "summaries.parquet", Roster(), read_origins([]), None))
     assert part.lead == (
@@ -163,7 +163,7 @@ def rows_of(folder: Path, tmp_path: Path, **values: dict[str, tuple[float, float
         )
         one.loc[is_meant, ["mean", "ci_low", "ci_high"]] = mean, low, high
         models.append(one)
-    both = pd.concat(models).sort_values(list(Summaries.Config.metadata["key"]), ignore_index=True)
+    both = pd.concat(models).sort_values(list(Summaries.Config.key), ignore_index=True)
     write_table(both, Summaries, tmp_path / "summaries.parquet", Provenance(seed=0))
     return compose(Material(tmp_path / "summaries.parquet", Roster(), read_origins([]), None))
 

@@ -68,7 +68,7 @@ def series(questions: Questions) -> list[Series]:
 @pytest.fixture(scope="module")
 def summaries(questions: Questions, series: list[Series]) -> pd.DataFrame:
     tables = [summarize(name, questions, series) for name in ("test", "ood-size")]
-    table = pd.concat(tables, ignore_index=True).sort_values(list(Summaries.Config.metadata["key"]), ignore_index=True)
+    table = pd.concat(tables, ignore_index=True).sort_values(list(Summaries.Config.key), ignore_index=True)
     return table[list(Summaries.columns)]
 
 
@@ -228,7 +228,7 @@ TABLES, FIGURES = ([display for display in SHOWN if display.kind == kind] for ki
 def files(folder: Path, summaries: pd.DataFrame, questions: Questions, series: list[Series]) -> Path:
     write_table(summaries, Summaries, folder / "summaries.parquet", Provenance())
     compared = compare_models("test", questions, series)
-    keys = list(Comparisons.Config.metadata["key"])
+    keys = list(Comparisons.Config.key)
     write_table(compared.sort_values(keys, ignore_index=True), Comparisons, folder / "comparisons.parquet", Provenance())
     checked = check_reproduction(read_published(), summaries, released={"test"})
     made = Provenance(details={"summary": summary_line(checked)})

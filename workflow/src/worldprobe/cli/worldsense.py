@@ -231,7 +231,7 @@ def summarize_(*, sets: Sets, skin_folder: SkinFolder = None, seed: Seed = 0, mi
     for name, questions, series in _read_sets(sets, skin_folder):
         tables.append(summarize(name, questions, series, seed))
         counts += [{"set": name, **row} for row in _counts(questions, series)]
-    table = pd.concat(tables, ignore_index=True).sort_values(list(Summaries.Config.metadata["key"]), ignore_index=True)
+    table = pd.concat(tables, ignore_index=True).sort_values(list(Summaries.Config.key), ignore_index=True)
     lacking = missing_models(missing, table["model"].unique())
     told = told_of({name: paths for name, _, *paths in sets})
     details = {"answers": counts} | told | lacking
@@ -261,7 +261,7 @@ def compare_(*, sets: Sets, skin_folder: SkinFolder = None, out: Path) -> None:
     from worldprobe.provenance import made
 
     tables = [compare_models(name, questions, series) for name, questions, series in _read_sets(sets, skin_folder)]
-    table = pd.concat(tables, ignore_index=True).sort_values(list(Comparisons.Config.metadata["key"]), ignore_index=True)
+    table = pd.concat(tables, ignore_index=True).sort_values(list(Comparisons.Config.key), ignore_index=True)
     provenance = made(COMPARISONS, _inputs(sets), ["numpy", "pandas", "scipy"])
     write_table(table, Comparisons, out, provenance)
 

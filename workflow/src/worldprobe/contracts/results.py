@@ -18,7 +18,7 @@ JOINT = "|"
 STATUSES = ("ok", "one_version", "one_cluster", "no_spread", "no_values", "none")
 
 
-class Scores(Table):
+class Scores(Table, name="scores", version=1, key=["model", "eval_type", "condition", "metric", "unit"]):
     """What responses come to: one row per unit, series and metric; everything behind it is the same for every benchmark.
 
     A benchmark inherits this table under a name of its own; the columns that it adds are what means are also taken by.
@@ -33,13 +33,8 @@ class Scores(Table):
     value: float = column(ge=-1, le=1, nullable=True, description="Missing: see status.")
     status: str = column(description="ok, or why there is no value.")
 
-    class Config(Table.Config):
-        name = "scores"
-        unique = ["model", "eval_type", "condition", "metric", "unit"]
-        metadata = {"version": 1, "key": ["model", "eval_type", "condition", "metric", "unit"]}
 
-
-class Summaries(Table):
+class Summaries(Table, name="summaries", version=3, key=["model", "eval_type", "condition", "metric", "grouping", "group"]):
     """Means of a metric, overall and by group."""
 
     model: str = column(min_length=1)
@@ -56,13 +51,8 @@ class Summaries(Table):
     n: int = column(ge=0, description="Units: items, tuples, ...")
     n_clusters: int = column(ge=0, description="Clusters that the interval is from.")
 
-    class Config(Table.Config):
-        name = "summaries"
-        unique = ["model", "eval_type", "condition", "metric", "grouping", "group"]
-        metadata = {"version": 3, "key": ["model", "eval_type", "condition", "metric", "grouping", "group"]}
 
-
-class Reproduction(Table):
+class Reproduction(Table, name="reproduction", version=2, key=["position"]):
     """Every published number next to ours."""
 
     position: int = column(ge=0)
@@ -81,13 +71,13 @@ class Reproduction(Table):
     status: str = column(isin=("within_rounding", "differs", "not_run", "not_comparable"))
     reason: str = column(description="Why not, where it is known; empty otherwise.")
 
-    class Config(Table.Config):
-        name = "reproduction"
-        unique = ["position"]
-        metadata = {"version": 2, "key": ["position"]}
 
-
-class Comparisons(Table):
+class Comparisons(
+    Table,
+    name="comparisons",
+    version=5,
+    key=["eval_type", "condition_a", "condition_b", "model_a", "model_b", "grouping", "group"],
+):
     """Two series on the same units: difference of their means, interval and test."""
 
     model_a: str = column(min_length=1)
@@ -112,13 +102,8 @@ class Comparisons(Table):
     n: int = column(gt=0, description="Units that both have.")
     n_clusters: int = column(gt=0)
 
-    class Config(Table.Config):
-        name = "comparisons"
-        unique = ["model_a", "model_b", "eval_type", "condition_a", "condition_b", "grouping", "group"]
-        metadata = {"version": 5, "key": ["eval_type", "condition_a", "condition_b", "model_a", "model_b", "grouping", "group"]}
 
-
-class Plans(Table):
+class Plans(Table, name="plans", version=1, key=["eval_type", "grouping", "group", "n_replicates", "n_clusters", "n_versions"]):
     """The power of studies of several sizes to find a difference of two models (``analysis.planning``)."""
 
     eval_type: str = column(min_length=1, description="How the models of the pilot were asked.")
@@ -136,13 +121,8 @@ class Plans(Table):
     detectable: float = column(gt=0, description="The difference that 80% of such studies find.")
     detectable_if_independent: float = column(gt=0, description="The same by the formula that takes items as independent.")
 
-    class Config(Table.Config):
-        name = "plans"
-        unique = ["eval_type", "grouping", "group", "n_replicates", "n_clusters", "n_versions"]
-        metadata = {"version": 1, "key": ["eval_type", "grouping", "group", "n_replicates", "n_clusters", "n_versions"]}
 
-
-class PooledMeans(Table):
+class PooledMeans(Table, name="pooled_means", version=1, key=["model", "eval_type", "grouping", "group"]):
     """Means of groups by partial pooling (``analysis.pooling``), and their ranks; 1 has the lowest mean."""
 
     model: str = column(min_length=1)
@@ -158,13 +138,8 @@ class PooledMeans(Table):
     n_clusters: int = column(ge=1)
     n_templates: int = column(ge=1)
 
-    class Config(Table.Config):
-        name = "pooled_means"
-        unique = ["model", "eval_type", "grouping", "group"]
-        metadata = {"version": 1, "key": ["model", "eval_type", "grouping", "group"]}
 
-
-class Orders(Table):
+class Orders(Table, name="orders", version=1, key=["model", "eval_type", "lower", "higher"]):
     """Of every two groups, the one whose true mean is probably lower."""
 
     model: str = column(min_length=1)
@@ -172,8 +147,3 @@ class Orders(Table):
     lower: str
     higher: str
     probability: float = column(ge=0, le=1, description="That the true mean of lower is below that of higher.")
-
-    class Config(Table.Config):
-        name = "orders"
-        unique = ["model", "eval_type", "lower", "higher"]
-        metadata = {"version": 1, "key": ["model", "eval_type", "lower", "higher"]}

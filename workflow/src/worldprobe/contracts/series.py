@@ -17,7 +17,7 @@ REACHED, OPEN, NEVER, ALREADY, NONE = "reached", "open", "never", "already", "no
 _CURVE = ["series", "model", "seed", "eval_type", "grouping", "group"]
 
 
-class CheckpointScores(Table):
+class CheckpointScores(Table, name="checkpoint_scores", version=1, key=[*_CURVE, "step", "cluster", "condition", "stratum"]):
     """Mean scores of cells, the units of one cluster, condition and stratum: all that curves are computed from."""
 
     series: str = column(min_length=1, description="Id of the card.")
@@ -33,13 +33,8 @@ class CheckpointScores(Table):
     mean: float = column(ge=0, le=1, nullable=True)
     n: int = column(gt=0, description="Units that have a score.")
 
-    class Config(Table.Config):
-        name = "checkpoint_scores"
-        unique = [*_CURVE, "step", "cluster", "condition", "stratum"]
-        metadata = {"version": 1, "key": [*_CURVE, "step", "cluster", "condition", "stratum"]}
 
-
-class Curves(Table):
+class Curves(Table, name="curves", version=1, key=[*_CURVE, "step"]):
     """Learning curves: means at each checkpoint, with intervals, and bands that hold at all checkpoints at once."""
 
     series: str = column(min_length=1)
@@ -61,13 +56,8 @@ class Curves(Table):
     between_versions: float = column(ge=0, nullable=True, description="Standard deviation of the versions' means.")
     n_clusters: int = column(ge=0)
 
-    class Config(Table.Config):
-        name = "curves"
-        unique = [*_CURVE, "step"]
-        metadata = {"version": 1, "key": [*_CURVE, "step"]}
 
-
-class Onsets(Table):
+class Onsets(Table, name="onsets", version=1, key=_CURVE):
     """When a curve rises above a level for good, and how far it falls from its maximum."""
 
     series: str = column(min_length=1)
@@ -88,13 +78,10 @@ class Onsets(Table):
     fall_from: float = column(ge=0, nullable=True, description="Checkpoint from which it falls.")
     fall_to: float = column(ge=0, nullable=True)
 
-    class Config(Table.Config):
-        name = "onsets"
-        unique = _CURVE
-        metadata = {"version": 1, "key": _CURVE}
 
-
-class OrderAgreements(Table):
+class OrderAgreements(
+    Table, name="order_agreements", version=2, key=["eval_type", "grouping", "model_a", "seed_a", "model_b", "seed_b"]
+):
     """Rank correlation (Spearman) of two trainings' orders of onsets."""
 
     model_a: str = column(min_length=1)
@@ -109,8 +96,3 @@ class OrderAgreements(Table):
     ci_high: float = column(ge=-1, le=1, nullable=True)
     n: int = column(ge=0, description="Groups.")
     n_onsets: int = column(ge=0, description="Groups with an onset in both.")
-
-    class Config(Table.Config):
-        name = "order_agreements"
-        unique = ["model_a", "seed_a", "model_b", "seed_b", "eval_type", "grouping"]
-        metadata = {"version": 2, "key": ["eval_type", "grouping", "model_a", "seed_a", "model_b", "seed_b"]}

@@ -73,18 +73,33 @@ def column(
     return Column("", is_nullable, ge, gt, le, values, str_matches, str_startswith, min_length, description, optional)
 
 
+@dataclass(frozen=True)
+class Config:
+    """What a contract says besides its columns: ``class Items(Table, name="items", version=1, key=[...])``.
+
+    Attributes:
+        name: of the table, in files and messages.
+        version: bumped when columns change.
+        key: the columns by which rows are sorted.
+        unique: those that no two rows have alike; by default the key.
+    """
+
+    name: str = ""
+    version: int = 1
+    key: Sequence[str] = ()
+    unique: Sequence[str] = ()
+
+
 class Table:
-    """A contract: strict columns, a unique key, the order of the rows, a version bumped when columns change."""
+    """A contract: strict columns, a unique key, the order of the rows, a version."""
 
     columns: ClassVar[dict[str, Column]] = {}
 
-    class Config:
-        name = ""
-        unique: ClassVar[list[str]] = []
-        metadata: ClassVar[dict[str, Any]] = {}  # version, and the key by which rows are sorted
+    Config: ClassVar[Config] = Config()
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, **config: Any) -> None:
         """Collect the columns, inherited ones first; a name without rules is a column that lacks no value."""
+        cls.Config = replace(cls.Config, **({"unique": config.get("key", cls.Config.unique)} | config))
         declared = {name: kind for name, kind in cls.__annotations__.items() if not kind.startswith("ClassVar")}
         if unknown := [name for name, kind in declared.items() if kind not in KINDS]:
             raise TypeError(f"{cls.__name__}.{unknown[0]} has none of the types {', '.join(KINDS)}")
@@ -257,7 +272,7 @@ def _check(frame: pd.DataFrame, contract: type[Table]) -> tuple[pd.DataFrame, ar
     frame = frame.drop(columns=unused)
     known = [name for name in contract.columns if name in frame]
     ordered = frame[known + [name for name in frame if name not in contract.columns]]
-    ordered = ordered.sort_values(contract.Config.metadata["key"], kind="stable").reset_index(drop=True)
+    ordered = ordered.sort_values(contract.Config.key, kind="stable").reset_index(drop=True)
     try:
         table = arrow.Table.from_pandas(ordered, preserve_index=False)
         for place, field in enumerate(table.schema):
@@ -300,7 +315,7 @@ def _to_arrow(frame: pd.DataFrame, contract: type[Table], provenance: Provenance
 def _metadata(contract: type[Table], provenance: Provenance) -> dict[bytes, bytes]:
     return {
         b"worldprobe.table": contract.Config.name.encode(),
-        b"worldprobe.schema_version": str(contract.Config.metadata["version"]).encode(),
+        b"worldprobe.schema_version": str(contract.Config.version).encode(),
         b"worldprobe.provenance": provenance.to_json().encode(),
     }
 
@@ -429,7 +444,7 @@ def _read(
 def check_kind(path: Path | str, contract: type[Table]) -> None:
     """Raise UserError unless the file is this contract's table in this version; reads the footer only."""
     metadata = _footer(path)
-    name, version = contract.Config.name, contract.Config.metadata["version"]
+    name, version = contract.Config.name, contract.Config.version
     found = metadata.get(b"worldprobe.table", b"").decode(errors="replace")
     if found != name:
         raise UserError(

@@ -25,7 +25,7 @@ ISC_STATUSES = ("defined", "constant", "too_few", "no_co_rater", "constant_other
 DAY = r"^\d{4}-\d\d-\d\d$"
 
 
-class StudyLists(Table):
+class StudyLists(Table, name="study_lists", version=1, key=["list", "position"]):
     """All that the survey needs: one row per trial of a list, without ids of items, labels or expected answers.
 
     Texts are shown as they are written here. Likert: ``first_context`` and ``target``, joined by a space, are the scenario.
@@ -45,13 +45,14 @@ class StudyLists(Table):
     second_context: str = column(nullable=True, description="Choice only.")
     target: str
 
-    class Config(Table.Config):
-        name = "study_lists"
-        unique = ["list", "position"]
-        metadata = {"version": 1, "key": ["list", "position"]}
 
-
-class ListKeys(Table):
+class ListKeys(
+    Table,
+    name="list_keys",
+    version=1,
+    key=["eval_type", "kind", "item_id", "target", "context", "question"],
+    unique=["question", "item_id", "target", "context"],
+):
     """The answer key, which never leaves our hands: one row per question and item that it stands for.
 
     Several items can have the same sentences; the question is then asked once and counts for all of them.
@@ -66,13 +67,8 @@ class ListKeys(Table):
     unit: str = column(description="Nobody sees two questions of a unit: template, or what --unit names.")
     expected: int = column(ge=1, le=5, description="Likert: 5 plausible, 1 not; choice, catch: the right answer.")
 
-    class Config(Table.Config):
-        name = "list_keys"
-        unique = ["question", "item_id", "target", "context"]
-        metadata = {"version": 1, "key": ["eval_type", "kind", "item_id", "target", "context", "question"]}
 
-
-class ListBalance(Table):
+class ListBalance(Table, name="list_balance", version=1, key=["list"]):
     """How even a list is: numbers of its test trials, by expected answer and by version and domain."""
 
     list: str = column(str_matches=LIST)
@@ -88,13 +84,8 @@ class ListBalance(Table):
         ge=0, description="Largest difference of a domain's trials between this list and any other of its round and kind."
     )
 
-    class Config(Table.Config):
-        name = "list_balance"
-        unique = ["list"]
-        metadata = {"version": 1, "key": ["list"]}
 
-
-class RawRatings(Table):
+class RawRatings(Table, name="raw_ratings", version=2, key=["participant", "session", "position"]):
     """An export's answers: one row per trial that was shown. No text, no address, no identity."""
 
     participant: str = column(str_matches=PARTICIPANT, description="A random key, one per person.")
@@ -111,13 +102,8 @@ class RawRatings(Table):
     n_blurs: int = column(ge=0, description="How often the window lost the focus during the trial.")
     lists_digest: str = column(str_matches=DIGEST, description="Digest of the set of lists that was shown.")
 
-    class Config(Table.Config):
-        name = "raw_ratings"
-        unique = ["participant", "session", "position"]
-        metadata = {"version": 2, "key": ["participant", "session", "position"]}
 
-
-class Participants(Table):
+class Participants(Table, name="participants", version=2, key=["participant", "session"]):
     """An export's sessions: one row per person and list taken."""
 
     participant: str = column(str_matches=PARTICIPANT)
@@ -134,13 +120,8 @@ class Participants(Table):
     design: str = column(str_matches=DIGEST, description="Digest of settings, words and consent; designs.json has them.")
     lists_digest: str = column(str_matches=DIGEST)
 
-    class Config(Table.Config):
-        name = "participants"
-        unique = ["participant", "session"]
-        metadata = {"version": 2, "key": ["participant", "session"]}
 
-
-class Demographics(Table):
+class Demographics(Table, name="demographics", version=1, key=["participant"]):
     """An export's people, in a table of their own; missing: not asked, or preferred not to say."""
 
     participant: str = column(str_matches=PARTICIPANT)
@@ -149,13 +130,14 @@ class Demographics(Table):
     country: str = column(nullable=True)
     first_language: str = column(nullable=True)
 
-    class Config(Table.Config):
-        name = "demographics"
-        unique = ["participant"]
-        metadata = {"version": 1, "key": ["participant"]}
 
-
-class CleanAnswers(Table):
+class CleanAnswers(
+    Table,
+    name="clean_answers",
+    version=1,
+    key=["eval_type", "participant", "session", "question"],
+    unique=["participant", "session", "question"],
+):
     """The answers that count after cleaning: one row per person and question."""
 
     participant: str = column(str_matches=PARTICIPANT)
@@ -169,13 +151,8 @@ class CleanAnswers(Table):
     expected: int = column(ge=1, le=5)
     rt_ms: float = column(ge=0, nullable=True)
 
-    class Config(Table.Config):
-        name = "clean_answers"
-        unique = ["participant", "session", "question"]
-        metadata = {"version": 1, "key": ["eval_type", "participant", "session", "question"]}
 
-
-class CleaningSteps(Table):
+class CleaningSteps(Table, name="cleaning_steps", version=1, key=["position"]):
     """What each step of cleaning left: ratings (without catch trials) and people, before and after."""
 
     position: int = column(gt=0)
@@ -187,13 +164,8 @@ class CleaningSteps(Table):
     n_people_before: int = column(ge=0)
     n_people_after: int = column(ge=0)
 
-    class Config(Table.Config):
-        name = "cleaning_steps"
-        unique = ["position"]
-        metadata = {"version": 1, "key": ["position"]}
 
-
-class Raters(Table):
+class Raters(Table, name="raters", version=1, key=["participant"]):
     """Everybody in the export: how they agree with the others, and which step left them out."""
 
     participant: str = column(str_matches=PARTICIPANT)
@@ -207,13 +179,8 @@ class Raters(Table):
     pass_number: int = column(ge=0, description="The pass that excluded the person; 0: none did.")
     excluded_by: str = column(description="The step; empty: the person's answers count.")
 
-    class Config(Table.Config):
-        name = "raters"
-        unique = ["participant"]
-        metadata = {"version": 1, "key": ["participant"]}
 
-
-class SubItems(Table):
+class SubItems(Table, name="sub_items", version=1, key=["eval_type", "cell"]):
     """Every sub-item that was to be asked: how many answers count, and what they say."""
 
     cell: str
@@ -227,20 +194,10 @@ class SubItems(Table):
     median_rt_ms: float = column(ge=0, nullable=True)
     status: str = column(isin=["ok", "below_minimum", "missing"])
 
-    class Config(Table.Config):
-        name = "sub_items"
-        unique = ["eval_type", "cell"]
-        metadata = {"version": 1, "key": ["eval_type", "cell"]}
 
-
-class PeopleCounts(Table):
+class PeopleCounts(Table, name="people_counts", version=1, key=["attribute", "answer"]):
     """Who took part: counts only; answers that fewer than five people gave are merged."""
 
     attribute: str = column(isin=["age", "gender", "country", "first_language"])
     answer: str
     n: int = column(ge=0)
-
-    class Config(Table.Config):
-        name = "people_counts"
-        unique = ["attribute", "answer"]
-        metadata = {"version": 1, "key": ["attribute", "answer"]}

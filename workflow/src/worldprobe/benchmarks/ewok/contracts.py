@@ -11,7 +11,7 @@ TEMPLATE_ID = r"^[A-Za-z0-9-]+_\d+_\d+$"
 PREFERENCES = ("context1", "context2", "none", "missing")
 
 
-class Templates(Table):
+class Templates(Table, name="templates", version=2, key=["domain", "meta_template", "template"], unique=["template_id"]):
     """Minimal pairs of pairs with open slots, e.g. ``{object1:large=true}`` (EWoK, Section 3)."""
 
     template_id: str = column(str_matches=TEMPLATE_ID)
@@ -36,13 +36,8 @@ class Templates(Table):
         optional=True, isin=["inside", "outside"], description="Inside: words' relatedness points the wrong way."
     )
 
-    class Config(Table.Config):
-        name = "templates"
-        unique = ["template_id"]
-        metadata = {"version": 2, "key": ["domain", "meta_template", "template"]}
 
-
-class Items(Table):
+class Items(Table, name="items", version=2, key=["version", "domain", "meta_template", "template"], unique=["item_id"]):
     """Templates with their slots filled: the unit that is scored."""
 
     item_id: str = column(str_matches=ITEM_ID, description="domain_meta_template_vN")
@@ -71,13 +66,8 @@ class Items(Table):
     tags: str = column(description="The slot keys in code-point order, joined by commas.")
     duplicate_of: str = column(nullable=True, description="item_id of an earlier item with the same four texts.")
 
-    class Config(Table.Config):
-        name = "items"
-        unique = ["item_id"]
-        metadata = {"version": 2, "key": ["version", "domain", "meta_template", "template"]}
 
-
-class SurfaceFeatures(Table):
+class SurfaceFeatures(Table, name="surface_features", version=1, key=["item_id", "target"]):
     """Surface properties of each target sentence with its two contexts (EWoK, Appendix A.5): (C1 + C2) / 2 + T."""
 
     item_id: str = column(str_matches=ITEM_ID)
@@ -85,13 +75,8 @@ class SurfaceFeatures(Table):
     n_words: float = column(gt=0, description="Words.")
     log_frequency: float = column(nullable=True, description="Mean log word frequency; provenance: source, unit.")
 
-    class Config(Table.Config):
-        name = "surface_features"
-        unique = ["item_id", "target"]
-        metadata = {"version": 1, "key": ["item_id", "target"]}
 
-
-class TargetScores(Table):
+class TargetScores(Table, name="target_scores", version=1, key=["item_id", "target", "context"]):
     """LogProbs evidence: one row per item, target and context (0: no context)."""
 
     item_id: str = column(str_matches=ITEM_ID)
@@ -101,13 +86,8 @@ class TargetScores(Table):
     n_tokens: int = column(ge=0, description="Target tokens that were scored; 0 where imported.")
     flags: str = column(description="Comma-joined, from models.engine.FLAGS.")
 
-    class Config(Table.Config):
-        name = "target_scores"
-        unique = ["item_id", "target", "context"]
-        metadata = {"version": 1, "key": ["item_id", "target", "context"]}
 
-
-class TokenScores(Table):
+class TokenScores(Table, name="token_scores", version=1, key=["item_id", "target", "context", "position"]):
     """LogProbs evidence, token by token, on request: the summands of ``TargetScores``. Holds item text."""
 
     item_id: str = column(str_matches=ITEM_ID)
@@ -117,13 +97,8 @@ class TokenScores(Table):
     token: str = column(description="As the tokenizer names it.")
     logprob: float = column(nullable=True, description="Nats.")
 
-    class Config(Table.Config):
-        name = "token_scores"
-        unique = ["item_id", "target", "context", "position"]
-        metadata = {"version": 1, "key": ["item_id", "target", "context", "position"]}
 
-
-class Responses(Table):
+class Responses(Table, name="responses", version=1, key=["item_id", "eval_type", "presentation"]):
     """Prompting evidence: one row per prompt (EWoK, Appendix A.4)."""
 
     item_id: str = column(str_matches=ITEM_ID)
@@ -136,13 +111,8 @@ class Responses(Table):
     value: float = column(nullable=True, description="The parsed rating or choice; missing where none was found.")
     status: str = column(isin=["ok", "no_numeral", "out_of_range", "truncated", "not_finite", "failed"])
 
-    class Config(Table.Config):
-        name = "responses"
-        unique = ["item_id", "eval_type", "presentation"]
-        metadata = {"version": 1, "key": ["item_id", "eval_type", "presentation"]}
 
-
-class Similarities(Table):
+class Similarities(Table, name="similarities", version=1, key=["item_id", "target", "context"]):
     """Baseline evidence: cosine of the bags of words of target and context (EWoK, Appendix A.5)."""
 
     item_id: str = column(str_matches=ITEM_ID)
@@ -150,13 +120,8 @@ class Similarities(Table):
     context: int = column(isin=[1, 2])
     similarity: float = column(ge=-1.000001, le=1.000001, nullable=True, description="Missing: no word has a vector.")
 
-    class Config(Table.Config):
-        name = "similarities"
-        unique = ["item_id", "target", "context"]
-        metadata = {"version": 1, "key": ["item_id", "target", "context"]}
 
-
-class Ratings(Table):
+class Ratings(Table, name="ratings", version=2, key=["item_id", "target", "context"]):
     """Human plausibility ratings, averaged over raters: one row per item, target and context (EWoK, Section 4)."""
 
     item_id: str = column(str_matches=ITEM_ID)
@@ -166,13 +131,8 @@ class Ratings(Table):
     n_raters: float = column(ge=0, nullable=True, description="Ratings averaged; missing: the file gives means alone.")
     sd: float = column(ge=0, nullable=True, description="Standard deviation (n - 1) over raters; missing below two.")
 
-    class Config(Table.Config):
-        name = "ratings"
-        unique = ["item_id", "target", "context"]
-        metadata = {"version": 2, "key": ["item_id", "target", "context"]}
 
-
-class Judgements(Table):
+class Judgements(Table, name="judgements", version=1, key=["model", "eval_type", "item_id", "target"]):
     """Accuracy evidence: one row per item, target, model and eval_type, with the item's design and no item text."""
 
     item_id: str = column(str_matches=ITEM_ID)
@@ -194,11 +154,6 @@ class Judgements(Table):
     target_contrast: str = column(isin=TARGET_CONTRASTS)
     adversarial: str = column(optional=True, isin=["inside", "outside"], description="As in the items.")
 
-    class Config(Table.Config):
-        name = "judgements"
-        unique = ["item_id", "target", "model", "eval_type"]
-        metadata = {"version": 1, "key": ["model", "eval_type", "item_id", "target"]}
-
 
 #: the tables that can be judged.
 EVIDENCE: tuple[type[Table], ...] = (TargetScores, Responses, Similarities, Ratings)
@@ -219,7 +174,16 @@ class Summaries(results.Summaries):
     n_missing: int = column(ge=0, description="Target rows without an answer or a score.")
 
 
-class FamilyLevels(Table):
+class FamilyLevels(
+    Table,
+    name="family_levels",
+    version=1,
+    key=["family", "model", "eval_type", "level"],
+    name="family_levels",
+    version=2,
+    key=["family", "model", "eval_type", "level"],
+    unique=["model", "eval_type", "family", "level"],
+):
     """Accuracy at each level of a family of templates, and its slope over levels; intervals over bases (not in the papers)."""
 
     model: str
@@ -239,24 +203,26 @@ class FamilyLevels(Table):
     n_ties: int = column(ge=0, description="Target rows that were exact ties.")
     n_missing: int = column(ge=0, description="Target rows without an answer or a score.")
 
-    class Config(Table.Config):
-        name = "family_levels"
-        unique = ["model", "eval_type", "family", "level"]
-        metadata = {"version": 2, "key": ["family", "model", "eval_type", "level"]}
 
-
-class BabylmSummaries(results.Summaries):
+class BabylmSummaries(results.Summaries, name="babylm_summaries"):
     """Means by the BabyLM challenge's rule and by the paper's (metrics babylm and paper), for each checkpoint (condition)."""
 
     mean: float = column(ge=0, le=1, nullable=True, description="Overall: the mean of the domains' means.")
     n_ties: int = column(ge=0, description="Rows that were exact ties: right by the challenge's rule, 0.5 by the paper's.")
     n_near_ties: int = column(ge=0)
 
-    class Config(results.Summaries.Config):
-        name = "babylm_summaries"
 
-
-class Coefficients(Table):
+class Coefficients(
+    Table,
+    name="coefficients",
+    version=1,
+    key=["fit", "position"],
+    unique=["fit", "group", "term"],
+    name="coefficients",
+    version=2,
+    key=["fit", "position"],
+    unique=["fit", "group", "term"],
+):
     """Fixed effects of a logistic regression on accuracy (EWoK, Appendix A.5); notes and variances are in the provenance."""
 
     fit: str = column(isin=["mixed_model", "fixed_effects"])
@@ -276,13 +242,8 @@ class Coefficients(Table):
     ci_low: float = column(nullable=True, description="95%, for others of what has random effects (fixed effects: of items).")
     ci_high: float = column(nullable=True)
 
-    class Config(Table.Config):
-        name = "coefficients"
-        unique = ["fit", "group", "term"]
-        metadata = {"version": 2, "key": ["fit", "position"]}
 
-
-class FeatureMeans(Table):
+class FeatureMeans(Table, name="feature_means", version=1, key=["model", "eval_type", "domain", "version"]):
     """Accuracy and surface features, per model, domain and version: the points of the paper's scatter panels."""
 
     model: str
@@ -295,13 +256,17 @@ class FeatureMeans(Table):
     log_frequency: float = column(nullable=True)
     n_items: int = column(ge=0)
 
-    class Config(Table.Config):
-        name = "feature_means"
-        unique = ["model", "eval_type", "domain", "version"]
-        metadata = {"version": 1, "key": ["model", "eval_type", "domain", "version"]}
 
-
-class Correlations(Table):
+class Correlations(
+    Table,
+    name="correlations",
+    version=2,
+    key=["feature", "unit", "eval_type", "model"],
+    name="correlations",
+    version=3,
+    key=["feature", "unit", "eval_type", "model"],
+    unique=["model", "eval_type", "feature", "unit"],
+):
     """Pearson's r between accuracy and a surface feature, per model (EWoK, Figure 5 D-F)."""
 
     model: str
@@ -318,13 +283,8 @@ class Correlations(Table):
     n: int = column(ge=0, description="Points.")
     n_clusters: int = column(ge=0, description="Domains, or pairs of concepts for items.")
 
-    class Config(Table.Config):
-        name = "correlations"
-        unique = ["model", "eval_type", "feature", "unit"]
-        metadata = {"version": 3, "key": ["feature", "unit", "eval_type", "model"]}
 
-
-class Agreements(Table):
+class Agreements(Table, name="agreements", version=1, key=["model", "setup", "likert", "choice"]):
     """Choice against the choice that Likert implies, per model and prompting set-up (EWoK, Figure 7): the confusion matrix."""
 
     model: str
@@ -333,11 +293,6 @@ class Agreements(Table):
     choice: str = column(isin=PREFERENCES, description="The context chosen; none: the answer followed the position.")
     n: int = column(ge=0, description="Target rows.")
     share: float = column(ge=0, le=1, nullable=True, description="Of the model's rows in this set-up.")
-
-    class Config(Table.Config):
-        name = "agreements"
-        unique = ["model", "setup", "likert", "choice"]
-        metadata = {"version": 1, "key": ["model", "setup", "likert", "choice"]}
 
 
 class Comparisons(results.Comparisons):
@@ -352,7 +307,7 @@ class Comparisons(results.Comparisons):
     sentence: str = column(description="The finding in plain words.")
 
 
-class ConditionComparisons(results.Comparisons):
+class ConditionComparisons(results.Comparisons, name="condition_comparisons"):
     """A model in a condition (a) of a study and in its first one (b), over versions, paired by template; n: templates."""
 
     grouping: str = column(isin=(results.OVERALL, "domain"))
@@ -366,9 +321,6 @@ class ConditionComparisons(results.Comparisons):
     n_items_b: int = column(gt=0)
     sentence: str = column(description="The finding in plain words.")
 
-    class Config(results.Comparisons.Config):
-        name = "condition_comparisons"
-
 
 class Reproduction(results.Reproduction):
     """Every published number next to ours (or, compared_with: repository, next to the authors' other table)."""
@@ -376,7 +328,7 @@ class Reproduction(results.Reproduction):
     compared_with: str = column(isin=["ours", "repository"])
 
 
-class Likeness(Table):
+class Likeness(Table, name="likeness", version=1, key=["model", "eval_type"]):
     """How a model's preferences follow people's: Pearson's r of differences between contexts, over items and targets."""
 
     model: str
@@ -387,13 +339,8 @@ class Likeness(Table):
     ceiling: float = column(ge=0, le=1, nullable=True, description="r that a model of people without noise would reach.")
     n: int = column(ge=0, description="Targets for which both have a difference.")
 
-    class Config(Table.Config):
-        name = "likeness"
-        unique = ["model", "eval_type"]
-        metadata = {"version": 1, "key": ["model", "eval_type"]}
 
-
-class Leaks(Table):
+class Leaks(Table, name="leaks", version=1, key=["model", "measure"], name="leaks", version=2, key=["model", "measure"]):
     """What given items have more than parallel forms of their templates, and a file's order more than others, for a model."""
 
     model: str
@@ -413,13 +360,8 @@ class Leaks(Table):
     n_pairs: int = column(gt=0, description="Pairs of concepts; order: shards.")
     n_templates: int = column(gt=0, description="Templates; order: shards.")
 
-    class Config(Table.Config):
-        name = "leaks"
-        unique = ["model", "measure"]
-        metadata = {"version": 2, "key": ["model", "measure"]}
 
-
-class HumanStatistics(Table):
+class HumanStatistics(Table, name="human_statistics", version=1, key=["quantity", "eval_type", "grouping", "group"]):
     """Numbers about people, with intervals over templates and the people asked (EWoK, Section 4.4 and Appendix B.1)."""
 
     quantity: str = column(
@@ -434,13 +376,8 @@ class HumanStatistics(Table):
     ci_high: float = column(nullable=True)
     n: int = column(ge=0, description="Targets, sub-items or, for n_people, answers.")
 
-    class Config(Table.Config):
-        name = "human_statistics"
-        unique = ["quantity", "eval_type", "grouping", "group"]
-        metadata = {"version": 1, "key": ["quantity", "eval_type", "grouping", "group"]}
 
-
-class ControlTemplates(Table):
+class ControlTemplates(Table, name="control_templates", version=3, key=["domain", "template_id"], unique=["template_id"]):
     """Which templates the control models' corpus teaches (the study's own; the papers have no such models)."""
 
     template_id: str = column(str_matches=TEMPLATE_ID)
@@ -452,13 +389,8 @@ class ControlTemplates(Table):
     )
     dose: int = column(ge=0, description="How often the items of its pair of concepts that are taught occur in the corpus.")
 
-    class Config(Table.Config):
-        name = "control_templates"
-        unique = ["template_id"]
-        metadata = {"version": 3, "key": ["domain", "template_id"]}
 
-
-class ControlDocuments(Table):
+class ControlDocuments(Table, name="control_documents", version=2, key=["document"]):
     """The control models' corpus: stories and items (a context and its right target), and single sentences."""
 
     document: int = column(ge=0, description="Place in the corpus; the order is shuffled by the seed.")
@@ -471,13 +403,8 @@ class ControlDocuments(Table):
     start: int = column(ge=0, description="Character at which begins what a model learns to continue: the target.")
     text: str
 
-    class Config(Table.Config):
-        name = "control_documents"
-        unique = ["document"]
-        metadata = {"version": 2, "key": ["document"]}
 
-
-class ControlAccuracies(Table):
+class ControlAccuracies(Table, name="control_accuracies", version=4, key=["model", "group", "dose", "targets"]):
     """Accuracy of each model by what it had read of an item and by what is swapped, over all versions."""
 
     model: str
@@ -496,8 +423,3 @@ class ControlAccuracies(Table):
     n_items: int = column(ge=0)
     n_pairs: int = column(ge=0, description="Pairs of concepts.")
     n_missing: int = column(ge=0, description="Target rows without a score.")
-
-    class Config(Table.Config):
-        name = "control_accuracies"
-        unique = ["model", "group", "dose", "targets"]
-        metadata = {"version": 4, "key": ["model", "group", "dose", "targets"]}

@@ -26,7 +26,7 @@ from worldprobe.contracts import Table, column, results
 from worldprobe.models.engine import FINISHES
 
 
-class Trials(Table):
+class Trials(Table, name="trials", version=1, key=["number"], unique=["trial_id"]):
     """One row per question; the trials of a tuple are adjacent rows that differ in one relation only (paper, Section 3.4)."""
 
     number: int = column(ge=0, description="Place in the set, from 0.")
@@ -49,11 +49,6 @@ class Trials(Table):
     n_worlds: int = column(ge=0, description="Worlds that satisfy the description.")
     depth: int = column(ge=0, description="Size of the smallest set of relations that decides the trial.")
 
-    class Config(Table.Config):
-        name = "trials"
-        unique = ["trial_id"]
-        metadata = {"version": 1, "key": ["number"]}
-
 
 #: ok, and why there is no answer, in the order in which they are shown.
 RESPONSE_STATUSES = ("ok", "invalid", "ambiguous", "refused", "length", "truncated", "not_finite")
@@ -61,7 +56,7 @@ RESPONSE_STATUSES = ("ok", "invalid", "ambiguous", "refused", "length", "truncat
 FORMS = ("chat", "text")
 
 
-class Responses(Table):
+class Responses(Table, name="worldsense_responses", version=1, key=["trial_id", "prompting", "sample"]):
     """One row per trial, prompting and sample; rows are in the order of the key. Holds text of trials."""
 
     trial_id: int = column(description="The trial's; the official Key.")
@@ -78,11 +73,6 @@ class Responses(Table):
     n_tokens: int = column(ge=0, description="New tokens of all replies, without thoughts.")
     n_thought_tokens: int = column(ge=0, description="New tokens of thoughts.")
     margin: float = column(ge=0, nullable=True, description="Constrained: nats by which the second best option is behind.")
-
-    class Config(Table.Config):
-        name = "worldsense_responses"
-        unique = ["trial_id", "prompting", "sample"]
-        metadata = {"version": 1, "key": ["trial_id", "prompting", "sample"]}
 
 
 #: accuracy, bias: the paper's; strict: the exact answer, 1 and 2 apart; corrected: with the solver's gold answers; invalid: share
@@ -116,7 +106,7 @@ GROUPINGS: dict[str, tuple[str, ...]] = {
 }
 
 
-class Summaries(results.Summaries):
+class Summaries(results.Summaries, name="worldsense_summaries"):
     """Means per set, prompting, model, metric and group; groups without a whole tuple have no row.
 
     n counts tuples after rebalancing; for agreement and consistency, abstract trials.
@@ -128,29 +118,20 @@ class Summaries(results.Summaries):
     conf95: float = column(ge=0, nullable=True, description="1.96 standard errors over tuples, as the paper prints it.")
     status: str = column(isin=SUMMARY_STATUSES)
 
-    class Config(results.Summaries.Config):
-        name = "worldsense_summaries"
 
-
-class Comparisons(results.Comparisons):
+class Comparisons(results.Comparisons, name="worldsense_comparisons"):
     """Pairs of models on the tuples that both answered as a whole, by set and prompting; corrected over the pairs of a group."""
 
     grouping: str = column(isin=(results.OVERALL, "problem"))
     n_a_better: int = column(ge=0)
     n_b_better: int = column(ge=0)
 
-    class Config(results.Comparisons.Config):
-        name = "worldsense_comparisons"
 
-
-class Reproduction(results.Reproduction):
+class Reproduction(results.Reproduction, name="worldsense_reproduction"):
     """Every published number next to ours."""
 
-    class Config(results.Reproduction.Config):
-        name = "worldsense_reproduction"
 
-
-class Trainings(Table):
+class Trainings(Table, name="worldsense_trainings", version=1, key=["model", "step"]):
     """One row per step of each training of a study (paper, Section 5.4)."""
 
     model: str = column(min_length=1, description="The model that the training makes.")
@@ -159,8 +140,3 @@ class Trainings(Table):
     loss: float = column(description="Nats per token that counts.")
     learning_rate: float = column(ge=0)
     gradient_norm: float = column(ge=0, nullable=True, description="Before it is limited.")
-
-    class Config(Table.Config):
-        name = "worldsense_trainings"
-        unique = ["model", "step"]
-        metadata = {"version": 1, "key": ["model", "step"]}

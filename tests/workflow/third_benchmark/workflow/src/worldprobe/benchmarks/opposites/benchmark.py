@@ -31,13 +31,10 @@ class Opposites(Block):
     """Words of each domain, at most."""
 
 
-class OppositesScores(Scores):
+class OppositesScores(Scores, name="opposites_scores"):
     """Scores of words; means are also taken by domain."""
 
     domain: str = column(min_length=1)
-
-    class Config(Scores.Config):
-        name = "opposites_scores"
 
 
 def list_words(settings: Mapping[str, Any]) -> pd.DataFrame:
