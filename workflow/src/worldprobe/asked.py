@@ -119,7 +119,7 @@ def print_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         Column("95% interval", ("ci_low", "ci_high"), span),
         Column("Items", ("n",), whole_number),
     )
-    return Sheet("Accuracy", shown, columns, "accuracy")
+    return Sheet("Accuracy", shown, columns)
 
 
 def _compose(material: Material, title: str, question: str, cite: str, scores: type[Table]) -> Part:

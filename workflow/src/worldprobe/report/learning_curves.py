@@ -94,7 +94,7 @@ def learning_displays(prefix: str, panels: Sequence[str], rows: str, summaries: 
             Column("From", ("fall_from",), _step),
             Column("To", ("fall_to",), _step),
         )
-        return Sheet("Onsets and falls", kept, columns, f"{prefix}-onsets", notes=tuple(_onsets_in_words(kept)))
+        return Sheet("Onsets and falls", kept, columns, notes=tuple(_onsets_in_words(kept)))
 
     def order_table(order_agreements: pd.DataFrame, roster: Roster) -> Sheet:
         kept = order_agreements[order_agreements["grouping"] != OVERALL]
@@ -108,9 +108,7 @@ def learning_displays(prefix: str, panels: Sequence[str], rows: str, summaries: 
             Column("95% interval", ("ci_low", "ci_high"), _between_correlations),
             Column("Groups", ("n",), as_text),
         )
-        return Sheet(
-            "Agreement on the order of onsets", kept, columns, f"{prefix}-order", notes=_agreement_in_words(kept, roster)
-        )
+        return Sheet("Agreement on the order of onsets", kept, columns, notes=_agreement_in_words(kept, roster))
 
     def spread_table(curves: pd.DataFrame, roster: Roster) -> Sheet:
         kept = curves[curves["grouping"].isin([OVERALL, rows]) & _is_main(curves)]
@@ -126,7 +124,7 @@ def learning_displays(prefix: str, panels: Sequence[str], rows: str, summaries: 
         )
         note = "Standard deviations of the means of seeds and of versions at the last checkpoint, next to half the 95% interval."
         said = _curves_in_words(_main(kept), rows)
-        return Sheet("What curves differ by", last.reset_index(drop=True), columns, f"{prefix}-spread", notes=(*said, note))
+        return Sheet("What curves differ by", last.reset_index(drop=True), columns, notes=(*said, note))
 
     curves_figure = figure(
         name=f"{prefix}_learning_curves",

@@ -153,7 +153,6 @@ class Sheet:
         title: the caption's first sentence.
         frame: one row per line with every number at full precision; written as the CSV.
         columns: what is printed of it.
-        label: LaTeX label without prefix.
         notes: what a reader must know, below the table.
         group: CSV column whose changes draw a thin rule.
         hidden: columns of ``frame`` that only serve the printing and stay out of the CSV.
@@ -163,7 +162,6 @@ class Sheet:
     title: str
     frame: pd.DataFrame
     columns: tuple[Column, ...]
-    label: str
     notes: tuple[str, ...] = ()
     group: str | None = None
     hidden: tuple[str, ...] = ()
@@ -189,8 +187,12 @@ class Sheet:
         """Every number at full precision (9 significant digits), UTF-8, one header line."""
         return self.frame.drop(columns=list(self.hidden)).to_csv(index=False, float_format="%.9g", lineterminator="\n")
 
-    def to_latex(self) -> str:
-        r"""A ``table`` float with ``booktabs`` rules; one of many rows is a ``longtable``, which breaks across pages."""
+    def to_latex(self, name: str) -> str:
+        r"""A ``table`` float with ``booktabs`` rules; one of many rows is a ``longtable``, which breaks across pages.
+
+        Args:
+            name: of its label.
+        """
         is_long = len(self.shown()) > LONGEST_FLOAT
         align = "@{}" + "".join("r" if column.is_number else "l" for column in self.columns) + "@{}"
         n_columns = len(self.columns)
@@ -198,7 +200,7 @@ class Sheet:
         if n_columns > 7:
             small += f"\\setlength{{\\tabcolsep}}{{{3 if n_columns > 9 else 4}pt}}"
         caption = f"\\caption{{{latex(self.title)}}}"
-        label = f"\\label{{tab:{self.label}}}"
+        label = f"\\label{{tab:{name}}}"
         head = ["\\toprule"]
         if any(column.over for column in self.columns):
             head += _latex_spans(self.columns)
@@ -266,13 +268,14 @@ class Sheet:
         Raises:
             UserError: a suffix other than .csv, .tex, .md, .json.
         """
-        forms = {".csv": self.to_csv, ".tex": self.to_latex, ".md": self.to_markdown, ".json": self.to_json}
+        forms = {".csv": self.to_csv, ".tex": None, ".md": self.to_markdown, ".json": self.to_json}
         for path in map(Path, paths):
             if path.suffix not in forms:
                 problem = f'"{path.suffix}" is not a form of a table.'
                 raise UserError(path, problem, f"Give names that end in {', '.join(forms)}.")
         for path in map(Path, paths):
-            write_text(path, forms[path.suffix]())
+            form = forms[path.suffix]
+            write_text(path, form() if form else self.to_latex(path.stem))
 
 
 def _latex_spans(columns: Sequence[Column]) -> list[str]:

@@ -89,7 +89,7 @@ def test_means_of_domains_are_named_and_state_no_interval(two_models, table):
 
 
 def test_latex_escapes_names_and_sets_ranges_with_an_en_dash(two_models):
-    text = accuracy.mean_accuracy(two_models, ROSTER).to_latex()
+    text = accuracy.mean_accuracy(two_models, ROSTER).to_latex("t")
     assert r"Phi\_1 \& co & 0.522 & 0.517--0.530 & 0.500--0.540 \\" in text
     assert text.count(r"\toprule") == text.count(r"\midrule") == text.count(r"\bottomrule") == 1
     assert r"\addlinespace" in text  # between the humans and the models
@@ -167,10 +167,10 @@ def test_table_3_shows_stars_and_the_fits_own_words(paper_study):
     made_by = Provenance(details={"notes": ["The model is singular: the variance of Item is 0."]})
     sheet = statistics.mixed_model(paper_study.coefficients, made_by)
     assert "singular: the variance of Item is 0" in sheet.to_markdown()
-    assert "singular: the variance of Item is 0" in sheet.to_latex()
+    assert "singular: the variance of Item is 0" in sheet.to_latex("t")
     first = paper_study.coefficients.sort_values("position").iloc[0]
     assert sheet.cells()[0][2] == f"{first.estimate:.2f} {first.stars}".replace("-", "−")
-    lines = [line for line in sheet.to_latex().splitlines() if "Domain &" in line]
+    lines = [line for line in sheet.to_latex("t").splitlines() if "Domain &" in line]
     assert len(lines) == 1  # named once, not in every line
 
 
@@ -365,7 +365,7 @@ def test_no_name_can_break_latex(name):
 
 @given(st.lists(st.text(alphabet="ab|\\*_ `", max_size=8), min_size=1, max_size=4))
 def test_no_name_can_break_a_markdown_table(names):
-    sheet = Sheet("T", pd.DataFrame({"name": names}), (Column("Name", ("name",), str, is_number=False),), "t")
+    sheet = Sheet("T", pd.DataFrame({"name": names}), (Column("Name", ("name",), str, is_number=False),))
     body = sheet.to_markdown().splitlines()[4:]
     assert len(body) == len(names)
     assert all(len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) == 2 for line in body)
@@ -392,7 +392,7 @@ def test_every_latex_table_compiles_with_booktabs(paper_study, tmp_path):
         "correlations": statistics.correlations(paper_study.correlations, paper_study.roster),
     }
     long = pd.concat([sheets["mean"].frame] * 5, ignore_index=True)
-    sheets["long"] = Sheet("A table of several pages", long, sheets["mean"].columns, "long", ("A note.",))
+    sheets["long"] = Sheet("A table of several pages", long, sheets["mean"].columns, ("A note.",))
     for name, sheet in sheets.items():
         sheet.write([tmp_path / f"{name}.tex"])
     inputs = "".join(f"\\input{{{name}}}\\clearpage" for name in sheets)

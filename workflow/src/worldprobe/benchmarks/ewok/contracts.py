@@ -174,16 +174,7 @@ class Summaries(results.Summaries):
     n_missing: int = column(ge=0, description="Target rows without an answer or a score.")
 
 
-class FamilyLevels(
-    Table,
-    name="family_levels",
-    version=1,
-    key=["family", "model", "eval_type", "level"],
-    name="family_levels",
-    version=2,
-    key=["family", "model", "eval_type", "level"],
-    unique=["model", "eval_type", "family", "level"],
-):
+class FamilyLevels(Table, name="family_levels", version=2, key=["family", "model", "eval_type", "level"]):
     """Accuracy at each level of a family of templates, and its slope over levels; intervals over bases (not in the papers)."""
 
     model: str
@@ -212,17 +203,7 @@ class BabylmSummaries(results.Summaries, name="babylm_summaries"):
     n_near_ties: int = column(ge=0)
 
 
-class Coefficients(
-    Table,
-    name="coefficients",
-    version=1,
-    key=["fit", "position"],
-    unique=["fit", "group", "term"],
-    name="coefficients",
-    version=2,
-    key=["fit", "position"],
-    unique=["fit", "group", "term"],
-):
+class Coefficients(Table, name="coefficients", version=2, key=["fit", "position"], unique=["fit", "group", "term"]):
     """Fixed effects of a logistic regression on accuracy (EWoK, Appendix A.5); notes and variances are in the provenance."""
 
     fit: str = column(isin=["mixed_model", "fixed_effects"])
@@ -257,16 +238,7 @@ class FeatureMeans(Table, name="feature_means", version=1, key=["model", "eval_t
     n_items: int = column(ge=0)
 
 
-class Correlations(
-    Table,
-    name="correlations",
-    version=2,
-    key=["feature", "unit", "eval_type", "model"],
-    name="correlations",
-    version=3,
-    key=["feature", "unit", "eval_type", "model"],
-    unique=["model", "eval_type", "feature", "unit"],
-):
+class Correlations(Table, name="correlations", version=3, key=["feature", "unit", "eval_type", "model"]):
     """Pearson's r between accuracy and a surface feature, per model (EWoK, Figure 5 D-F)."""
 
     model: str
@@ -340,7 +312,7 @@ class Likeness(Table, name="likeness", version=1, key=["model", "eval_type"]):
     n: int = column(ge=0, description="Targets for which both have a difference.")
 
 
-class Leaks(Table, name="leaks", version=1, key=["model", "measure"], name="leaks", version=2, key=["model", "measure"]):
+class Leaks(Table, name="leaks", version=2, key=["model", "measure"]):
     """What given items have more than parallel forms of their templates, and a file's order more than others, for a model."""
 
     model: str

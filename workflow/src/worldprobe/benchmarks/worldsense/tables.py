@@ -133,7 +133,6 @@ def mean_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         title=f"WorldSense ({main_set(rows)}): accuracy by model, average of the problems.",
         frame=frame,
         columns=tuple(columns),
-        label="worldsense-mean-accuracy",
         notes=notes,
         hidden=("metric",),
     )
@@ -151,7 +150,7 @@ def problems(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """Accuracy and bias by problem (Table 6)."""
     rows = of_main(_both_metrics(summaries))
     title = f"WorldSense ({main_set(summaries)}): accuracy and response bias by problem."
-    return _by_problem(rows, roster, "table6", title, "worldsense-problems")
+    return _by_problem(rows, roster, "table6", title)
 
 
 @table(
@@ -168,7 +167,7 @@ def promptings(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     rows = rows[rows["condition"] == main_set(rows)]
     prompting = Column("Prompting", ("eval_type",), lambda name: prompting_name(str(name)), is_number=False)
     title = f"WorldSense ({main_set(rows)}): accuracy and response bias by prompting."
-    return _by_problem(rows, roster, "table8", title, "worldsense-promptings", prompting)
+    return _by_problem(rows, roster, "table8", title, prompting)
 
 
 @table(
@@ -183,7 +182,7 @@ def sets(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """Accuracy and bias by problem and set (Table 9)."""
     rows = _both_metrics(summaries)
     rows = rows[rows["eval_type"] == rows["model"].map(main_promptings(rows))]
-    return _by_problem(rows, roster, "table9", "WorldSense: accuracy and response bias by set.", "worldsense-sets", _SET)
+    return _by_problem(rows, roster, "table9", "WorldSense: accuracy and response bias by set.", _SET)
 
 
 @table(
@@ -209,7 +208,7 @@ def finetuning(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     rows = rows[rows["model"].isin([*tuned, *(base for base, _ in tuned.values())])]
     theirs = _paper_rows(["metric", "model", "condition"], "problem", "table9")
     title = "WorldSense: accuracy and response bias of fine-tuned models by set."
-    sheet = _by_problem(rows, roster, "table9", title, "worldsense-finetuning", _SET, theirs)
+    sheet = _by_problem(rows, roster, "table9", title, _SET, theirs)
     note = "Rows of the paper: Llama 2 with instruction data and so many trials of its own training set (Table 9)."
     return replace(sheet, notes=(UNITS, note))
 
@@ -239,7 +238,6 @@ def complexity(summaries: pd.DataFrame, roster: Roster) -> Sheet:
             *_model(frame),
             *columns,
         ),
-        label="worldsense-complexity",
         notes=(CHANGES if set(rows["problem"]) & set(MOTION) else TERNARY, *_notes(frame)),
         group="problem",
     )
@@ -267,7 +265,6 @@ def domains(summaries: pd.DataFrame, roster: Roster) -> Sheet:
             *_model(frame),
             *columns,
         ),
-        label="worldsense-domains",
         notes=_notes(frame),
         group="problem",
     )
@@ -313,7 +310,6 @@ def motion(summaries: pd.DataFrame, roster: Roster) -> Sheet:
             *_model(frame),
             *columns,
         ),
-        label="worldsense-motion",
         notes=(
             "Changes that matter: the size of the smallest set of changes with which the answer stays the same, whichever of the "
             "others are made as well; of a tuple, the least among its trials.",
@@ -329,14 +325,14 @@ def _both_metrics(summaries: pd.DataFrame) -> pd.DataFrame:
 
 
 def _by_problem(
-    rows: pd.DataFrame, roster: Roster, block: str, title: str, label: str, more: Column | None = None, theirs: Any = None
+    rows: pd.DataFrame, roster: Roster, block: str, title: str, more: Column | None = None, theirs: Any = None
 ) -> Sheet:
     """A table of both metrics with a column per problem, next to a block of the paper's numbers, by model and one thing more."""
     further = () if more is None else (more,)
     keys = ["metric", "model", *(cell for column in further for cell in column.cells)]
     frame, columns = _grid(rows, keys, "problem", problems_of(rows), roster, block, theirs=theirs)
     metric = Column("", ("metric",), lambda name: str(name).capitalize(), is_number=False, once=True)
-    return Sheet(title, frame, (metric, *_model(frame, *further), *columns), label, _notes(frame), group="metric")
+    return Sheet(title, frame, (metric, *_model(frame, *further), *columns), _notes(frame), group="metric")
 
 
 def _grid(
@@ -476,7 +472,6 @@ def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
             Column("Skins", ("n_clusters",), whole_number),
             Column("Tuples", ("n",), whole_number),
         ),
-        label="worldsense-comparisons",
         notes=(
             "Interval and p are for other skins and abstract problems than these: Student's t of the differences between skins, "
             "with one degree of freedom less than skins. A model that is better in these skins need not be so in others. "
@@ -526,7 +521,6 @@ def consistency(summaries: pd.DataFrame, roster: Roster) -> Sheet:
             Column("95% of draws", ("ci_low_explained", "ci_high_explained"), span),
             Column("", ("status",), lambda status: _WHY_NOT.get(str(status), ""), is_number=False),
         ),
-        label="worldsense-consistency",
         notes=(
             "Agreement of the answers to one abstract problem in two skins, beyond that of answers as frequent in the same "
             "pairs, whatever the question: 0 is chance, 1 is always. It needs no gold answer; invalid answers never agree. The "
@@ -555,7 +549,6 @@ def _no_consistency(overall: pd.DataFrame, roster: Roster) -> Sheet:
         title=f"WorldSense ({main_set(overall)}): consistency across skins.",
         frame=pd.DataFrame({"model": models, "name": [roster[model].name for model in models], "average": float("nan")}),
         columns=(Column("Model", ("name",), is_number=False), Column("Average", ("average",), decimals(2))),
-        label="worldsense-consistency",
         notes=("No abstract problem occurs in more than one skin, so there is nothing to compare.",),
     )
 
@@ -591,7 +584,6 @@ def reproduction(table: pd.DataFrame, provenance: Provenance, roster: Roster) ->
             Column("Ours", ("ours_printed",)),
             Column("", ("shown",), is_number=False),
         ),
-        label="worldsense-reproduction",
         notes=(
             str(provenance.details.get("summary", "")),
             f"Source: {SOURCE}. Only numbers of models that were run are printed.",

@@ -99,7 +99,6 @@ def accuracy_by_domain(summaries: pd.DataFrame, roster: Roster, eval_type: str =
         title=f"Accuracy of language models{who} by domain ({in_words(eval_type)}); chance is 0.5.",
         frame=frame,
         columns=tuple(columns),
-        label=f"accuracy-by-domain-{eval_type}",
         notes=tuple(notes),
     )
 
@@ -151,7 +150,6 @@ def accuracy_by_paradigm(
         title="Mean accuracy of every model for every way of asking.",
         frame=frame,
         columns=tuple(columns),
-        label="accuracy-by-paradigm",
         notes=(
             *_humans(summaries, metric),
             *_by_domains(provenance),
@@ -227,7 +225,6 @@ def mean_accuracy(
             Column("Range", ("low", "high"), span),
             Column("95% interval", ("ci_low", "ci_high"), span),
         ),
-        label=f"mean-accuracy-{eval_type}" + ("" if metric == "accuracy" else f"-{metric}"),
         notes=tuple(notes),
         group="kind",
     )
@@ -259,7 +256,7 @@ def likert_strict(
     sheet = mean_accuracy(summaries, roster, provenance, eval_type, metric="strict")
     note = "Chance is below 0.5 here, since a model that always gives the same rating scores 0."
     title = f"Accuracy by Likert ratings ({in_words(eval_type)}) with the stricter metric: equal ratings count as wrong."
-    return replace(sheet, title=title, label="likert-strict", notes=(note, *sheet.notes))
+    return replace(sheet, title=title, notes=(note, *sheet.notes))
 
 
 def _with_missing(mean: float, missing: float) -> str:
@@ -324,7 +321,6 @@ def adversarial_part(summaries: pd.DataFrame, roster: Roster, eval_type: str = "
         title="Accuracy inside and outside the adversarial part.",
         frame=frame,
         columns=(Column("Model", ("name",), is_number=False), *parts, Column("Difference", ("difference",), decimals(3))),
-        label="adversarial_part",
         notes=("Inside: the tenth of each domain's templates on which the relatedness of words points the wrong way most.",),
     )
 
@@ -381,7 +377,6 @@ def conditions(comparisons: pd.DataFrame, roster: Roster, provenance: Provenance
         title=f"Accuracy in each condition, compared with {reference}.",
         frame=frame,
         columns=tuple(columns),
-        label="conditions",
         notes=(
             "Means are over the templates that both conditions have; range: lowest and highest mean of a version, or of a sample "
             "of each template. "
@@ -444,7 +439,6 @@ def control_accuracy(accuracies: pd.DataFrame, roster: Roster) -> Sheet:
             *doses,
             *columns,
         ),
-        label="control_accuracy",
         notes=(
             "The last line of a model is the test part of the materials' split: no text that it read has its situations or its "
             "concepts. Chance is one half.",
@@ -610,7 +604,6 @@ def family_accuracy(levels: pd.DataFrame, roster: Roster, eval_type: str = "logp
             Column("Found in 80%", ("detectable",), decimals(3)),
             Column("Bases", ("n_bases",), whole_number),
         ),
-        label="family_accuracy",
         notes=(
             f"Levels are {'; '.join(said)}.",
             "The templates of a base have the same targets and fillers at all levels and differ in the level alone. Slope: "

@@ -87,7 +87,6 @@ def dataset(templates: pd.DataFrame, items: pd.DataFrame) -> Sheet:
             *targets,
             *types,
         ),
-        label="dataset",
         notes=(
             "Contrasts and context types count templates. Situations: pairs of contexts that share six words in ten count once. "
             "What two domains share counts once in the last line.",
@@ -142,7 +141,6 @@ def materials_families(templates: pd.DataFrame) -> Sheet:
             Column("shared words", ("shared_words",), decimals(3), over="Accuracy from"),
             Column("sides' words", ("side_words",), decimals(3), over="Accuracy from"),
         ),
-        label="materials_families",
         notes=(
             "Shared words: the context that has more words in common with the target. Sides' words: which words go with which "
             "side, learned from all other pairs of concepts. Chance is one half.",
@@ -182,7 +180,6 @@ def materials_design(templates: pd.DataFrame) -> Sheet:
         title="Design by domain: the share of each domain's templates.",
         frame=frame,
         columns=(Column("Domain", ("domain",), _domain, is_number=False), *columns),
-        label="materials_design",
         notes=(f"{_STRENGTH}, below each feature's first value, is its association with domain, from 0 to 1.",),
         group="part",
         hidden=("part",),
@@ -224,7 +221,6 @@ def materials_sides(templates: pd.DataFrame) -> Sheet:
             Column("Pairs", ("pairs",), whole_number),
             *columns,
         ),
-        label="materials_sides",
         notes=(
             "Means over different pairs of sentences, without fillers. Log frequency: mean over the words of ln(1 + count per "
             "billion). p: share of random turns of whole pairs of concepts whose mean difference is at least as large. These "
@@ -261,7 +257,6 @@ def materials_words(templates: pd.DataFrame) -> Sheet:
             Column("shared words", ("shared_words",), decimals(3), over="Accuracy from"),
             Column("sides' words", ("side_words",), decimals(3), over="Accuracy from"),
         ),
-        label="materials_words",
         notes=(
             "Shared words: the context that has more words in common with the target. Sides' words: which words go with which "
             "side, learned from all other pairs of concepts. Chance is one half. So is any model that does not read the context: "
@@ -300,7 +295,6 @@ def materials_cues(templates: pd.DataFrame) -> Sheet:
             Column("Bound", ("bound",), decimals(2)),
             Column("Words above", ("n_above",), whole_number),
         ),
-        label="materials_cues",
         notes=(
             f"Words that differ between the two sides in {LEAST_CONCEPT_PAIRS} or more pairs of concepts. The bound is what the "
             "largest value of all words stays below in 95 % of random turns of the pairs of concepts.",

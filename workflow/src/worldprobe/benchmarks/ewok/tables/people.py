@@ -81,7 +81,6 @@ def human_accuracy(statistics: pd.DataFrame, provenance: Provenance | None = Non
         title="Accuracy of people's mean answers; chance is 0.5.",
         frame=frame,
         columns=tuple(columns),
-        label="human-accuracy",
         notes=tuple(_notes(statistics)),
         group="grouping",
     )
@@ -125,7 +124,6 @@ def likeness_to_people(likeness: pd.DataFrame, roster: Roster, provenance: Prove
         title="Correlation of models' preferences with those of people.",
         frame=frame,
         columns=tuple(columns),
-        label="likeness-to-people",
         notes=(
             f"Pearson's r over {how_many} targets, of the difference between the two contexts: people's mean ratings, and the "
             "model's log probabilities or ratings.",
@@ -168,7 +166,6 @@ def human_cleaning(steps: pd.DataFrame) -> Sheet:
             Column("left out", ("n_ratings_out",), whole_number, over="Answers"),
             Column("kept", ("n_ratings_after",), whole_number, over="Answers"),
         ),
-        label="human-cleaning",
         notes=("That answers are left out here has no bearing on anybody's pay.",),
     )
 
@@ -205,7 +202,6 @@ def human_people(counts: pd.DataFrame) -> Sheet:
             Column("People", ("n",), whole_number),
             Column("Share", ("share",), _percent),
         ),
-        label="human-people",
         notes=(f"Answers that fewer than {FEWEST} people gave are merged.",),
         group="name",
     )

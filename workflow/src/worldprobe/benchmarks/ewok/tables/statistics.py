@@ -69,7 +69,6 @@ def correlations(table: pd.DataFrame, roster: Roster, eval_type: str = "logprobs
         title=f"Correlation of accuracy ({in_words(eval_type)}) with three surface features ({POINTS[points]}).",
         frame=frame,
         columns=tuple(columns),
-        label=f"correlations-{eval_type}",
         notes=(
             STARS_NOTE,
             f"Pearson's r over {n_points} points. Interval and stars: {CLUSTERS[points]} and versions are samples of more, "
@@ -206,7 +205,6 @@ def reproduction(table: pd.DataFrame, provenance: Provenance, roster: Roster) ->
             Column("Within rounding", ("within",), is_number=False),
             Column("Why not", ("reason",), is_number=False),
         ),
-        label="reproduction",
         notes=tuple(note for note in notes if note),
         group="block_name",
         printed=tuple(shown.index),
@@ -260,7 +258,6 @@ def comparisons(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> 
             Column("p (Holm)", ("p_holm",), p_value),
             Column("Found in 80%", ("detectable",), decimals(3)),
         ),
-        label="comparisons",
         notes=(
             f"Interval (95%) and p (two-sided): {units} are samples of more, the fewer, the wider the interval (Student's t). "
             "Found in 80%: the smallest true difference for which p is below 0.05 in 80% of such samples.",
@@ -316,7 +313,6 @@ def study_sizes(plans: pd.DataFrame, provenance: Provenance) -> Sheet:
             Column("Versions needed", ("needed",)),
             *(Column(f"{number} versions", (f"with_{number}",), decimals(3), over="Found in 80%") for number in shown),
         ),
-        label="study-sizes",
         notes=(
             f"Two-sided tests at 5%, of one comparison. Versions needed: for {points:g} points. Found in 80%: the difference "
             "that 80% of such studies find. The variances are estimates: rough ones, where this study has few versions.",
@@ -378,7 +374,6 @@ def pooled_domains(
             Column("harder", ("harder",), whole_number, over="Domains that are surely"),
             Column("easier", ("easier",), whole_number, over="Domains that are surely"),
         ),
-        label="pooled-domains",
         notes=(
             f"Interval and ranks (95%) are for other {drawn_units(provenance)} than these"
             f"{', with the fillings of this one version' if provenance and provenance.details.get('one_version') else ''}. "

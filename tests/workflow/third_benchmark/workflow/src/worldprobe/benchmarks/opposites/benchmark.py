@@ -54,7 +54,7 @@ def hardest_domain(summaries: pd.DataFrame) -> Sheet:
     """A table of its own."""
     means = summaries[summaries["grouping"] == "domain"].groupby("group")["mean"].mean().nsmallest(1).reset_index()
     columns = (Column("Domain", ("group",), is_number=False), Column("Accuracy", ("mean",), decimals(3)))
-    return Sheet("Hardest domain", means, columns, "hardest_domain")
+    return Sheet("Hardest domain", means, columns)
 
 
 BENCHMARK = asked(
