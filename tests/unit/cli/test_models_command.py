@@ -126,7 +126,7 @@ def test_a_hub_id_needs_no_slash_and_a_name_of_the_registry_means_its_checkpoint
         asked.append(given[0])
         raise UserError("the hub", "is not asked here.", "Stop.")
 
-    monkeypatch.setattr("worldprobe.models.checkpoint.fetch", note)
+    monkeypatch.setattr("worldprobe.cli.models.fetch", note)
     assert main(["models", "fetch", *words, "--registry", str(registry)]) == 2
     assert asked == [name]
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from cyclopts import App, Parameter
 
+from worldprobe.benchmarks import benchmark_of, scored_in
 from worldprobe.cli.options import (
     BELOW_ONE,
     Cluster,
@@ -23,8 +24,10 @@ from worldprobe.cli.options import (
     named_groups,
 )
 from worldprobe.errors import UserError
+from worldprobe.files import write_text
 from worldprobe.log import LOGGER
 from worldprobe.paths import RESOURCES
+from worldprobe.provenance import made
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,8 +85,6 @@ class Step:
 
     def provenance(self, packages: Sequence[str], details: Mapping[str, Any] | None = None) -> Provenance:
         """What made the output."""
-        from worldprobe.provenance import made
-
         inputs = self.others | {str(path): path for path in self.judgements}
         return made(self.method, inputs, ["numpy", "pandas", *packages], details={**(details or {}), **self.details})
 
@@ -131,7 +132,6 @@ def summarize(
         average: what weighs equally in overall means; domains: as in BabyLM's leaderboards, with no interval
         out: summaries table
     """
-    from worldprobe.benchmarks import scored_in
     from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS, drawn_in_words
     from worldprobe.benchmarks.ewok.analysis.provenances import has_own_fillings, items_of
     from worldprobe.benchmarks.ewok.analysis.summarize import intervals_by_template, summarize
@@ -344,7 +344,6 @@ def judge(
     from worldprobe.benchmarks.ewok.analysis.provenances import check_items
     from worldprobe.benchmarks.ewok.contracts import Items, Judgements
     from worldprobe.contracts import read_provenance, read_table, validate, write_table
-    from worldprobe.provenance import made
 
     _check_evidence(evidence, out, near_tie, compare_targets)
     item_rows = read_table(items, Items)
@@ -437,7 +436,6 @@ def compare(
     Args:
         out: comparisons table; JSON where the name ends in .json
     """
-    from worldprobe.benchmarks import scored_in
     from worldprobe.benchmarks.ewok.analysis.compare import compare_models, pairs_without_items
     from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
     from worldprobe.benchmarks.ewok.analysis.provenances import has_own_fillings
@@ -521,7 +519,6 @@ def _write_comparisons(
 ) -> None:
     """Print the overall sentences and write the table, as Parquet or JSON."""
     from worldprobe.contracts import validate
-    from worldprobe.files import write_text
 
     if "sentence" in comparisons:
         print(*comparisons.loc[comparisons["grouping"] == "overall", "sentence"], sep="\n")
@@ -559,9 +556,7 @@ def check(
         published: folder of the published numbers
         out: reproduction table
     """
-    from worldprobe.benchmarks import benchmark_of
     from worldprobe.contracts import write_table
-    from worldprobe.provenance import made
 
     benchmark = benchmark_of(summaries)
     if benchmark.reproduce is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -11,6 +12,10 @@ from cyclopts import App, Parameter
 from worldprobe import methods
 from worldprobe.cli.options import Seed, between
 from worldprobe.cli.parsing import need
+from worldprobe.errors import UserError
+from worldprobe.files import whole_file
+from worldprobe.log import LOGGER
+from worldprobe.provenance import made
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,9 +50,6 @@ def train_vectors(
     from worldprobe.benchmarks.ewok.contracts import ControlDocuments
     from worldprobe.benchmarks.ewok.controls import DOCUMENT_KINDS, read_by
     from worldprobe.contracts import read_table
-    from worldprobe.files import whole_file
-    from worldprobe.log import LOGGER
-    from worldprobe.provenance import made
 
     documents = corpus / "documents.parquet"
     texts = read_by(read_table(documents, ControlDocuments), DOCUMENT_KINDS, f"{documents}").text
@@ -91,8 +93,6 @@ def judge_word2vec(
     from worldprobe.benchmarks.ewok.analysis.judge import judge_similarities
     from worldprobe.benchmarks.ewok.contracts import Items, Judgements, Similarities
     from worldprobe.contracts import read_table, write_table
-    from worldprobe.log import LOGGER
-    from worldprobe.provenance import made
 
     item_rows = read_table(items, Items)
     _check_classes(skip_classes, item_rows)
@@ -126,7 +126,6 @@ def _check_classes(skip: Sequence[str], items: pd.DataFrame) -> None:
         UserError: no item has a filler of the class.
     """
     from worldprobe.benchmarks.ewok.frequency import classes_of
-    from worldprobe.errors import UserError
 
     known = {name for fillers in items["fillers"].unique() for name in classes_of(fillers)}
     if unknown := sorted(set(skip) - known - {"agent"}):
@@ -155,14 +154,9 @@ def measure_surface(
         compat: words, and with ngrams their counts, as the paper's script takes them
         out: surface_features table
     """
-    from functools import partial
-
     from worldprobe.benchmarks.ewok import frequency as frequencies
     from worldprobe.benchmarks.ewok.contracts import Items, SurfaceFeatures
     from worldprobe.contracts import read_table, write_table
-    from worldprobe.errors import UserError
-    from worldprobe.log import LOGGER
-    from worldprobe.provenance import made
 
     if (frequency == "ngrams") != bool(ngrams):
         raise UserError("--ngrams", "1-gram files go with --frequency ngrams, and only with it.", "Give both or neither.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -23,6 +24,11 @@ from worldprobe.cli.options import (
     missing_models,
     pairs_of,
 )
+from worldprobe.errors import UserError
+from worldprobe.files import check_place, source_of, whole_folder
+from worldprobe.log import LOGGER
+from worldprobe.models.checkpoint import facts, pin
+from worldprobe.provenance import digests, made
 
 app = App(name="controls", help="Small models of known behaviour, trained on a corpus of our own.")
 
@@ -63,8 +69,6 @@ def write_corpus(
     from worldprobe.benchmarks.ewok.contracts import ControlDocuments, ControlTemplates, Templates
     from worldprobe.benchmarks.ewok.controls import build_corpus
     from worldprobe.contracts import read_table, write_table
-    from worldprobe.files import whole_folder
-    from worldprobe.provenance import made
 
     read = read_and_check(materials, password, compat)
     corpus = build_corpus(read_table(templates, Templates), read, taught, fillings, doses, sentences, seed)
@@ -93,10 +97,6 @@ def train_tokenizer_(corpus: Corpus, /, *, vocabulary: Count = 3000, out: OutFol
     from worldprobe.benchmarks.ewok.contracts import ControlDocuments
     from worldprobe.benchmarks.ewok.controls import DOCUMENT_KINDS, read_by
     from worldprobe.contracts import read_table
-    from worldprobe.errors import UserError
-    from worldprobe.files import whole_folder
-    from worldprobe.log import LOGGER
-    from worldprobe.provenance import made
     from worldprobe.training.tokenizer import SMALLEST_VOCABULARY, save_tokenizer, train_tokenizer
 
     if vocabulary < SMALLEST_VOCABULARY:
@@ -157,15 +157,9 @@ def train(
         folders: name of these folders, {n} for the number of steps
         out: folder of the model, written whole or not at all
     """
-    from dataclasses import asdict
-
     from worldprobe.benchmarks.ewok.contracts import ControlDocuments
     from worldprobe.benchmarks.ewok.controls import read_by
     from worldprobe.contracts import read_table
-    from worldprobe.files import check_place, source_of, whole_folder
-    from worldprobe.log import LOGGER
-    from worldprobe.models.checkpoint import facts, pin
-    from worldprobe.provenance import digests, made
 
     if not pin():
         LOGGER.warning("torch was loaded before: the weights may differ from those of another type of processor")
@@ -248,7 +242,6 @@ def measure(
     from worldprobe.benchmarks.ewok.analysis.provenances import check_items, kinds_of
     from worldprobe.benchmarks.ewok.contracts import ControlAccuracies, ControlDocuments, ControlTemplates, Items, Judgements
     from worldprobe.contracts import read_table, write_table
-    from worldprobe.provenance import made
 
     paths = {"items": items, "documents": corpus / DOCUMENTS, "templates": corpus / TEMPLATES}
     told = controls.Corpus(read_table(paths["documents"], ControlDocuments), read_table(paths["templates"], ControlTemplates))

@@ -10,7 +10,8 @@ from cyclopts import Parameter
 
 from worldprobe.cli.options import AllowPickle, Dtype, ModelName, Revision, TrustRemoteCode, between
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.models.registry import CAUSAL, KINDS, MASKED, PSEUDO, WITHIN_WORD, refuse_prompting, with_article
+from worldprobe.models.checkpoint import short_name
+from worldprobe.models.registry import CAUSAL, KINDS, MASKED, PSEUDO, WITHIN_WORD, check_name, refuse_prompting, with_article
 from worldprobe.operations.resources import claim_gpus
 
 if TYPE_CHECKING:
@@ -99,9 +100,6 @@ def model_name(given: str | None, checkpoint: str) -> str:
     Raises:
         UserError: it cannot be one.
     """
-    from worldprobe.models.checkpoint import short_name
-    from worldprobe.models.registry import check_name
-
     return short_name(checkpoint) if given is None else check_name(given, "--model")
 
 

@@ -9,13 +9,15 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from dataclasses import replace as changed
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
 from worldprobe import __version__
-from worldprobe.benchmarks import NAMES
+from worldprobe.benchmark import Evaluated
+from worldprobe.benchmarks import NAMES, benchmarks, list_scores
 from worldprobe.cli.options import (
     PASSWORD_VARIABLE,
     Compat,
@@ -30,8 +32,12 @@ from worldprobe.cli.options import (
     version_range,
 )
 from worldprobe.errors import UserError, did_you_mean
+from worldprobe.files import write_text
 from worldprobe.log import LOGGER
+from worldprobe.models.checkpoint import folder_of, locate, short_name
+from worldprobe.models.registry import CAUSAL, loading_options, speed_options
 from worldprobe.paths import edition
+from worldprobe.settings import read_registry
 
 if TYPE_CHECKING:
     from worldprobe.benchmark import Evaluated, Evaluation
@@ -84,10 +90,6 @@ def evaluate(
         work: folder of the tables (default: results/evaluate/MODEL)
         out: JSON result (default: result.json in that folder)
     """
-    from worldprobe.benchmark import Evaluated
-    from worldprobe.files import write_text
-    from worldprobe.models.checkpoint import short_name
-    from worldprobe.models.registry import loading_options, speed_options
     from worldprobe.report.results import SCHEMA_VERSION, check_result, merge_results
 
     names = benchmark_names(benchmark)
@@ -141,8 +143,6 @@ def able(evaluated: Evaluated, names: Sequence[str]) -> tuple[dict[str, Evaluati
     Raises:
         UserError: none of them can.
     """
-    from worldprobe.benchmarks import benchmarks
-
     found, refused = {}, {}
     for name in names:
         benchmark = benchmarks()[name]
@@ -249,9 +249,6 @@ def benchmark_names(text: str) -> list[str]:
 
 def kind_of(entry: dict[str, Any]) -> str:
     """The kind of a model that has no card: what its checkpoint states."""
-    from worldprobe.models.checkpoint import locate
-    from worldprobe.models.registry import CAUSAL
-
     if (entry.get("engine") or "transformers") != "transformers":
         return CAUSAL
     options = (entry.get("revision"), entry.get("allow_pickle", False), entry.get("trust_remote_code", False))
@@ -264,8 +261,6 @@ def refuse_what_does_nothing(options: BenchmarkOptions, names: Sequence[str]) ->
     Raises:
         UserError: one is given.
     """
-    from worldprobe.benchmarks import benchmarks
-
     given, defaults = asdict(options), asdict(BenchmarkOptions())
     for benchmark, one in benchmarks().items():
         for option in one.evaluation.options if one.evaluation else ():
@@ -291,8 +286,6 @@ def refuse_another_models_folder(result: Path, checkpoint: str) -> None:
     Raises:
         UserError: the file is the result of another checkpoint.
     """
-    from worldprobe.models.checkpoint import folder_of
-
     try:
         earlier = str(json.loads(result.read_bytes())["checkpoint"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -322,8 +315,6 @@ def look_up(model: str, registry: Path) -> dict[str, Any]:
     Raises:
         UserError: the registry is broken.
     """
-    from worldprobe.settings import read_registry
-
     entries = read_registry(shipped_file(registry))
     if model in entries and entries[model].get("control"):
         problem = "is trained by a study, so the registry does not know its folder."
@@ -343,7 +334,6 @@ def check_results(files: list[Path], /) -> None:
     Args:
         files: result.json of `worldprobe evaluate`, any number
     """
-    from worldprobe.benchmarks import list_scores
     from worldprobe.report.results import read_result
 
     for path in files:
@@ -377,8 +367,6 @@ def export(
     """
     import yaml
 
-    from worldprobe.benchmarks import list_scores
-    from worldprobe.files import write_text
     from worldprobe.report.results import read_result, to_every_eval_ever, to_hub, to_lm_eval
 
     read = read_result(result)
@@ -397,8 +385,6 @@ def day_of(date: str | None, path: Path) -> float:
     Raises:
         UserError: what is given is not a day.
     """
-    from datetime import UTC, datetime
-
     if date is None:
         return float(int(path.stat().st_mtime))
     try:
@@ -420,8 +406,6 @@ def leaderboard(folder: Path, /, *, title: str = "worldprobe leaderboard", out: 
         title: heading of the page
         out: the page (HTML)
     """
-    from worldprobe.benchmarks import benchmarks, list_scores
-    from worldprobe.files import write_text
     from worldprobe.report.results import build_page, build_rankings, read_result
 
     def refuse(error: OSError) -> None:

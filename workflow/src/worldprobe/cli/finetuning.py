@@ -6,12 +6,14 @@ import logging
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
 from worldprobe import methods
+from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
 from worldprobe.cli.engines import model_name
 from worldprobe.cli.options import (
     AllowPickle,
@@ -28,6 +30,11 @@ from worldprobe.cli.options import (
     between,
 )
 from worldprobe.errors import UserError
+from worldprobe.files import check_place, source_of, whole_folder, write_text
+from worldprobe.log import LOGGER
+from worldprobe.models.checkpoint import facts, locate, pin
+from worldprobe.provenance import digests, made
+from worldprobe.settings import parse_given
 
 #: Bumped when the same records give another table.
 GATHER_METHOD = 1
@@ -93,11 +100,7 @@ def finetune(
         out: folder of the model, written whole or not at all
     """
     from worldprobe.benchmarks.worldsense.finetuning.trainings import FinetuningSettings
-    from worldprobe.files import check_place
-    from worldprobe.log import LOGGER
-    from worldprobe.models.checkpoint import locate, pin
     from worldprobe.operations.resources import claim_gpus, visible_gpus
-    from worldprobe.settings import parse_given
     from worldprobe.training import processes
 
     processes.end_with_parent()
@@ -133,7 +136,6 @@ def gather_trainings(models: list[Path], /, *, out: Path) -> None:
     from worldprobe.benchmarks.worldsense.contracts import Trainings
     from worldprobe.benchmarks.worldsense.finetuning.model_card import RECORD, read_record
     from worldprobe.contracts import write_table
-    from worldprobe.provenance import made
 
     records = [read_record(folder / RECORD).assign(model=folder.name) for folder in models]
     names = [folder.name for folder in models]
@@ -169,8 +171,6 @@ def ask_external(
     import pandas as pd
 
     from worldprobe.benchmarks.worldsense.finetuning.external import COLUMNS, measure
-    from worldprobe.files import write_text
-    from worldprobe.models.checkpoint import locate
     from worldprobe.models.loading import check_dtype
 
     asked = [task_and_examples(one) for one in tasks]
@@ -204,7 +204,6 @@ def gather_external(answers: list[Path], /, *, out: Path) -> None:
         out: one row per model and task (CSV)
     """
     from worldprobe.benchmarks.worldsense.finetuning.external import next_to_published
-    from worldprobe.files import write_text
 
     write_text(out, next_to_published(answers).to_csv(index=False, lineterminator="\n"))
 
@@ -216,10 +215,6 @@ def write_phrases(*, skin_folder: SkinFolder = None, wording_version: WordingVer
         out: folder of the tokenizer, written whole or not at all
     """
     from worldprobe.benchmarks.worldsense.finetuning.reading_lessons import tokens_of
-    from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
-    from worldprobe.files import whole_folder
-    from worldprobe.log import LOGGER
-    from worldprobe.provenance import made
     from worldprobe.training.tokenizer import phrase_tokenizer, save_tokenizer
 
     folder = skin_folder or FOLDER
@@ -243,10 +238,7 @@ def write_lessons(*, settings: Settings, skin_folder: SkinFolder = None, wording
     """
     from worldprobe.benchmarks.worldsense.finetuning.reading_lessons import lesson_lines
     from worldprobe.benchmarks.worldsense.finetuning.trainings import ReadingLessons
-    from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
     from worldprobe.benchmarks.worldsense.trials.files import write_lines
-    from worldprobe.log import LOGGER
-    from worldprobe.settings import parse_given
 
     how = parse_given(ReadingLessons, settings)
     write_lines(lesson_lines(how, read_skins(skin_folder or FOLDER, wording_version)), out)
@@ -281,12 +273,7 @@ def start_model(
         tokenizer: folder of a finished tokenizer, instead of TRAIN
         out: folder of the model, written whole or not at all
     """
-    from dataclasses import asdict
-
     from worldprobe.benchmarks.worldsense.finetuning import training_files
-    from worldprobe.files import check_place, source_of, whole_folder
-    from worldprobe.models.checkpoint import facts, pin
-    from worldprobe.provenance import digests, made
 
     pin()
     from worldprobe.training import scratch

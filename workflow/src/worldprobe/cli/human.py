@@ -12,6 +12,9 @@ from cyclopts import App, Parameter
 from worldprobe.cli import survey
 from worldprobe.cli.options import Bounds, Count, Draws, Missing, OutFolder, Pairs, Seed, Share, between, missing_models, pairs_of
 from worldprobe.errors import UserError, did_you_mean
+from worldprobe.files import whole_folder
+from worldprobe.log import LOGGER
+from worldprobe.provenance import made
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,7 +80,6 @@ def lists_(
     from worldprobe.contracts import read_provenance, read_table, write_table
     from worldprobe.human.contracts import ListBalance, ListKeys, StudyLists
     from worldprobe.human.lists import Layout, build_lists, digest_lists, plan_study
-    from worldprobe.provenance import made
 
     shortest, longest = length
     if shortest > longest:
@@ -123,8 +125,6 @@ def lists_(
 
 def _report_lists(lists: Lists, layout: Layout) -> None:
     """Log how many lists there are, how even they are, and which are shorter than was wanted."""
-    from worldprobe.log import LOGGER
-
     for way, table in lists.balance.groupby("eval_type", sort=True):
         length = table["n_trials"]
         LOGGER.info(
@@ -185,11 +185,8 @@ def simulate_(
         abandon: share of the people who leave before the end
         out: export, as `human export` writes it
     """
-    from worldprobe.files import whole_folder
     from worldprobe.human.lists import read_key, read_lists, write_export
     from worldprobe.human.simulation import Crowd, simulate
-    from worldprobe.log import LOGGER
-    from worldprobe.provenance import made
 
     trials, digest = read_lists(lists)
     answers, key_digest = read_key(key)
@@ -269,7 +266,6 @@ def clean_(
     from worldprobe.human.cleaning import Rules, check_export, clean, count_people, read_answers
     from worldprobe.human.contracts import CleanAnswers, CleaningSteps, PeopleCounts, Raters, SubItems
     from worldprobe.human.lists import read_export, read_key
-    from worldprobe.provenance import made
 
     answered = read_export(export)
     answer_key, digest = read_key(key)
@@ -324,8 +320,6 @@ def clean_(
 
 def _report_cleaning(cleaned: Cleaned, minimum: int) -> None:
     """Log every step, every correlation that is not defined, and every sub-item with too few answers, as counts."""
-    from worldprobe.log import LOGGER
-
     for row in cleaned.steps.to_dict("records"):
         name = f"{row['step']}, pass {row['pass_number']}" if row["pass_number"] else row["step"]
         if row["is_on"]:
@@ -389,7 +383,6 @@ def agreement(
     from worldprobe.contracts import read_provenance, read_table, write_table
     from worldprobe.human.contracts import CleanAnswers
     from worldprobe.human.lists import read_key
-    from worldprobe.provenance import made
 
     item_rows = read_table(items, Items)
     check_items(items, [answers, key])
@@ -464,7 +457,6 @@ def likeness(
     from worldprobe.benchmarks.ewok.contracts import Items, Likeness, Ratings
     from worldprobe.benchmarks.ewok.people import measure_likeness
     from worldprobe.contracts import read_table, write_table
-    from worldprobe.provenance import made
 
     check_items(items, [ratings, *evidence])
     people = read_table(ratings, Ratings)

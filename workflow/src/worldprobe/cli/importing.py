@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +11,11 @@ from cyclopts import App
 
 from worldprobe.cli.options import ModelName, Password, Samples, between
 from worldprobe.cli.options import password as password_of
+from worldprobe.errors import UserError
+from worldprobe.log import LOGGER
+from worldprobe.models.checkpoint import short_name
+from worldprobe.models.registry import check_name
+from worldprobe.provenance import Provenance, digests, made, versions
 
 if TYPE_CHECKING:
     from worldprobe.inference.lm_eval import Run
@@ -39,13 +45,9 @@ def released(
         surface_out: surface features table, where the release has controls
         out: judgements table of all models and eval types
     """
-    from dataclasses import asdict
-
     from worldprobe.benchmarks.ewok.analysis.released import apply_steps, read_release
     from worldprobe.benchmarks.ewok.contracts import Judgements, SurfaceFeatures
     from worldprobe.contracts import write_table
-    from worldprobe.errors import UserError
-    from worldprobe.provenance import made
 
     release = read_release(source, password_of(password))
     judgements, surface, effects = apply_steps(release, skip)
@@ -88,9 +90,6 @@ def human_ratings(
     from worldprobe.benchmarks.ewok.contracts import Items, Ratings
     from worldprobe.benchmarks.ewok.people import read_ratings
     from worldprobe.contracts import read_table, write_table
-    from worldprobe.errors import UserError
-    from worldprobe.log import LOGGER
-    from worldprobe.provenance import made
 
     lowest, highest = scale
     if lowest >= highest:
@@ -160,11 +159,6 @@ def made_by_lm_eval(
     Raises:
         UserError: the name cannot be one of a model, or the run's own file would be overwritten.
     """
-    from worldprobe.errors import UserError
-    from worldprobe.models.checkpoint import short_name
-    from worldprobe.models.registry import check_name
-    from worldprobe.provenance import Provenance, digests, versions
-
     read = [run.place, *run.files]
     if out.exists() and any(out.samefile(path) for path in read):
         raise UserError(f"--out {out}", "is one of the inputs; it would be overwritten.", "Choose another name.")

@@ -12,6 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import App, Parameter
 
 from worldprobe import methods
+from worldprobe.archives import EXPORT_VARIABLE, Archive, is_encrypted
+from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
+from worldprobe.benchmarks.ewok.study import chosen_mode
+from worldprobe.benchmarks.ewok.vocabulary import RELEASE
 from worldprobe.cli.materials import made_from_materials, read_and_check
 from worldprobe.cli.options import (
     MOST,
@@ -31,8 +35,10 @@ from worldprobe.cli.options import (
     password as password_of,
 )
 from worldprobe.errors import UserError
+from worldprobe.files import digest_file, source_of, whole_file, whole_folder, write_members
 from worldprobe.log import LOGGER
-from worldprobe.paths import materials_place
+from worldprobe.paths import RESOURCES, materials_place
+from worldprobe.provenance import made
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -131,7 +137,6 @@ def fill(
     """
     from worldprobe.benchmarks.ewok.contracts import Templates
     from worldprobe.contracts import read_provenance, read_table
-    from worldprobe.files import digest_file
 
     versions = version_range(how.versions)
     if version is not None and how.release_filter:
@@ -169,7 +174,6 @@ def _fill_and_write(
         sizes_of,
         stream_items,
     )
-    from worldprobe.benchmarks.ewok.study import chosen_mode
 
     mode = chosen_mode(how.mode, str(materials.source.path), how.compat)
     if mode == "balanced" and how.compat:
@@ -200,7 +204,6 @@ def _fill_and_write(
 def _flagged(items: pd.DataFrame, templates: pd.DataFrame, made: Provenance, path: Path) -> pd.DataFrame:
     """The items as a second reader's flags leave them."""
     from worldprobe.benchmarks.ewok.materials.review import apply_flags, read_sheet
-    from worldprobe.files import digest_file
 
     flags = read_sheet(path, templates)
     made.inputs["flags"] = digest_file(path)
@@ -236,7 +239,6 @@ def forms(
     from worldprobe.benchmarks.ewok.contracts import Items, Templates
     from worldprobe.benchmarks.ewok.materials.items import compile_all, fill_forms, finish_items, sizes_of
     from worldprobe.contracts import digest_table, read_table, write_table
-    from worldprobe.files import digest_file, source_of, whole_folder
 
     read = read_and_check(materials, password, compat)
     made = made_from_materials(read, compat)
@@ -277,7 +279,6 @@ def gather(
     from worldprobe.benchmarks.ewok.contracts import Items
     from worldprobe.benchmarks.ewok.materials.items import finish_items, gather_provenance
     from worldprobe.benchmarks.ewok.materials.materials import Source
-    from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
     from worldprobe.contracts import read_provenance, read_table
 
     if release_filter != bool(materials):
@@ -346,7 +347,6 @@ def export(
     """
     from worldprobe.benchmarks.ewok.exports.search import is_protected
     from worldprobe.contracts import read_provenance
-    from worldprobe.files import digest_file, source_of, whole_folder, write_members
 
     is_by_name, copy = hub is not None, next(iter(hub or ()), None)
     if is_by_name and (items or encrypt):
@@ -404,7 +404,6 @@ def _exported(
     from worldprobe.benchmarks.ewok.contracts import Items
     from worldprobe.benchmarks.ewok.exports.lm_eval_task import hub_files, lighteval_files, task_files
     from worldprobe.benchmarks.ewok.exports.packing import describe_items
-    from worldprobe.benchmarks.ewok.vocabulary import RELEASE
     from worldprobe.contracts import read_provenance, read_table
     from worldprobe.report.dataset_folder import dataset_files
 
@@ -452,14 +451,11 @@ def import_(source: Path, /, *, password: Password = None, out: Path) -> None:
         source: .csv or .parquet file, or a folder or .zip file of them
         out: items table (Parquet)
     """
-    from worldprobe.archives import EXPORT_VARIABLE
     from worldprobe.benchmarks.ewok.analysis.reproduction import is_release, read_published
     from worldprobe.benchmarks.ewok.contracts import Items
     from worldprobe.benchmarks.ewok.exports.search import is_protected
     from worldprobe.benchmarks.ewok.materials.official_files import RELEASE_CANARY, read_items
     from worldprobe.contracts import write_table
-    from worldprobe.paths import RESOURCES
-    from worldprobe.provenance import made
 
     word = password_of(password) or os.environ.get(EXPORT_VARIABLE)
     if _copy_of_export(source, word, out):
@@ -482,7 +478,6 @@ def _copy_of_table(source: Path, out: Path) -> bool:
     """Copy a table of items of ours; False where the file is anything else."""
     from worldprobe.benchmarks.ewok.contracts import Items
     from worldprobe.contracts import read_table, table_name
-    from worldprobe.files import whole_file
 
     if source.suffix != ".parquet" or not source.is_file() or table_name(source) != Items.Config.name:
         return False
@@ -498,11 +493,9 @@ def _copy_of_export(source: Path, word: str | None, out: Path) -> bool:
     Raises:
         UserError: the password is missing or wrong, or the archive's table is not one of items.
     """
-    from worldprobe.archives import Archive, is_encrypted
     from worldprobe.benchmarks.ewok.contracts import Items
     from worldprobe.benchmarks.ewok.materials.official_files import PASSWORD_HINT
     from worldprobe.contracts import read_table
-    from worldprobe.files import whole_file
     from worldprobe.report.dataset_folder import MEMBER
 
     if not is_encrypted(source):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App
 
 from worldprobe import methods
+from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
 from worldprobe.cli.options import (
     MOST,
     Compat,
@@ -23,7 +24,10 @@ from worldprobe.cli.options import (
     password as password_of,
 )
 from worldprobe.errors import UserError
+from worldprobe.files import whole_folder, write_text
+from worldprobe.log import LOGGER
 from worldprobe.paths import materials_place
+from worldprobe.provenance import made
 
 if TYPE_CHECKING:
     from worldprobe.benchmarks.ewok.materials.materials import Materials
@@ -37,8 +41,6 @@ def read_and_check(place: str, password: str | None, compat: bool) -> Materials:
     """The materials that a command names, free of errors."""
     from worldprobe.benchmarks.ewok.materials.check import check_materials
     from worldprobe.benchmarks.ewok.materials.materials import read_materials
-    from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
-    from worldprobe.log import LOGGER
 
     materials = read_materials(materials_place(place), ORIGINAL if compat else RIGHT, password_of(password), is_lenient=compat)
     check_materials(materials)
@@ -50,8 +52,6 @@ def read_and_check(place: str, password: str | None, compat: bool) -> Materials:
 
 def made_from_materials(materials: Materials, is_compat: bool) -> Provenance:
     """What a table compiled from materials says of them."""
-    from worldprobe.provenance import made
-
     return made(
         methods.TEMPLATES,
         packages=["numpy", "PyYAML", "inflection"],
@@ -79,7 +79,6 @@ def compile_(
     from worldprobe.benchmarks.ewok.contracts import Templates
     from worldprobe.benchmarks.ewok.materials.items import compile_all
     from worldprobe.contracts import write_table
-    from worldprobe.log import LOGGER
 
     read = read_and_check(materials, password, compat)
     table = compile_all(read, families)
@@ -103,7 +102,6 @@ def check(
     """
     from worldprobe.benchmarks.ewok.materials.check import check_all
     from worldprobe.benchmarks.ewok.materials.materials import read_materials
-    from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
 
     place = materials_place(materials)
     read = read_materials(place, ORIGINAL if compat else RIGHT, password_of(password), is_lenient=compat)
@@ -126,7 +124,6 @@ def stats(materials: MaterialsPlace, /, *, password: Password = None, seed: Seed
     from worldprobe.benchmarks.ewok.frequency import frequencies_of_wordfreq
     from worldprobe.benchmarks.ewok.materials.balance import overview
     from worldprobe.benchmarks.ewok.materials.items import compile_all
-    from worldprobe.files import whole_folder
 
     tables, text = overview(compile_all(read_and_check(materials, password, False)), frequencies_of_wordfreq, seed)
     print(text)
@@ -148,8 +145,6 @@ def split(materials: MaterialsPlace, /, *, password: Password = None, seed: Seed
     """
     from worldprobe.benchmarks.ewok.materials.items import compile_all
     from worldprobe.benchmarks.ewok.materials.split import split_by_situation, split_text
-    from worldprobe.files import write_text
-    from worldprobe.log import LOGGER
 
     read = read_and_check(materials, password, False)
     parts = split_by_situation(compile_all(read), seed)
@@ -171,8 +166,6 @@ def adversarial(materials: MaterialsPlace, /, *, password: Password = None, out:
     from worldprobe.benchmarks.ewok.adversarial import choose_adversarial
     from worldprobe.benchmarks.ewok.materials.items import compile_all
     from worldprobe.benchmarks.ewok.materials.marks import template_keys
-    from worldprobe.files import write_text
-    from worldprobe.log import LOGGER
 
     read = read_and_check(materials, password, False)
     templates = compile_all(read)
@@ -243,8 +236,6 @@ def review(
     from worldprobe.benchmarks.ewok.exports.search import is_protected
     from worldprobe.benchmarks.ewok.materials.items import compile_all
     from worldprobe.benchmarks.ewok.materials.review import fill_once, flags_text, read_sheet, review_sheet
-    from worldprobe.files import write_text
-    from worldprobe.log import LOGGER
 
     checked = read_and_check(materials, password, compat)
     compiled = compile_all(checked)

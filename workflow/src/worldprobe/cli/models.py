@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,6 +10,11 @@ from typing import Annotated, Any
 from cyclopts import App
 
 from worldprobe.cli.options import AllowPickle, Registry, Revision, TrustRemoteCode, between, shipped_file
+from worldprobe.errors import UserError
+from worldprobe.files import write_text
+from worldprobe.models.checkpoint import HUB_ID, HUB_PREFIX, fetch
+from worldprobe.models.registry import availability, card, select
+from worldprobe.settings import read_registry
 
 app = App(name="models", help="List, plan and fetch the registry's models.")
 
@@ -19,9 +25,6 @@ REGISTRY = Path("config/models.yaml")
 @app.command(name="list")
 def list_(*, registry: Registry = REGISTRY) -> None:
     """List the registry's models, and which of them are on this machine."""
-    from worldprobe.models.registry import availability
-    from worldprobe.settings import read_registry
-
     rows = [
         (
             model,
@@ -47,9 +50,7 @@ def plan_(
         models: comma-separated names of models (default: all of the registry)
         gpu_memory: memory of one GPU, in GB
     """
-    from worldprobe.models.registry import select
     from worldprobe.operations.resources import list_requests
-    from worldprobe.settings import read_registry
 
     cards = read_registry(shipped_file(registry))
     planned = list_requests(cards, select(cards, None if models is None else models.split(",")), gpu_memory)
@@ -104,12 +105,6 @@ def fetch_(
         checkpoint: hub id of a model that need not be in the registry, instead of MODEL
         out: file that states which commit and files were fetched, as JSON
     """
-    import json
-
-    from worldprobe.errors import UserError
-    from worldprobe.files import write_text
-    from worldprobe.models.checkpoint import fetch
-
     if (model is None) == (checkpoint is None):
         raise UserError("models fetch", "needs one model.", "Give a model of the registry, or --checkpoint HUB_ID.")
     card: dict[str, Any] = _card(model, shipped_file(registry)) if model else {"checkpoint": checkpoint}
@@ -129,11 +124,6 @@ def _card(name: str, place: Path) -> dict[str, Any]:
     Raises:
         UserError: there is no such model, or nothing to fetch of it.
     """
-    from worldprobe.errors import UserError
-    from worldprobe.models.checkpoint import HUB_ID, HUB_PREFIX
-    from worldprobe.models.registry import card
-    from worldprobe.settings import read_registry
-
     registry = read_registry(place) if "/" not in name and not name.startswith(HUB_PREFIX) else {}
     if name not in registry:
         if registry and not HUB_ID.fullmatch(name):

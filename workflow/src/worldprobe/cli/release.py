@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING
 
 from cyclopts import App
 
+from worldprobe.archives import is_encrypted
 from worldprobe.cli.options import OutFolder
 from worldprobe.errors import UserError
+from worldprobe.files import digest_file, source_of, whole_folder
+from worldprobe.log import LOGGER
 
 if TYPE_CHECKING:
     from worldprobe.benchmarks.ewok.exports.search import Findings
@@ -50,7 +53,6 @@ def ask_password(variable: str, what: str, again: bool = False) -> str:
 
 def _password_of_materials(*paths: Path | None) -> str | None:
     """The password of whichever of these is an encrypted archive; None if none is."""
-    from worldprobe.archives import is_encrypted
     from worldprobe.cli.options import PASSWORD_VARIABLE
 
     closed = [path for path in paths if path is not None and is_encrypted(path)]
@@ -84,7 +86,6 @@ def pack(
     """
     from worldprobe.benchmarks.ewok.exports.packing import check_members, read_members, read_notices, write_release
     from worldprobe.cli.items import read_official_files
-    from worldprobe.log import LOGGER
 
     if out.suffix != ".zip":
         raise UserError(f"--out {out}", "is not a .zip file.", "Name a .zip file.")
@@ -112,9 +113,7 @@ def unpack(archive: Path, /, *, out: OutFolder) -> None:
         archive: archive, from `release pack`
         out: folder to write
     """
-    from worldprobe.archives import is_encrypted
     from worldprobe.benchmarks.ewok.exports.packing import read_release
-    from worldprobe.files import digest_file, source_of, whole_folder
 
     word = ask_password(RELEASE_VARIABLE, archive.name) if is_encrypted(archive) else None
     contents = dict(read_release(archive, word, f"Set {RELEASE_VARIABLE}."))

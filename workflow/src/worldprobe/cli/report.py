@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -9,9 +13,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
+from worldprobe.benchmarks import benchmark_of, benchmarks, settings_classes
 from worldprobe.cli.options import ConfigFiles, Names, Registry, shipped_file
 from worldprobe.errors import UserError, did_you_mean
+from worldprobe.files import read_text, whole_file, write_text
 from worldprobe.log import LOGGER
+from worldprobe.paths import REPOSITORY
 
 if TYPE_CHECKING:
     from worldprobe.benchmark import Display
@@ -77,7 +84,6 @@ def build(
         notebooks: notebooks that were run (from `worldprobe notebook run`)
         out: the page (HTML)
     """
-    from worldprobe.files import read_text
     from worldprobe.report.crate import read_origins
     from worldprobe.report.model_names import read_roster
     from worldprobe.report.page import Page, read_picture, write_page
@@ -113,7 +119,6 @@ def write(summaries: Summaries, /, *, contents: Contents = Contents(), out: list
     Args:
         out: paper.tex and numbers.tex, in one folder
     """
-    from worldprobe.files import write_text
     from worldprobe.report.paper import write_paper
 
     if [path.name for path in out[1:]] != ["numbers.tex"] or out[1].parent != out[0].parent:
@@ -138,13 +143,6 @@ def typeset(paper: Path, /, *, out: Path) -> None:
     Raises:
         UserError: latexmk is missing, or LaTeX finds a mistake.
     """
-    import os
-    import shutil
-    import subprocess
-    import tempfile
-
-    from worldprobe.files import whole_file
-
     if shutil.which("latexmk") is None:
         fix = "sudo apt-get install latexmk texlive-latex-recommended texlive-fonts-recommended, or typeset paper.tex elsewhere."
         raise UserError("latexmk", "is not installed, so the paper cannot be typeset.", fix)
@@ -189,7 +187,6 @@ def run_notebook(
         materials: materials that it may copy and extend (default: built-in ones)
         out: HTML fragment for `worldprobe report build --notebooks`
     """
-    from worldprobe.files import write_text
     from worldprobe.report.page import run_notebook
 
     settings = {
@@ -208,7 +205,6 @@ def read_parts(paths: Sequence[str], contents: Contents, item_text: Sequence[str
     Raises:
         UserError: files that do not belong together, or cannot be read.
     """
-    from worldprobe.benchmarks import benchmark_of
     from worldprobe.report.crate import read_origins
     from worldprobe.report.model_names import read_roster
     from worldprobe.report.page import Material, build_part
@@ -245,8 +241,6 @@ def _check_parts(summaries: list[Path], contents: Contents) -> None:
     Raises:
         UserError: two summaries of one benchmark, or a file given twice.
     """
-    from worldprobe.benchmarks import benchmark_of
-
     known: dict[str, Path] = {}
     for path in summaries:
         name = benchmark_of(path).name
@@ -302,9 +296,6 @@ def crate(folder: Path, /, *, configfile: ConfigFiles = (), out: Path) -> None:
         out: the crate (ZIP)
     """
     from worldprobe import __version__
-    from worldprobe.benchmarks import settings_classes
-    from worldprobe.files import whole_file
-    from worldprobe.paths import REPOSITORY
     from worldprobe.report import crate as crates
 
     if not (folder / "report.html").is_file():
@@ -404,8 +395,6 @@ def find_display(kind: str, name: str, tables: Sequence[str]) -> Display:
     Raises:
         UserError: there is none, or it is built from others.
     """
-    from worldprobe.benchmarks import benchmarks
-
     displays = {one.name: one for benchmark in benchmarks().values() for one in benchmark.displays if one.kind == kind}
     if name not in displays:
         raise UserError(

@@ -12,9 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import App, Parameter
 
 from worldprobe import methods
+from worldprobe.benchmarks import benchmarks
+from worldprobe.benchmarks.ewok.vocabulary import way_of
 from worldprobe.cli.engines import ModelOptions, open_engine, refuse_to_prompt
 from worldprobe.cli.options import between
 from worldprobe.errors import UserError, did_you_mean
+from worldprobe.models.checkpoint import made_by_model
+from worldprobe.provenance import digests
+from worldprobe.settings import Source, parse
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,8 +95,6 @@ def all_(
             answers
         out: one file per item table and eval type, in that order
     """
-    from worldprobe.benchmarks.ewok.vocabulary import way_of
-
     name = model.name  # refused before a model is loaded
     _refuse_rules(model)
     names = [one.strip() for one in eval_types.split(",") if one.strip()]
@@ -130,11 +133,8 @@ def ask(benchmark: str, /, *, settings: str = "{}", model: ModelOptions, out: Pa
         settings: its block of a configuration, as JSON
         out: table of scores
     """
-    from worldprobe.benchmarks import benchmarks
     from worldprobe.contracts import write_table
     from worldprobe.inference.requests import score_responses
-    from worldprobe.models.checkpoint import made_by_model
-    from worldprobe.settings import Source, parse
 
     known = {one.name: (one.asking, one.scores, one.settings) for one in benchmarks().values() if one.asking and one.scores}
     if benchmark not in known:
@@ -226,8 +226,6 @@ def score_items(
     from worldprobe.benchmarks.ewok.contracts import TargetScores, TokenScores
     from worldprobe.benchmarks.ewok.scoring import score_logprobs
     from worldprobe.contracts import read_provenance
-    from worldprobe.models.checkpoint import made_by_model
-    from worldprobe.provenance import digests
 
     scores, tokens, counts = score_logprobs(items, engine, store, methods.SCORE, name, tokens_out is not None)
     made = made_by_model(engine.facts, methods.SCORE, name, digests({"items": path}), counts)
@@ -242,8 +240,6 @@ def ask_items(name: str, condition: Condition, engine: Engine, store: Store, way
     from worldprobe.benchmarks.ewok.contracts import Responses
     from worldprobe.benchmarks.ewok.scoring import ask, uses_chat
     from worldprobe.contracts import read_provenance
-    from worldprobe.models.checkpoint import made_by_model
-    from worldprobe.provenance import digests
 
     is_swapped, is_chat = condition.is_swapped and way.paradigm == "choice", uses_chat(condition.chat, engine)
     prompt = condition.prompts[way.paradigm]

@@ -8,8 +8,13 @@ from pathlib import Path
 
 from cyclopts import App
 
+from worldprobe.benchmarks import add_models, all_models, answers_by_rule, complete_registry, settings_classes
 from worldprobe.cli.options import ConfigFiles, shipped_file
 from worldprobe.errors import UserError
+from worldprobe.log import LOGGER
+from worldprobe.paths import REPOSITORY, RESULTS, StudyPaths
+from worldprobe.settings import check_models, merge, read_registry, read_study, read_yaml, registry_problems, study_problems
+from worldprobe.sources import download, read_source
 
 config = App(name="config", help="Check configuration files.")
 
@@ -23,9 +28,6 @@ def check(files: list[Path], /) -> None:
     Args:
         files: configuration files, the strongest last
     """
-    from worldprobe.benchmarks import settings_classes
-    from worldprobe.settings import check_models, merge, read_registry, read_study, read_yaml, registry_problems, study_problems
-
     blocks = settings_classes()
     sources = [read_yaml(path) for path in files]
     found = study_problems(sources, blocks)
@@ -62,9 +64,6 @@ def fetch(source: str, /, *, sources: Path = Path("resources/sources.yaml"), out
         sources: YAML listing of the files that may be downloaded
         out: where to keep the downloaded file
     """
-    from worldprobe.log import LOGGER
-    from worldprobe.sources import download, read_source
-
     listed = read_source(shipped_file(sources), source)
     LOGGER.info("terms: %s", listed["licence"])
     download(listed["url"], listed["sha256"], out)
@@ -76,8 +75,6 @@ def workflow() -> None:
 
     So a study runs in any folder: `snakemake -s "$(worldprobe workflow)" --cores all --configfile STUDY.yaml` makes it there.
     """
-    from worldprobe.paths import REPOSITORY
-
     print(REPOSITORY / "workflow" / "Snakefile")
 
 
@@ -90,11 +87,8 @@ def status(*, configfile: ConfigFiles = (), directory: Path = Path(), prefix: Pa
         directory: working folder, as given to snakemake
         prefix: prefix of the module, where another workflow uses this one as a module with a prefix
     """
-    from worldprobe.benchmarks import add_models, all_models, answers_by_rule, complete_registry, settings_classes
     from worldprobe.operations import status
     from worldprobe.operations.settings import read_settings
-    from worldprobe.paths import REPOSITORY, RESULTS, StudyPaths
-    from worldprobe.settings import merge, read_yaml
 
     settings: dict = {}
     files = [*([status.BASE] if status.BASE.exists() else []), *configfile]

@@ -17,7 +17,12 @@ from cyclopts import App, Parameter
 
 from worldprobe.cli.options import OutFolder, Password, between
 from worldprobe.cli.options import password as password_of
+from worldprobe.commented_csv import read_frame
 from worldprobe.errors import UserError
+from worldprobe.files import source_of, whole_file, whole_folder
+from worldprobe.log import LOGGER
+from worldprobe.paths import REPOSITORY
+from worldprobe.provenance import made
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,7 +72,6 @@ def serve(
         public_url: address under which people reach the survey through your proxy, with its path
         changed: go on although settings, words or consent changed since people answered; every session says which it had
     """
-    from worldprobe.log import LOGGER
     from worldprobe.survey.app import listen, serve, site_of
     from worldprobe.survey.settings import read_settings
     from worldprobe.survey.study import open_survey
@@ -164,7 +168,6 @@ def watch(
         port: port to listen on; 0 takes a free one
         public: allow a --host that other machines can reach
     """
-    from worldprobe.log import LOGGER
     from worldprobe.survey.app import listen, serve_page
 
     _check_host(host, public)
@@ -210,7 +213,6 @@ def backup(folder: Survey, /, *, out: OutFolder) -> None:
     Args:
         out: new folder for the copies
     """
-    from worldprobe.files import whole_folder
     from worldprobe.survey.store import ANSWERS, IDENTITIES
     from worldprobe.survey.study import KEY, TOKEN, refuse_checkout
 
@@ -258,9 +260,7 @@ def export(folder: Survey, /, *, with_text: Path | None = None, password: Passwo
         with_text: lists table whose texts are added; --out must then be a .zip
         out: folder for the tables, or a .zip
     """
-    from worldprobe.files import source_of, whole_folder
     from worldprobe.human.lists import Export, write_export
-    from worldprobe.provenance import made
     from worldprobe.survey import export as exports
     from worldprobe.survey.study import read_fact, refuse_checkout
 
@@ -296,7 +296,6 @@ def _export_texts(folder: Path, with_text: Path, word: str | None, out: Path) ->
     import pyzipper
 
     from worldprobe.contracts import read_provenance, read_table
-    from worldprobe.files import whole_file
     from worldprobe.human.contracts import StudyLists
     from worldprobe.human.lists import as_csv, digest_lists
     from worldprobe.survey import export as exports
@@ -327,9 +326,7 @@ def identities(folder: Survey, /, *, token: Path, out: Path) -> None:
         token: the file identities-token of the survey
         out: CSV file outside the repository
     """
-    from worldprobe.files import whole_file
     from worldprobe.human.lists import neutralize
-    from worldprobe.paths import REPOSITORY
     from worldprobe.survey.export import IDENTITY_COLUMNS, list_identities
     from worldprobe.survey.study import check_token, refuse_checkout
 
@@ -372,7 +369,6 @@ def person(folder: Survey, name: Person, /, *, out: Path) -> None:
     Args:
         out: JSON file
     """
-    from worldprobe.files import whole_file
     from worldprobe.survey.export import copy_person
     from worldprobe.survey.study import refuse_checkout
 
@@ -462,7 +458,6 @@ def import_submissions(folder: Survey, submissions: Path, /) -> None:
     Args:
         submissions: Prolific's export of the study's submissions (CSV)
     """
-    from worldprobe.commented_csv import read_frame
     from worldprobe.survey.identities import import_submissions
 
     frame = read_frame(submissions, _read_bytes(submissions))
@@ -494,8 +489,6 @@ def reopen(folder: Survey, people: Path, /) -> None:
 
 def _read_people(path: Path) -> list[str]:
     import pandas as pd
-
-    from worldprobe.commented_csv import read_frame
 
     if path.suffix == ".parquet":
         try:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import App, Parameter
 
 from worldprobe import methods
+from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, KNOWN, check_skins, read_all_wordings, read_skins
+from worldprobe.benchmarks.worldsense.skins.vocabulary import CANARY
 from worldprobe.cli import finetuning
 from worldprobe.cli.engines import ModelOptions, open_engine, refuse_to_prompt
 from worldprobe.cli.importing import made_by_lm_eval
@@ -33,6 +35,10 @@ from worldprobe.cli.options import (
     missing_models,
 )
 from worldprobe.errors import UserError
+from worldprobe.files import digest_file, source_of, whole_files, whole_folder, write_members, write_text
+from worldprobe.log import LOGGER
+from worldprobe.models.checkpoint import made_by_model
+from worldprobe.provenance import made
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,10 +72,8 @@ def audit(trials: Trials, /, *, from_text: bool = False, skin_folder: SkinFolder
         from_text: decide every answer by what the text states in the words of its skin, and compare it with the abstract fields
         out: one row for each trial whose gold answer is wrong (CSV)
     """
-    from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_all_wordings
     from worldprobe.benchmarks.worldsense.trials.audit import audit_trials, write_audit
     from worldprobe.benchmarks.worldsense.trials.files import read_trials
-    from worldprobe.files import write_text
 
     if skin_folder and not from_text:
         raise UserError("--skin-folder", "has no effect without --from-text.", "Add --from-text, or leave it out.")
@@ -88,7 +92,6 @@ def check_skins_(folder: Path | None = None, /) -> None:
     Args:
         folder: folder or file of skins (default: the skins of this repository)
     """
-    from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, check_skins
     from worldprobe.benchmarks.worldsense.trials.audit import find_misreading
 
     found, faults = check_skins(folder or FOLDER)
@@ -115,7 +118,6 @@ def preview(
         skin: name of the skin as in its file, e.g. tall/short
         size: number of entities
     """
-    from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
     from worldprobe.benchmarks.worldsense.trials.trial_maker import preview_skin
 
     print(preview_skin(read_skins(skin_folder or FOLDER, wording_version), skin, size, seed))
@@ -149,13 +151,9 @@ def generate(
         dialogues_out: training dialogues to write as well (.jsonl.gz)
         out: table of trials (Parquet)
     """
-    from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
-    from worldprobe.benchmarks.worldsense.skins.vocabulary import CANARY
     from worldprobe.benchmarks.worldsense.trials import sets
     from worldprobe.benchmarks.worldsense.trials.audit import find_misreading
     from worldprobe.benchmarks.worldsense.trials.files import is_official, write_set
-    from worldprobe.log import LOGGER
-    from worldprobe.provenance import made
 
     if is_official(out):
         problem = "is the name of JSON lines, but a Parquet table is written."
@@ -196,7 +194,6 @@ def analyse(trials: Trials, results: list[str], /, *, skin_folder: SkinFolder = 
     from worldprobe.benchmarks.worldsense.analysis.answers import read_series
     from worldprobe.benchmarks.worldsense.analysis.questions import read_questions
     from worldprobe.benchmarks.worldsense.analysis.statistics import compute_statistics, count_answers
-    from worldprobe.files import whole_files, write_text
 
     questions = read_questions(trials, skin_folder)
     series = read_series(results, questions)
@@ -224,8 +221,6 @@ def summarize_(*, sets: Sets, skin_folder: SkinFolder = None, seed: Seed = 0, mi
     from worldprobe.benchmarks.worldsense.analysis.summarize import summarize
     from worldprobe.benchmarks.worldsense.contracts import Summaries
     from worldprobe.contracts import write_table
-    from worldprobe.log import LOGGER
-    from worldprobe.provenance import made
 
     tables, counts = [], []
     for name, questions, series in _read_sets(sets, skin_folder):
@@ -258,7 +253,6 @@ def compare_(*, sets: Sets, skin_folder: SkinFolder = None, out: Path) -> None:
     from worldprobe.benchmarks.worldsense.analysis.summarize import compare_models
     from worldprobe.benchmarks.worldsense.contracts import Comparisons
     from worldprobe.contracts import write_table
-    from worldprobe.provenance import made
 
     tables = [compare_models(name, questions, series) for name, questions, series in _read_sets(sets, skin_folder)]
     table = pd.concat(tables, ignore_index=True).sort_values(list(Comparisons.Config.key), ignore_index=True)
@@ -362,9 +356,7 @@ def ask_(
     from worldprobe.benchmarks.worldsense.inference.reference_solvers import RuleEngine
     from worldprobe.benchmarks.worldsense.trials.files import is_official, read_trials
     from worldprobe.contracts import write_table
-    from worldprobe.files import digest_file
     from worldprobe.inference.store import open_store
-    from worldprobe.models.checkpoint import made_by_model
 
     prompt_sets = [load_prompt_set(name.strip()) for name in prompting.split(",") if name.strip()]
     names = [one.name for one in prompt_sets]
@@ -428,7 +420,6 @@ def _sources_of_examples(trials: Sequence[str], examples: Sequence[str]) -> list
 def _pools(sources: Sequence[str], tables: Sequence[pd.DataFrame], seed: int, skin_folder: Path | None) -> list[Pool]:
     """Where the examples of each set come from."""
     from worldprobe.benchmarks.worldsense.inference.prompts import Pool
-    from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, KNOWN, read_skins
     from worldprobe.benchmarks.worldsense.trials.files import read_trials
 
     domains = {name: group.domain for name, group in KNOWN.items() if group.domain}
@@ -439,7 +430,6 @@ def _pools(sources: Sequence[str], tables: Sequence[pd.DataFrame], seed: int, sk
 
 def canary_of(path: str, trials: pd.DataFrame) -> str | None:
     """The canary of trials of ours; the official layout has it in the tuples' ids."""
-    from worldprobe.benchmarks.worldsense.skins.vocabulary import CANARY
     from worldprobe.benchmarks.worldsense.trials.files import is_official
     from worldprobe.contracts import read_provenance
 
@@ -498,7 +488,6 @@ def export(
     from worldprobe.benchmarks.worldsense.contracts import Trials
     from worldprobe.benchmarks.worldsense.trials.files import is_official, read_batches, read_official, write_official
     from worldprobe.contracts import check_kind, read_provenance
-    from worldprobe.files import digest_file, source_of, whole_folder, write_members
 
     if format != "lm-eval":
         for option, is_given in (("task", task is not None), ("encrypt", encrypt)):
@@ -538,7 +527,6 @@ def _dataset_files(trials: str) -> Iterator[tuple[str, bytes]]:
     """
     from worldprobe.benchmarks.worldsense.contracts import Trials
     from worldprobe.benchmarks.worldsense.exports import describe_trials
-    from worldprobe.benchmarks.worldsense.skins.vocabulary import CANARY
     from worldprobe.benchmarks.worldsense.trials.files import is_official, read_batches
     from worldprobe.contracts import check_kind, read_provenance
     from worldprobe.report.dataset_folder import dataset_files
