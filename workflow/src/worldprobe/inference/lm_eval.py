@@ -15,6 +15,7 @@ import pandas as pd
 from worldprobe.archives import EXPORT_VARIABLE as VARIABLE
 from worldprobe.archives import encrypt
 from worldprobe.errors import UserError
+from worldprobe.paths import RESOURCES
 
 #: What tasks include, and where the questions are.
 TEMPLATE, DATA, ENCRYPTED = "_common_yaml", "data/questions.parquet", "data/questions.zip"
@@ -24,43 +25,14 @@ BENCHMARK = "worldprobe_benchmark"
 #: Metrics that count what is not an answer.
 LOWER = ("tie", "missing")
 
+
+def template(name: str) -> str:
+    """A text that exported folders are made from."""
+    return (RESOURCES / "exports" / f"{name}.in").read_text(encoding="utf-8")
+
+
 #: The beginning of ``utils.py``: how questions are read. What follows defines ``load`` and ``judge``.
-READING = f'''
-import math
-import os
-from io import BytesIO
-from pathlib import Path
-
-import datasets
-import pyarrow.parquet as parquet
-
-HERE = Path(__file__).parent
-VARIABLE = "{VARIABLE}"
-
-
-def read():
-    """The bytes of the table; encrypted ones are opened in memory and never written."""
-    packed = HERE / "{ENCRYPTED}"
-    if not packed.exists():
-        return (HERE / "{DATA}").read_bytes()
-    import pyzipper
-
-    password = os.environ.get(VARIABLE)
-    if not password:
-        raise SystemExit(f"The questions of this task are encrypted: set {{VARIABLE}} to their password.")
-    with pyzipper.AESZipFile(packed) as archive:
-        archive.setpassword(password.encode())
-        try:
-            return archive.read("{_MEMBER}")
-        except RuntimeError:
-            raise SystemExit(f"{{VARIABLE}} is not the password of this task's questions.") from None
-
-
-def load(task_name=None, **_):
-    """The questions of one task. Not load_dataset, which would copy the texts into the cache of datasets."""
-    rows = parquet.read_table(BytesIO(read())).to_pylist()
-    return {{"test": datasets.Dataset.from_list([row for row in rows if row["task"] == task_name])}}
-'''
+READING = template("reading.py")
 
 
 def check_task(name: str | None) -> None:

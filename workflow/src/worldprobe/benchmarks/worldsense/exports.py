@@ -18,7 +18,7 @@ from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, answers_of
 from worldprobe.errors import UserError
 from worldprobe.files import whole_file
-from worldprobe.inference.lm_eval import READING, Run, Sample, questions, read_logprobs, tasks, warning
+from worldprobe.inference.lm_eval import READING, Run, Sample, questions, read_logprobs, tasks, template, warning
 from worldprobe.log import LOGGER
 from worldprobe.models.engine import NOT_FINITE, Scored
 from worldprobe.provenance import canary_comments
@@ -77,55 +77,9 @@ ANSWER_OF = {ANSWER_OF}
 WEIGHT = {dict(zip(WORDS, WEIGHT.tolist(), strict=True))}
 POLARITY = {dict(zip(WORDS, POLARITY.tolist(), strict=True))}
 #: 1 and 2 are one answer to the paper: it is known.
-FOLDED = {dict(zip(WORDS, FOLDED.tolist(), strict=True))}
+FOLDED = {dict(zip(WORDS, FOLDED.tolist(), strict=True))}''' + template("worldsense_judge.py")
 
-
-def load_trials(task_name=None, **_):
-    """The trials of one problem and size, with the place of the right answer and the trial's share of its tuple."""
-    rows = load(task_name)["test"].to_list()
-    weights = {{}}
-    for row in rows:
-        weights.setdefault(row["tuple_id"], []).append(WEIGHT[ANSWER_OF[row["gold"]]])
-    for row in rows:
-        gold, tuple_weights = ANSWER_OF[row["gold"]], weights[row["tuple_id"]]
-        row["label"] = row["choices"].index(gold)
-        row["share"] = WEIGHT[gold] * len(tuple_weights) / sum(tuple_weights)
-    return {{"test": datasets.Dataset.from_list(rows)}}
-
-
-def judge(doc, results):
-    """Whether the likeliest answer is right, and its polarity, by the trial's share; none where the best two are as likely.
-
-    Neither is there one where a number is not finite: the trial then counts as wrong, and in ``missing``.
-    """
-    values = [value for value, _ in results]
-    if not all(math.isfinite(value) for value in values):
-        return {{"acc": 0.0, "bias": 0.0, "tie": 0.0, "missing": 1.0}}
-    best = max(values)
-    if values.count(best) > 1:
-        return {{"acc": 0.0, "bias": 0.0, "tie": 1.0, "missing": 0.0}}
-    chosen, gold = doc["choices"][values.index(best)], ANSWER_OF[doc["gold"]]
-    acc, bias = doc["share"] * (FOLDED[chosen] == FOLDED[gold]), doc["share"] * POLARITY[chosen]
-    return {{"acc": acc, "bias": bias, "tie": 0.0, "missing": 0.0}}
-'''
-
-_README = """{canary}
-# {task}: {n_trials} trials of WorldSense for lm-evaluation-harness 0.4.13
-
-```
-lm-eval run --model hf --model_args pretrained=MODEL,dtype=float32 --include_path FOLDER --tasks {task} \\
-    --log_samples --output_path OUT
-```
-
-It asks what worldprobe asks by the strategy `constrained_sum`: which of the accepted answers is the likeliest after the prompt.
-`acc` and `bias` of a problem and size are the paper's, over whole tuples{group}; `tie` is the share of trials
-without an answer because the best two are exactly as likely, `missing` of those without finite log
-probabilities, which count as wrong. lm-eval's standard errors are not the paper's.
-With `--apply_chat_template`, `--num_fewshot`, `--system_instruction` or `--limit` it is another question or another average.
-{secret}
-`worldprobe worldsense import-samples TRIALS OUT --out RESPONSES` reads the logged samples back; they contain the trials' text and
-the gold answers.
-"""
+_README = template("worldsense_lm_eval.md")
 
 
 def task_files(trials: pd.DataFrame, task: str, canary: str | None, password: str | None = None) -> Iterator[tuple[str, bytes]]:

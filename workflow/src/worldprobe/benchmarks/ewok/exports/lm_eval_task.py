@@ -14,7 +14,18 @@ from pathlib import Path
 import pandas as pd
 
 from worldprobe.errors import UserError
-from worldprobe.inference.lm_eval import NOT_OURS, READING, Run, Sample, questions, read_logprobs, tasks, to_parquet, warning
+from worldprobe.inference.lm_eval import (
+    NOT_OURS,
+    READING,
+    Run,
+    Sample,
+    questions,
+    read_logprobs,
+    tasks,
+    template,
+    to_parquet,
+    warning,
+)
 from worldprobe.models.engine import NOT_FINITE
 from worldprobe.paths import RESOURCES
 from worldprobe.provenance import canary_comments
@@ -27,57 +38,12 @@ DOMAINS = (
     "spatial-relations",
 )
 
-_JUDGE = '''
-
-def judge(doc, results):
-    """1, 0.5 on an exact tie, or 0; the same again under the domain's name. Without two finite numbers, missing alone."""
-    fits, other = (results[place][0] for place in (doc["label"], 1 - doc["label"]))
-    if not (math.isfinite(fits) and math.isfinite(other)):
-        return {"missing": 1.0}
-    accuracy = 0.5 if fits == other else float(fits > other)
-    return {"acc": accuracy, "tie": float(fits == other), "missing": 0.0, "acc_" + doc["domain"]: accuracy}
-'''
+_JUDGE = template("ewok_judge.py")
 _ABOUT = '"""{}, and judges a target: for lm-evaluation-harness, which calls both functions."""\n'
 _UTILS = _ABOUT.format("Loads the items of this folder") + READING + _JUDGE
-_FROM_HUB = '''
-import math
+_FROM_HUB = template("ewok_hub.py")
 
-import datasets
-
-COLUMNS = ("Domain", "Context1", "Context2", "Target1", "Target2")
-
-
-def double(docs):
-    """Two rows per item: the target, both contexts, and the place of the context that it fits."""
-    absent = [name for name in COLUMNS if name not in docs.column_names]
-    if absent:
-        raise SystemExit(f"The dataset has no column {absent[0]}; this task reads {', '.join(COLUMNS)}.")
-    rows = []
-    for doc in docs:
-        domain = doc["Domain"].replace("_", "-")
-        contexts = [doc["Context1"], doc["Context2"]]
-        rows += [
-            {"domain": domain, "target": target, "text": doc[f"Target{target}"], "contexts": contexts, "label": target - 1}
-            for target in (1, 2)
-        ]
-    return datasets.Dataset.from_list(rows)
-'''
-
-_README = """{canary}
-# {task}: {what} for lm-evaluation-harness 0.4.13
-
-```
-lm-eval run --model hf --model_args pretrained=MODEL,dtype=float32 --include_path FOLDER --tasks {task} \\
-    --log_samples --output_path OUT
-```
-
-It asks what worldprobe asks: each target after both contexts, log P(" target" | context). {means}
-With `--apply_chat_template`, `--num_fewshot` or `--system_instruction` it is another question; without `dtype=float32` half
-precision turns near ties over. Where a tokenizer appends
-an end token, lm-eval scores that token instead of the target's first.
-{secret}
-`worldprobe import lm-eval ITEMS OUT --out SCORES` reads the logged samples back. {source}
-"""
+_README = template("ewok_lm_eval.md")
 _MEANS = """`acc` of
 the group {task} is worldprobe's accuracy, the mean of the means of the items' versions, `acc_DOMAIN` that of a domain, and `tie`
 the share of exact ties, which count 0.5. Targets without two finite log probabilities are left out; `missing` is their share."""
@@ -221,26 +187,7 @@ DATA = "questions/test.parquet"
 #: The program that lighteval imports; it finds its questions beside it, and its task has its name.
 _TASK = RESOURCES / "exports" / "lighteval_task.py"
 
-_LIGHTEVAL_README = """{canary}
-# {task}: {n_items} items for lighteval 0.13.0
-
-```
-python FOLDER/{task}.py MODEL
-lighteval accelerate "model_name=MODEL,dtype=float32" "{task}|0" --custom-tasks FOLDER/{task}.py
-```
-
-It asks what worldprobe asks: each target after both contexts, log P(" target" | context). `acc` is worldprobe's accuracy, the
-mean of the means of the items' versions, `acc_DOMAIN` that of a domain, `tie` the share of exact ties, which count 0.5, and
-`n_missing` the number of targets without two finite log probabilities, which are left out.
-
-It holds for byte-level and Metaspace tokenizers, not for Llama 1, Llama 2 or Mistral 0.1: lighteval tokenises context and target
-apart, and there every target begins with a token too many. The first command says for the tokenizer of MODEL whether every target
-tokenised apart is what it is in its context, and exits with 1 where it is not. With a chat template, few-shot examples or a
-system prompt it is another question; half precision turns near ties over.
-
-lighteval reads the questions with `datasets`, whose cache (HF_HOME) then contains them in plain text, as do saved details
-(`--save-details`). Source and licence are those of the materials that the items were built from; worldprobe's own are CC BY 4.0.
-"""
+_LIGHTEVAL_README = template("ewok_lighteval.md")
 
 
 def question_rows(items: pd.DataFrame) -> pd.DataFrame:
