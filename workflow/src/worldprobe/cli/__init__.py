@@ -28,7 +28,7 @@ from worldprobe.cli.parsing import (
     patient_output,
     unknown_options,
 )
-from worldprobe.errors import UserError, did_you_mean, is_text, lack_of_memory
+from worldprobe.errors import UserError, did_you_mean, lack_of_memory
 from worldprobe.files import whole_files
 from worldprobe.inference.preemption import Preemption
 
@@ -97,8 +97,6 @@ def parse(words: Sequence[str]) -> Call | None:
     Raises:
         UserError: a mistake on the command line.
     """
-    if strange := [word for word in words if not is_text(word)]:
-        raise UserError("worldprobe", f"{strange[0][:40]!r} is not UTF-8 text.", "Rename the file, or choose another name.")
     leading = list(takewhile(lambda word: word.startswith("-"), words))
     for word in leading:
         option = word.partition("=")[0] if word.startswith("--") else word[:2]
