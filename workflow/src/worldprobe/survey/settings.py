@@ -323,57 +323,8 @@ def _keys_of(texts: Any, above: str = "") -> Iterator[str]:
         yield above.rstrip(".")
 
 
-#: What is stored about a person: its name in the texts -> columns of the databases. A test compares them with the tables.
-RECORDED: dict[str, tuple[str, ...]] = {
-    "answers": (
-        "trials.answer",
-        "trials.position",
-        "trials.number",
-        "trials.list",
-        "trials.kind",
-        "sessions.list",
-        "sessions.domain",
-    ),
-    "times": (
-        "trials.rt_ms",
-        "trials.shown_at",
-        "trials.answered_at",
-        "sessions.started_at",
-        "sessions.touched_at",
-        "sessions.asked_at",
-        "sessions.instructed_at",
-        "sessions.finished_at",
-        "sessions.is_late",
-        "events.at",
-    ),
-    "attention": ("trials.n_blurs", "trials.is_resumed", "events.kind", "sessions.n_tries"),
-    "demographics": ("demographics.question", "demographics.answer"),
-    "comment": ("sessions.comment",),
-    "consent": ("people.consented_at", "sessions.consent_digest", "sessions.design"),
-    "keys": (
-        "people.participant",
-        "people.withdrawal_key",
-        "submissions.participant",
-        "submissions.session",
-        "sessions.participant",
-        "sessions.session",
-        "sessions.seed",
-        "sessions.is_preview",
-        "demographics.session",
-        "events.session",
-        "events.event",
-        "trials.session",
-        "trials.token",
-    ),
-    "ids": ("people.pid", "submissions.submission", "submissions.study", "submissions.first_at"),
-    "outcome": (
-        "submissions.code",
-        "submissions.outcome",
-        "sessions.status",
-        "sessions.is_reopened",
-    ),
-    "owed": ("owed.submission", "owed.study", "owed.code", "owed.at"),
-}
+#: What is stored about a person: its name in the texts. A test says which columns of the databases each one is.
+RECORDED = ("answers", "times", "attention", "demographics", "comment", "consent", "keys", "ids", "outcome", "owed")
 
 
 def write_consent(text: str, settings: Settings) -> str:
