@@ -6,7 +6,7 @@ version of EWoK's items, a set of WorldSense's trials). ``all`` is the mean over
 
 from __future__ import annotations
 
-from worldprobe.contracts.tables import Table, column
+from worldprobe.contracts import Table, column
 
 #: The condition of means over all conditions, and the group of those over all units.
 ALL = "all"

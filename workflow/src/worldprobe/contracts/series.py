@@ -6,8 +6,8 @@ A *series* is the checkpoints of one training; trainings that differ in their se
 
 from __future__ import annotations
 
+from worldprobe.contracts import Table, column
 from worldprobe.contracts.results import STATUSES
-from worldprobe.contracts.tables import Table, column
 
 #: The seed of means over seeds, and that of a training without others.
 ALL_SEEDS, ONE_SEED = "all", "one"

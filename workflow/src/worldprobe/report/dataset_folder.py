@@ -10,8 +10,7 @@ from typing import Any
 
 from worldprobe import __version__
 from worldprobe.archives import EXPORT_VARIABLE, encrypt
-from worldprobe.contracts import Table
-from worldprobe.contracts.tables import Column
+from worldprobe.contracts import Column, Table
 from worldprobe.provenance import canary_comments
 from worldprobe.report.page import asset
 

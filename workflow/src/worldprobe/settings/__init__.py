@@ -8,22 +8,3 @@ from worldprobe.settings.blocks import Block, Finding, check, parse, parse_given
 from worldprobe.settings.documents import Keys, Source, read_yaml
 from worldprobe.settings.registry import check_models, complete_card, read_registry, registry_problems
 from worldprobe.settings.study import merge, read_site, read_study, study_problems
-
-__all__ = [
-    "Block",
-    "Finding",
-    "Keys",
-    "Source",
-    "check",
-    "check_models",
-    "complete_card",
-    "merge",
-    "parse",
-    "parse_given",
-    "read_registry",
-    "read_site",
-    "read_study",
-    "read_yaml",
-    "registry_problems",
-    "study_problems",
-]

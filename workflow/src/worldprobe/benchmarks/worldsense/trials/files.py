@@ -32,8 +32,7 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
 )
 from worldprobe.benchmarks.worldsense.skins.rendering import read_planar_text
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY, DISGUISES, PROBLEMS, answers_of
-from worldprobe.contracts import ContractError, open_table, read_table
-from worldprobe.contracts.tables import check_columns, check_rows
+from worldprobe.contracts import ContractError, check_columns, check_rows, open_table, read_table
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import whole_file
 from worldprobe.provenance import Provenance
