@@ -18,16 +18,7 @@ from cyclopts.exceptions import CycloptsError
 
 from worldprobe import __version__, log
 from worldprobe.benchmarks import NAMES
-from worldprobe.cli.parsing import (
-    DEFAULTS,
-    LABELS,
-    Call,
-    in_our_words,
-    missing_extra,
-    open_closed_streams,
-    patient_output,
-    unknown_options,
-)
+from worldprobe.cli import parsing
 from worldprobe.errors import UserError, did_you_mean, lack_of_memory
 from worldprobe.files import whole_files
 from worldprobe.inference.preemption import Preemption
@@ -81,14 +72,14 @@ OPTIONS = ("--help", "-h", "--version", "--verbose")
 
 def build_app(stages: Sequence[str] = tuple(STAGES)) -> App:
     """The parser of these stages; the modules are imported when one of their commands is looked up."""
-    app = App(name="worldprobe", default_parameter=DEFAULTS, version=__version__, help_format="plaintext")
+    app = App(name="worldprobe", default_parameter=parsing.DEFAULTS, version=__version__, help_format="plaintext")
     for stage in stages:
         place = STAGES[stage][0]
         app.command(f"worldprobe.cli.{place}", name=stage)
     return app
 
 
-def parse(words: Sequence[str]) -> Call | None:
+def parse(words: Sequence[str]) -> parsing.Call | None:
     """A command line as a call of a command's function, importing the module of its stage only.
 
     Returns:
@@ -117,14 +108,14 @@ def parse(words: Sequence[str]) -> Call | None:
     try:
         function, bound, _ = app.parse_args(rest, exit_on_error=False, print_error=False)
     except CycloptsError as error:
-        raise in_our_words(error, unknown_options(app, rest)) from error
+        raise parsing.in_our_words(error, parsing.unknown_options(app, rest)) from error
     if isinstance(getattr(function, "__self__", None), App):  # prints help
         if not {"--help", "-h"} & set(rest):
             command = " ".join(("worldprobe", *rest))
             raise UserError(command, "needs an action.", f"Run: {command} --help")
         function(*bound.args, **bound.kwargs)
         return None
-    return Call(" ".join(rest[:2]), function, bound)
+    return parsing.Call(" ".join(rest[:2]), function, bound)
 
 
 def print_stages() -> None:
@@ -135,9 +126,9 @@ def print_stages() -> None:
     print("\nOptions:\n  --help              of any stage or action\n  --version\n  --verbose           log more")
 
 
-def _with_file(error: UserError, call: Call) -> UserError:
+def _with_file(error: UserError, call: parsing.Call) -> UserError:
     """The error with the file in place of the argument that names it: functions below the commands see tables, not files."""
-    given = call.values.get(error.where) if error.where not in LABELS else None
+    given = call.values.get(error.where) if error.where not in parsing.LABELS else None
     files = given if isinstance(given, list | tuple) else [given]
     is_file = len(files) == 1 and isinstance(files[0], str | Path) and Path(files[0]).is_file()
     return UserError(files[0], error.problem, error.fix) if is_file else error
@@ -149,12 +140,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     A command may return a status of its own, such as 1 for an audit that found faults: its output is whole then, too.
     """
     words = [str(word) for word in (sys.argv[1:] if arguments is None else arguments)]
-    open_closed_streams()
+    parsing.open_closed_streams()
     log.configure("--verbose" in takewhile(lambda word: word.startswith("-"), words))
     call = None
     try:
         # Of several files none takes its place before all are written: a late failure leaves what was there before.
-        with Preemption(), patient_output():
+        with Preemption(), parsing.patient_output():
             call = parse(words)
             if call is None:
                 return 0
@@ -166,7 +157,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(told.lines(), file=sys.stderr)
         return 2
     except Exception as error:
-        lacking = missing_extra(error) if isinstance(error, ModuleNotFoundError) else lack_of_memory(error)
+        lacking = parsing.missing_extra(error) if isinstance(error, ModuleNotFoundError) else lack_of_memory(error)
         if lacking is None:
             raise
         print(lacking.lines(), file=sys.stderr)

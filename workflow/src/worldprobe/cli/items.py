@@ -16,21 +16,8 @@ from worldprobe.archives import EXPORT_VARIABLE, Archive, is_encrypted
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
 from worldprobe.benchmarks.ewok.study import chosen_mode
 from worldprobe.benchmarks.ewok.vocabulary import RELEASE
+from worldprobe.cli import options
 from worldprobe.cli.materials import made_from_materials, read_and_check
-from worldprobe.cli.options import (
-    MOST,
-    Compat,
-    Encrypt,
-    Families,
-    MaterialsPlace,
-    OutFolder,
-    Password,
-    Processes,
-    ReleaseFilter,
-    between,
-    export_password,
-    version_range,
-)
 from worldprobe.cli.options import (
     password as password_of,
 )
@@ -75,24 +62,24 @@ class FillingOptions:
 
     mode: Literal["auto", "fixed", "balanced", "independent"] = "auto"
     versions: str = "0-4"
-    per_template: Annotated[int, between(1, MOST)] = 5
-    seed: Annotated[int, between(0, 2**32 - 1)] = 0
+    per_template: Annotated[int, options.between(1, options.MOST)] = 5
+    seed: Annotated[int, options.between(0, 2**32 - 1)] = 0
     swap: Sequence[str] = ()
     filter: str | None = None
-    compat: Compat = False
-    release_filter: ReleaseFilter = False
+    compat: options.Compat = False
+    release_filter: options.ReleaseFilter = False
     flags: Path | None = None
-    processes: Processes = 1
+    processes: options.Processes = 1
 
 
 @app.command
 def build(
-    materials: MaterialsPlace,
+    materials: options.MaterialsPlace,
     /,
     *,
-    password: Password = None,
+    password: options.Password = None,
     how: FillingOptions = FillingOptions(),
-    families: Families = False,
+    families: options.Families = False,
     templates_out: Path | None = None,
     out: Path,
 ) -> None:
@@ -106,7 +93,7 @@ def build(
     from worldprobe.benchmarks.ewok.materials.items import compile_all
     from worldprobe.contracts import digest_table, write_table
 
-    versions = version_range(how.versions)
+    versions = options.version_range(how.versions)
     read = read_and_check(materials, password, how.compat)
     made = made_from_materials(read, how.compat)
     templates = compile_all(read, families)
@@ -120,12 +107,12 @@ def build(
 @app.command
 def fill(
     templates: Path,
-    materials: MaterialsPlace,
+    materials: options.MaterialsPlace,
     /,
     *,
-    password: Password = None,
+    password: options.Password = None,
     how: FillingOptions = FillingOptions(),
-    version: Annotated[int | None, between(0, MOST - 1)] = None,
+    version: Annotated[int | None, options.between(0, options.MOST - 1)] = None,
     out: Path,
 ) -> None:
     """Fill compiled templates: all versions, or one alone.
@@ -138,7 +125,7 @@ def fill(
     from worldprobe.benchmarks.ewok.contracts import Templates
     from worldprobe.contracts import read_provenance, read_table
 
-    versions = version_range(how.versions)
+    versions = options.version_range(how.versions)
     if version is not None and how.release_filter:
         fix = "Give --release-filter to `items gather`."
         raise UserError("--release-filter", "looks at all versions together, but --version fills one.", fix)
@@ -214,16 +201,16 @@ def _flagged(items: pd.DataFrame, templates: pd.DataFrame, made: Provenance, pat
 
 @app.command
 def forms(
-    materials: MaterialsPlace,
+    materials: options.MaterialsPlace,
     /,
     *,
-    password: Password = None,
-    compat: Compat = False,
-    forms: Annotated[int, between(1, 1000)] = 4,
-    seed: Annotated[int, between(0, 2**32 - 1)] = 0,
+    password: options.Password = None,
+    compat: options.Compat = False,
+    forms: Annotated[int, options.between(1, 1000)] = 4,
+    seed: Annotated[int, options.between(0, 2**32 - 1)] = 0,
     frames: Literal["other", "same"] = "other",
     besides: Path | None = None,
-    out: OutFolder,
+    out: options.OutFolder,
 ) -> None:
     """Make parallel forms: the same templates, other fillings and other frames.
 
@@ -262,9 +249,9 @@ def gather(
     versions: list[Path],
     /,
     *,
-    release_filter: ReleaseFilter = False,
+    release_filter: options.ReleaseFilter = False,
     materials: str | None = None,
-    password: Password = None,
+    password: options.Password = None,
     out: Path,
 ) -> None:
     """Put the versions' tables together: the same bytes as filling them at once.
@@ -326,9 +313,9 @@ def export(
     *,
     format: Format = "official",
     task: str | None = None,
-    encrypt: Encrypt = False,
+    encrypt: options.Encrypt = False,
     hub: Annotated[Sequence[str] | None, Parameter(consume_multiple=(0, 1))] = None,
-    out: OutFolder,
+    out: options.OutFolder,
 ) -> None:
     """Write items for other tools.
 
@@ -411,7 +398,7 @@ def _exported(
         return hub_files(copy, None, task) if copy else hub_files(RELEASE["id"], RELEASE["revision"], task)
     if format == "official":
         return ((name, text.encode()) for name, text in read_official_files(Path(path), Path(str(templates))))
-    word = export_password(encrypt)
+    word = options.export_password(encrypt)
     items, canary = read_table(path, Items), read_provenance(path).canary
     if format == "lm-eval":
         return task_files(items, task, canary, word)
@@ -440,7 +427,7 @@ def read_official_files(items_path: Path, templates_path: Path) -> Iterator[tupl
 
 
 @app.command(name="import")
-def import_(source: Path, /, *, password: Password = None, out: Path) -> None:
+def import_(source: Path, /, *, password: options.Password = None, out: Path) -> None:
     """Read items from EWoK's Parquet file on the Hugging Face hub, or from CSV files in its format.
 
     Reads columns by EWoK's names (Domain, ConceptA, Context1, ...) and says whether the texts are those of the release

@@ -9,17 +9,7 @@ from cyclopts import App
 
 from worldprobe import methods
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
-from worldprobe.cli.options import (
-    MOST,
-    Compat,
-    Count,
-    Families,
-    MaterialsPlace,
-    OutFolder,
-    Password,
-    Seed,
-    between,
-)
+from worldprobe.cli import options
 from worldprobe.cli.options import (
     password as password_of,
 )
@@ -63,12 +53,12 @@ def made_from_materials(materials: Materials, is_compat: bool) -> Provenance:
 
 @templates.command(name="compile")
 def compile_(
-    materials: MaterialsPlace,
+    materials: options.MaterialsPlace,
     /,
     *,
-    password: Password = None,
-    compat: Compat = False,
-    families: Families = False,
+    password: options.Password = None,
+    compat: options.Compat = False,
+    families: options.Families = False,
     out: Path,
 ) -> None:
     """Compile every concept pair's targets with every fitting context, and their swaps.
@@ -88,12 +78,12 @@ def compile_(
 
 @app.command
 def check(
-    materials: MaterialsPlace,
+    materials: options.MaterialsPlace,
     /,
     *,
-    password: Password = None,
-    compat: Compat = False,
-    n_versions: Annotated[int, between(1, MOST)] = 5,
+    password: options.Password = None,
+    compat: options.Compat = False,
+    n_versions: Annotated[int, options.between(1, options.MOST)] = 5,
 ) -> None:
     """List every error and warning, with file, line and fix.
 
@@ -115,7 +105,14 @@ def check(
 
 
 @app.command
-def stats(materials: MaterialsPlace, /, *, password: Password = None, seed: Seed = 0, out: OutFolder | None = None) -> None:
+def stats(
+    materials: options.MaterialsPlace,
+    /,
+    *,
+    password: options.Password = None,
+    seed: options.Seed = 0,
+    out: options.OutFolder | None = None,
+) -> None:
     """Print counts, crossing of design and domain, lengths and frequencies of the two sides, and telltale words.
 
     Args:
@@ -135,7 +132,7 @@ def stats(materials: MaterialsPlace, /, *, password: Password = None, seed: Seed
 
 
 @app.command
-def split(materials: MaterialsPlace, /, *, password: Password = None, seed: Seed = 0, out: Path) -> None:
+def split(materials: options.MaterialsPlace, /, *, password: options.Password = None, seed: options.Seed = 0, out: Path) -> None:
     """Split pairs of concepts into train and test, which share no situation and no concept.
 
     Materials that contain the file as utils/split.csv ship this split: `controls write-corpus --hold-out situations` uses it.
@@ -154,7 +151,7 @@ def split(materials: MaterialsPlace, /, *, password: Password = None, seed: Seed
 
 
 @app.command
-def adversarial(materials: MaterialsPlace, /, *, password: Password = None, out: Path) -> None:
+def adversarial(materials: options.MaterialsPlace, /, *, password: options.Password = None, out: Path) -> None:
     """Choose the templates on which the relatedness of words misleads most: a tenth of each domain's.
 
     Vectors that judge a part of the materials have read the other parts alone. Materials that contain the file as
@@ -177,14 +174,14 @@ def adversarial(materials: MaterialsPlace, /, *, password: Password = None, out:
 
 @app.command
 def preview(
-    materials: MaterialsPlace,
+    materials: options.MaterialsPlace,
     concept: str,
     /,
     *,
-    password: Password = None,
+    password: options.Password = None,
     domain: str | None = None,
-    seed: Seed = 0,
-    limit: Count = 20,
+    seed: options.Seed = 0,
+    limit: options.Count = 20,
 ) -> None:
     """Show the filled templates of a concept.
 
@@ -218,13 +215,13 @@ def new_domain(materials: Path, name: str, /) -> None:
 
 @app.command
 def review(
-    materials: MaterialsPlace,
+    materials: options.MaterialsPlace,
     /,
     *,
-    password: Password = None,
+    password: options.Password = None,
     read: Path | None = None,
-    compat: Compat = False,
-    seed: Seed = 0,
+    compat: options.Compat = False,
+    seed: options.Seed = 0,
     out: Path,
 ) -> None:
     """Write a spreadsheet for a second reader's verdicts, and turn it into flags for `items --flags`.

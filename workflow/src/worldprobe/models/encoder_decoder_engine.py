@@ -13,19 +13,10 @@ from typing import Any
 
 import torch
 
+from worldprobe.models import engine
 from worldprobe.models.answers import add_up
 from worldprobe.models.batching import Budget, spread
 from worldprobe.models.chat import Encoder, drops_text
-from worldprobe.models.engine import (
-    FIRST_UNSCORED,
-    FLAGS,
-    TRUNCATED,
-    UNKNOWN_TOKEN,
-    EngineFacts,
-    Loglikelihood,
-    Scored,
-    ScoringEngine,
-)
 from worldprobe.models.selfcheck import Yardstick
 
 MODES = ("batches", "plain")
@@ -77,7 +68,7 @@ class PairEncoder:
             "no_context": names(list(self.empty)),
         }
 
-    def encode(self, queries: Sequence[Loglikelihood]) -> list[Pair]:
+    def encode(self, queries: Sequence[engine.Loglikelihood]) -> list[Pair]:
         """Context and target of each query, tokenised apart, as the model reads them apart."""
         if not queries:
             return []
@@ -89,24 +80,24 @@ class PairEncoder:
         )
         read = zip(contexts, batch["input_ids"], batch["offset_mapping"], strict=True)
         known = {text: self._context(text, ids, offsets) for text, ids, offsets in read}
-        targets = self.encoder.encode([Loglikelihood(None, query.target) for query in queries])
+        targets = self.encoder.encode([engine.Loglikelihood(None, query.target) for query in queries])
         pairs = []
         for i, (query, target) in enumerate(zip(queries, targets, strict=True)):
             context, flags = (self.empty, set()) if query.context is None else known[query.context]
-            flags = flags | set(target.flags) - {FIRST_UNSCORED}  # the decoder's start token precedes the first one
+            flags = flags | set(target.flags) - {engine.FIRST_UNSCORED}  # the decoder's start token precedes the first one
             ids = target.ids if query.target else ()
-            pairs.append(Pair(i, context, ids, tuple(flag for flag in FLAGS if flag in flags)))
+            pairs.append(Pair(i, context, ids, tuple(flag for flag in engine.FLAGS if flag in flags)))
         return pairs
 
     def _context(self, text: str, ids: Sequence[int], offsets: Sequence[tuple[int, int]]) -> tuple[tuple[int, ...], set[str]]:
         """Token ids of a context and its flags; where it is too long it loses its beginning, as causal models' do."""
-        flags = {TRUNCATED} if len(ids) > self.max_length else set()
+        flags = {engine.TRUNCATED} if len(ids) > self.max_length else set()
         if self.encoder.unknown in ids or drops_text(text, offsets):
-            flags.add(UNKNOWN_TOKEN)
+            flags.add(engine.UNKNOWN_TOKEN)
         return tuple(ids[max(len(ids) - self.max_length, 0) :]) or self.empty, flags
 
 
-class EncoderDecoderEngine(ScoringEngine):
+class EncoderDecoderEngine(engine.ScoringEngine):
     """An encoder-decoder model of transformers.
 
     Args:
@@ -116,7 +107,7 @@ class EncoderDecoderEngine(ScoringEngine):
         fastest: the fastest mode to try.
     """
 
-    def __init__(self, model: Any, encoder: PairEncoder, facts: EngineFacts, fastest: str = MODES[0]) -> None:
+    def __init__(self, model: Any, encoder: PairEncoder, facts: engine.EngineFacts, fastest: str = MODES[0]) -> None:
         self.model, self.encoder, self.facts = model, encoder, facts
         self.device = model.get_input_embeddings().weight.device
         self.padding = encoder.tokenizer.pad_token_id or 0
@@ -132,8 +123,8 @@ class EncoderDecoderEngine(ScoringEngine):
         )
 
     def score(
-        self, queries: Sequence[Loglikelihood], *, skip: Collection[int] = (), per_token: bool = False
-    ) -> Iterator[tuple[int, Scored]]:
+        self, queries: Sequence[engine.Loglikelihood], *, skip: Collection[int] = (), per_token: bool = False
+    ) -> Iterator[tuple[int, engine.Scored]]:
         """See ``Engine.score``. What is computed together depends on the queries only; a context is read once per batch."""
         pairs = self.encoder.encode(queries)
         found: dict[int, list[tuple[Pair, list[float]]]] = {}
@@ -157,7 +148,7 @@ class EncoderDecoderEngine(ScoringEngine):
                     if len(found[pair.query]) == waiting[pair.query] and pair.query not in skip:
                         yield pair.query, self._scored(found.pop(pair.query), per_token)
 
-    def _scored(self, parts: Sequence[tuple[Pair, list[float]]], per_token: bool) -> Scored:
+    def _scored(self, parts: Sequence[tuple[Pair, list[float]]], per_token: bool) -> engine.Scored:
         """The answer to a query, from all its pairs."""
         ids = [token for pair, _ in parts for token in pair.target]
         names = tuple(self.encoder.tokenizer.convert_ids_to_tokens(ids)) if per_token else None

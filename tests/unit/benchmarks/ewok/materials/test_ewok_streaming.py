@@ -5,6 +5,7 @@ import hashlib
 import numpy as np
 import pytest
 
+from worldprobe import contracts
 from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.benchmarks.ewok.materials import items as stream
 from worldprobe.benchmarks.ewok.materials.documents import Place
@@ -12,7 +13,7 @@ from worldprobe.benchmarks.ewok.materials.items import IndependentSampler
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
 from worldprobe.benchmarks.ewok.materials.slots import Filler, FillerClass, Fillers
 from worldprobe.cli import main
-from worldprobe.contracts import read_provenance, read_table, tables
+from worldprobe.contracts import read_provenance, read_table
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def test_pieces_make_the_bytes_of_the_whole(attic, monkeypatch, options, togethe
     folder = attic.folder.parent
     build = ["items", "build", str(attic.write()), "--mode", "independent", "--per-template", "7", *options]
     assert main([*build, "--out", str(folder / "once.parquet")]) == 0
-    for module in (tables, stream):
+    for module in (contracts, stream):
         monkeypatch.setattr(module, "ROWS_TOGETHER", together)
     assert main([*build, "--templates-out", str(folder / "templates.parquet"), "--out", str(folder / "pieces.parquet")]) == 0
     fill = ["items", "fill", str(folder / "templates.parquet"), str(attic.folder), *build[3:]]

@@ -10,18 +10,10 @@ from typing import Any
 
 import pandas as pd
 
+from worldprobe.benchmarks.ewok import selection
 from worldprobe.benchmarks.ewok.contracts import Items, Summaries
 from worldprobe.benchmarks.ewok.exports.search import is_own, is_protected
 from worldprobe.benchmarks.ewok.materials.materials import Source
-from worldprobe.benchmarks.ewok.selection import (
-    domain_order,
-    in_words,
-    language_models,
-    over_versions,
-    pick,
-    single_versions,
-    trained_models,
-)
 from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, is_prompted
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import ALL
@@ -72,7 +64,7 @@ def compose(material: Material) -> Part:
         extras["materials"] = render_template("worldprobe.benchmarks.ewok", "examples.html.jinja", examples=examples)
     own = read_origins([material.summary])
     origins = [*own, *(one for one in material.origins if one.path.resolve() != material.summary.resolve())]
-    asked = language_models(pick(summaries, "overall", eval_type)).model.unique()
+    asked = selection.language_models(selection.pick(summaries, "overall", eval_type)).model.unique()
     return Part(
         question=QUESTION,
         lead=lead(summaries, roster, eval_type),
@@ -93,13 +85,13 @@ def lead(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -
 
     No model is called best: that is for the comparisons, which are corrected for their number.
     """
-    means = over_versions(pick(summaries, "overall", eval_type))
-    answered = trained_models(means, roster)
+    means = selection.over_versions(selection.pick(summaries, "overall", eval_type))
+    answered = selection.trained_models(means, roster)
     answered = answered[answered["mean"].notna()]
     if answered.empty:
         raise UserError("summaries", "no model has an accuracy.", "Check the judgements: every answer is missing.")
     sentence = against_chance(answered.assign(name=[roster[model].name for model in answered.model]))
-    left_out = [roster[model] for model in language_models(means).model.unique() if model not in set(answered.model)]
+    left_out = [roster[model] for model in selection.language_models(means).model.unique() if model not in set(answered.model)]
     for reason, names in (
         ("which learned nothing", [model.name for model in left_out if model.is_untrained]),
         ("without an accuracy", [model.name for model in left_out if not model.is_untrained]),
@@ -112,18 +104,21 @@ def lead(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -
 
 def more(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> list[str]:
     """The mean over models, means by domain, the untrained control and the word2vec baseline."""
-    means = over_versions(pick(summaries, "overall", eval_type)).dropna(subset="mean")
-    pool = trained_models(means, roster)
+    means = selection.over_versions(selection.pick(summaries, "overall", eval_type)).dropna(subset="mean")
+    pool = selection.trained_models(means, roster)
     said = [f"The mean over these {len(pool)} models is {pool['mean'].mean():.3f}."] if len(pool) > 1 else []
     if (summaries.grouping == "domain").any():
         domains = (
-            trained_models(over_versions(pick(summaries, "domain", eval_type)), roster).groupby("group")["mean"].mean().dropna()
+            selection.trained_models(selection.over_versions(selection.pick(summaries, "domain", eval_type)), roster)
+            .groupby("group")["mean"]
+            .mean()
+            .dropna()
         )
         if len(domains) > 1:
-            found = ranging(domains.rename(index=in_words), "Means by domain")
+            found = ranging(domains.rename(index=selection.in_words), "Means by domain")
             is_order = domains.map("{:.3f}".format).nunique() > 1
             said.append(f"{found}{'; whether other items would give this order was not tested' if is_order else ''}.")
-    for row in language_models(means).to_dict("records"):
+    for row in selection.language_models(means).to_dict("records"):
         if roster[row["model"]].is_untrained:
             said.append(_untrained(roster[row["model"]].name, row["mean"], row["ci_low"], row["ci_high"]))
     word2vec = means[means.model == WORD2VEC]["mean"]
@@ -148,14 +143,14 @@ def _untrained(name: str, mean: float, low: float, high: float) -> str:
 
 
 def _facts(summaries: pd.DataFrame, eval_type: str) -> list[tuple[str, str]]:
-    overall = pick(summaries, "overall", eval_type)
-    models = language_models(overall)
+    overall = selection.pick(summaries, "overall", eval_type)
+    models = selection.language_models(overall)
     numbers = {
         "language model": models.model.nunique(),
         "domain": summaries[summaries.grouping == "domain"].group.nunique(),
         "concept": summaries[summaries.grouping == "concept"].group.nunique(),
-        "item": int(over_versions(models).n.max()),
-        "version": single_versions(overall).condition.nunique(),
+        "item": int(selection.over_versions(models).n.max()),
+        "version": selection.single_versions(overall).condition.nunique(),
     }
     pairs = (counted(number, noun).split(" ", 1) for noun, number in numbers.items() if number)
     return [(number, noun) for number, noun in pairs]
@@ -166,12 +161,12 @@ def _overview(summaries: pd.DataFrame, roster: Roster, eval_type: str) -> dict[s
     found = {}
     wanted = [("overall", ["all"])]
     if (summaries.grouping == "domain").any():
-        wanted.append(("domain", domain_order(pick(summaries, "domain", eval_type), roster)))
+        wanted.append(("domain", selection.domain_order(selection.pick(summaries, "domain", eval_type), roster)))
     for grouping, groups in wanted:
-        rows = language_models(over_versions(pick(summaries, grouping, eval_type)))
+        rows = selection.language_models(selection.over_versions(selection.pick(summaries, grouping, eval_type)))
         for group in groups:
             means = rows[(rows.group == group) & rows["mean"].notna()].set_index("model")["mean"]
-            found[in_words(group)] = {roster[model].name: float(means[model]) for model in roster.in_order(means.index)}
+            found[selection.in_words(group)] = {roster[model].name: float(means[model]) for model in roster.in_order(means.index)}
     return found
 
 
@@ -190,7 +185,7 @@ def _first_eval_type(summaries: pd.DataFrame) -> str:
 
 def _control_notice(summaries: pd.DataFrame, roster: Roster) -> list[Notice]:
     """What control models are, for readers who might take them for published ones."""
-    models = roster.in_order(language_models(summaries).model.unique())
+    models = roster.in_order(selection.language_models(summaries).model.unique())
     controls = [roster[model] for model in models if roster[model].is_control]
     if not controls:
         return []
@@ -235,12 +230,16 @@ class Domain:
 
 def find_domains(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> tuple[list[str], list[Domain]]:
     """Names of the models (the columns) and the domains in the order of the models' mean."""
-    rows = over_versions(pick(summaries, "domain", eval_type))
-    models = roster.in_order(language_models(rows).model)
-    counted = trained_models(rows, roster).model.unique()
-    concepts = over_versions(pick(summaries, "concept", eval_type)) if (summaries.grouping == "concept").any() else rows.iloc[:0]
+    rows = selection.over_versions(selection.pick(summaries, "domain", eval_type))
+    models = roster.in_order(selection.language_models(rows).model)
+    counted = selection.trained_models(rows, roster).model.unique()
+    concepts = (
+        selection.over_versions(selection.pick(summaries, "concept", eval_type))
+        if (summaries.grouping == "concept").any()
+        else rows.iloc[:0]
+    )
     found = []
-    for domain in domain_order(rows, roster):
+    for domain in selection.domain_order(rows, roster):
         here = rows[rows.group == domain].set_index("model")["mean"]
         means, human = here.reindex(counted), here.get(HUMAN)
         inside = concepts[concepts.group.str.startswith(f"{domain}/")]
@@ -252,13 +251,13 @@ def find_domains(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logp
         found.append(
             Domain(
                 id=domain,
-                name=in_words(domain),
+                name=selection.in_words(domain),
                 mean=cell_of(means.mean(), places=3),
                 low=means.min(),
                 high=means.max(),
                 human=None if human is None or pd.isna(human) else float(human),
                 concepts=[
-                    ConceptLine(in_words(name), int(inside[inside.group == f"{domain}/{name}"].n.max()), lines[name])
+                    ConceptLine(selection.in_words(name), int(inside[inside.group == f"{domain}/{name}"].n.max()), lines[name])
                     for name in order
                 ],
             )
@@ -308,7 +307,7 @@ def read_examples(path: Path | str) -> list[Example]:
 def _example(row: dict[Hashable, Any]) -> Example:
     concepts = " / ".join(concept for concept in (row["concept_a"], row["concept_b"]) if isinstance(concept, str))
     texts = (row["context1"], row["context2"], row["target1"], row["target2"])
-    return Example(in_words(row["domain"]), row["item_id"], concepts, *texts)
+    return Example(selection.in_words(row["domain"]), row["item_id"], concepts, *texts)
 
 
 #: Packages named in the paragraph, in this order, where they took part.
@@ -447,9 +446,8 @@ def _models(summaries: pd.DataFrame, origins: Sequence[TableOrigin], roster: Ros
         sentences += _other_kinds(origins)
     prompted = [name for name in sorted(asked) if is_prompted(name)]
     if prompted:
-        sentences.append(
-            f"Models were also prompted (Ivanova et al., Appendix A.4): {'; '.join(in_words(name) for name in prompted)}."
-        )
+        ways = "; ".join(map(selection.in_words, prompted))
+        sentences.append(f"Models were also prompted (Ivanova et al., Appendix A.4): {ways}.")
     return sentences
 
 

@@ -11,13 +11,7 @@ import numpy as np
 import pandas as pd
 from gensim.models import KeyedVectors, Word2Vec
 
-from worldprobe.benchmarks.ewok.frequency import (
-    DELETE_PUNCTUATION,
-    fillers_of,
-    without_phrases,
-    without_possessive,
-    words,
-)
+from worldprobe.benchmarks.ewok import frequency
 from worldprobe.errors import UserError
 from worldprobe.log import Progress
 
@@ -53,9 +47,9 @@ def bag_similarities(
     def bag(text: str, skipped: tuple[str, ...]) -> np.ndarray | None:
         if (text, skipped) not in sums:
             known = []
-            for word in words(without_phrases(text, skipped).lower()):
+            for word in frequency.words(frequency.without_phrases(text, skipped).lower()):
                 tally["n_words"] += 1
-                forms = (word, without_possessive(word), word.translate(DELETE_PUNCTUATION))
+                forms = (word, frequency.without_possessive(word), word.translate(frequency.DELETE_PUNCTUATION))
                 form = next((form for form in forms if form in vectors), None)
                 if form is None:
                     tally["n_out_of_vocabulary"] += 1
@@ -68,7 +62,7 @@ def bag_similarities(
     rows = []
     with Progress("Comparing bags of words", len(items)) as progress:
         for row in items.itertuples():
-            skipped = tuple(sorted(fillers_of(str(row.fillers), skip)))
+            skipped = tuple(sorted(frequency.fillers_of(str(row.fillers), skip)))
             for target, context in PAIRS:
                 cosine = _cosine(bag(getattr(row, target), skipped), bag(getattr(row, context), skipped))
                 rows.append((row.item_id, int(target[-1]), int(context[-1]), cosine))
@@ -161,7 +155,7 @@ def train_vectors(texts: Iterable[str], seed: int, size: int = 100, epochs: int 
         epochs: passes over the documents.
     """
     model = Word2Vec(
-        sentences=[[word.lower() for word in words(text)] for text in texts],
+        sentences=[[word.lower() for word in frequency.words(text)] for text in texts],
         vector_size=size,
         window=20,
         min_count=1,

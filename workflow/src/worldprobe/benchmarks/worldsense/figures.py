@@ -7,19 +7,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from worldprobe.benchmark import Input, figure
+from worldprobe.benchmarks.worldsense import outputs
 from worldprobe.benchmarks.worldsense.analysis.reproduction import read_published
 from worldprobe.benchmarks.worldsense.contracts import Trainings
-from worldprobe.benchmarks.worldsense.outputs import (
-    has_controls,
-    has_motion,
-    has_normal_problems,
-    has_places,
-    has_several_promptings,
-    has_several_sets,
-    has_trainings,
-    has_tuned_models,
-    is_asked,
-)
 from worldprobe.benchmarks.worldsense.selection import (
     PROBLEM_NAMES,
     PROMPTINGS,
@@ -64,7 +54,7 @@ SET_NAMES = {"test-new": "new words", "ood-size": "six entities", "ood-query": "
     section="problems",
     caption="Accuracy and response bias by problem with 95% intervals over skins. A bias of 1: always TRUE, "
     "POSSIBLE or KNOWN; of −1: always FALSE, IMPOSSIBLE or UNKNOWN. WorldSense, Figure 3.",
-    when=is_asked,
+    when=outputs.is_asked,
 )
 def problems(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """Accuracy and bias by problem (Figure 3)."""
@@ -84,7 +74,7 @@ def problems(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     section="promptings",
     caption="Accuracy over all problems, and size of the response bias averaged over them, by way of asking, with 95% "
     "intervals over skins. WorldSense, Figure 4.",
-    when=(is_asked, has_several_promptings),
+    when=(outputs.is_asked, outputs.has_several_promptings),
 )
 def promptings(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """Accuracy over all problems and mean size of the problems' biases, by prompting (Figure 4)."""
@@ -103,7 +93,7 @@ def promptings(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     section="sets",
     caption="Accuracy and size of the response bias by set with 95% intervals over skins; the test set is split "
     "by whether the training sets have a skin's relation. WorldSense, Figure 5.",
-    when=(is_asked, has_several_sets),
+    when=(outputs.is_asked, outputs.has_several_sets),
 )
 def sets(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """Accuracy and size of the bias by set, the test set's skins split by whether the training sets have them (Figure 5)."""
@@ -204,7 +194,7 @@ MOST_POINTS = 400
     caption="Accuracy over all problems, and size of the response bias averaged over them, by what a model was fine-tuned on,"
     " with 95% intervals over skins; and the same of the paper's models, from its Table 9, with its intervals over tuples, "
     "which are narrower. WorldSense, Figure 5.",
-    when=(is_asked, has_tuned_models),
+    when=(outputs.is_asked, outputs.has_tuned_models),
 )
 def finetuning(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """Accuracy and size of the bias by base, variant and set, and what the paper's Table 9 comes to (Figure 5).
@@ -310,7 +300,7 @@ def _draw_panel(axes: Axes, rows: pd.DataFrame, marks: list[str], panel: str) ->
     title="Loss and learning rate",
     section="finetuning",
     caption="Loss (nats per token that counts) and learning rate at each step of every training.",
-    when=has_trainings,
+    when=outputs.has_trainings,
 )
 def training(trainings: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """Loss and learning rate by step; of long trainings the means of as many neighbouring steps as make ``MOST_POINTS``."""
@@ -369,7 +359,7 @@ FORMS = ("o", "s", "^", "D", "v", "P", "X", "<")
     section="difficulty",
     caption="Accuracy by number of entities and by number of ternary relations of description and query, for the normal "
     "problems and for their trivial controls, with 95% intervals over skins. WorldSense, Figure 6.",
-    when=(is_asked, has_controls),
+    when=(outputs.is_asked, outputs.has_controls),
 )
 def size(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """By number of entities and of ternary relations, normal problems and their trivial controls apart (Figure 6)."""
@@ -390,7 +380,7 @@ def size(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     section="difficulty",
     caption="Accuracy by the smallest number of relations that decide one of a tuple's trials, and by the number of worlds "
     "that the description leaves open, with 95% intervals over skins.",
-    when=(is_asked, has_normal_problems),
+    when=(outputs.is_asked, outputs.has_normal_problems),
 )
 def depth(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """By relations that must be combined, for the normal problems, and by worlds left open.
@@ -420,7 +410,7 @@ def depth(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     section="difficulty",
     caption="Accuracy in worlds in motion by number of changes that are stated and of changes that matter, with 95% intervals "
     "over skins.",
-    when=(is_asked, has_motion),
+    when=(outputs.is_asked, outputs.has_motion),
 )
 def motion(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """By changes that are stated and changes that matter, in the first set in motion."""
@@ -489,7 +479,7 @@ HEADINGS = {name: title.replace(", ", ",\n") for name, title in PROBLEM_NAMES.it
     title="Skins by problem",
     section="skins",
     caption="Accuracy by skin and problem, averaged over models. White is chance.",
-    when=is_asked,
+    when=outputs.is_asked,
 )
 def skins(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """Accuracy by skin and problem, the mean over models; rules of known behaviour stay out where there are others."""
@@ -526,7 +516,7 @@ def draw_skins(frame: pd.DataFrame, width: str = "double") -> Figure:
     section="difficulty",
     caption="Share of wrong answers by the two places in the line that a binary question is about (1: first of all), averaged"
     " over models.",
-    when=(is_asked, has_places),
+    when=(outputs.is_asked, outputs.has_places),
 )
 def places(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """Accuracy by problem, size and the two places that are asked about, the mean over models.

@@ -8,14 +8,7 @@ from pathlib import Path
 from worldprobe.benchmark import PageFiles, Registry, Study
 from worldprobe.benchmarks.worldsense.finetuning.trainings import made_models, model_folder, trainings
 from worldprobe.benchmarks.worldsense.finetuning.trainings import root as tuning_root
-from worldprobe.benchmarks.worldsense.skins.vocabulary import (
-    HARD,
-    MOTION,
-    NORMAL,
-    SETS,
-    TRIVIAL,
-    problems_of_set,
-)
+from worldprobe.benchmarks.worldsense.skins import vocabulary
 from worldprobe.paths import StudyPaths
 
 
@@ -185,7 +178,9 @@ def has_trainings(study: Study) -> bool:
 
 def has_normal_problems(study: Study) -> bool:
     """Whether the main set has a problem that needs a world in mind."""
-    return _has_any(study, _main_set(study), (*NORMAL, *HARD, *MOTION, "Infer.extrema", "Infer.parallel"))
+    return _has_any(
+        study, _main_set(study), (*vocabulary.NORMAL, *vocabulary.HARD, *vocabulary.MOTION, "Infer.extrema", "Infer.parallel")
+    )
 
 
 def has_places(study: Study) -> bool:
@@ -195,20 +190,22 @@ def has_places(study: Study) -> bool:
 
 def has_controls(study: Study) -> bool:
     """Whether problems of the main set come with controls, so that the two can be compared."""
-    return _has_any(study, _main_set(study), (*NORMAL, *TRIVIAL))
+    return _has_any(study, _main_set(study), (*vocabulary.NORMAL, *vocabulary.TRIVIAL))
 
 
 def has_motion(study: Study) -> bool:
     """Whether things change in any set."""
-    return any(_has_any(study, [name], MOTION) for name in asked_sets(study))
+    return any(_has_any(study, [name], vocabulary.MOTION) for name in asked_sets(study))
 
 
 def _main_set(study: Study) -> list[str]:
     """The set that most tables show; none where none is asked."""
-    return sorted(asked_sets(study), key=SETS.index)[:1]
+    return sorted(asked_sets(study), key=vocabulary.SETS.index)[:1]
 
 
 def _has_any(study: Study, sets: Sequence[str], problems: Collection[str]) -> bool:
     """Whether a study asks one of some problems in some sets; one that names none asks all of a set."""
     wanted = study["worldsense"]["problems"]
-    return any(problem in problems and (not wanted or problem in wanted) for name in sets for problem in problems_of_set(name))
+    return any(
+        problem in problems and (not wanted or problem in wanted) for name in sets for problem in vocabulary.problems_of_set(name)
+    )

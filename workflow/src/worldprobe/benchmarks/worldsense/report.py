@@ -9,22 +9,11 @@ from pathlib import Path
 
 import pandas as pd
 
+from worldprobe.benchmarks.worldsense import selection
 from worldprobe.benchmarks.worldsense.analysis.answers import read_series
 from worldprobe.benchmarks.worldsense.analysis.questions import Questions, from_frame
 from worldprobe.benchmarks.worldsense.analysis.statistics import score_tuples
 from worldprobe.benchmarks.worldsense.contracts import Responses, Summaries, Trials
-from worldprobe.benchmarks.worldsense.selection import (
-    PROBLEM_NAMES,
-    interval_ends,
-    language_models,
-    main_promptings,
-    main_set,
-    of_main,
-    pick,
-    problems_of,
-    prompting_name,
-    show_tokens,
-)
 from worldprobe.benchmarks.worldsense.skins.skins import IN, OUT
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY, PROBLEMS, TRIVIAL
 from worldprobe.contracts import read_provenance, read_table
@@ -70,13 +59,13 @@ def compose(material: Material) -> Part:
     """The part, from the summaries, and from trials and answers where the trials are our own."""
     summaries = read_table(material.summary, Summaries)
     roster = material.roster
-    overall = of_main(pick(summaries, OVERALL))
+    overall = selection.of_main(selection.pick(summaries, OVERALL))
     models = roster.in_order(overall["model"])
-    asked = language_models(models, roster)
-    by_problem = of_main(pick(summaries, "problem", columns=("problem",)))
+    asked = selection.language_models(models, roster)
+    by_problem = selection.of_main(selection.pick(summaries, "problem", columns=("problem",)))
     own = read_origins([material.summary])
     origins = [*own, *(one for one in material.origins if one.path.resolve() != material.summary.resolve())]
-    promptings = main_promptings(summaries)
+    promptings = selection.main_promptings(summaries)
     examples = read_examples(material.item_text, origins, promptings, roster, asked) if material.item_text else []
     extras = {}
     if examples:
@@ -107,7 +96,7 @@ def _overview(
     overall: pd.DataFrame, by_problem: pd.DataFrame, models: Sequence[str], roster: Roster
 ) -> dict[str, dict[str, float]]:
     columns = {ALL: overall} | {
-        PROBLEM_NAMES[name]: by_problem[by_problem["problem"] == name] for name in problems_of(by_problem)
+        selection.PROBLEM_NAMES[name]: by_problem[by_problem["problem"] == name] for name in selection.problems_of(by_problem)
     }
     return {
         heading: {
@@ -128,7 +117,7 @@ def _bounds(rows: pd.DataFrame, n_compared: int | None = None) -> pd.DataFrame:
 
     degrees = (rows["n_clusters"] - 1).clip(lower=1)
     wider = pd.Series(stdtrit(degrees, 1 - 0.025 / max(1, n_compared or len(rows))) / stdtrit(degrees, 0.975), rows.index)
-    return interval_ends(rows).apply(lambda end: rows["mean"] + (end - rows["mean"]) * wider)
+    return selection.interval_ends(rows).apply(lambda end: rows["mean"] + (end - rows["mean"]) * wider)
 
 
 def _lead(overall: pd.DataFrame, asked: Sequence[str], roster: Roster) -> str:
@@ -142,7 +131,7 @@ def _lead(overall: pd.DataFrame, asked: Sequence[str], roster: Roster) -> str:
         said = f"{against_chance(rows.assign(name=name))} {why}"
     else:
         said = against_chance(rows.assign(name=name, ci_low=ends["ci_low"], ci_high=ends["ci_high"]), interval=interval)
-    return f"{said} Prompting: {listed(dict.fromkeys(prompting_name(way) for way in rows['eval_type']))}."
+    return f"{said} Prompting: {listed(dict.fromkeys(selection.prompting_name(way) for way in rows['eval_type']))}."
 
 
 def _shallow(overall: pd.DataFrame, asked: Sequence[str], roster: Roster) -> list[str]:
@@ -152,7 +141,7 @@ def _shallow(overall: pd.DataFrame, asked: Sequence[str], roster: Roster) -> lis
         return []
     bar = float(rows["mean"][COUNTING])
     sentence = f"A rule that counts mentions and matches single clauses, and never chains two, has an accuracy of {bar:.3f}"
-    low = interval_ends(rows)["ci_low"]
+    low = selection.interval_ends(rows)["ci_low"]
     below = [roster[model].name for model in asked if model != COUNTING and not low[model] > bar]
     if not below:
         return [f"{sentence}."]
@@ -167,7 +156,7 @@ def _by_problem(by_problem: pd.DataFrame, asked: Sequence[str]) -> list[str]:
     normal, trivial = means[~is_trivial], means[is_trivial]
     found = []
     if len(normal) > 1:
-        names = {str(name): PROBLEM_NAMES[str(name)].lower() for name in normal.index}
+        names = {str(name): selection.PROBLEM_NAMES[str(name)].lower() for name in normal.index}
         most, least = (rows[rows["problem"] == name].set_index("model") for name in (normal.idxmax(), normal.idxmin()))
         ends = _whose(most, least, _apart(most, least, len(normal)), rows["model"].nunique())
         said = f"; the intervals of the ends over skins, at 95% for all problems at once, {ends}" if ends else ""
@@ -179,7 +168,7 @@ def _by_problem(by_problem: pd.DataFrame, asked: Sequence[str]) -> list[str]:
 
 def _seen(summaries: pd.DataFrame, asked: Sequence[str]) -> list[str]:
     """Accuracy on the test skins whose relation the training sets have, and on the others."""
-    rows = of_main(pick(summaries, "intraining", columns=("intraining",)))
+    rows = selection.of_main(selection.pick(summaries, "intraining", columns=("intraining",)))
     rows = rows[rows["model"].isin(asked)]
     means = rows.groupby("intraining")["mean"].mean()
     if not {IN, OUT} <= set(means.index):
@@ -200,7 +189,7 @@ def _whose(first: pd.DataFrame, second: pd.DataFrame, apart: pd.Series, n_asked:
         apart: of each model, whether they are.
         n_asked: models that the means are of.
     """
-    known = [set(side.index[interval_ends(side)["ci_low"].notna()]) for side in (first, second)]
+    known = [set(side.index[selection.interval_ends(side)["ci_low"].notna()]) for side in (first, second)]
     both = sorted(known[0] & known[1])
     if not both:
         return ""
@@ -219,14 +208,14 @@ def _apart(higher: pd.DataFrame, lower: pd.DataFrame, n_compared: int = 1) -> pd
 
 def _bias(summaries: pd.DataFrame, asked: Sequence[str], roster: Roster) -> list[str]:
     """How many mean biases differ from 0, by intervals that hold for all of them at once, and their range."""
-    rows = of_main(pick(summaries, "problem", "bias", columns=("problem",)))
+    rows = selection.of_main(selection.pick(summaries, "problem", "bias", columns=("problem",)))
     rows = rows[rows["model"].isin(asked)]
     bounds = _bounds(rows)
     shown = rows[(bounds["ci_low"] > 0) | (bounds["ci_high"] < 0)].sort_values("mean")
     if shown.empty:
         return []
     ends = [
-        f"{row['mean']:+.2f} ({roster[row['model']].name}, {PROBLEM_NAMES[row['problem']].lower()})".replace("-", "−")
+        f"{row['mean']:+.2f} ({roster[row['model']].name}, {selection.PROBLEM_NAMES[row['problem']].lower()})".replace("-", "−")
         for row in shown.iloc[[0, -1]].to_dict("records")
     ]
     span = f"they run from {ends[0]} to {ends[1]}" if len(shown) > 1 else ends[0]
@@ -238,7 +227,7 @@ def _bias(summaries: pd.DataFrame, asked: Sequence[str], roster: Roster) -> list
 
 
 def _invalid(summaries: pd.DataFrame, roster: Roster) -> list[str]:
-    rows = of_main(pick(summaries, OVERALL, "invalid"))
+    rows = selection.of_main(selection.pick(summaries, OVERALL, "invalid"))
     many = rows[rows["mean"] >= 0.01].sort_values("mean", ascending=False)
     if many.empty:
         return []
@@ -247,13 +236,13 @@ def _invalid(summaries: pd.DataFrame, roster: Roster) -> list[str]:
 
 
 def _facts(summaries: pd.DataFrame, models: Sequence[str]) -> list[tuple[str, str]]:
-    here = pick(summaries, "problem", columns=("problem",))
-    name = main_set(summaries)
+    here = selection.pick(summaries, "problem", columns=("problem",))
+    name = selection.main_set(summaries)
     whole = int(here[here["condition"] == name].groupby(["eval_type", "model"])["n"].sum().max())
     n_ways = summaries["eval_type"].nunique()
     found = [
         counted(len(models), "model or rule", "models and rules"),
-        counted(len(problems_of(here)), "problem"),
+        counted(len(selection.problems_of(here)), "problem"),
         counted(whole, f"tuple ({name})", f"tuples ({name})"),
         *([counted(n_ways, "way of asking", "ways of asking")] if n_ways > 1 else []),
     ]
@@ -264,7 +253,7 @@ def _methods(summaries: pd.DataFrame, origins: Sequence[TableOrigin], roster: Ro
     packages = package_versions(origins)
     made = origins[0].provenance
     sets = sorted(summaries["condition"].unique())
-    how = [prompting_name(name) for name in sorted(summaries["eval_type"].unique())]
+    how = [selection.prompting_name(name) for name in sorted(summaries["eval_type"].unique())]
     sentences = [
         f"Models answered the trials of {listed(sets)}, asked by {listed(how)} prompting.",
         "A tuple's accuracy and bias are means over its trials with the paper's weights, after 1 and 2 are folded into one; "
@@ -311,7 +300,7 @@ def _with_tokens(models: list[dict[str, str]], origins: Sequence[TableOrigin], r
     for one in origins:
         tokens = one.provenance.details.get("answer_tokens")
         if one.provenance.model and tokens:
-            found[roster[one.provenance.model].name] = f"tokens per answer: {show_tokens(tokens)}"
+            found[roster[one.provenance.model].name] = f"tokens per answer: {selection.show_tokens(tokens)}"
     return [row | {"notes": found.get(row["name"], "–")} for row in models] if found else models
 
 
@@ -413,7 +402,9 @@ def read_examples(
             rows = frame[questions.tuple_of == number]
             trials = [_trial(row, conversations, roster) for row in rows.to_dict("records")]
             tuples.append(TupleShown(f"{title}, {rows['size'].iloc[0]} entities, {rows['skin'].iloc[0]}", trials))
-        found.append(ProblemShown(PROBLEM_NAMES[problem], cell_of(means.mean(), places=3), means.min(), means.max(), tuples))
+        found.append(
+            ProblemShown(selection.PROBLEM_NAMES[problem], cell_of(means.mean(), places=3), means.min(), means.max(), tuples)
+        )
     return found
 
 

@@ -9,32 +9,9 @@ from typing import Any
 import pandas as pd
 
 from worldprobe.benchmark import Input, table
+from worldprobe.benchmarks.worldsense import outputs, selection
 from worldprobe.benchmarks.worldsense.analysis.reproduction import SOURCE, published_name, read_published
 from worldprobe.benchmarks.worldsense.contracts import Comparisons, Reproduction
-from worldprobe.benchmarks.worldsense.outputs import (
-    has_controls,
-    has_motion,
-    has_pairs,
-    has_several_promptings,
-    has_several_sets,
-    has_tuned_models,
-    is_asked,
-)
-from worldprobe.benchmarks.worldsense.selection import (
-    PROBLEM_NAMES,
-    PROMPTINGS,
-    SUMMARIES,
-    domains_of,
-    main_promptings,
-    main_set,
-    of_main,
-    pick,
-    place,
-    problems_of,
-    prompting_name,
-    sorted_by,
-    split_tuned,
-)
 from worldprobe.benchmarks.worldsense.skins.vocabulary import MOTION, SETS
 from worldprobe.contracts.results import OVERALL
 from worldprobe.errors import UserError
@@ -81,19 +58,19 @@ def _show_consistency(mean: object, low: object, high: object) -> str:
 
 @table(
     name="worldsense_mean_accuracy",
-    inputs=[SUMMARIES],
+    inputs=[selection.SUMMARIES],
     title="Mean accuracy",
     section="problems",
     caption="Accuracy of each model over all problems, with corrected gold answers, strict scores, response bias, invalid "
     "answers and consistency across skins. WorldSense, Table 2.",
-    when=is_asked,
+    when=outputs.is_asked,
 )
 def mean_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """One row per model and prompting: accuracy, its variants, bias and invalid answers (Table 2)."""
-    rows = pick(summaries, OVERALL)
-    rows = rows[rows["condition"] == main_set(rows)]
+    rows = selection.pick(summaries, OVERALL)
+    rows = rows[rows["condition"] == selection.main_set(rows)]
     key = ["model", "eval_type"]
-    every = summaries[(summaries["grouping"] == OVERALL) & (summaries["condition"] == main_set(rows))].set_index(key)
+    every = summaries[(summaries["grouping"] == OVERALL) & (summaries["condition"] == selection.main_set(rows))].set_index(key)
     frame = rows[[*key, "mean", "conf95", "ci_low", "ci_high", "n"]]
     for metric, ends in _SPREAD.items():
         kept = {"mean": metric} | {name: f"{metric}_{name}" for name in ends}
@@ -108,7 +85,7 @@ def mean_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     frame["metric"] = "accuracy"
     columns = [
         Column("Model", ("name",), is_number=False, once=True),
-        Column("Prompting", ("eval_type",), lambda name: prompting_name(str(name)), is_number=False),
+        Column("Prompting", ("eval_type",), lambda name: selection.prompting_name(str(name)), is_number=False),
         Column("Accuracy", ("metric", "mean", "conf95"), show_mean),
         Column("Over skins", ("ci_low", "ci_high"), span),
         Column("Corrected gold", ("metric", "accuracy_corrected", "accuracy_corrected_conf95"), show_mean),
@@ -130,7 +107,7 @@ def mean_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         "degree of freedom less than skins. None where all skins are alike.",
     )
     return Sheet(
-        title=f"WorldSense ({main_set(rows)}): accuracy by model, average of the problems.",
+        title=f"WorldSense ({selection.main_set(rows)}): accuracy by model, average of the problems.",
         frame=frame,
         columns=tuple(columns),
         notes=notes,
@@ -140,59 +117,59 @@ def mean_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
 
 @table(
     name="worldsense_problems",
-    inputs=[SUMMARIES],
+    inputs=[selection.SUMMARIES],
     title="Accuracy and bias by problem",
     section="problems",
     caption="Accuracy and response bias by problem, averaged over sizes. WorldSense, Table 6.",
-    when=is_asked,
+    when=outputs.is_asked,
 )
 def problems(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """Accuracy and bias by problem (Table 6)."""
-    rows = of_main(_both_metrics(summaries))
-    title = f"WorldSense ({main_set(summaries)}): accuracy and response bias by problem."
+    rows = selection.of_main(_both_metrics(summaries))
+    title = f"WorldSense ({selection.main_set(summaries)}): accuracy and response bias by problem."
     return _by_problem(rows, roster, "table6", title)
 
 
 @table(
     name="worldsense_promptings",
-    inputs=[SUMMARIES],
+    inputs=[selection.SUMMARIES],
     title="Ways of asking",
     section="promptings",
     caption="Accuracy and response bias by problem for every way of asking. WorldSense, Table 8.",
-    when=(is_asked, has_several_promptings),
+    when=(outputs.is_asked, outputs.has_several_promptings),
 )
 def promptings(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """Accuracy and bias by problem and prompting (Table 8)."""
     rows = _both_metrics(summaries)
-    rows = rows[rows["condition"] == main_set(rows)]
-    prompting = Column("Prompting", ("eval_type",), lambda name: prompting_name(str(name)), is_number=False)
-    title = f"WorldSense ({main_set(rows)}): accuracy and response bias by prompting."
+    rows = rows[rows["condition"] == selection.main_set(rows)]
+    prompting = Column("Prompting", ("eval_type",), lambda name: selection.prompting_name(str(name)), is_number=False)
+    title = f"WorldSense ({selection.main_set(rows)}): accuracy and response bias by prompting."
     return _by_problem(rows, roster, "table8", title, prompting)
 
 
 @table(
     name="worldsense_sets",
-    inputs=[SUMMARIES],
+    inputs=[selection.SUMMARIES],
     title="Sets",
     section="sets",
     caption="Accuracy and response bias by problem for every set. WorldSense, Table 9.",
-    when=(is_asked, has_several_sets),
+    when=(outputs.is_asked, outputs.has_several_sets),
 )
 def sets(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """Accuracy and bias by problem and set (Table 9)."""
     rows = _both_metrics(summaries)
-    rows = rows[rows["eval_type"] == rows["model"].map(main_promptings(rows))]
+    rows = rows[rows["eval_type"] == rows["model"].map(selection.main_promptings(rows))]
     return _by_problem(rows, roster, "table9", "WorldSense: accuracy and response bias by set.", _SET)
 
 
 @table(
     name="worldsense_finetuning",
-    inputs=[SUMMARIES],
+    inputs=[selection.SUMMARIES],
     title="Fine-tuned models",
     section="finetuning",
     caption="Accuracy and response bias of fine-tuned models and their bases by problem and set, and those of the paper's. "
     "WorldSense, Table 9.",
-    when=(is_asked, has_tuned_models),
+    when=(outputs.is_asked, outputs.has_tuned_models),
 )
 def finetuning(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """Accuracy and bias of fine-tuned models and their bases by problem and set, and the paper's (Table 9).
@@ -201,8 +178,8 @@ def finetuning(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         UserError: no model was fine-tuned.
     """
     rows = _both_metrics(summaries)
-    rows = rows[rows["eval_type"] == rows["model"].map(main_promptings(rows))]
-    tuned = split_tuned(rows["model"].unique())
+    rows = rows[rows["eval_type"] == rows["model"].map(selection.main_promptings(rows))]
+    tuned = selection.split_tuned(rows["model"].unique())
     if not tuned:
         raise UserError("summaries", "contain no fine-tuned model.", "Fine-tune one (worldsense.finetuning).")
     rows = rows[rows["model"].isin([*tuned, *(base for base, _ in tuned.values())])]
@@ -215,24 +192,25 @@ def finetuning(summaries: pd.DataFrame, roster: Roster) -> Sheet:
 
 @table(
     name="worldsense_complexity",
-    inputs=[SUMMARIES],
+    inputs=[selection.SUMMARIES],
     title="Size and complexity",
     section="difficulty",
     caption="Accuracy by problem, ternary relations of the description, arity of the query and number of entities. "
     "WorldSense, Table 10.",
-    when=is_asked,
+    when=outputs.is_asked,
 )
 def complexity(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """Accuracy by problem, complexity, arity of the query and size (Table 10)."""
     keys = ("problem", "size", "complexity", "query")
-    rows = of_main(pick(summaries, "problem_size_complexity_query", columns=keys))
+    rows = selection.of_main(selection.pick(summaries, "problem_size_complexity_query", columns=keys))
     order = ["problem", "complexity", "query", "model"]
     frame, columns = _grid(rows, order, "size", sorted(set(rows["size"])), roster, "table10", over="Entities")
     return Sheet(
-        title=f"WorldSense ({main_set(rows)}): accuracy by problem, complexity, arity of the query and number of entities.",
+        title=f"WorldSense ({selection.main_set(rows)}): accuracy by problem, complexity, arity of the query and number "
+        "of entities.",
         frame=frame,
         columns=(
-            Column("Problem", ("problem",), lambda name: PROBLEM_NAMES[str(name)], is_number=False, once=True),
+            Column("Problem", ("problem",), lambda name: selection.PROBLEM_NAMES[str(name)], is_number=False, once=True),
             Column("Cx.", ("complexity",), lambda name: str(name)[-1]),
             Column("Query", ("query",), is_number=False),
             *_model(frame),
@@ -245,23 +223,29 @@ def complexity(summaries: pd.DataFrame, roster: Roster) -> Sheet:
 
 @table(
     name="worldsense_domains",
-    inputs=[SUMMARIES],
+    inputs=[selection.SUMMARIES],
     title="Domains",
     section="skins",
     caption="Accuracy by problem and domain. WorldSense, Table 11.",
-    when=(is_asked, has_controls),
+    when=(outputs.is_asked, outputs.has_controls),
 )
 def domains(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """Accuracy by problem and domain, and the average of the problems (Table 11)."""
-    rows = pick(summaries, "problem_domain", columns=("problem", "domain"))
-    average = pick(summaries, "domain", columns=("domain",)).assign(problem="all")
-    both = of_main(pd.concat([rows, average], ignore_index=True))
-    frame, columns = _grid(both, ["problem", "model"], "domain", domains_of(both), roster, "table11")
+    rows = selection.pick(summaries, "problem_domain", columns=("problem", "domain"))
+    average = selection.pick(summaries, "domain", columns=("domain",)).assign(problem="all")
+    both = selection.of_main(pd.concat([rows, average], ignore_index=True))
+    frame, columns = _grid(both, ["problem", "model"], "domain", selection.domains_of(both), roster, "table11")
     return Sheet(
-        title=f"WorldSense ({main_set(both)}): accuracy by problem and domain.",
+        title=f"WorldSense ({selection.main_set(both)}): accuracy by problem and domain.",
         frame=frame,
         columns=(
-            Column("Problem", ("problem",), lambda name: PROBLEM_NAMES.get(str(name), "Average"), is_number=False, once=True),
+            Column(
+                "Problem",
+                ("problem",),
+                lambda name: selection.PROBLEM_NAMES.get(str(name), "Average"),
+                is_number=False,
+                once=True,
+            ),
             *_model(frame),
             *columns,
         ),
@@ -279,7 +263,7 @@ def by_changes(summaries: pd.DataFrame) -> pd.DataFrame:
     """Rows of problems in motion by how many changes are stated and how many matter (``axis``, ``number``)."""
     parts = []
     for grouping, (column, axis) in BY_CHANGES.items():
-        rows = pick(summaries, grouping, columns=("problem", column))
+        rows = selection.pick(summaries, grouping, columns=("problem", column))
         rows = rows[rows["problem"].isin(MOTION)]
         parts.append(rows.assign(axis=axis, number=rows[column].astype(int)))
     return pd.concat(parts, ignore_index=True)
@@ -287,16 +271,16 @@ def by_changes(summaries: pd.DataFrame) -> pd.DataFrame:
 
 @table(
     name="worldsense_motion",
-    inputs=[SUMMARIES],
+    inputs=[selection.SUMMARIES],
     title="Changes",
     section="difficulty",
     caption="Accuracy in worlds in motion by set, problem, number of changes that are stated, and number of changes that matter.",
-    when=(is_asked, has_motion),
+    when=(outputs.is_asked, outputs.has_motion),
 )
 def motion(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """Accuracy by set, problem, changes that are stated and changes that matter."""
     rows = by_changes(summaries)
-    rows = rows[rows["eval_type"] == rows["model"].map(main_promptings(rows))]
+    rows = rows[rows["eval_type"] == rows["model"].map(selection.main_promptings(rows))]
     numbers = [str(number) for number in sorted(set(rows["number"]))]
     rows = rows.assign(number=rows["number"].astype(str))
     frame, columns = _grid(rows, ["axis", "condition", "problem", "model"], "number", numbers, roster, "")
@@ -306,7 +290,7 @@ def motion(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         columns=(
             Column("By", ("axis",), is_number=False, once=True),
             Column("Set", ("condition",), is_number=False, once=True),
-            Column("Problem", ("problem",), lambda name: PROBLEM_NAMES[str(name)], is_number=False, once=True),
+            Column("Problem", ("problem",), lambda name: selection.PROBLEM_NAMES[str(name)], is_number=False, once=True),
             *_model(frame),
             *columns,
         ),
@@ -320,7 +304,7 @@ def motion(summaries: pd.DataFrame, roster: Roster) -> Sheet:
 
 
 def _both_metrics(summaries: pd.DataFrame) -> pd.DataFrame:
-    parts = [pick(summaries, "problem", metric, columns=("problem",)) for metric in ("accuracy", "bias")]
+    parts = [selection.pick(summaries, "problem", metric, columns=("problem",)) for metric in ("accuracy", "bias")]
     return pd.concat(parts, ignore_index=True)
 
 
@@ -330,7 +314,7 @@ def _by_problem(
     """A table of both metrics with a column per problem, next to a block of the paper's numbers, by model and one thing more."""
     further = () if more is None else (more,)
     keys = ["metric", "model", *(cell for column in further for cell in column.cells)]
-    frame, columns = _grid(rows, keys, "problem", problems_of(rows), roster, block, theirs=theirs)
+    frame, columns = _grid(rows, keys, "problem", selection.problems_of(rows), roster, block, theirs=theirs)
     metric = Column("", ("metric",), lambda name: str(name).capitalize(), is_number=False, once=True)
     return Sheet(title, frame, (metric, *_model(frame, *further), *columns), _notes(frame), group="metric")
 
@@ -358,7 +342,7 @@ def _grid(
         frame[f"{value}_mean"] = wide["mean"][value]
         frame[f"{value}_conf95"] = wide["conf95"][value]
     frame = _in_order(frame.reset_index(), roster, keys)
-    headings = {value: PROBLEM_NAMES.get(value, value) for value in values}
+    headings = {value: selection.PROBLEM_NAMES.get(value, value) for value in values}
     columns = [Column(headings[value], ("metric", f"{value}_mean", f"{value}_conf95"), show_mean, over=over) for value in values]
     return frame, columns
 
@@ -408,9 +392,9 @@ def _in_order(frame: pd.DataFrame, roster: Roster, keys: Sequence[str] = ("model
     orders: dict[str, dict[object, object]] = {
         "model": {model: number for number, model in enumerate(models)},
         "metric": {"accuracy": 0, "bias": 1},
-        "problem": {problem: number for number, problem in enumerate([*PROBLEM_NAMES, "all"])},
-        "eval_type": {name: place(PROMPTINGS, name) for name in frame.get("eval_type", [])},
-        "condition": {name: place(SETS, name) for name in frame.get("condition", [])},
+        "problem": {problem: number for number, problem in enumerate([*selection.PROBLEM_NAMES, "all"])},
+        "eval_type": {name: selection.place(selection.PROMPTINGS, name) for name in frame.get("eval_type", [])},
+        "condition": {name: selection.place(SETS, name) for name in frame.get("condition", [])},
         "source": {OURS: 0, PAPERS: 1},
     }
     columns = [*keys, *(["source"] if "source" in frame else [])]
@@ -418,7 +402,7 @@ def _in_order(frame: pd.DataFrame, roster: Roster, keys: Sequence[str] = ("model
         tuple(orders.get(column, {}).get(value, value) for column, value in zip(columns, row, strict=True))
         for row in frame[columns].itertuples(index=False, name=None)
     ]
-    named = sorted_by(frame, rank)
+    named = selection.sorted_by(frame, rank)
     named.insert(0, "name", [roster[model].name for model in named["model"]])
     return named
 
@@ -442,19 +426,19 @@ def _notes(frame: pd.DataFrame) -> tuple[str, ...]:
     section="pairs",
     caption="Each pair of models: the difference of their accuracies on the same tuples, with interval and p over skins and "
     "abstract problems, and Holm's correction; pairs with a rule are corrected apart.",
-    when=(is_asked, has_pairs),
+    when=(outputs.is_asked, outputs.has_pairs),
 )
 def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
     """Every pair of models, over all problems."""
     table = table.rename(columns={"condition_a": "condition"})
-    name = main_set(table) if len(table) else ""
+    name = selection.main_set(table) if len(table) else ""
     rows = table[(table["grouping"] == OVERALL) & (table["condition"] == name)]
     order = {model: number for number, model in enumerate(roster.in_order([*table["model_a"], *table["model_b"]]))}
     rank = [
-        (place(PROMPTINGS, prompting), order[a], order[b])
+        (selection.place(selection.PROMPTINGS, prompting), order[a], order[b])
         for prompting, a, b in zip(rows["eval_type"], rows["model_a"], rows["model_b"], strict=True)
     ]
-    rows = sorted_by(rows, rank)
+    rows = selection.sorted_by(rows, rank)
     frame = rows.assign(name_a=[roster[m].name for m in rows["model_a"]], name_b=[roster[m].name for m in rows["model_b"]])
     return Sheet(
         title=f"WorldSense ({name}): pairs of models on the same tuples.",
@@ -483,37 +467,40 @@ def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
 
 @table(
     name="worldsense_consistency",
-    inputs=[SUMMARIES],
+    inputs=[selection.SUMMARIES],
     title="Consistency across skins",
     section="skins",
     caption="How often one abstract problem gets the same answer in different skins, beyond chance, and what accuracy "
     "explains of it.",
-    when=is_asked,
+    when=outputs.is_asked,
 )
 def consistency(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """How often one abstract problem gets the same answer in different skins, beyond chance, and what accuracy explains of it."""
     from worldprobe.benchmarks.worldsense.analysis.summarize import FEWEST
 
     if not (summaries["metric"] == "consistency").any():  # trials in the words of one skin, for example
-        return _no_consistency(of_main(pick(summaries, OVERALL)), roster)
+        return _no_consistency(selection.of_main(selection.pick(summaries, OVERALL)), roster)
     rows, explained = (
-        pd.concat([of_main(pick(summaries, grouping, metric)) for grouping in ("problem", OVERALL)], ignore_index=True)
+        pd.concat(
+            [selection.of_main(selection.pick(summaries, grouping, metric)) for grouping in ("problem", OVERALL)],
+            ignore_index=True,
+        )
         for metric in ("consistency", "explained")
     )
     frame = rows.merge(
         explained[["model", "group", "mean", "ci_low", "ci_high"]], on=["model", "group"], suffixes=("", "_explained")
     )
-    problems = [*PROBLEM_NAMES, "all"]
+    problems = [*selection.PROBLEM_NAMES, "all"]
     models = roster.in_order(frame["model"])
     ranks = [(models.index(model), problems.index(group)) for model, group in zip(frame["model"], frame["group"], strict=True)]
-    frame = sorted_by(frame, ranks)
+    frame = selection.sorted_by(frame, ranks)
     frame["name"] = [roster[model].name for model in frame["model"]]
     return Sheet(
-        title=f"WorldSense ({main_set(rows)}): consistency across skins.",
+        title=f"WorldSense ({selection.main_set(rows)}): consistency across skins.",
         frame=frame,
         columns=(
             Column("Model", ("name",), is_number=False, once=True),
-            Column("Problem", ("group",), lambda name: PROBLEM_NAMES.get(str(name), "Average"), is_number=False),
+            Column("Problem", ("group",), lambda name: selection.PROBLEM_NAMES.get(str(name), "Average"), is_number=False),
             Column("Abstract trials", ("n",), whole_number),
             Column("Consistency", ("mean",), decimals(2)),
             Column("95% interval", ("ci_low", "ci_high"), span),
@@ -546,7 +533,7 @@ def _no_consistency(overall: pd.DataFrame, roster: Roster) -> Sheet:
     """The models without a number, and why."""
     models = roster.in_order(overall["model"])
     return Sheet(
-        title=f"WorldSense ({main_set(overall)}): consistency across skins.",
+        title=f"WorldSense ({selection.main_set(overall)}): consistency across skins.",
         frame=pd.DataFrame({"model": models, "name": [roster[model].name for model in models], "average": float("nan")}),
         columns=(Column("Model", ("name",), is_number=False), Column("Average", ("average",), decimals(2))),
         notes=("No abstract problem occurs in more than one skin, so there is nothing to compare.",),
@@ -559,7 +546,7 @@ def _no_consistency(overall: pd.DataFrame, roster: Roster) -> Sheet:
     title="Published numbers",
     section="published",
     caption="The numbers that the WorldSense paper prints in tables and text, next to those of this run.",
-    when=is_asked,
+    when=outputs.is_asked,
 )
 def reproduction(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> Sheet:
     """Every printed number next to ours."""

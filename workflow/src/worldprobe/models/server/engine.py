@@ -20,31 +20,7 @@ from worldprobe.models.answers import OPTION_ROOM, Options, Transcript, add_up, 
 from worldprobe.models.chat import Encoded, Encoder
 from worldprobe.models.engine import FIRST_UNSCORED, STRADDLE, Completion, Decoding, EngineFacts, Loglikelihood, Prompt, Scored
 from worldprobe.models.reasoning import UNSEEN, part_thoughts
-from worldprobe.models.server.capabilities import (
-    check_tokenizer,
-    constrain,
-    count_tokens,
-    drops_messages,
-    echo_body,
-    find_model,
-    find_set_up,
-    has_marks,
-    is_sound,
-    load_encoder,
-    longest_sequence,
-    messages,
-    opens_unseen,
-    probe_chat,
-    probe_constraint,
-    probe_echo,
-    probe_text,
-    read_completion,
-    read_echo,
-    read_finish,
-    read_text,
-    spans,
-    thoughts_apart,
-)
+from worldprobe.models.server import capabilities
 from worldprobe.models.server.endpoint import Client, Endpoint, MalformedAnswerError, Question
 from worldprobe.models.tokenizers import fingerprint
 from worldprobe.provenance import versions
@@ -120,7 +96,9 @@ class OpenaiEngine:
         tokenizer = self.encoder.tokenizer
 
         async def question(server: Client) -> Scored:
-            logprobs = read_echo(await server.post("/completions", echo_body(self.model, list(encoded.ids))))
+            logprobs = capabilities.read_echo(
+                await server.post("/completions", capabilities.echo_body(self.model, list(encoded.ids)))
+            )
             values = logprobs["token_logprobs"]
             if len(values) != len(encoded.ids):
                 raise MalformedAnswerError("another number of tokens than was sent")
@@ -135,8 +113,8 @@ class OpenaiEngine:
             text, border = f"{query.context} {query.target}", len(query.context)
 
         async def question(server: Client) -> Scored:
-            logprobs = read_echo(await server.post("/completions", echo_body(self.model, text)))
-            found = spans(text, logprobs["tokens"], logprobs["text_offset"])
+            logprobs = capabilities.read_echo(await server.post("/completions", capabilities.echo_body(self.model, text)))
+            found = capabilities.spans(text, logprobs["tokens"], logprobs["text_offset"])
             if found is None:
                 raise UserError(
                     self.endpoint.url,
@@ -173,19 +151,24 @@ class OpenaiEngine:
 
             async def ask(server: Client) -> Completion:
                 answer = await server.post(path, self._body(prompt, how | more))
-                if self.is_vllm and not is_sound(answer):
+                if self.is_vllm and not capabilities.is_sound(answer):
                     return Completion("", "not_finite", 0, was_cut)
                 before, new = prompt.get("prompt", answer.get("prompt_token_ids")), answer["choices"][0].get("token_ids")
-                if self.encoder is not None and new is not None and before is not None and not thoughts_apart(answer):
+                if (
+                    self.encoder is not None
+                    and new is not None
+                    and before is not None
+                    and not capabilities.thoughts_apart(answer)
+                ):
                     transcript = Transcript(self.encoder.tokenizer, before, ())
                     transcript.tokens = new
-                    finish = read_finish(answer, decoding.ends_early)
+                    finish = capabilities.read_finish(answer, decoding.ends_early)
                     is_ended = finish == "end" and not set(new[-1:]).isdisjoint(self.encoder.tokenizer.all_special_ids)
                     n_new = len(new) - is_ended
                     whole = Completion(transcript.whole(), finish, n_new, was_cut, n_prompt_tokens=len(before))
                     return part_thoughts(whole, opening, decoding, self.encoder.count)
                 count = self.encoder.count if self.encoder is not None else None
-                return read_completion(answer, decoding, was_cut, count, opening)
+                return capabilities.read_completion(answer, decoding, was_cut, count, opening)
 
             return ask
 
@@ -216,16 +199,16 @@ class OpenaiEngine:
 
             async def ask(server: Client) -> Completion:
                 answer = await server.post(path, self._body(prompt, how))
-                if self.is_vllm and not is_sound(answer):
+                if self.is_vllm and not capabilities.is_sound(answer):
                     return Completion("", "not_finite", 0, was_cut)
-                option: str | None = read_text(answer).strip()
+                option: str | None = capabilities.read_text(answer).strip()
                 margin = _chat_margin(answer, one) if is_chat else None
                 if reads_ids and allowed is not None:
                     option, margin = read_choice(answer["choices"][0]["token_ids"], _by_id(answer), allowed)
                 if option is None or option not in one:
                     raise MalformedAnswerError("a constrained answer that is none of the options")
-                n_prompt = count_tokens(answer, "prompt_tokens")
-                return Completion(option, "end", count_tokens(answer), was_cut, margin, n_prompt_tokens=n_prompt)
+                n_prompt = capabilities.count_tokens(answer, "prompt_tokens")
+                return Completion(option, "end", capabilities.count_tokens(answer), was_cut, margin, n_prompt_tokens=n_prompt)
 
             return ask
 
@@ -233,7 +216,7 @@ class OpenaiEngine:
 
     def rendered(self, prompt: Prompt) -> str:
         """See ``Engine.rendered``; the server applies its own chat template, so a conversation is given as its messages."""
-        return prompt if isinstance(prompt, str) else json.dumps(messages(prompt))
+        return prompt if isinstance(prompt, str) else json.dumps(capabilities.messages(prompt))
 
     def _talks(self, prompts: Sequence[Prompt], skip: Collection[int]) -> bool:
         """Are there conversations to hold?
@@ -253,12 +236,12 @@ class OpenaiEngine:
     @cached_property
     def _drops_messages(self) -> bool:
         told = (self.facts.set_up or {"told": {}})["told"].get("chat", {})
-        return drops_messages(self.endpoint, self.model, told.get("prompt_tokens"))
+        return capabilities.drops_messages(self.endpoint, self.model, told.get("prompt_tokens"))
 
     @cached_property
     def _opens_thoughts(self) -> bool:
         """Whether a conversation's prompt opens thoughts, which only the server sees."""
-        return opens_unseen(self.endpoint, self.model, {"skip_special_tokens": False} if self.keeps_special else {})
+        return capabilities.opens_unseen(self.endpoint, self.model, {"skip_special_tokens": False} if self.keeps_special else {})
 
     def _reads_ids(self, prompt: Prompt) -> bool:
         """Does the server report the ids of the tokens that it wrote, behind a prompt whose ids we know?"""
@@ -280,7 +263,7 @@ class OpenaiEngine:
         for i in wanted:
             prompt = prompts[i]
             if not isinstance(prompt, str):
-                yield i, question(i, CHAT_PATH, {"messages": messages(prompt)}, False)
+                yield i, question(i, CHAT_PATH, {"messages": capabilities.messages(prompt)}, False)
             elif i in encoded:
                 yield i, question(i, "/completions", {"prompt": list(encoded[i][0])}, encoded[i][1])
             else:
@@ -299,7 +282,7 @@ class OpenaiEngine:
         firsts = allowed.allowed("") if allowed is not None else {}
         is_one_token = bool(firsts) and all(text in options for text in firsts.values())  # whole, as servers answer in text
         if self.constraint is not None:
-            return {"max_tokens": 1 if is_one_token else OPTION_ROOM, **constrain(self.constraint, options)}
+            return {"max_tokens": 1 if is_one_token else OPTION_ROOM, **capabilities.constrain(self.constraint, options)}
         if is_one_token:
             return {"max_tokens": 1, "logit_bias": {str(token): BIAS for token in firsts}}
         raise UserError(
@@ -358,22 +341,22 @@ def open_engine(
     if concurrency:
         patience["concurrency"] = concurrency
     endpoint = Endpoint(url, **patience)
-    card = find_model(endpoint, model)
+    card = capabilities.find_model(endpoint, model)
     is_vllm = card.get("owned_by") == "vllm"
-    longest = longest_sequence(endpoint, card)
-    encoder = load_encoder(tokenizer, bos, trust_remote_code, longest - 1) if tokenizer else None
-    plain, chat = probe_text(endpoint, model), probe_chat(endpoint, model)
+    longest = capabilities.longest_sequence(endpoint, card)
+    encoder = capabilities.load_encoder(tokenizer, bos, trust_remote_code, longest - 1) if tokenizer else None
+    plain, chat = capabilities.probe_text(endpoint, model), capabilities.probe_chat(endpoint, model)
     if plain is None and chat is None:
         raise UserError(
             endpoint.url,
             f"offers neither completions nor chat for {model}.",
             "Check --endpoint (up to and with /v1) and --checkpoint.",
         )
-    echoed = probe_echo(endpoint, model) if plain else None
-    keeps_special = is_vllm and (echoed is None or has_marks(endpoint, model))
+    echoed = capabilities.probe_echo(endpoint, model) if plain else None
+    keeps_special = is_vllm and (echoed is None or capabilities.has_marks(endpoint, model))
     if encoder is not None and echoed is not None:
-        check_tokenizer(endpoint, model, encoder, tokenizer or "")
-    constraint = probe_constraint(endpoint, model, chat=plain is None)
+        capabilities.check_tokenizer(endpoint, model, encoder, tokenizer or "")
+    constraint = capabilities.probe_constraint(endpoint, model, chat=plain is None)
     starts, names, adds_space = echoed or (None, [], False)
     convention: dict[str, Any]
     if encoder is not None:
@@ -387,7 +370,7 @@ def open_engine(
     else:
         convention = {"before_text": "the server's own"}
     # Not the address: the same weights behind another port are the same model, other weights behind the same one are not.
-    set_up = find_set_up(endpoint, model, card, plain, chat, echoed is not None)
+    set_up = capabilities.find_set_up(endpoint, model, card, plain, chat, echoed is not None)
     facts = EngineFacts(
         checkpoint=model,
         revision=None,

@@ -14,18 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from worldprobe.errors import UserError
-from worldprobe.inference.lm_eval import (
-    NOT_OURS,
-    READING,
-    Run,
-    Sample,
-    questions,
-    read_logprobs,
-    tasks,
-    template,
-    to_parquet,
-    warning,
-)
+from worldprobe.inference import lm_eval
 from worldprobe.models.engine import NOT_FINITE
 from worldprobe.paths import RESOURCES
 from worldprobe.provenance import canary_comments
@@ -38,12 +27,12 @@ DOMAINS = (
     "spatial-relations",
 )
 
-_JUDGE = template("ewok_judge.py")
+_JUDGE = lm_eval.template("ewok_judge.py")
 _ABOUT = '"""{}, and judges a target: for lm-evaluation-harness, which calls both functions."""\n'
-_UTILS = _ABOUT.format("Loads the items of this folder") + READING + _JUDGE
-_FROM_HUB = template("ewok_hub.py")
+_UTILS = _ABOUT.format("Loads the items of this folder") + lm_eval.READING + _JUDGE
+_FROM_HUB = lm_eval.template("ewok_hub.py")
 
-_README = template("ewok_lm_eval.md")
+_README = lm_eval.template("ewok_lm_eval.md")
 _MEANS = """`acc` of
 the group {task} is worldprobe's accuracy, the mean of the means of the items' versions, `acc_DOMAIN` that of a domain, and `tie`
 the share of exact ties, which count 0.5. Targets without two finite log probabilities are left out; `missing` is their share."""
@@ -83,14 +72,16 @@ def task_files(items: pd.DataFrame, task: str, canary: str | None, password: str
     """
     rows = task_rows(items, task)
     functions = {"custom_dataset": "load", "process_results": "judge"}
-    yield from tasks(task, BENCHMARK, list(rows["task"].unique()), _COLUMNS, functions, _metrics(sorted(rows["domain"].unique())))
+    yield from lm_eval.tasks(
+        task, BENCHMARK, list(rows["task"].unique()), _COLUMNS, functions, _metrics(sorted(rows["domain"].unique()))
+    )
     yield "utils.py", _UTILS.encode()
     means, what = _MEANS.format(task=task), f"{len(items)} items"
     page = _README.format(
-        canary=canary_comments(canary), task=task, what=what, means=means, secret=warning(password), source=_SOURCE
+        canary=canary_comments(canary), task=task, what=what, means=means, secret=lm_eval.warning(password), source=_SOURCE
     )
     yield "README.md", page.lstrip().encode()
-    yield questions(rows, canary, password)
+    yield lm_eval.questions(rows, canary, password)
 
 
 def hub_files(dataset: str, revision: str | None, task: str) -> Iterator[tuple[str, bytes]]:
@@ -104,7 +95,7 @@ def hub_files(dataset: str, revision: str | None, task: str) -> Iterator[tuple[s
     place = {"dataset_path": dataset if revision else str(Path(dataset).absolute())}
     pinned = {"dataset_kwargs": {"revision": revision}} if revision else {}
     functions = {"process_docs": "double", "process_results": "judge"}
-    yield from tasks(task, BENCHMARK, [f"{task}_all"], place | pinned | _COLUMNS, functions, _metrics(DOMAINS))
+    yield from lm_eval.tasks(task, BENCHMARK, [f"{task}_all"], place | pinned | _COLUMNS, functions, _metrics(DOMAINS))
     yield "utils.py", (_ABOUT.format("Turns the rows of the gated dataset into targets") + _FROM_HUB + _JUDGE).encode()
     secret = _HUB_SECRET.format(dataset=dataset, revision=f" at revision {revision}" if revision else "")
     page = _README.format(canary="", task=task, what="EWoK's items", means=_HUB_MEANS, secret=secret, source="").lstrip()
@@ -124,7 +115,7 @@ FIX = "Export these items again (`worldprobe items export ITEMS --format lm-eval
 Key = tuple[str, int]
 
 
-def read_target_scores(run: Run, items: pd.DataFrame) -> pd.DataFrame:
+def read_target_scores(run: lm_eval.Run, items: pd.DataFrame) -> pd.DataFrame:
     """The log probabilities of every item's targets under both contexts.
 
     Args:
@@ -146,14 +137,14 @@ def read_target_scores(run: Run, items: pd.DataFrame) -> pd.DataFrame:
             context1, context2, text = texts
             wanted[item, target] = [(context1, " " + text), (context2, " " + text)]
             by_texts.setdefault((context1, context2, text, target), []).append((item, target))
-    return _frame(read_logprobs(run, wanted, lambda sample: _key(sample, by_texts), _name, "these items", FIX))
+    return _frame(lm_eval.read_logprobs(run, wanted, lambda sample: _key(sample, by_texts), _name, "these items", FIX))
 
 
 def _name(key: Key) -> str:
     return f"target {key[1]} of {key[0][:60]!r}"
 
 
-def _key(sample: Sample, by_texts: Mapping[tuple[str, str, str, int], list[Key]]) -> Key:
+def _key(sample: lm_eval.Sample, by_texts: Mapping[tuple[str, str, str, int], list[Key]]) -> Key:
     """The item and target that a sample is about: as it says, or the next one with its texts."""
     try:
         target = sample.doc["target"]
@@ -162,7 +153,7 @@ def _key(sample: Sample, by_texts: Mapping[tuple[str, str, str, int], list[Key]]
         if "item_id" in sample.doc:
             return sample.doc["item_id"], target
         (context1, text), (context2, _) = sample.asked
-    except NOT_OURS as error:
+    except lm_eval.NOT_OURS as error:
         raise UserError(sample.where, "is not a sample of worldprobe's task.", FIX) from error
     same = by_texts.get((context1, context2, text.removeprefix(" "), target))
     if same is None:
@@ -187,7 +178,7 @@ DATA = "questions/test.parquet"
 #: The program that lighteval imports; it finds its questions beside it, and its task has its name.
 _TASK = RESOURCES / "exports" / "lighteval_task.py"
 
-_LIGHTEVAL_README = template("ewok_lighteval.md")
+_LIGHTEVAL_README = lm_eval.template("ewok_lighteval.md")
 
 
 def question_rows(items: pd.DataFrame) -> pd.DataFrame:
@@ -216,4 +207,4 @@ def lighteval_files(items: pd.DataFrame, task: str, canary: str | None) -> Itera
     """
     yield f"{task}.py", _TASK.read_bytes()
     yield "README.md", _LIGHTEVAL_README.format(canary=canary_comments(canary), task=task, n_items=len(items)).lstrip().encode()
-    yield DATA, to_parquet(question_rows(items), canary)
+    yield DATA, lm_eval.to_parquet(question_rows(items), canary)

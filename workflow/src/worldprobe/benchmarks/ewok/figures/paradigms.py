@@ -10,17 +10,8 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.benchmark import Input, figure
+from worldprobe.benchmarks.ewok import selection
 from worldprobe.benchmarks.ewok.contracts import PREFERENCES, Agreements, Summaries
-from worldprobe.benchmarks.ewok.selection import (
-    METRIC,
-    SETUP,
-    domain_order,
-    in_words,
-    language_models,
-    over_versions,
-    pick,
-    trained_models,
-)
 from worldprobe.benchmarks.ewok.study import has_both_paradigms, has_both_ways, has_logprobs, has_prompting
 from worldprobe.benchmarks.ewok.tables.people import HUMAN_STATISTICS
 from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, PARADIGMS, TITLES, way_of
@@ -54,7 +45,7 @@ PARADIGM_COLUMNS = ("model", "name", "family", "colour", "paradigm", "eval_type"
     section="paradigms",
     caption="LogProbs, Likert and Choice on the same items, with the range over versions. EWoK, Figure 6.",
     when=(has_logprobs, has_both_paradigms),
-    options=[SETUP],
+    options=[selection.SETUP],
 )
 def paradigms(summaries: pd.DataFrame, roster: Roster, setup: str = "constrained_two") -> pd.DataFrame:
     """One row per model and paradigm, the prompted ones in one set-up; humans' row is their Likert accuracy.
@@ -63,7 +54,7 @@ def paradigms(summaries: pd.DataFrame, roster: Roster, setup: str = "constrained
         UserError: neither Likert nor Choice was run in this set-up.
     """
     wanted = {"logprobs": "logprobs", f"likert_{setup}": "likert", f"choice_{setup}": "choice", "human_likert": "human"}
-    rows = over_versions(pick(summaries, "overall", None))
+    rows = selection.over_versions(selection.pick(summaries, "overall", None))
     rows = rows[rows.eval_type.isin(wanted)]
     if not rows.eval_type.isin([f"likert_{setup}", f"choice_{setup}"]).any():
         raise UserError(
@@ -114,7 +105,7 @@ def draw_paradigms(frame: pd.DataFrame, width: str = "double") -> Figure:
     "mean choice less than 0.2 away from the middle). Unreadable: for humans, asked in one way only. Below each name:"
     " agreement among the others. EWoK, Figure 7.",
     when=has_both_paradigms,
-    options=[SETUP],
+    options=[selection.SETUP],
 )
 def agreement(agreements: pd.DataFrame, roster: Roster, setup: str = "constrained_two") -> pd.DataFrame:
     """Counts and shares per model, after a first block that pools all models and, where they were asked both ways, people.
@@ -258,7 +249,7 @@ def _draw_matrix(
     caption="Accuracy for every prompting set-up, by model. Free: any answer; constr.: one of the scale's numerals; ex.: "
     "examples in the prompt. White is chance.",
     when=has_prompting,
-    options=[METRIC],
+    options=[selection.METRIC],
 )
 def setups_by_model(summaries: pd.DataFrame, roster: Roster, metric: str = "accuracy") -> pd.DataFrame:
     """A row per model."""
@@ -272,7 +263,7 @@ def setups_by_model(summaries: pd.DataFrame, roster: Roster, metric: str = "accu
     caption="Accuracy for every prompting set-up, by domain, averaged over models. Free: any answer; constr.: one of the "
     "scale's numerals; ex.: examples in the prompt. White is chance.",
     when=has_prompting,
-    options=[METRIC],
+    options=[selection.METRIC],
 )
 def setups_by_domain(summaries: pd.DataFrame, roster: Roster, metric: str = "accuracy") -> pd.DataFrame:
     """A row per domain."""
@@ -283,16 +274,21 @@ def _setups(summaries: pd.DataFrame, roster: Roster, by: str, metric: str) -> pd
     """Accuracy under every eval_type, a row per model (``by="model"``) or per domain, averaged over models (``by="domain"``)."""
     if by == "model":
         rows = style.with_identity(
-            language_models(over_versions(pick(summaries, "overall", None, metric, yardsticks=False))), roster
+            selection.language_models(
+                selection.over_versions(selection.pick(summaries, "overall", None, metric, yardsticks=False))
+            ),
+            roster,
         )
         rows = rows.assign(row_id=rows.model, row=rows.name, block=rows.family, n=1, value=rows["mean"])
     else:
-        every = trained_models(over_versions(pick(summaries, "domain", None, metric, yardsticks=False)), roster)
+        every = selection.trained_models(
+            selection.over_versions(selection.pick(summaries, "domain", None, metric, yardsticks=False)), roster
+        )
         scored = every[every.eval_type == "logprobs"]  # the order of all other figures, where there is one
-        order = domain_order(scored if len(scored) else every, roster)
+        order = selection.domain_order(scored if len(scored) else every, roster)
         means = every.groupby(["group", "eval_type"], sort=False)["mean"].agg(["mean", "count"]).reset_index()
         rows = means.rename(columns={"mean": "value", "count": "n"})
-        rows = rows.assign(row_id=rows.group, row=rows.group.map(in_words), block="", low=np.nan, high=np.nan)
+        rows = rows.assign(row_id=rows.group, row=rows.group.map(selection.in_words), block="", low=np.nan, high=np.nan)
         rows = rows.sort_values("group", key=lambda column: column.map(order.index), kind="stable")
     return rows[["block", "row_id", "row", "eval_type", "value", "low", "high", "n"]].reset_index(drop=True)
 

@@ -7,28 +7,9 @@ from dataclasses import replace
 import pandas as pd
 
 from worldprobe.benchmark import Input, table
+from worldprobe.benchmarks.ewok import selection, study
 from worldprobe.benchmarks.ewok.analysis.panel import drawn_units, status_notes
 from worldprobe.benchmarks.ewok.contracts import ConditionComparisons, ControlAccuracies, FamilyLevels, Summaries
-from worldprobe.benchmarks.ewok.selection import (
-    EVAL_TYPE,
-    METRIC,
-    YARDSTICK_TYPES,
-    domain_order,
-    in_words,
-    language_models,
-    over_versions,
-    pick,
-    single_versions,
-)
-from worldprobe.benchmarks.ewok.study import (
-    has_adversarial_part,
-    has_conditions,
-    has_families,
-    has_generalisation,
-    has_logprobs,
-    has_prompting,
-    has_strict_likert,
-)
 from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, TARGET_CONTRASTS, TARGET_TYPES, way_of
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
@@ -45,27 +26,27 @@ MODEL_TYPES = (*EVAL_TYPES, *TARGET_TYPES)
     section="accuracy",
     caption="Accuracy by domain: the average over models without untrained controls, the highest mean of a model, and humans "
     "where their ratings are part of the run. EWoK, Table 2.",
-    when=has_logprobs,
-    options=[EVAL_TYPE],
+    when=study.has_logprobs,
+    options=[selection.EVAL_TYPE],
 )
 def accuracy_by_domain(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> Sheet:
     """Average and highest mean of a language model by domain, and humans where present (Table 2).
 
     Control models that were never trained stay out of the average: they only calibrate.
     """
-    rows = over_versions(pick(summaries, "domain", eval_type))
-    models = language_models(rows)
+    rows = selection.over_versions(selection.pick(summaries, "domain", eval_type))
+    models = selection.language_models(rows)
     is_untrained = models.model.map(lambda model: roster[model].is_untrained)
     asked, calibration = models[~is_untrained], models[is_untrained]
     human = rows[rows.model == HUMAN].set_index("group")["mean"]
     lines = []
-    for domain in domain_order(models, roster):
+    for domain in selection.domain_order(models, roster):
         here = asked[asked.group == domain].sort_values(["mean", "model"], ascending=[False, True], kind="stable")
         untrained = calibration[calibration.group == domain]["mean"]
         lines.append(
             {
                 "domain": domain,
-                "name": in_words(domain),
+                "name": selection.in_words(domain),
                 "llm_average": here["mean"].mean(),
                 "llm_best": here["mean"].iloc[0] if len(here) else float("nan"),
                 "best_model": here.model.iloc[0] if len(here) else "",
@@ -96,7 +77,7 @@ def accuracy_by_domain(summaries: pd.DataFrame, roster: Roster, eval_type: str =
         who_else = f"{listed(roster[model].name for model in names)}, {what}"
         notes.append(f"The average leaves out {who_else}, with a mean of {decimals(3)(frame.untrained.mean())}.")
     return Sheet(
-        title=f"Accuracy of language models{who} by domain ({in_words(eval_type)}); chance is 0.5.",
+        title=f"Accuracy of language models{who} by domain ({selection.in_words(eval_type)}); chance is 0.5.",
         frame=frame,
         columns=tuple(columns),
         notes=tuple(notes),
@@ -114,8 +95,8 @@ def _of_highest(rows: pd.DataFrame, roster: Roster) -> str:
     title="Accuracy by way of asking",
     section="paradigms",
     caption="Mean accuracy of every model for every way of asking.",
-    when=has_prompting,
-    options=[METRIC],
+    when=study.has_prompting,
+    options=[selection.METRIC],
 )
 def accuracy_by_paradigm(
     summaries: pd.DataFrame, roster: Roster, provenance: Provenance | None = None, metric: str = "accuracy"
@@ -128,8 +109,8 @@ def accuracy_by_paradigm(
         provenance: of the summaries; it says what weighs the same in the means.
         metric: "accuracy" or "strict", as in ``mean_accuracy``.
     """
-    rows = pick(summaries, "overall", None, metric, yardsticks=False)
-    means = over_versions(language_models(rows))
+    rows = selection.pick(summaries, "overall", None, metric, yardsticks=False)
+    means = selection.over_versions(selection.language_models(rows))
     means = means.assign(
         place=means.eval_type.map(MODEL_TYPES.index),
         row=means.model.map({model: i for i, model in enumerate(roster.in_order(means.model))}),
@@ -170,8 +151,8 @@ def accuracy_by_paradigm(
     section="accuracy",
     caption="Mean accuracy of each model over the versions of the items, with the range over versions and an interval. Chance"
     " is one half. EWoK, Table 1.",
-    when=has_logprobs,
-    options=[EVAL_TYPE, METRIC],
+    when=study.has_logprobs,
+    options=[selection.EVAL_TYPE, selection.METRIC],
 )
 def mean_accuracy(
     summaries: pd.DataFrame,
@@ -189,11 +170,11 @@ def mean_accuracy(
         eval_type: way of asking of the models' rows; humans and word2vec are always added.
         metric: "accuracy" (ties count one half) or "strict" (ties count as wrong).
     """
-    rows = pick(summaries, "overall", eval_type, metric)
+    rows = selection.pick(summaries, "overall", eval_type, metric)
     if metric == "strict" or eval_type != "logprobs":  # cosines are a yardstick for LogProbs only
         rows = rows[rows.model != WORD2VEC]
-    versions = single_versions(rows).groupby("model")["condition"].nunique()
-    means = over_versions(rows).set_index("model", drop=False)
+    versions = selection.single_versions(rows).groupby("model")["condition"].nunique()
+    means = selection.over_versions(rows).set_index("model", drop=False)
     order = roster.in_order(means.index)
     frame = means.loc[order].reset_index(drop=True)
     frame = frame.assign(
@@ -217,7 +198,8 @@ def mean_accuracy(
     if of_models.n_missing.sum():
         notes.append(f"{_rows(int(of_models.n_missing.sum()))} of the models without a readable answer.")
     return Sheet(
-        title=f"Accuracy by model ({in_words(eval_type)}), mean and range over {counted(count, 'version')}; chance is 0.5.",
+        title=f"Accuracy by model ({selection.in_words(eval_type)}), mean and range over {counted(count, 'version')}; "
+        "chance is 0.5.",
         frame=frame,
         columns=(
             Column("Model", ("name",), is_number=False),
@@ -246,8 +228,8 @@ def _rows(count: int) -> str:
     title="Likert, ties wrong",
     section="paradigms",
     caption="Likert accuracy where equal ratings count as wrong. EWoK, Table 4.",
-    when=has_strict_likert,
-    options=[EVAL_TYPE],
+    when=study.has_strict_likert,
+    options=[selection.EVAL_TYPE],
 )
 def likert_strict(
     summaries: pd.DataFrame, roster: Roster, provenance: Provenance | None = None, eval_type: str = "likert_constrained_two"
@@ -255,7 +237,9 @@ def likert_strict(
     """Likert accuracy when equal ratings count as wrong (Table 4; paper, Appendix B.2)."""
     sheet = mean_accuracy(summaries, roster, provenance, eval_type, metric="strict")
     note = "Chance is below 0.5 here, since a model that always gives the same rating scores 0."
-    title = f"Accuracy by Likert ratings ({in_words(eval_type)}) with the stricter metric: equal ratings count as wrong."
+    title = (
+        f"Accuracy by Likert ratings ({selection.in_words(eval_type)}) with the stricter metric: equal ratings count as wrong."
+    )
     return replace(sheet, title=title, notes=(note, *sheet.notes))
 
 
@@ -272,7 +256,7 @@ def _with_missing(mean: float, missing: float) -> str:
 def _humans(summaries: pd.DataFrame, metric: str) -> list[str]:
     """A note on people, who rate in a way of their own and so have no column."""
     rows = summaries[(summaries.model == HUMAN) & (summaries.grouping == "overall") & (summaries.metric == metric)]
-    return [f"Humans, by their mean ratings: {decimals(3)(mean)}." for mean in over_versions(rows)["mean"]]
+    return [f"Humans, by their mean ratings: {decimals(3)(mean)}." for mean in selection.over_versions(rows)["mean"]]
 
 
 def _setup_heading(eval_type: str) -> tuple[str, str]:
@@ -286,7 +270,7 @@ def _setup_heading(eval_type: str) -> tuple[str, str]:
     if eval_type in TARGET_TYPES:
         return way_of("logprobs").title, f"targets, {eval_type.rpartition('_')[2]}"
     way = way_of(eval_type)
-    return (in_words(way.paradigm), ", ".join(way.short)) if way.short else ("", way.title)
+    return (selection.in_words(way.paradigm), ", ".join(way.short)) if way.short else ("", way.title)
 
 
 @table(
@@ -295,12 +279,12 @@ def _setup_heading(eval_type: str) -> tuple[str, str]:
     section="design",
     caption="Accuracy inside and outside the adversarial part: the tenth of each domain's templates on which word2vec misleads "
     "most, having read the others.",
-    when=has_adversarial_part,
-    options=[EVAL_TYPE],
+    when=study.has_adversarial_part,
+    options=[selection.EVAL_TYPE],
 )
 def adversarial_part(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> Sheet:
     """Accuracy of every model, of humans and word2vec inside and outside the adversarial part, and the difference."""
-    rows = over_versions(pick(summaries, "adversarial", eval_type))
+    rows = selection.over_versions(selection.pick(summaries, "adversarial", eval_type))
     values = ["mean", "ci_low", "ci_high", "n"]
     parts_of = {
         part: rows[rows.group == part].set_index("model")[values].add_suffix(f"_{part}") for part in ("inside", "outside")
@@ -334,7 +318,7 @@ CONDITION_COMPARISONS = Input(ConditionComparisons, "conditions.parquet")
     section="conditions",
     caption="Accuracy of each model in each condition, compared with the first one: the difference over the templates that "
     "both have, with an interval and a paired test.",
-    when=has_conditions,
+    when=study.has_conditions,
 )
 def conditions(comparisons: pd.DataFrame, roster: Roster, provenance: Provenance | None = None) -> Sheet:
     """Accuracy in the reference and in each other condition, with the paired difference, a row per model and condition.
@@ -350,7 +334,7 @@ def conditions(comparisons: pd.DataFrame, roster: Roster, provenance: Provenance
     frame = overall.assign(
         model=overall.model_a,
         name=overall.model_a.map(lambda model: roster[model].name),
-        way=overall.eval_type.map(in_words),
+        way=overall.eval_type.map(selection.in_words),
         title=overall.condition_a.map(lambda name: titles.get(name, name)),
         place=overall.model_a.map(order),
     )
@@ -404,7 +388,7 @@ READ = {
     caption="Accuracy of the control models by what they had read of an item, and by how the two targets of a template differ. "
     "A concept swap exchanges the concept (chases, flees from), a variable swap who is who (A chases B, B chases A). "
     "In brackets 95% intervals over pairs of concepts.",
-    when=has_generalisation,
+    when=study.has_generalisation,
 )
 def control_accuracy(accuracies: pd.DataFrame, roster: Roster) -> Sheet:
     """A line per model, what it had read and how often; columns by what the two targets swap.
@@ -547,7 +531,7 @@ def pick_levels(levels: pd.DataFrame, eval_type: str) -> pd.DataFrame:
     Raises:
         UserError: there is none of this eval_type.
     """
-    is_yardstick = levels["model"].map(YARDSTICK_TYPES).eq(levels["eval_type"])
+    is_yardstick = levels["model"].map(selection.YARDSTICK_TYPES).eq(levels["eval_type"])
     if not (levels["eval_type"] == eval_type).any():
         known = ", ".join(sorted(levels["eval_type"].unique()))
         raise UserError("--eval-type", f'"{eval_type}" was not asked about families.', f"Choose one of: {known}.")
@@ -561,8 +545,8 @@ def pick_levels(levels: pd.DataFrame, eval_type: str) -> pd.DataFrame:
     title="Families",
     section="families",
     caption="Accuracy at each level of each family, and its slope: the change of accuracy per unit of the level, within bases.",
-    when=has_families,
-    options=[EVAL_TYPE],
+    when=study.has_families,
+    options=[selection.EVAL_TYPE],
 )
 def family_accuracy(levels: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> Sheet:
     """A row per family and model: accuracy at each level from the lowest, the slope, its interval and test.

@@ -13,14 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from worldprobe.benchmarks.worldsense.problems.worlds import (
-    count_worlds,
-    depth,
-    gold_answer,
-    normalise,
-    read_description,
-    read_relation,
-)
+from worldprobe.benchmarks.worldsense.problems import worlds
 from worldprobe.benchmarks.worldsense.skins.skins import group_skins
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, ANSWERS, DISGUISE, MOTION, NORMAL, TRIVIAL, problem_type
 from worldprobe.benchmarks.worldsense.trials.files import places, read_trials, relations_of
@@ -98,13 +91,15 @@ def from_frame(frame: pd.DataFrame, name: str, skin_folder: Path | str | None = 
         }
     )
     abstract, problems = _abstract_problems(frame)
-    solved = [_number(gold_answer(*row[:2], read_description(row[2]), read_relation(row[3]))) for row in problems]
+    solved = [
+        _number(worlds.gold_answer(*row[:2], worlds.read_description(row[2]), worlds.read_relation(row[3]))) for row in problems
+    ]
     corrected = np.array(solved, np.int8)[abstract]
     for place in np.flatnonzero(frame["problem"] == "Infer.parallel").tolist():
         trial = frame.iloc[place]
         fields = trial[["problem", "description", "query", "text", "entities"]]
         relations = relations_of(*fields, *places(frame.iloc[[place]], name))
-        corrected[place] = _number(gold_answer("Infer.parallel", int(trial["size"]), *relations))
+        corrected[place] = _number(worlds.gold_answer("Infer.parallel", int(trial["size"]), *relations))
     released = frame["gold"].map(ANSWER_OF).map(_number).to_numpy(np.int8)
     return Questions(frame["trial_id"].to_numpy(), tuple_of, {"released": released, "corrected": corrected}, tuples, abstract)
 
@@ -169,17 +164,22 @@ def per_trial(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def _properties(problem: str, size: int, description: str, query: str) -> tuple[int, int, str | None]:
-    relations, asked = read_description(description), read_relation(query)
+    relations, asked = worlds.read_description(description), worlds.read_relation(query)
     is_pair = problem_type(problem) != "Compl" and asked.kind == "before" and min(asked.entities) >= 0
     places = "-".join(str(entity + 1) for entity in sorted(asked.entities)) if is_pair else None
-    return depth(problem, size, relations, asked), count_worlds(size, relations), places
+    return worlds.depth(problem, size, relations, asked), worlds.count_worlds(size, relations), places
 
 
 def _cores(trials: pd.DataFrame, tuple_of: np.ndarray) -> np.ndarray:
     """The number of each tuple's abstract problem."""
     code, problems = _abstract_problems(trials)
     stated = [
-        (problem, size, tuple(sorted(map(normalise, read_description(description)))), normalise(read_relation(query)))
+        (
+            problem,
+            size,
+            tuple(sorted(map(worlds.normalise, worlds.read_description(description)))),
+            worlds.normalise(worlds.read_relation(query)),
+        )
         for problem, size, description, query in problems
     ]
     trial = pd.factorize(pd.Series(stated))[0][code]

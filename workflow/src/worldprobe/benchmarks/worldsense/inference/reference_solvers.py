@@ -19,18 +19,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from worldprobe.benchmarks.worldsense.inference.prompts import PromptSet, known_sets, load_prompt_set
-from worldprobe.benchmarks.worldsense.problems.worlds import (
-    MOMENTS,
-    UNKNOWN,
-    UPDATES,
-    Description,
-    Relation,
-    holds,
-    normalise,
-    read_description,
-    read_relation,
-    rename,
-)
+from worldprobe.benchmarks.worldsense.problems import worlds
 from worldprobe.benchmarks.worldsense.skins.rendering import Statement, StatementReader
 from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, Skin, read_all_wordings
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, ANSWERS, DOMAINS, problem_type
@@ -165,12 +154,16 @@ def match_clause(statement: Statement, text: str) -> str:
     if _LIST.search(text):
         return _of_list(statement, query)
     matching = [clause for clause in statement.description if set(clause.entities) == set(query.entities)]
-    return _truth(all(normalise(clause) == normalise(query) for clause in matching))
+    return _truth(all(worlds.normalise(clause) == worlds.normalise(query) for clause in matching))
 
 
 def at_first(statement: Statement) -> Statement:
     """What a rule other than the solver sees of a world in motion: all but the changes, so the state at first is the state."""
-    still = (relation for relation in statement.description if relation.kind not in UPDATES and relation.kind not in MOMENTS)
+    still = (
+        relation
+        for relation in statement.description
+        if relation.kind not in worlds.UPDATES and relation.kind not in worlds.MOMENTS
+    )
     return statement._replace(description=tuple(still))
 
 
@@ -178,16 +171,16 @@ def _truth(is_true: bool) -> str:
     return "TRUE" if is_true else "FALSE"
 
 
-def _of_list(statement: Statement, query: Relation) -> str:
+def _of_list(statement: Statement, query: worlds.Relation) -> str:
     """A list names the entities in order, which is how the statement numbers them."""
-    return _truth(holds(query, range(statement.size)))
+    return _truth(worlds.holds(query, range(statement.size)))
 
 
-def _mentions(description: Description) -> Counter[int]:
+def _mentions(description: worlds.Description) -> Counter[int]:
     return Counter(entity for clause in description for entity in clause.entities)
 
 
-def _places(description: Description) -> Counter[int]:
+def _places(description: worlds.Description) -> Counter[int]:
     """How much oftener each entity is the later one of a pair than the earlier one."""
     found: Counter[int] = Counter()
     for clause in description:
@@ -197,19 +190,22 @@ def _places(description: Description) -> Counter[int]:
     return found
 
 
-def _contradict(description: Description) -> bool:
+def _contradict(description: worlds.Description) -> bool:
     """Whether two clauses about the same entities differ."""
-    said: dict[frozenset[int], Relation] = {}
-    return any(said.setdefault(frozenset(clause.entities), normalise(clause)) != normalise(clause) for clause in description)
+    said: dict[frozenset[int], worlds.Relation] = {}
+    return any(
+        said.setdefault(frozenset(clause.entities), worlds.normalise(clause)) != worlds.normalise(clause)
+        for clause in description
+    )
 
 
-def _ends(description: Description) -> tuple[set[int], set[int]]:
+def _ends(description: worlds.Description) -> tuple[set[int], set[int]]:
     """The entities that are never the later one of a pair, and those that are never the earlier one."""
     earlier, later = ({clause.entities[side] for clause in description if clause.kind == "before"} for side in (0, 1))
     return earlier - later, later - earlier
 
 
-def _closes_a_circle(description: Description) -> bool:
+def _closes_a_circle(description: worlds.Description) -> bool:
     """Whether pairs alone look like a circle: nobody is first or last of all, or one is and is mentioned once among equals."""
     if any(clause.kind != "before" for clause in description):
         return False
@@ -221,9 +217,9 @@ def _closes_a_circle(description: Description) -> bool:
     return is_single and max(places.values()) - min(places.values()) <= 2
 
 
-def _decided(statement: Statement, query: Relation) -> str:
+def _decided(statement: Statement, query: worlds.Relation) -> str:
     """1 where all that is asked about is described in a single order, or stands together in clauses; else 3."""
-    if query.kind == "foreign" or UNKNOWN in query.entities:
+    if query.kind == "foreign" or worlds.UNKNOWN in query.entities:
         return "3"
     firsts, lasts = _ends(statement.description)
     if len(firsts) == len(lasts) == 1:
@@ -233,7 +229,7 @@ def _decided(statement: Statement, query: Relation) -> str:
     return "1" if sum(frozenset(pair) in near for pair in asked) >= min(2, len(asked)) else "3"
 
 
-def _pairs(clause: Relation) -> Iterable[tuple[int, ...]]:
+def _pairs(clause: worlds.Relation) -> Iterable[tuple[int, ...]]:
     first, *others = clause.entities
     return [(first, other) for other in others]
 
@@ -273,8 +269,8 @@ def _believe_mention(statement: Statement, text: str) -> str:
     """The world is the order of mention, which is the order in which the statement numbers its entities."""
     places = range(statement.size)
     if statement.problem_type == "Consist":
-        return "POSSIBLE" if all(holds(relation, places) for relation in statement.description) else "IMPOSSIBLE"
-    return _of_query(statement, lambda query: holds(query, places))
+        return "POSSIBLE" if all(worlds.holds(relation, places) for relation in statement.description) else "IMPOSSIBLE"
+    return _of_query(statement, lambda query: worlds.holds(query, places))
 
 
 def _read_query(statement: Statement, text: str) -> str:
@@ -287,11 +283,11 @@ def _read_query(statement: Statement, text: str) -> str:
     return _of_query(statement, lambda _: is_true)
 
 
-def _of_query(statement: Statement, judge: Callable[[Relation], bool]) -> str:
+def _of_query(statement: Statement, judge: Callable[[worlds.Relation], bool]) -> str:
     """TRUE or FALSE, 1 or 2; 3 for what the description says nothing of."""
     query = statement.query
     assert query is not None
-    if statement.problem_type == "Compl" and (query.kind == "foreign" or UNKNOWN in query.entities):
+    if statement.problem_type == "Compl" and (query.kind == "foreign" or worlds.UNKNOWN in query.entities):
         return "3"
     return ANSWERS[statement.problem_type][0 if judge(query) else 1]
 
@@ -437,8 +433,8 @@ def _state(kind: str, size: int, wording: str, description: str, query: str, ent
     at = {name: match.start() for name in entities if (match := re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text))}
     order = sorted(range(len(entities)), key=lambda entity: at.get(entities[entity], len(text)))
     number = [order.index(entity) for entity in range(len(entities))]
-    stated = tuple(rename(relation, number) for relation in read_description(description))
-    asked = None if kind == "Consist" else rename(read_relation(query), number)
+    stated = tuple(worlds.rename(relation, number) for relation in worlds.read_description(description))
+    asked = None if kind == "Consist" else worlds.rename(worlds.read_relation(query), number)
     return Statement(kind, wording, size, tuple(entities[entity] for entity in order), stated, asked)
 
 

@@ -10,16 +10,7 @@ from functools import lru_cache
 from itertools import pairwise, product
 from typing import NamedTuple, cast
 
-from worldprobe.benchmarks.worldsense.problems.worlds import (
-    UNKNOWN,
-    UPDATES,
-    Description,
-    Kind,
-    Relation,
-    before,
-    between,
-    gold_answer,
-)
+from worldprobe.benchmarks.worldsense.problems import worlds
 from worldprobe.benchmarks.worldsense.skins.skins import Skin
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS, problem_type
 
@@ -46,7 +37,7 @@ STORY_TEXTS = (
 )
 
 
-def render_clause(relation: Relation, names: Sequence[str], skin: Skin, flip: bool) -> str:
+def render_clause(relation: worlds.Relation, names: Sequence[str], skin: Skin, flip: bool) -> str:
     """One relation as a clause.
 
     Args:
@@ -73,7 +64,7 @@ def _fill(clause: str, x: str, y: str, m: str = "") -> str:
     return clause.format(x=x, y=y, m=m)
 
 
-def render_opposite(relation: Relation, names: Sequence[str], skin: Skin, flip: bool) -> str:
+def render_opposite(relation: worlds.Relation, names: Sequence[str], skin: Skin, flip: bool) -> str:
     """What contradicts ``render_clause`` of the same arguments: the converse of the same subject, or "outside of"."""
     kind, entities = relation
     if kind in ("before", "foreign"):
@@ -93,7 +84,9 @@ def render_description(clauses: Sequence[str], size: int, skin: Skin) -> str:
     return f"{situation}: {listed}{' and ' if listed else ''}{clauses[-1]}."
 
 
-def render_story(described: str, changes: Sequence[Relation], names: Sequence[str], skin: Skin, seen: str, moment: str) -> str:
+def render_story(
+    described: str, changes: Sequence[worlds.Relation], names: Sequence[str], skin: Skin, seen: str, moment: str
+) -> str:
     """A description, what changes, and what is seen in the end or which moment is asked about.
 
     Args:
@@ -113,17 +106,17 @@ def render_story(described: str, changes: Sequence[Relation], names: Sequence[st
     return "\n".join([*lines, _SEEN.format(clause=seen) if seen else moment])
 
 
-def render_moment(moment: Relation | None, n_changes: int) -> str:
+def render_moment(moment: worlds.Relation | None, n_changes: int) -> str:
     """Which state a question is about."""
     number = 0 if moment is None else moment.entities[0]
     kind = "after all" if moment is None else "before" if moment.kind == "at" and not number else moment.kind
     return _MOMENTS[kind][n_changes > 1].format(ordinal=ORDINALS[number - 1])
 
 
-def _moments_of(n_changes: int) -> dict[str, Relation | None]:
+def _moments_of(n_changes: int) -> dict[str, worlds.Relation | None]:
     """What each sentence about a moment means."""
-    every: list[Relation | None] = [None, *(Relation("at", (i,)) for i in range(n_changes))]
-    every += [Relation("without", (i + 1,)) for i in range(n_changes)]
+    every: list[worlds.Relation | None] = [None, *(worlds.Relation("at", (i,)) for i in range(n_changes))]
+    every += [worlds.Relation("without", (i + 1,)) for i in range(n_changes)]
     return {render_moment(moment, n_changes): moment for moment in every}
 
 
@@ -165,8 +158,8 @@ class Statement(NamedTuple):
     wording: str
     size: int
     names: tuple[str, ...]
-    description: Description
-    query: Relation | None
+    description: worlds.Description
+    query: worlds.Relation | None
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -175,7 +168,7 @@ class Statement(NamedTuple):
 
     def answer(self) -> str | None:
         """The exact solver's answer; None where a TRUE/FALSE question is undecided, or a question is about no world."""
-        return gold_answer(self.problem_type, self.size, self.description, self.query or self.description[0])
+        return worlds.gold_answer(self.problem_type, self.size, self.description, self.query or self.description[0])
 
 
 class _Clause(NamedTuple):
@@ -190,7 +183,7 @@ class _Story(NamedTuple):
 
     changes: tuple[_Clause, ...]
     seen: _Clause | None
-    moment: Relation | None
+    moment: worlds.Relation | None
 
 
 _NO_STORY = _Story((), None, None)
@@ -217,7 +210,7 @@ class StatementReader:
         }
         self._changes = {
             kind: re.compile(_pattern(skin.motion[kind], dict.fromkeys("xy", rf"(?<!\w)(?:{name})(?!\w)")))
-            for kind in (UPDATES if is_moving else ())
+            for kind in (worlds.UPDATES if is_moving else ())
         }
         situation = _pattern(skin.situation, {"number": "|".join(_SIZE_OF)})
         listing = rf"\. {re.escape(skin.listing)}:\n(?P<listing>- .+?)"
@@ -352,28 +345,28 @@ def _state(
     return Statement(problem_type, wording, size, tuple(names), description, _relation(query, index) if query else None)
 
 
-def _relation(clause: _Clause, index: dict[str, int]) -> Relation:
-    at = {placeholder: index.get(name, UNKNOWN) for placeholder, name in clause.names.items()}
+def _relation(clause: _Clause, index: dict[str, int]) -> worlds.Relation:
+    at = {placeholder: index.get(name, worlds.UNKNOWN) for placeholder, name in clause.names.items()}
     name = clause.clause
     if name == "between":
-        return between(at["m"], at["x"], at["y"])
-    if name in UPDATES:
-        return Relation(cast(Kind, name), tuple(at.values()) if len(at) == 1 else (at["x"], at["y"]))
+        return worlds.between(at["m"], at["x"], at["y"])
+    if name in worlds.UPDATES:
+        return worlds.Relation(cast(worlds.Kind, name), tuple(at.values()) if len(at) == 1 else (at["x"], at["y"]))
     if name == "before":
-        return before(at["x"], at["y"])
+        return worlds.before(at["x"], at["y"])
     if name == "after":
-        return before(at["y"], at["x"])
+        return worlds.before(at["y"], at["x"])
     if name in ("first", "last"):
-        return Relation("first" if name == "first" else "last", (at["x"],))
+        return worlds.Relation("first" if name == "first" else "last", (at["x"],))
     if name in ("parallel", "perpendicular"):
-        return Relation("parallel" if name == "parallel" else "perpendicular", (at["x"], at["y"]))
-    return Relation("foreign", (at["x"], at["y"]) if name == "foreign before" else (at["y"], at["x"]))
+        return worlds.Relation("parallel" if name == "parallel" else "perpendicular", (at["x"], at["y"]))
+    return worlds.Relation("foreign", (at["x"], at["y"]) if name == "foreign before" else (at["y"], at["x"]))
 
 
-_KINDS: dict[str, Kind] = {"parallel": "parallel", "perpendicular": "perpendicular"}
+_KINDS: dict[str, worlds.Kind] = {"parallel": "parallel", "perpendicular": "perpendicular"}
 
 
-def read_planar_text(text: str, entities: Sequence[str]) -> tuple[Description, Relation]:
+def read_planar_text(text: str, entities: Sequence[str]) -> tuple[worlds.Description, worlds.Relation]:
     """The description and the query of a question about lines, as its words state them.
 
     A relation is an entity's name, ``parallel`` or ``perpendicular``, and another entity's name, in this order; the query
@@ -390,13 +383,13 @@ def read_planar_text(text: str, entities: Sequence[str]) -> tuple[Description, R
     found = re.findall(rf"(?<!\w)(?:({names})(?!\w)|(parallel|perpendicular)\b)", text)
     tokens = [name or kind for name, kind in found]
     index = {name: number for number, name in enumerate(entities)}
-    relations: list[Relation] = []
+    relations: list[worlds.Relation] = []
     n_kinds = 0
     place = 0
     while place < len(tokens):
         first, word, second = (*tokens[place : place + 3], "", "", "")[:3]
         if first in index and word in _KINDS and second in index and first != second:
-            relations.append(Relation(_KINDS[word], (index[first], index[second])))
+            relations.append(worlds.Relation(_KINDS[word], (index[first], index[second])))
             place += 3
         else:
             n_kinds += first in _KINDS

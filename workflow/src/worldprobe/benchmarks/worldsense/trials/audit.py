@@ -10,21 +10,8 @@ from typing import Any
 
 import pandas as pd
 
+from worldprobe.benchmarks.worldsense.problems import worlds
 from worldprobe.benchmarks.worldsense.problems.problems import cells, cores
-from worldprobe.benchmarks.worldsense.problems.worlds import (
-    PLANAR,
-    SMALLEST,
-    UNKNOWN,
-    Description,
-    Relation,
-    count_worlds,
-    decide,
-    gold_answer,
-    normalise,
-    read_description,
-    read_relation,
-    rename,
-)
 from worldprobe.benchmarks.worldsense.skins.rendering import Statement, StatementReader, read_by_any
 from worldprobe.benchmarks.worldsense.skins.skins import Skin, entities_needed
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, WORDINGS, problem_type
@@ -123,31 +110,35 @@ def does_state(read: Statement, problem: str, description: str, query: str, enti
     if read.problem_type != problem_type(problem) or read.size != len(entities) or not set(read.names) <= set(entities):
         return False
     names = [entities.index(entity) for entity in read.names]
-    if [normalise(rename(r, names)) for r in read.description] != list(map(normalise, read_description(description))):
+    if [worlds.normalise(worlds.rename(r, names)) for r in read.description] != list(
+        map(worlds.normalise, worlds.read_description(description))
+    ):
         return False
-    return read.query is None or normalise(rename(read.query, names)) == normalise(read_relation(query))
+    return read.query is None or worlds.normalise(worlds.rename(read.query, names)) == worlds.normalise(
+        worlds.read_relation(query)
+    )
 
 
 @lru_cache(maxsize=1 << 17)
-def _solve(problem: str, size: int, description: Description, query: Relation, released: str) -> tuple[str, str]:
+def _solve(problem: str, size: int, description: worlds.Description, query: worlds.Relation, released: str) -> tuple[str, str]:
     """The solver's answer, and why it is not the released one (empty where it is)."""
-    answer = gold_answer(problem, size, description, query)
+    answer = worlds.gold_answer(problem, size, description, query)
     if answer == released:
         return answer, ""
-    n_worlds = count_worlds(size, description)
+    n_worlds = worlds.count_worlds(size, description)
     if problem_type(problem) == "Consist":
         found = f"the description has {_worlds(n_worlds)}" if n_worlds else "the description contradicts itself: it has no world"
         return str(answer), found
     if not n_worlds:
         return "none", "the description contradicts itself: it has no world"
-    verdict = decide(size, description, query)
+    verdict = worlds.decide(size, description, query)
     if verdict == "all":
         return answer or "none", f"the query is true in {_every(n_worlds)}"
     if verdict == "none":
         return answer or "none", f"the query is false in {_every(n_worlds)}"
-    if query.kind == "foreign" or UNKNOWN in query.entities:
+    if query.kind == "foreign" or worlds.UNKNOWN in query.entities:
         return answer or "none", "the query is about something that the description does not mention"
-    true = count_worlds(size, (*description, query))
+    true = worlds.count_worlds(size, (*description, query))
     return answer or "none", f"the query is undecided: true in {true} of the description's {_worlds(n_worlds)}"
 
 
@@ -185,9 +176,9 @@ def _stated(checked: pd.DataFrame) -> pd.DataFrame:
 
 @lru_cache(maxsize=1 << 17)
 def _is_stated(problem: str, description: str, query: str) -> bool:
-    relations = [normalise(relation) for relation in read_description(description)]
-    asked = normalise(read_relation(query))
-    if asked.kind in PLANAR and not any(relation.kind in PLANAR for relation in relations):
+    relations = [worlds.normalise(relation) for relation in worlds.read_description(description)]
+    asked = worlds.normalise(worlds.read_relation(query))
+    if asked.kind in worlds.PLANAR and not any(relation.kind in worlds.PLANAR for relation in relations):
         return False
     # In a consistency problem the relation itself is part of the description: stated means twice.
     return relations.count(asked) > (problem_type(problem) == "Consist")
@@ -321,7 +312,7 @@ def find_misreading(skin: Skin) -> UserError | None:
 
 
 def _trials(skin: Skin) -> Iterator[dict[str, Any]]:
-    size = max(SMALLEST, min(4, len(skin.entities) - entities_needed(0)))
+    size = max(worlds.SMALLEST, min(4, len(skin.entities) - entities_needed(0)))
     for cell in filter(cores, cells((size,), problems_of(skin))):
         for draw, wording in enumerate(WORDINGS):
             for row in make_tuple(Stratum(cell, skin, wording), draw, seed=0, shift=0):

@@ -20,16 +20,8 @@ import pyarrow as arrow
 import pyarrow.parquet as parquet
 
 from worldprobe.benchmarks.worldsense.contracts import Trials
+from worldprobe.benchmarks.worldsense.problems import worlds
 from worldprobe.benchmarks.worldsense.problems.problems import MOST_UPDATES
-from worldprobe.benchmarks.worldsense.problems.worlds import (
-    LARGEST,
-    SMALLEST,
-    Description,
-    Relation,
-    read_description,
-    read_relation,
-    relation_fault,
-)
 from worldprobe.benchmarks.worldsense.skins.rendering import read_planar_text
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY, DISGUISES, PROBLEMS, answers_of
 from worldprobe.contracts import ContractError, check_columns, check_rows, open_table, read_table
@@ -146,14 +138,14 @@ def places(trials: pd.DataFrame, name: str) -> list[str]:
 
 def relations_of(
     problem: str, description: str, query: str, text: str, entities: str, where: str
-) -> tuple[Description, Relation]:
+) -> tuple[worlds.Description, worlds.Relation]:
     """Description and query of a trial; those of the official sets of lines in the plane are in the text only.
 
     Raises:
         UserError: they cannot be read from the text.
     """
     if problem != "Infer.parallel" or "p" in description:
-        return read_description(description), read_relation(query)
+        return worlds.read_description(description), worlds.read_relation(query)
     try:
         return read_planar_text(text, json.loads(entities))
     except ValueError as error:
@@ -240,7 +232,7 @@ def _fault(trial: dict[str, Any]) -> tuple[str, str] | None:
     rules = (
         (ANSWER_OF[gold] in allowed, f"the gold word {gold} stands for an answer that {problem} does not have."),
         (trial["expectedresp"] == list(allowed), f"expectedresp is {trial['expectedresp']}, but {problem} has {list(allowed)}."),
-        (SMALLEST <= size <= LARGEST, f"problemsize is {size}, not {SMALLEST} to {LARGEST}."),
+        (worlds.SMALLEST <= size <= worlds.LARGEST, f"problemsize is {size}, not {worlds.SMALLEST} to {worlds.LARGEST}."),
         (span is None or 0 <= span < size, f"span is {span}, but there are {size} entities."),
         (trial["complexity"] in _COMPLEXITIES, f"complexity is {trial['complexity']!r}, not one of {', '.join(_COMPLEXITIES)}."),
         (trial["query_len"] in (2, 3), f"query_len is {trial['query_len']}, not 2 (binary) or 3 (ternary)."),
@@ -248,7 +240,7 @@ def _fault(trial: dict[str, Any]) -> tuple[str, str] | None:
         (all(trial[key].strip() for key in ("tuple_ID", "text", "skin", "qskin")), "tuple_ID, text, skin or qskin is empty."),
     )
     broken = next((problem for is_kept, problem in rules if not is_kept), None)
-    return (broken, "Fix the field.") if broken else relation_fault(trial["descr"], trial["query"], size)
+    return (broken, "Fix the field.") if broken else worlds.relation_fault(trial["descr"], trial["query"], size)
 
 
 def _write_line(row: dict[str, Any], canary: str | None) -> str:
