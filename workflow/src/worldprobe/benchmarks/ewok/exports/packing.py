@@ -55,6 +55,8 @@ def read_members(sources: Sequence[Path], password: str | None) -> dict[str, byt
             found = {above + name: archive.read(name) for name in archive.names}
             if _OURS in found.get(README, b""):  # of an archive that is packed again; there will be another
                 del found[README]
+        if README in found:
+            raise UserError(source, f"{README} is the name of the page that the archive gets.", "Rename the file.")
         if not found:
             raise UserError(source, "contains no file to pack.", "Name a folder with files; hidden ones are left out.")
         if twice := sorted(found.keys() & members.keys()):
