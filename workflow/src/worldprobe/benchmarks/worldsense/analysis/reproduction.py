@@ -33,7 +33,7 @@ ALIASES = {
 
 
 def read_published(path: Path = FILE) -> pd.DataFrame:
-    """The columns of the file, as text but for digits, "all" where a column was averaged over; and the grouping and group of the summaries.
+    """The file as text but for digits, "all" where a column was averaged over; and the grouping and group of the summaries.
 
     Raises:
         UserError: as ``read_numbers``.
