@@ -1,4 +1,4 @@
-"""Whole files or none: everything we write is written next to its final place and then renamed into it."""
+"""Whole files or none: everything we write is written next to its final place, then renamed into it. And web addresses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pairs of models on the same units: difference of their means, its interval and its test."""
+"""Pairs of models on the same units: difference of their means, its interval and its test, corrected for their number."""
 
 from __future__ import annotations
 

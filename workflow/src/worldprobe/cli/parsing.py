@@ -1,4 +1,4 @@
-"""A command line as a call of a command's function: mistakes in the three lines of every other error, outputs checked first."""
+"""A command line as a call of a command's function: mistakes in three lines as all errors, outputs and streams checked first."""
 
 from __future__ import annotations
 

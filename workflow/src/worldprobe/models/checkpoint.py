@@ -1,4 +1,4 @@
-"""Where a checkpoint is (a folder, or the hub's cache), whether it is whole and safe, and the one step that fetches it."""
+"""Where a checkpoint is (a folder, or the hub's cache), whether it is whole and safe, how it is fetched, what is said of it."""
 
 from __future__ import annotations
 

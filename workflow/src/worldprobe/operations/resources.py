@@ -1,4 +1,4 @@
-"""What a model needs of a machine, from its registry entry alone: GPUs, threads, memory, time.
+"""What a model needs of a machine, from its registry entry alone: GPUs, threads, memory, time; and who may take which GPU.
 
 The figures are requests to a scheduler, so they err on the large side.
 """

@@ -1,4 +1,4 @@
-"""``result.json``, the result of evaluating one model: its schema, and its numbers as a list that every export reads."""
+"""``result.json``, the result of evaluating one model: its schema, its numbers, the forms of others, and the leaderboard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The web application: which page a person sees, the few things that a page can change, and how it is served."""
+"""The web applications: which page a person sees and what it can change; the researcher's page; how they are served."""
 
 from __future__ import annotations
 

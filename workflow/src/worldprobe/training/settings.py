@@ -1,4 +1,4 @@
-"""How a model is fine-tuned: the settings of a training, which a study or a settings file states."""
+"""The settings of a training, which a study or a settings file states, and where a study's control models are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""People's plausibility ratings of items (EWoK, Section 4): what people are asked, and ratings from their answers or a CSV."""
+"""People's plausibility ratings of items (EWoK, Section 4): from their answers or a CSV, and how far people agree."""
 
 from __future__ import annotations
 

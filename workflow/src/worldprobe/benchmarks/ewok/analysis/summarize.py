@@ -1,4 +1,4 @@
-"""Means per model, version and group, with ranges and intervals (EWoK, Tables 1 and 2)."""
+"""Means per model, version and group (EWoK, Tables 1 and 2) and by level of families; correlations with surface features."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of accuracy: Table 1 (mean and range), Table 2 (domains), Table 4 (strict Likert), and every paradigm side by side."""
+"""Tables of accuracy: mean and range (Table 1), domains (2), strict Likert (4), paradigms, conditions, controls, families."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of how the materials are built: design by domain, the two sides of the templates, and what bare words give away.
+"""Tables of how the materials are built: numbers, design and families, the templates' two sides, what bare words give away.
 
 They are the tables of ``worldprobe materials stats``. They are computed from the templates' texts and show none of them.
 """

@@ -1,4 +1,4 @@
-"""Tables of the statistics: Table 3 (mixed model) and the correlations with surface features."""
+"""Tables of the statistics: regressions (Table 3), correlations, comparisons, reproduction; the size of studies and pooling."""
 
 from __future__ import annotations
 
