@@ -133,7 +133,6 @@ def _regression(coefficients: pd.DataFrame, provenance: Provenance, fit: str) ->
             Column("p", ("p",), p_value),
             Column("Found in 80%", ("detectable",), decimals(2)),
         ),
-        label=fit.replace("_", "-"),
         notes=(STARS_NOTE, FOUND_NOTE, *([] if fit == "mixed_model" else [FIXED_NOTE]), *_fit_notes(provenance)),
         group="group",
     )
