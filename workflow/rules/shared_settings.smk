@@ -2,18 +2,19 @@
 
 from worldprobe.files import files_below
 from worldprobe.models.series import places_of, trainings
+from worldprobe.paths import REPOSITORY
 from worldprobe.training.settings import MATERIALS, corpus
 
 
 @cache
 def builtin_files():
     """The files of the materials that the control models learn from."""
-    return [in_repository(path.relative_to(HOME)) for path in files_below(MATERIALS)]
+    return [in_repository(path.relative_to(REPOSITORY)) for path in files_below(MATERIALS)]
 
 
 def builtin_source(wildcards):
     """The folder of the materials that the control models learn from."""
-    return in_repository(MATERIALS.relative_to(HOME))
+    return in_repository(MATERIALS.relative_to(REPOSITORY))
 
 
 def training(key):

@@ -5,7 +5,7 @@ from worldprobe.benchmarks.ewok import outputs as ewok_outputs
 from worldprobe.benchmarks.ewok.study import compared_conditions, is_simulated
 from worldprobe.benchmarks.ewok.scoring import prompt_file as ewok_prompt_file
 from worldprobe.benchmarks.ewok.settings import ARCHIVE
-from worldprobe.paths import EDITIONS, edition
+from worldprobe.paths import EDITIONS, REPOSITORY, edition
 
 ewok = study["ewok"]
 #: The folder of the materials, where they are an edition of the built-in ones.
@@ -27,13 +27,13 @@ wildcard_constraints:
 
 def material_source(wildcards):
     """The materials' folder or archive, as the commands take it."""
-    return in_repository(OWN_MATERIALS.relative_to(HOME)) if OWN_MATERIALS else ewok["materials"]["source"]
+    return in_repository(OWN_MATERIALS.relative_to(REPOSITORY)) if OWN_MATERIALS else ewok["materials"]["source"]
 
 
 def material_files(wildcards):
     """All files of the materials, so that an edit of any recompiles; a source that is not there yet must be made by a rule."""
     if OWN_MATERIALS:
-        return [in_repository(path.relative_to(HOME)) for path in files_below(OWN_MATERIALS)]
+        return [in_repository(path.relative_to(REPOSITORY)) for path in files_below(OWN_MATERIALS)]
     source = Path(ewok["materials"]["source"])
     if source.is_dir():
         return [str(path) for path in files_below(source)]

@@ -228,8 +228,15 @@ def variances_of_differences(
     typical = (n_templates - squares) / (n_clusters - 1)
     if has_own_fillings:
         item = float(np.mean([(values[a] - values[b]).var(axis=1, ddof=1).mean() for a, b in chosen]))
-        cluster, template = max((of_clusters - of_templates) / typical, 0), max(of_templates - item / n_versions, 0)
-        return Variances(cluster, template, 0.0, 0.0, item, sizes, has_own_fillings=True)
+        return Variances(
+            cluster=max((of_clusters - of_templates) / typical, 0),
+            template=max(of_templates - item / n_versions, 0),
+            version=0,
+            cluster_version=0,
+            item=item,
+            sizes=sizes,
+            has_own_fillings=True,
+        )
     cluster_version = (of_cells - item) / typical  # the others are without bias of what chance leaves of it, below 0 too
     return Variances(
         cluster=max((of_clusters - of_templates) / typical - cluster_version / n_versions, 0),

@@ -145,7 +145,7 @@ def summarize(
         table, units = step.read_scores(scored)
         step.write(summarize_scores(table, units), results.Summaries, out, ["scipy"])
         return
-    rows = step.read(COLUMNS)
+    rows = step.read([*COLUMNS, "adversarial"])
     is_own = has_own_fillings(judgements)
     summaries = summarize(rows, cluster, average, is_own)
     details: dict[str, Any] = {"cluster": cluster, "drawn": drawn_in_words(cluster, is_own), "n_rows": len(rows)}

@@ -208,3 +208,14 @@ def test_the_command_reads_many_files_and_says_what_the_intervals_are_over(tmp_p
     expected = validate(summarize(judgements), Summaries)
     pd.testing.assert_frame_equal(read_table(out, Summaries), expected)
     assert read_provenance(out).details["drawn"] == "pairs of concepts and versions"
+
+
+@pytest.mark.parametrize("has_part", [True, False])
+def test_the_command_gives_means_inside_and_outside_of_the_adversarial_part(judgements, tmp_path, has_part):
+    part = np.where(judgements["domain"] == "domain-a", "inside", "outside")
+    table = judgements.assign(adversarial=part) if has_part else judgements
+    write_table(table, Judgements, tmp_path / "judgements.parquet", Provenance())
+    assert cli.main(["summarize", str(tmp_path / "judgements.parquet"), "--out", str(tmp_path / "summaries.parquet")]) == 0
+    found = read_table(tmp_path / "summaries.parquet", Summaries)
+    groups = set(found.loc[found["grouping"] == "adversarial", "group"])
+    assert groups == ({"inside", "outside"} if has_part else set())
