@@ -161,7 +161,7 @@ def test_random_slopes_are_those_of_lme4_with_degrees_of_freedom():
     intercepts = regression.fit_mixed_model(design)[0].set_index("label")
     slope = fast.set_index("label").loc["variable vs. concept swap"]
     assert slope["std_error"] > 1.3 * intercepts.loc["variable vs. concept swap", "std_error"]
-    assert 4 < slope["df"] < 20  # six models
+    assert 4 < slope["df"] < 9  # six models: five, and a little more as items say something, too
     assert slope["p"] > 2 * stats.norm.sf(abs(slope["z"]))
     assert intercepts["df"].isna().all()
 

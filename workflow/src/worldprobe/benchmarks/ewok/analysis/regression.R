@@ -231,7 +231,8 @@ fit_slopes <- function(formula, rows, start = NULL) {
   if (found$gradient > 5e-3) found$messages <- "failed to converge: the search ended on a slope"
 
   # Tests with few models, pairs of concepts or versions: degrees of freedom by Satterthwaite (1946) from the covariance of the
-  # standard deviations; these are of maximum likelihood, so too small, and move one Newton step towards restricted likelihood first.
+  # standard deviations. These are of maximum likelihood, so too small: standard errors are those one Newton step towards restricted
+  # likelihood. Degrees of freedom at maximum likelihood are n where n - 1 are free, and so is the ratio of the two variances.
   covariance_at <- function(steps) {
     steps <- c(steps, at[-seq_len(n_moves)])
     objective(steps)
@@ -244,10 +245,11 @@ fit_slopes <- function(formula, rows, start = NULL) {
     inverse <- tryCatch(solve(of_theta), error = function(e) NULL)
     if (!is.null(inverse) && all(diag(inverse) > 0)) {
       slopes <- matrix(slope_of("diagonal"), nrow = length(beta))
+      likely <- covariance_at(here)$diagonal
       restricted <- covariance_at(here - as.vector(inverse %*% slope_of("log_det")))$diagonal
       spread_of <- rowSums((slopes %*% (2 * inverse)) * slopes)
       found$std_error <- sqrt(restricted)
-      found$df <- pmax(2 * restricted^2 / pmax(spread_of, 1e-300), 1)
+      found$df <- pmax(2 * likely^3 / (restricted * pmax(spread_of, 1e-300)), 1)
     }
   }
   if (any(!is.finite(found$std_error))) {
