@@ -361,7 +361,7 @@ def test_every_experiment_plans_a_study_of_its_own(snakemake: Snakemake, path: P
         trained = [len(start["seeds"]) * (len(start["stages"]) + n_variants[name]) for name, start in finetuning["start"].items()]
         assert found["finetune"] == sum(trained)
         return
-    assert found["score"] == len(settings.get("models", range(5)))
+    assert found["score"] == len(settings.get("models", range(4)))
     assert found["build_report"] == 1
     n_conditions = len(settings["ewok"].get("conditions", {})) or 1
     assert found["gather_items"] == n_conditions

@@ -216,14 +216,14 @@ def test_a_lock_is_not_removed_while_jobs_of_the_killed_run_are_in_the_queue(
     tmp_path: Path, squeue: Callable[[str], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     locks = tmp_path / ".snakemake" / "locks"
-    status.mkdir(parents=True)
+    locks.mkdir(parents=True)
     (locks / "0.input.lock").touch()
     squeue(f"echo 'worldprobe_1|5|RUNNING|0:10|node1|rule_score_wildcards_mine|{tmp_path}'")
     assert main(["unlock", str(tmp_path)]) == 2
     assert "scancel 5, or wait" in capsys.readouterr().err
     squeue("")
     assert main(["unlock", str(tmp_path)]) == 0
-    assert not status.exists()
+    assert not locks.exists()
 
 
 def test_a_study_of_released_results_asks_no_model_and_says_so(

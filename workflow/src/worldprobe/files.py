@@ -196,6 +196,8 @@ def check_place(path: Path | str, is_folder: bool = False, command: str = "", so
     if path.name in ("", ".."):
         raise UserError(f'"{path}"', "is not the name of a file or folder to write.", "Give a path that ends in a name.")
     try:
+        if path.exists() and not path.is_dir() and not path.is_file():  # e.g. /dev/null, which a rename would replace
+            raise UserError(path, "is a device, pipe or socket, not a regular file.", "Give the path of a file.")
         if is_folder:
             if path.is_file():
                 raise UserError(path, "is a file, but a folder is to be written here.", "Give the path of a folder.")

@@ -207,7 +207,7 @@ def test_figure_5_has_each_variant_in_its_order_and_the_papers_means(summaries: 
     assert set(ours["mark"]) == {"test", "test, seen relations", "test, new relations", "memorisation", "six entities"}
     theirs = frame[(frame["base"] == "Llama2-70B") & (frame["variant"] == "1M") & (frame["mark"] == "test")]
     assert theirs.set_index("panel")["mean"]["accuracy"] == pytest.approx(np.mean([0.797, 0.806, 0.549, 0.528, 0.985, 0.978]))
-    assert figures.draw(frame).axes
+    assert figures.draw_finetuning(frame).axes
 
 
 def test_no_table_or_figure_without_a_fine_tuned_model(summaries: pd.DataFrame) -> None:

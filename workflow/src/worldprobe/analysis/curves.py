@@ -30,6 +30,7 @@ from worldprobe.contracts.results import ALL, OVERALL, Comparisons
 from worldprobe.contracts.series import (
     ALL_SEEDS,
     ALREADY,
+    CHANCE,
     NEVER,
     NONE,
     OPEN,
@@ -41,7 +42,6 @@ from worldprobe.contracts.series import (
 )
 from worldprobe.errors import UserError
 
-CHANCE = 0.5
 #: The highest level that is taken for an onset by default: a curve whose band is wider may have learned, and could not show it.
 HIGHEST_LEVEL = 0.75
 DRAWS = 1000

@@ -14,6 +14,8 @@ ALL_SEEDS, ONE_SEED = "all", "one"
 #: What is known of an onset: reached; open: perhaps after the last checkpoint; never: not by the last checkpoint; already: before
 #: the first one; none: the curve has no interval, or so wide a band that it could not show an onset.
 REACHED, OPEN, NEVER, ALREADY, NONE = "reached", "open", "never", "already", "none"
+#: Accuracy of what knows nothing.
+CHANCE = 0.5
 _CURVE = ["series", "model", "seed", "eval_type", "grouping", "group"]
 
 

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from worldprobe.analysis.curves import CHANCE
 from worldprobe.benchmark import Display, Input, Registry, Section, Study, figure, table
 from worldprobe.contracts import Table
 from worldprobe.contracts.results import OVERALL
-from worldprobe.contracts.series import ALL_SEEDS, ALREADY, NEVER, NONE, OPEN, REACHED, Curves, Onsets, OrderAgreements
+from worldprobe.contracts.series import ALL_SEEDS, ALREADY, CHANCE, NEVER, NONE, OPEN, REACHED, Curves, Onsets, OrderAgreements
 from worldprobe.models.series import trainings
 from worldprobe.provenance import Provenance
 from worldprobe.report import style

@@ -55,8 +55,8 @@ def read_members(sources: Sequence[Path], password: str | None) -> dict[str, byt
             found = {above + name: archive.read(name) for name in archive.names}
             if _OURS in found.get(README, b""):  # of an archive that is packed again; there will be another
                 del found[README]
-        if README in found:
-            raise UserError(source, f"{README} is the name of the page that the archive gets.", "Rename the file.")
+        for name in found:
+            _check_name(source, name)
         if not found:
             raise UserError(source, "contains no file to pack.", "Name a folder with files; hidden ones are left out.")
         if twice := sorted(found.keys() & members.keys()):
@@ -70,6 +70,16 @@ def _refuse_links(folder: Path) -> None:
     for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
         if path.is_symlink() and not any(part.startswith(".") for part in path.relative_to(folder).parts):
             raise UserError(path, "is a link, which `release check` does not follow.", "Put the file itself in its place.")
+
+
+def _check_name(source: Path, name: str) -> None:
+    if name == README:
+        raise UserError(source, f"{README} is the name of the page that the archive gets.", "Rename the file.")
+    try:
+        name.encode()
+    except UnicodeEncodeError as error:
+        shown = name.encode("utf-8", "backslashreplace").decode()
+        raise UserError(source, f"the name {shown} is not UTF-8, which an archive needs.", "Rename the file.") from error
 
 
 def read_notices(licence: Path | None, terms: Path | None, source: Path | None, password: str | None) -> dict[str, bytes]:
@@ -142,6 +152,8 @@ def read_release(path: Path, password: str | None, hint: str) -> Iterator[tuple[
         UserError: it cannot be read, a name leads out of the folder, or it contains EWoK's own materials or items of them.
     """
     archive = Archive(path, password, hint)
+    if archive.is_folder:
+        raise UserError(path, "is a folder.", "Give the .zip file.")
     for name in archive.names:
         parts = PurePosixPath(name).parts
         if name.startswith("/") or ".." in parts or "\\" in name or ":" in name:

@@ -425,7 +425,7 @@ _PART = re.compile(r"(^|/)part-\d+-[0-9a-f]+\.jsonl$")
 TABLES_WITH_TEXT = frozenset(
     [
         *("templates", "items", "responses", "token_scores", "study_lists", "trials"),
-        *("control_documents", "control_fillers", "control_templates"),
+        *("control_documents", "control_templates"),
     ]
 )
 

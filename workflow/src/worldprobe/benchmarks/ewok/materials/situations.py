@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import connected_components
 
 from worldprobe.benchmarks.ewok.materials.balance import spelt
 
@@ -26,6 +24,9 @@ def number_situations(templates: pd.DataFrame) -> np.ndarray:
     Returns:
         int64, shape (templates,).
     """
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import connected_components
+
     pairs = zip(templates["context1"], templates["context2"], strict=True)
     bags = [frozenset(_words(one) | _words(other)) for one, other in pairs]
     place = {bag: number for number, bag in enumerate(dict.fromkeys(bags))}

@@ -294,6 +294,10 @@ def write_set(batches: Iterable[pd.DataFrame], table: Path, provenance: Provenan
     Raises:
         UserError: a place cannot be written.
     """
+    if dialogues is not None and not dialogues.name.endswith(".jsonl.gz"):
+        raise UserError(
+            f"--dialogues-out {dialogues}", "is not the name of compressed JSON lines.", "Name a file that ends with .jsonl.gz."
+        )
     n_trials = 0
     with ExitStack() as files:
         write_rows = files.enter_context(open_table(Trials, files.enter_context(whole_file(table)), provenance))
