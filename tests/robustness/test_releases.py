@@ -65,6 +65,7 @@ def test_the_release_itself_is_read(check: Callable[..., str], tmp_path: Path) -
         (",direct,", ",sideways,", "ContextType"),
         ("concept swap", "other swap", "TargetDiff"),
         (",up,", ",,", "ConceptA"),
+        ("-1,-2,-2,-1", "5,-2,-2,-1", "above 0"),
         ("-1,-2,-2,-1", "-1,-2,-2", "cells"),
         ("-1,-2,-2,-1", "-1,-2,-2,-1,-3", "cells"),
         ("Kite 0 rises.", "Kite 9 rises.", "different texts"),

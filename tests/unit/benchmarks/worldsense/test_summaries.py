@@ -27,6 +27,7 @@ from worldprobe.benchmarks.worldsense.skins.skins import group_skins
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.cli import main
 from worldprobe.contracts import validate, write_table
+from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
 from worldprobe.report.page import draw_figure, print_table
@@ -211,6 +212,12 @@ def test_the_released_training_skins_have_a_domain_and_other_unknown_ones_are_to
     assert not caplog.records
     group_skins(["made/up"])
     assert "made/up" in caplog.text
+
+
+def test_a_damaged_file_of_published_numbers_is_a_message(tmp_path: Path) -> None:
+    (tmp_path / "worldsense.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(UserError, match="columns"):
+        read_published(tmp_path / "worldsense.csv")
 
 
 #: Those of this study; fine-tuned models and worlds in motion are tested with them.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -52,11 +52,12 @@ class Checked:
     details: dict[str, Any] = field(default_factory=dict)
 
 
-def read_numbers(path: Path) -> pd.DataFrame:
+def read_numbers(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     """A table of published numbers, as text but for ``digits``, the decimals that a number was rounded to (missing: it is text).
 
     Args:
-        path: CSV with columns ``printed`` and ``digits``.
+        path: CSV.
+        columns: that it must have, ``printed`` and ``digits`` among them.
 
     Raises:
         UserError: it is missing or not in this form; names the line of a cell that is not a number.

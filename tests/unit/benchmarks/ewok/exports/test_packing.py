@@ -185,8 +185,9 @@ def test_members_that_cannot_be_files_of_a_folder_are_refused(names, tmp_path, c
     assert not (tmp_path / "opened").exists()
 
 
-def test_a_file_with_the_name_of_the_archives_own_page_is_refused(garden, tmp_path, capsys):
-    (tmp_path / "README.txt").write_text("x")
-    assert pack(garden, tmp_path / "README.txt", out=tmp_path / "garden.zip") == 2
+@pytest.mark.parametrize("name", ["README.txt", os.fsdecode(b"a\xff.txt")])
+def test_a_file_whose_name_no_archive_takes_is_refused_and_not_left_out(name, garden, tmp_path, capsys):
+    (tmp_path / name).write_text("x")
+    assert pack(garden, tmp_path / name, out=tmp_path / "garden.zip") == 2
     assert "Rename the file" in capsys.readouterr().err
     assert not (tmp_path / "garden.zip").exists()

@@ -20,6 +20,7 @@ from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.errors import UserError
 from worldprobe.settings.documents import read_yaml
 
+COLUMNS = ("block", "quantity", "model", "eval_type", "grouping", "group", "printed", "digits")
 #: the authors' two sets of tables: the paper's block and its counterpart in the paper's repository.
 COUNTERPARTS = {
     "table1": "mean_accuracy_allmodels",
@@ -34,7 +35,7 @@ class Published:
     """What was printed.
 
     Attributes:
-        numbers: the columns of ewok.csv and condition, one row per printed number, in the papers' order.
+        numbers: COLUMNS and condition, one row per printed number, in the papers' order.
         sources: block -> where it is printed.
         official_items: version -> digest of the official items' texts.
         release: digest of the official items' texts of all versions together.
@@ -58,7 +59,7 @@ def read_published(folder: Path) -> Published:
     Raises:
         UserError: a file is missing or is not in their form.
     """
-    numbers = read_numbers(folder / "ewok.csv")
+    numbers = read_numbers(folder / "ewok.csv", COLUMNS)
     path = folder / "sources.yaml"
     about = read_yaml(path).document
     try:

@@ -16,6 +16,7 @@ from worldprobe.contracts.results import ALL, JOINT, OVERALL
 from worldprobe.paths import RESOURCES
 
 GROUPED = ("problem", "size", "complexity", "query", "domain")
+COLUMNS = ("block", "quantity", "model", "eval_type", "condition", *GROUPED, "printed", "digits")
 FILE = RESOURCES / "published" / "worldsense.csv"
 SOURCE = "Benchekroun et al. 2023, arXiv 2311.15930"
 #: Ways of writing a model -> the paper's name of it; letters and digits only.
@@ -33,12 +34,12 @@ ALIASES = {
 
 
 def read_published(path: Path = FILE) -> pd.DataFrame:
-    """The file as text but for digits, "all" where a column was averaged over; and the grouping and group of the summaries.
+    """``COLUMNS``, as text but for digits, "all" where a column was averaged over; and the grouping and group of the summaries.
 
     Raises:
         UserError: as ``read_numbers``.
     """
-    numbers = read_numbers(path)
+    numbers = read_numbers(path, COLUMNS)
     named = [[(name, row[name]) for name in GROUPED if row[name] != ALL] for row in numbers[list(GROUPED)].to_dict("records")]
     groupings = ["_".join(name for name, _ in row) or OVERALL for row in named]
     return numbers.assign(grouping=groupings, group=[JOINT.join(value for _, value in row) or ALL for row in named])
