@@ -160,6 +160,11 @@ def test_a_pipe_is_refused_where_it_would_be_waited_for(check, tmp_path_factory,
     check(line, "pipe", pipe=pipe)
 
 
+@pytest.mark.parametrize("name", ["a\udced.parquet", "a\0.parquet"])
+def test_a_name_that_no_file_can_have_is_refused(check, name: str) -> None:
+    check(f"{BUILD} --out '{{folder}}/{name}'", "is not UTF-8 text")
+
+
 def test_a_link_as_output_stays_one(study, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     for name in ("items.parquet", "folder"):

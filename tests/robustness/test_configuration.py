@@ -145,6 +145,12 @@ def test_bytes_that_are_not_text_are_refused(check, tmp_path, content: bytes) ->
     check("models list --registry {mine}", mine=tmp_path / "mine.yaml")
 
 
+@pytest.mark.parametrize("text", ["[" * 100_000, "- " * 100_000 + "a", "[" * 100_000 + "]" * 100_000, "{a: " * 100_000])
+def test_what_is_nested_too_deeply_does_not_end_the_process(check, tmp_path, text: str) -> None:
+    (tmp_path / "mine.yaml").write_text(text)
+    check("config check {mine}", "levels deep", mine=tmp_path / "mine.yaml")
+
+
 def test_a_folder_or_nothing_where_a_file_belongs_is_refused(check, tmp_path) -> None:
     (tmp_path / "folder").mkdir()
     for name in ("folder", "missing"):

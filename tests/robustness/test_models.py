@@ -21,6 +21,7 @@ CHANGED: list[tuple[str, dict[str, Any], str]] = [
     ("config.json", {"vocab_size": 5}, ""),
     *(("config.json", {"model_type": value}, "") for value in ("gtp2", "bert")),
     ("config.json", {"n_embd": 16}, "shapes"),
+    ("config.json", {"n_layer": 1_000_000_000}, "num_hidden_layers is 1000000000"),
     ("config.json", {"architectures": ["BertForMaskedLM"]}, "not a causal"),
     ("config.json", {"is_encoder_decoder": True}, "not a causal"),
     ("config.json", {"auto_map": {"AutoModelForCausalLM": "x.Y"}, "model_type": "own"}, "Python code"),

@@ -84,6 +84,7 @@ def test_a_fault_in_one_file_is_named_with_that_file(check, tmp_path: Path, old:
         ({LOGPROBS: "# canary\n"}, "is empty"),
         ({LOGPROBS: b"\xff\xfe\x00\x01"}, "not UTF-8"),
         ({LOGPROBS: b"\x00" * 100}, ""),
+        ({LOGPROBS: f"{DESIGN},{SCORES}\n"}, "a header but no rows"),
         ({LOGPROBS.replace("logprobs", "likert_weird_original"): "a\n1\n"}, ""),
         ({ASKED.replace("original", "odd"): f"{DESIGN},{LIKERT}\n"}, "not in the layout"),
         ({ASKED.replace("likert_free", "sorcery_free"): f"{DESIGN},{LIKERT}\n"}, "not in the layout"),

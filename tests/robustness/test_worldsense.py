@@ -162,6 +162,13 @@ def test_a_table_is_not_written_under_the_name_of_the_official_layout(tmp_path: 
     assert place.read_bytes() == b"what was there"
 
 
+@pytest.mark.parametrize("name", ["trials.txt", "trials", "trials.csv", "trials.parquet.gz"])
+def test_a_set_is_not_written_under_a_name_that_says_it_is_something_else(tmp_path, capsys, name: str) -> None:
+    assert run([*SMALL, "--out", str(tmp_path / name)]) == 2
+    assert "is not the name of a Parquet table" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_folder_without_skins_and_a_skin_that_is_absent(tmp_path: Path, capsys) -> None:
     assert main(["worldsense", "skins", "check", str(tmp_path)]) == 2
     assert main(["worldsense", "preview", "--skin", "tal/short"]) == 2

@@ -86,11 +86,15 @@ def test_a_path_without_a_name_is_refused(text, tmp_path, monkeypatch):
             files.check_place(text, is_folder)
 
 
-def test_a_folder_is_never_replaced_by_a_file(tmp_path):
+def test_what_is_not_a_regular_file_is_never_replaced(tmp_path):
     (tmp_path / "folder").mkdir()
-    with pytest.raises(UserError, match="is a folder"):
-        files.write_text(tmp_path / "folder", "x")
-    assert names(tmp_path) == ["folder"]
+    os.mkfifo(tmp_path / "pipe")
+    for name, words in (("folder", "is a folder"), ("pipe", "device, pipe")):
+        with pytest.raises(UserError, match=words):
+            files.write_text(tmp_path / name, "x")
+    with pytest.raises(UserError, match="device, pipe"):
+        files.write_text("/dev/null", "x")
+    assert names(tmp_path) == ["folder", "pipe"]
 
 
 def test_a_folder_is_replaced_only_by_the_command_that_wrote_it(tmp_path):

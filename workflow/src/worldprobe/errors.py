@@ -72,6 +72,15 @@ def lack_of_memory(error: BaseException) -> UserError | None:
     )
 
 
+def is_text(text: str) -> bool:
+    r"""Can it be written as UTF-8, and be part of a file's name?
+
+    >>> is_text("Zoë"), is_text("a\udcff"), is_text("a\0")
+    (True, False, False)
+    """
+    return not re.search("[\0\ud800-\udfff]", text)
+
+
 def printable(text: str) -> str:
     r"""A message as a terminal may show it: control characters other than line breaks and tabs as their escapes.
 

@@ -218,7 +218,7 @@ BAD = {
     "no key": ([{"resp": "TRUE"}], "line 1"),
     "no text": ([{"Key": 11, "resp": "TRUE"}, {"Key": 12, "resp": None}], "line 2"),
     "a key with decimals": ([{"Key": 1.5, "resp": "TRUE"}], "64 bits"),
-    "no answers": ([], "contains no answer"),
+    "no answers": ([], "no answers"),
     "the answers to another set": ([{"Key": 999, "resp": "TRUE"}], "no answer to a trial"),
 }
 

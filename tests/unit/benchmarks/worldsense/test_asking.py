@@ -17,6 +17,7 @@ from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS, CANARY
 from worldprobe.benchmarks.worldsense.trials.sets import plan_set
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table, validate
+from worldprobe.errors import UserError
 from worldprobe.inference.dialogue import last_word
 from worldprobe.inference.store import open_store
 from worldprobe.models.engine import Completion, EngineFacts, Scored
@@ -349,10 +350,15 @@ def test_results_are_exported_in_the_official_layout(asked: Path, tmp_path: Path
     assert not (tmp_path / "twice").exists()
 
 
-def test_readers_take_an_official_name_apart_where_it_was_joined() -> None:
+@pytest.mark.parametrize(
+    ("prompting", "model"), [("basic", "a_"), ("basic", "a___b"), ("my_", "a"), ("a___b", "c"), ("basic", "")]
+)
+def test_a_name_that_readers_would_take_apart_elsewhere_is_refused(prompting: str, model: str) -> None:
     from worldprobe.benchmarks.worldsense.analysis.answers import name_of_results
     from worldprobe.benchmarks.worldsense.exports import results_name
 
+    with pytest.raises(UserError, match="official file's name"):
+        results_name(prompting, model)
     assert name_of_results(results_name("cot", "_a__b")) == ("cot", "_a__b")
 
 

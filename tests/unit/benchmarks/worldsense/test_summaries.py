@@ -282,6 +282,8 @@ def test_promptings_are_in_the_papers_order() -> None:
     ("line", "words"),
     [
         ("summarize --set test {trials} --out {out}", "names no trials, or no answers"),
+        ("compare --set '' {trials} {trials} --out {out}", "is not a name for a set"),
+        ("summarize --set 'a\nb' {trials} {trials} --out {out}", "is not a name for a set"),
         ("compare --set a {trials} {trials} --set a {trials} {trials} --out {out}", "is given twice"),
     ],
 )

@@ -68,6 +68,8 @@ def read_numbers(path: Path, columns: Sequence[str]) -> pd.DataFrame:
         raise UserError(path, "there is no such file.", f"Give the folder with {path.name}.") from error
     except (OSError, ValueError) as error:
         raise UserError(path, "cannot be read as CSV in UTF-8.", FIX) from error
+    if tuple(numbers.columns) != tuple(columns):
+        raise UserError(path, f"has the columns {', '.join(numbers.columns)}.", f"They must be {', '.join(columns)}.")
     digits = pd.to_numeric(numbers["digits"], errors="coerce")
     is_number = digits.notna()
     bad = {

@@ -19,7 +19,7 @@ from cyclopts.exceptions import CycloptsError
 from worldprobe import __version__, log
 from worldprobe.benchmarks import NAMES
 from worldprobe.cli import parsing
-from worldprobe.errors import UserError, did_you_mean, lack_of_memory
+from worldprobe.errors import UserError, did_you_mean, is_text, lack_of_memory
 from worldprobe.files import whole_files
 from worldprobe.inference.preemption import Preemption
 
@@ -88,6 +88,8 @@ def parse(words: Sequence[str]) -> parsing.Call | None:
     Raises:
         UserError: a mistake on the command line.
     """
+    if strange := [word for word in words if not is_text(word)]:
+        raise UserError("worldprobe", f"{strange[0][:40]!r} is not UTF-8 text.", "Rename the file, or choose another name.")
     leading = list(takewhile(lambda word: word.startswith("-"), words))
     for word in leading:
         option = word.partition("=")[0] if word.startswith("--") else word[:2]

@@ -121,6 +121,9 @@ def write(summaries: Summaries, /, *, contents: Contents = Contents(), out: list
     """
     from worldprobe.report.paper import write_paper
 
+    if [path.name for path in out[1:]] != ["numbers.tex"] or out[1].parent != out[0].parent:
+        problem = "the files are not an article and numbers.tex in one folder."
+        raise UserError("--out", problem, "Name FOLDER/paper.tex FOLDER/numbers.tex.")
     place, numbers = out
     parts = read_parts(summaries, contents)
     article, macros = write_paper(parts, contents.study, [Path(path) for path in contents.figures], place.parent)

@@ -158,6 +158,8 @@ def generate(
     if is_official(out):
         problem = "is the name of JSON lines, but a Parquet table is written."
         raise UserError(f"--out {out}", problem, "Name a .parquet file; `worldsense export` writes the official layout.")
+    if out.suffix != ".parquet":
+        raise UserError(f"--out {out}", "is not the name of a Parquet table.", "Name a file that ends with .parquet.")
     folder = skin_folder or FOLDER
     plan = sets.plan_set(set, list(sizes), list(problems), per_cell)
     blocks = sets.blocks_of(plan, read_skins(folder, wording_version), list(skins))
@@ -270,6 +272,8 @@ def _read_sets(sets: list[list[str]], skin_folder: Path | None) -> Iterator[tupl
 
     names = [given[0] for given in sets]
     for name, *paths in sets:
+        if not name.strip() or name != name.strip() or not name.isprintable():
+            raise UserError(f"--set {name!r}", "is not a name for a set.", "Choose a name such as test or ood-size.")
         if len(paths) < 2:
             raise UserError(f"--set {name}", "names no trials, or no answers.", "Give NAME TRIALS RESULTS...")
         if names.count(name) > 1:

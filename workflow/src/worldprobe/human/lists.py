@@ -628,6 +628,8 @@ def read_export(folder: Path | str) -> Export:
         UserError: the folder or one of its tables is missing or damaged.
     """
     place = Path(folder)
+    if not (place / "raw_ratings.parquet").is_file():
+        raise UserError(place, "has no raw_ratings.parquet.", "Give the folder that `human export` or `human simulate` wrote.")
     people = place / "demographics.parquet"
     return Export(
         read_table(place / "raw_ratings.parquet", RawRatings),

@@ -266,6 +266,8 @@ def check_folder(checkpoint: Checkpoint) -> None:
         raise UserError(name, "has no config.json, so it is not a model folder.", "Give a folder that save_pretrained wrote.")
     found = {file: read_object(folder / file) for file in OBJECTS if (folder / file).is_file()}
     config = found["config.json"]
+    if not isinstance(config.get("model_type", ""), str):
+        raise UserError(folder / "config.json", "model_type is not a text.", "Fetch or save the model again.")
     _refuse_other_kinds(name, config, checkpoint.kind)
     check_weights(checkpoint)
     if not any((folder / file).is_file() for file in TOKENIZER_FILES):

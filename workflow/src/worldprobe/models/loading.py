@@ -12,6 +12,8 @@ from worldprobe.models.checkpoint import Checkpoint
 from worldprobe.models.registry import CAUSAL, ENCODER_DECODER, MASKED, with_article
 
 DTYPES = ("float32", "bfloat16", "float16")
+#: More layers than any model has; they are made one by one before a weight is read.
+MOST_LAYERS = 10_000
 #: Kind -> the class of transformers that loads it.
 CLASSES = {CAUSAL: "AutoModelForCausalLM", MASKED: "AutoModelForMaskedLM", ENCODER_DECODER: "AutoModelForSeq2SeqLM"}
 
@@ -102,6 +104,11 @@ def _read_configuration(checkpoint: Checkpoint) -> Any:
             f"cannot be used: {_first_line(error)}",
             "Correct it, or fetch or save the model again; or use a version of transformers that supports its family.",
         ) from error
+    for part in (config, config.get_text_config()):
+        for key in ("num_hidden_layers", "num_decoder_layers"):
+            if isinstance(layers := getattr(part, key, None), int) and layers > MOST_LAYERS:
+                problem = f"{key} is {layers}: no model has so many, and making them would take hours."
+                raise UserError(where, problem, "Correct it, or fetch or save the model again.")
     return config
 
 

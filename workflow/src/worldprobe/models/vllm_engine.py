@@ -270,6 +270,10 @@ def open_engine(
         UserError: vLLM is not here, the model is not there, not whole or not safe, or vLLM cannot run it.
     """
     loading.check_dtype(dtype)
+    if tensor_parallel is not None and tensor_parallel < 1:
+        raise UserError(
+            f"tensor_parallel {tensor_parallel}", "must be at least 1.", "Give the number of GPUs that share the model."
+        )
     package = installed_package()
     checkpoint = locate(name, revision, allow_pickle, trust_remote_code)
     for key, value in {

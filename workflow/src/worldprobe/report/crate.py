@@ -18,6 +18,7 @@ import pyarrow.parquet as parquet
 import yaml
 
 from worldprobe.contracts import read_provenance, table_name
+from worldprobe.errors import UserError
 from worldprobe.paths import REPOSITORY
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
@@ -211,6 +212,8 @@ def read_configuration(paths: Sequence[Path], repository: Path, blocks: Mapping[
         place = path.resolve()
         roots = [root.resolve() for root in (Path(), repository) if place.is_relative_to(root.resolve())]
         name = f"config/{place.relative_to(roots[0]) if roots else place.name}".replace("config/config/", "config/")
+        if name in files:
+            raise UserError(path, f"would be {name} in the crate, as another file is.", "Rename one of them.")
         # Written anew: a password may also stand in a comment, or where an anchor is.
         document = without_passwords(read_yaml(path).document)
         files[name] = yaml.safe_dump(document, allow_unicode=True, sort_keys=False).encode()

@@ -14,6 +14,8 @@ from worldprobe.errors import UserError
 Keys = tuple[str | int, ...]
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the loader in C is six times as quick
+#: Lists and mappings within one another at most: the loader in C ends the process where there are many thousands.
+DEEPEST = 100
 
 
 class Repeated(NamedTuple):
@@ -74,6 +76,7 @@ def parse_yaml(name: str, content: bytes, kind: Any = LOADER, repeated: list[Rep
     lines: dict[Keys, int] = {(): 1}
     try:
         text = content.decode("utf-8-sig")
+        _check_depth(name, text, kind)
         loader = kind(text)
         try:
             root = loader.get_single_node()
@@ -99,6 +102,17 @@ def parse_yaml(name: str, content: bytes, kind: Any = LOADER, repeated: list[Rep
         reason = " ".join(str(error).split())
         raise UserError(name, f"is not valid YAML ({reason}).", "Save it as UTF-8, and put text in quotes.") from error
     return Source(name, document, lines)
+
+
+def _check_depth(name: str, text: str, kind: Any) -> None:
+    """Refuse what is nested more deeply than any settings are, without building it."""
+    if sum(text.count(begin) for begin in ("[", "{", "- ", ": ", "? ")) <= DEEPEST:
+        return
+    depth = 0
+    for event in yaml.parse(text, kind):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            raise UserError(name, f"is nested more than {DEEPEST} levels deep.", "Give settings, or materials, as YAML.")
 
 
 def dotted(keys: Keys) -> str:

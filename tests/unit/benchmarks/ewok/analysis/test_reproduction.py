@@ -1,6 +1,7 @@
 """Published numbers beside ours, and what is said where there is nothing to compare."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -185,6 +186,11 @@ def test_the_command_writes_the_table_and_prints_the_describe_reproduction(tmp_p
     assert read_provenance(out).details["summary"] == line
 
 
-def test_a_folder_without_published_numbers_is_refused(tmp_path):
+def test_published_numbers_without_a_source_are_refused(tmp_path):
+    shutil.copytree(FOLDER, tmp_path / "published")
+    with open(tmp_path / "published" / "ewok.csv", "a") as stream:
+        stream.write("table99,mean,ant,logprobs,,,0.5,3\n")
+    with pytest.raises(UserError, match="names no source for table99"):
+        read_published(tmp_path / "published")
     with pytest.raises(UserError, match="no such file"):
         read_published(tmp_path)

@@ -224,6 +224,8 @@ def _read(fillers: str) -> dict[str, str]:
         filled = json.loads(fillers)
     except ValueError:
         filled = None
+    if not isinstance(filled, dict) or not all(isinstance(text, str) for text in filled.values()):
+        raise UserError("items", "the column fillers is not a JSON object of texts.", "Build the items table again.")
     return filled
 
 

@@ -157,6 +157,8 @@ def check_texts(items: pd.DataFrame, where: Path | str) -> None:
     Raises:
         UserError: no items, or a text is missing or empty.
     """
+    if items.empty:
+        raise UserError(where, "contains no items.", "Build the items again.")
     for name in ITEM_COLUMNS[1:]:
         is_absent = items[name].isna() | (items[name].astype("str").str.strip() == "")
         if is_absent.any():

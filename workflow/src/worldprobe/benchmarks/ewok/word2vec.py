@@ -126,6 +126,8 @@ def _read_pickle(path: Path, allow_pickle: bool) -> KeyedVectors:
         raise UserError(path, problem, fix)
     loaded = KeyedVectors.load(str(path), mmap="r")
     vectors = getattr(loaded, "wv", loaded)
+    if not isinstance(vectors, KeyedVectors):
+        raise UserError(path, f"contains a {type(loaded).__name__}, not word vectors.", FIX)
     return vectors
 
 

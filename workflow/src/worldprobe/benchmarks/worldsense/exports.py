@@ -16,6 +16,7 @@ from worldprobe.benchmarks.worldsense.contracts import Trials
 from worldprobe.benchmarks.worldsense.inference.ask import choose, responses, write_prompts
 from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, answers_of
+from worldprobe.errors import UserError
 from worldprobe.files import whole_file
 from worldprobe.inference.lm_eval import READING, Run, Sample, questions, read_logprobs, tasks, template, warning
 from worldprobe.log import LOGGER
@@ -145,6 +146,10 @@ def results_name(prompting: str, model: str, is_compressed: bool = True) -> str:
     'basic___GPT4___results.jsonl.bz2'
     """
     name = f"{prompting}___{model}___results.jsonl{'.bz2' if is_compressed else ''}"
+    if not model or "/" in name or name.split("___")[:2] != [prompting, model] or model.endswith("_"):
+        problem = "cannot be parts of an official file's name, which are joined by ___."
+        fix = "Rename it: letters, digits, dot, dash and single underscores, none of them last."
+        raise UserError(f"prompting {prompting}, model {model}", problem, fix)
     return name
 
 

@@ -152,6 +152,8 @@ class Endpoint:
         parts = check_address(
             url, "--endpoint", f"Give the bare URL; the key is read from {KEY_VARIABLE}.", "http://127.0.0.1:8000/v1"
         )
+        if concurrency < 1:
+            raise UserError(f"--concurrency {concurrency}", "leaves no request in flight.", "Give 1 or more.")
         self.url = url.rstrip("/")
         self.concurrency, self.attempts, self.first_wait, self.timeout = concurrency, attempts, first_wait, timeout
         self.spending = spending or Spending()

@@ -71,6 +71,8 @@ def judge_target_scores(
     Raises:
         UserError: the scores are of other items, or the measure is unknown.
     """
+    if targets not in (None, *TARGET_METRICS):
+        raise UserError("--compare-targets", f'"{targets}" is not a measure.', f"Use one of these: {', '.join(TARGET_METRICS)}.")
     values = scores["logprob"].to_numpy(float)
     if targets == "mean":
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -132,6 +134,8 @@ def judge_responses(items: pd.DataFrame, responses: pd.DataFrame, model: str) ->
     Raises:
         UserError: the answers are to other items, or there are none.
     """
+    if responses.empty:
+        raise UserError("responses", "the table has no rows.", "Score the items first (worldprobe score).")
     parts: list[pd.DataFrame] = []
     details: dict[str, Any] = {}
     for eval_type in sorted(responses["eval_type"].unique()):

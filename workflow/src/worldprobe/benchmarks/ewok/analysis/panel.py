@@ -119,6 +119,8 @@ def build_panel(judgements: pd.DataFrame) -> Panel:
     Raises:
         UserError: no rows, two judgements of one target in one series, or tables of different items.
     """
+    if judgements.empty:
+        raise UserError("judgements", "there are no rows.", "Judge at least one model first.")
     item_code, item_ids = _factorize(judgements["item_id"])
     model_code, models = _factorize(judgements["model"])
     type_code, eval_types = _factorize(judgements["eval_type"])

@@ -202,7 +202,11 @@ def _judged(where: object, frame: pd.DataFrame, released_type: str, model: str) 
         scores = answers
     else:
         raise UserError(where, f"eval={released_type} is not in the layout.", "Keep the released folder names.")
+    if paradigm == "logprobs" and any((values > 0).any() for values in scores):
+        raise UserError(where, "contains a log probability above 0.", "Give the files as they were released.")
     near_tie = NEAR_TIE if paradigm == "logprobs" else 0.0
+    if frame.empty:
+        raise UserError(where, "has a header but no rows.", "Fetch the release again; it may have been cut short.")
     parts = []
     _require(where, frame, _PLACE if paradigm != "human" else ())
     for target, matching, other in ((1, scores[0], scores[1]), (2, scores[2], scores[3])):

@@ -71,6 +71,8 @@ def read_published(folder: Path) -> Published:
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise UserError(path, "lacks the blocks with their sources, or the digests of the items.", FIX) from error
+    if unknown := set(numbers["block"]) - set(published.sources):
+        raise UserError(path, f"names no source for {', '.join(sorted(unknown))}.", "Add the source.")
     return published
 
 

@@ -142,6 +142,8 @@ def _read_lines(path: Path | str) -> tuple[np.ndarray, list[str]]:
             raise UserError(f"{path}, line {line}", problem, 'Write {"Key": ..., "resp": "..."}, with the Key of a trial.')
         keys.append(key)
         words.append(str(word))
+    if not keys:
+        raise UserError(path, "contains no answers.", "Give a file with one JSON object per line.")
     return np.array(keys, np.int64), words
 
 
