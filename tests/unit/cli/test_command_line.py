@@ -114,7 +114,7 @@ def test_a_mistake_is_three_lines_and_status_2(capsys, words, problem):
 
 
 def test_help_imports_neither_numbers_nor_models(repository):
-    heavy = {"numpy", "pandas", "torch", "pyarrow", "psutil"}
+    heavy = {"numpy", "pandas", "torch", "pyarrow", "psutil", "pydantic", "yaml"}
     code = "import sys; from worldprobe import cli\ntry: cli.main({words!r})\nfinally: print(*sys.modules, file=sys.stderr)"
     for words in (["--help"], ["evaluate", "--help"], ["worldsense", "ask", "--help"]):
         done = subprocess.run(

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from worldprobe.benchmark import Benchmark, PageFiles, Registry, Study, curve_files
 from worldprobe.errors import UserError
 from worldprobe.paths import StudyPaths
-from worldprobe.training.settings import with_checkpoints
 
 if TYPE_CHECKING:
     from worldprobe.report.results import Score
@@ -148,6 +147,7 @@ def outdated(study: Study, missing: Collection[str], registry: Registry) -> list
 def complete_registry(study: Study, registry: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """The registry with what depends on the study: the folders of the models that it trains, and what benchmarks add."""
     from worldprobe.models.series import add_trainings, check_trainings  # its tables need pandas, which `--help` does not
+    from worldprobe.training.settings import with_checkpoints
 
     registry = with_checkpoints(study, add_trainings(study, registry))
     check_trainings(study, registry)

@@ -37,7 +37,6 @@ from worldprobe.log import LOGGER
 from worldprobe.models.checkpoint import folder_of, locate, short_name
 from worldprobe.models.registry import CAUSAL, loading_options, speed_options
 from worldprobe.paths import edition
-from worldprobe.settings import read_registry
 
 if TYPE_CHECKING:
     from worldprobe.benchmark import Evaluated, Evaluation
@@ -315,6 +314,8 @@ def look_up(model: str, registry: Path) -> dict[str, Any]:
     Raises:
         UserError: the registry is broken.
     """
+    from worldprobe.settings import read_registry
+
     entries = read_registry(shipped_file(registry))
     if model in entries and entries[model].get("control"):
         problem = "is trained by a study, so the registry does not know its folder."

@@ -13,7 +13,6 @@ from typing import Annotated, Literal
 from cyclopts import App, Parameter
 
 from worldprobe import methods
-from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
 from worldprobe.cli.engines import model_name
 from worldprobe.cli.options import (
     AllowPickle,
@@ -34,7 +33,6 @@ from worldprobe.files import check_place, source_of, whole_folder, write_text
 from worldprobe.log import LOGGER
 from worldprobe.models.checkpoint import facts, locate, pin
 from worldprobe.provenance import digests, made
-from worldprobe.settings import parse_given
 
 #: Bumped when the same records give another table.
 GATHER_METHOD = 1
@@ -101,6 +99,7 @@ def finetune(
     """
     from worldprobe.benchmarks.worldsense.finetuning.trainings import FinetuningSettings
     from worldprobe.operations.resources import claim_gpus, visible_gpus
+    from worldprobe.settings import parse_given
     from worldprobe.training import processes
 
     processes.end_with_parent()
@@ -215,6 +214,7 @@ def write_phrases(*, skin_folder: SkinFolder = None, wording_version: WordingVer
         out: folder of the tokenizer, written whole or not at all
     """
     from worldprobe.benchmarks.worldsense.finetuning.reading_lessons import tokens_of
+    from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
     from worldprobe.training.tokenizer import phrase_tokenizer, save_tokenizer
 
     folder = skin_folder or FOLDER
@@ -238,7 +238,9 @@ def write_lessons(*, settings: Settings, skin_folder: SkinFolder = None, wording
     """
     from worldprobe.benchmarks.worldsense.finetuning.reading_lessons import lesson_lines
     from worldprobe.benchmarks.worldsense.finetuning.trainings import ReadingLessons
+    from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
     from worldprobe.benchmarks.worldsense.trials.files import write_lines
+    from worldprobe.settings import parse_given
 
     how = parse_given(ReadingLessons, settings)
     write_lines(lesson_lines(how, read_skins(skin_folder or FOLDER, wording_version)), out)

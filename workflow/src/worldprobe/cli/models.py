@@ -14,7 +14,6 @@ from worldprobe.errors import UserError
 from worldprobe.files import write_text
 from worldprobe.models.checkpoint import HUB_ID, HUB_PREFIX, fetch
 from worldprobe.models.registry import availability, card, select
-from worldprobe.settings import read_registry
 
 app = App(name="models", help="List, plan and fetch the registry's models.")
 
@@ -25,6 +24,8 @@ REGISTRY = Path("config/models.yaml")
 @app.command(name="list")
 def list_(*, registry: Registry = REGISTRY) -> None:
     """List the registry's models, and which of them are on this machine."""
+    from worldprobe.settings import read_registry
+
     rows = [
         (
             model,
@@ -51,6 +52,7 @@ def plan_(
         gpu_memory: memory of one GPU, in GB
     """
     from worldprobe.operations.resources import list_requests
+    from worldprobe.settings import read_registry
 
     cards = read_registry(shipped_file(registry))
     planned = list_requests(cards, select(cards, None if models is None else models.split(",")), gpu_memory)
@@ -124,6 +126,8 @@ def _card(name: str, place: Path) -> dict[str, Any]:
     Raises:
         UserError: there is no such model, or nothing to fetch of it.
     """
+    from worldprobe.settings import read_registry
+
     registry = read_registry(place) if "/" not in name and not name.startswith(HUB_PREFIX) else {}
     if name not in registry:
         if registry and not HUB_ID.fullmatch(name):

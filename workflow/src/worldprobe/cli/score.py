@@ -19,7 +19,6 @@ from worldprobe.cli.options import between
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.models.checkpoint import made_by_model
 from worldprobe.provenance import digests
-from worldprobe.settings import Source, parse
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -135,6 +134,7 @@ def ask(benchmark: str, /, *, settings: str = "{}", model: ModelOptions, out: Pa
     """
     from worldprobe.contracts import write_table
     from worldprobe.inference.requests import score_responses
+    from worldprobe.settings import Source, parse
 
     known = {one.name: (one.asking, one.scores, one.settings) for one in benchmarks().values() if one.asking and one.scores}
     if benchmark not in known:

@@ -13,8 +13,6 @@ from worldprobe.cli.options import ConfigFiles, shipped_file
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.paths import REPOSITORY, RESULTS, StudyPaths
-from worldprobe.settings import check_models, merge, read_registry, read_study, read_yaml, registry_problems, study_problems
-from worldprobe.sources import download, read_source
 
 config = App(name="config", help="Check configuration files.")
 
@@ -28,6 +26,8 @@ def check(files: list[Path], /) -> None:
     Args:
         files: configuration files, the strongest last
     """
+    from worldprobe.settings import check_models, merge, read_registry, read_study, read_yaml, registry_problems, study_problems
+
     blocks = settings_classes()
     sources = [read_yaml(path) for path in files]
     found = study_problems(sources, blocks)
@@ -64,6 +64,8 @@ def fetch(source: str, /, *, sources: Path = Path("resources/sources.yaml"), out
         sources: YAML listing of the files that may be downloaded
         out: where to keep the downloaded file
     """
+    from worldprobe.sources import download, read_source
+
     listed = read_source(shipped_file(sources), source)
     LOGGER.info("terms: %s", listed["licence"])
     download(listed["url"], listed["sha256"], out)
@@ -89,6 +91,7 @@ def status(*, configfile: ConfigFiles = (), directory: Path = Path(), prefix: Pa
     """
     from worldprobe.operations import status
     from worldprobe.operations.settings import read_settings
+    from worldprobe.settings import merge, read_yaml
 
     settings: dict = {}
     files = [*([status.BASE] if status.BASE.exists() else []), *configfile]

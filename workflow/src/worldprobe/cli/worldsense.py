@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import App, Parameter
 
 from worldprobe import methods
-from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, KNOWN, check_skins, read_all_wordings, read_skins
 from worldprobe.benchmarks.worldsense.skins.vocabulary import CANARY
 from worldprobe.cli import finetuning
 from worldprobe.cli.engines import ModelOptions, open_engine, refuse_to_prompt
@@ -72,6 +71,7 @@ def audit(trials: Trials, /, *, from_text: bool = False, skin_folder: SkinFolder
         from_text: decide every answer by what the text states in the words of its skin, and compare it with the abstract fields
         out: one row for each trial whose gold answer is wrong (CSV)
     """
+    from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_all_wordings
     from worldprobe.benchmarks.worldsense.trials.audit import audit_trials, write_audit
     from worldprobe.benchmarks.worldsense.trials.files import read_trials
 
@@ -92,6 +92,7 @@ def check_skins_(folder: Path | None = None, /) -> None:
     Args:
         folder: folder or file of skins (default: the skins of this repository)
     """
+    from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, check_skins
     from worldprobe.benchmarks.worldsense.trials.audit import find_misreading
 
     found, faults = check_skins(folder or FOLDER)
@@ -118,6 +119,7 @@ def preview(
         skin: name of the skin as in its file, e.g. tall/short
         size: number of entities
     """
+    from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
     from worldprobe.benchmarks.worldsense.trials.trial_maker import preview_skin
 
     print(preview_skin(read_skins(skin_folder or FOLDER, wording_version), skin, size, seed))
@@ -151,6 +153,7 @@ def generate(
         dialogues_out: training dialogues to write as well (.jsonl.gz)
         out: table of trials (Parquet)
     """
+    from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
     from worldprobe.benchmarks.worldsense.trials import sets
     from worldprobe.benchmarks.worldsense.trials.audit import find_misreading
     from worldprobe.benchmarks.worldsense.trials.files import is_official, write_set
@@ -420,6 +423,7 @@ def _sources_of_examples(trials: Sequence[str], examples: Sequence[str]) -> list
 def _pools(sources: Sequence[str], tables: Sequence[pd.DataFrame], seed: int, skin_folder: Path | None) -> list[Pool]:
     """Where the examples of each set come from."""
     from worldprobe.benchmarks.worldsense.inference.prompts import Pool
+    from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, KNOWN, read_skins
     from worldprobe.benchmarks.worldsense.trials.files import read_trials
 
     domains = {name: group.domain for name, group in KNOWN.items() if group.domain}
