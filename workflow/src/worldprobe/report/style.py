@@ -30,8 +30,14 @@ if TYPE_CHECKING:
     from matplotlib.patches import Patch
 
 
+_SHAPES = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 #: Accuracy from failing (vermilion) over chance (white) to knowing (blue); both ends differ in lightness from the middle.
 AROUND_CHANCE = ("#A63A00", "#E58B4A", "#FBE3CF", "#FAFAFA", "#CFE3F1", "#5A9BCB", "#003F72")
+
+
+def shape(number: int) -> str:
+    """The marker of the series with this number."""
+    return _SHAPES[number % len(_SHAPES)]
 
 
 def between(stops: tuple[str, ...], share: float) -> str:

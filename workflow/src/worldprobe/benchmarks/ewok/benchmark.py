@@ -32,6 +32,12 @@ SECTIONS = (
         "that it belongs to. Chance is 0.5.",
     ),
     Section(
+        "controls",
+        "What the control models know",
+        "What the control models know is known exactly: what they read. So this shows which accuracy the measure gives to "
+        "ignorance, to items known by heart, and to what a model was taught with other fillings.",
+    ),
+    Section(
         "conditions",
         "Conditions",
         "The same models on differently built items or with different prompts. Differences are paired: template by template.",
@@ -40,12 +46,6 @@ SECTIONS = (
         "concepts",
         "Concepts",
         "Accuracy by concept and model.",
-    ),
-    Section(
-        "controls",
-        "What the control models know",
-        "What the control models know is known exactly: what they read. So this shows which accuracy the measure gives to "
-        "ignorance, to items known by heart, and to what a model was taught with other fillings.",
     ),
     Section(
         "families",

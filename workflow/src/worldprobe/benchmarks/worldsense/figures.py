@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
 COLUMNS = ("panel", "model", "name", "family", "colour", "mark", "mean", "ci_low", "ci_high")
 ACCURACY, BIAS, AMPLITUDE = "accuracy", "bias", "size of the bias"
-#: Marks that differ in form and colour.
-MARKS = ("o", "s", "^", "D", "v", "P")
 MARK_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9")
 SET_NAMES = {"test-new": "new words", "ood-size": "six entities", "ood-query": "first, last", "ood-problem": "plane"}
 
@@ -153,17 +151,13 @@ def draw_dots(frame: pd.DataFrame, width: str = "double") -> Figure:
         for nth, mark in enumerate(marks):
             here = rows[rows["mark"] == mark]
             y = here["model"].map(place_of).astype(float) + 0.72 * ((nth + 0.5) / len(marks) - 0.5)
-            style.dots(axes, y, here, _colour(mark, nth), marker=_form(nth), size=13)
+            style.dots(axes, y, here, _colour(mark, nth), marker=style.shape(nth), size=13)
         style.panel_letter(axes, "AB"[number], title="  " + panel, size=size)
         style.name_rows(axes, [shown[model] for model in models], size, number == 0)
         axes.set_xlim(*style.fitting_limits(rows, ["mean", "ci_low", "ci_high"], around))
-    handles = [style.mark(_form(n), _colour(mark, n), PROBLEM_NAMES.get(mark, mark)) for n, mark in enumerate(marks)]
+    handles = [style.mark(style.shape(n), _colour(mark, n), PROBLEM_NAMES.get(mark, mark)) for n, mark in enumerate(marks)]
     style.legend(figure, [*handles, style.chance_line("chance, no bias")], columns, size)
     return figure
-
-
-def _form(number: int) -> str:
-    return MARKS[number % len(MARKS)]
 
 
 def _colour(mark: str, number: int) -> str:
@@ -178,7 +172,6 @@ def _colour(mark: str, number: int) -> str:
 LINE_COLUMNS = ("panel", "base", "name", "variant", "mark", "mean", "ci_low", "ci_high")
 PAPERS = " (paper)"
 #: Form and colour of a line: a mark more than there are sets, the test set being whole or split.
-LINE_MARKS = ("o", "s", "^", "D", "v", "X", "P")
 LINE_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#7A5195")
 #: Sets of the paper's Table 9 -> marks of Figure 5.
 PAPER_MARKS = {"memorisation": "memorisation", "test": "test", "ood-size": "six entities"}
@@ -270,10 +263,7 @@ def draw_finetuning(frame: pd.DataFrame, width: str = "double") -> Figure:
                     axes.set_title(style.shortened(name, size, plot), fontsize=size)
                 else:
                     axes.set_xlabel("fine-tuned on", fontsize=size)
-    handles = [
-        style.mark(LINE_MARKS[n % len(LINE_MARKS)], LINE_COLOURS[n % len(LINE_COLOURS)], mark, ls="-")
-        for n, mark in enumerate(marks)
-    ]
+    handles = [style.mark(style.shape(n), LINE_COLOURS[n % len(LINE_COLOURS)], mark, ls="-") for n, mark in enumerate(marks)]
     style.legend(figure, [*handles, style.chance_line("chance, no bias")], columns, size)
     return figure
 
@@ -285,9 +275,7 @@ def _draw_panel(axes: Axes, rows: pd.DataFrame, marks: list[str], panel: str) ->
     for nth, mark in enumerate(present):
         number, line = marks.index(mark), rows[rows["mark"] == mark]
         x = line["variant"].map(variants.index) + 0.3 * ((nth + 0.5) / len(present) - 0.5)
-        style.line(
-            axes, x, line, LINE_COLOURS[number % len(LINE_COLOURS)], LINE_MARKS[number % len(LINE_MARKS)], 4, 2 + number / 100
-        )
+        style.line(axes, x, line, LINE_COLOURS[number % len(LINE_COLOURS)], style.shape(number), 4, 2 + number / 100)
     axes.set_xticks(range(len(variants)), variants)
     axes.set_xlim(-0.4, len(variants) - 0.6)
     axes.set_ylim(*((0.4, 1.02) if panel == ACCURACY else (-0.03, 1.05)))
@@ -349,7 +337,6 @@ def draw_training(frame: pd.DataFrame, width: str = "double") -> Figure:
 
 AXIS_COLUMNS = ("panel", "axis", "model", "name", "family", "colour", "x", "mean", "ci_low", "ci_high", "n")
 MORE = 2
-FORMS = ("o", "s", "^", "D", "v", "P", "X", "<")
 
 
 @figure(
@@ -452,7 +439,7 @@ def draw_lines(frame: pd.DataFrame, width: str = "double") -> Figure:
         for nth, model in enumerate(models):
             line = here[here["model"] == model].sort_values("x")
             shift = 0.24 * ((nth + 0.5) / len(models) - 0.5) if len(models) > 1 else 0.0
-            style.line(axes, line["x"] + shift, line, colours[model], FORMS[nth % len(FORMS)], zorder=2 + nth / 100)
+            style.line(axes, line["x"] + shift, line, colours[model], style.shape(nth), zorder=2 + nth / 100)
         axes.set_title(style.shortened(panel, size, across), fontsize=size)
         axes.set_xlabel(axis, fontsize=size)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -464,7 +451,7 @@ def draw_lines(frame: pd.DataFrame, width: str = "double") -> Figure:
         axes.tick_params(labelleft=number % per_row == 0)
         if number % per_row == 0:
             axes.set_ylabel("accuracy", fontsize=size)
-    handles = [style.mark(FORMS[n % len(FORMS)], colours[m], names[m], ms=3, ls="-") for n, m in enumerate(models)]
+    handles = [style.mark(style.shape(n), colours[m], names[m], ms=3, ls="-") for n, m in enumerate(models)]
     style.legend(figure, [*handles, style.chance_line("chance")], columns, size)
     return figure
 

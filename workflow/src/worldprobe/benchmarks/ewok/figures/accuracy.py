@@ -232,7 +232,6 @@ def _key(figure: Figure, size: float) -> None:
     figure.text((width - 1.62) / width, (0.19 + 0.035) / height, "accuracy", fontsize=size, ha="right", va="center")
 
 
-MARKS = ("o", "D", "s", "^", "v", "P", "X")
 CONDITION_COLUMNS = ["model", "name", "condition", "title", "reference", "eval_type", "mean"]
 CONDITION_COLUMNS += ["low", "high", "difference", "ci_low", "ci_high", "p_holm", "n"]
 
@@ -290,7 +289,7 @@ def draw_conditions(frame: pd.DataFrame, width: str = "double") -> Figure:
     conditions = [reference, *(name for name in dict.fromkeys(frame.condition) if name != reference)]
     titles = dict(zip(frame.condition, frame.title.astype(str), strict=True))
     colours = dict(zip(conditions, [style.INK, *style.family_colours([f"c{i}" for i in conditions[1:]]).values()], strict=True))
-    marks = {name: MARKS[number % len(MARKS)] for number, name in enumerate(conditions)}
+    marks = {name: style.shape(number) for number, name in enumerate(conditions)}
     size = style.BODY if width == "double" else style.SMALL
     is_double = width == "double"
     tall = (0.13 + 0.07 * len(conditions)) * len(models) + 0.06
@@ -414,9 +413,6 @@ def draw_doses(frame: pd.DataFrame, width: str = "single") -> Figure:
     return figure
 
 
-_FORMS = ("o", "D", "s", "^", "v", "P", "X")
-
-
 @figure(
     inputs=[FAMILY_LEVELS],
     title="Families",
@@ -462,7 +458,7 @@ def draw_families(frame: pd.DataFrame, width: str = "double") -> Figure:
         for place, model in enumerate(models):
             line = here[here["model"] == model].sort_values("level")
             shift = 0.2 * ((place + 0.5) / len(models) - 0.5)
-            style.line(axes, line["level"].astype(float) + shift, line, colours[model], _FORMS[place % len(_FORMS)])
+            style.line(axes, line["level"].astype(float) + shift, line, colours[model], style.shape(place))
         axes.set_title(panel, fontsize=size)
         axes.set_xlabel(axis, fontsize=style.fitting([axis], size, across))
         axes.set_xticks(sorted(here["level"].astype(int).unique()))
@@ -470,12 +466,9 @@ def draw_families(frame: pd.DataFrame, width: str = "double") -> Figure:
         axes.tick_params(labelsize=size, labelleft=number % per_row == 0)
         if number % per_row == 0:
             axes.set_ylabel("accuracy", fontsize=size)
-    handles = [style.mark(_FORMS[n % len(_FORMS)], colours[m], names[m], ms=3, ls="-") for n, m in enumerate(models)]
+    handles = [style.mark(style.shape(n), colours[m], names[m], ms=3, ls="-") for n, m in enumerate(models)]
     style.legend(figure, [*handles, style.chance_line("chance")], legend_columns, size)
     return figure
-
-
-SIZE_MARKS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 
 
 @figure(
@@ -532,7 +525,7 @@ def draw_scaling(frame: pd.DataFrame, width: str = "double") -> Figure:
         if len(means) > 1:
             axes.plot(means.x, means["mean"], color=hues[one], lw=0.8, alpha=0.6, zorder=2)
         axes.vlines(part.x, part.low, part.high, color=hues[one], lw=0.8, zorder=3)
-        mark = SIZE_MARKS[number % len(SIZE_MARKS)]
+        mark = style.shape(number)
         axes.scatter(part.x, part["mean"], s=20, marker=mark, color=hues[one], edgecolors="white", linewidths=0.4, zorder=4)
     axes.set_xscale("log")
     span = np.log10(models.x.max() / models.x.min()) if len(models) > 1 else 1
@@ -544,9 +537,7 @@ def draw_scaling(frame: pd.DataFrame, width: str = "double") -> Figure:
     axes.tick_params(labelsize=size)
     axes.set_xlabel("parameters", fontsize=size)
     axes.set_ylabel(f"accuracy ({in_words(frame.eval_type[~frame.model.isin([HUMAN, WORD2VEC])].iloc[0])})", fontsize=size)
-    handles: list[Any] = [
-        style.mark(SIZE_MARKS[i % len(SIZE_MARKS)], hues[one], one, lw=0.8, ls="-") for i, one in enumerate(series)
-    ]
+    handles: list[Any] = [style.mark(style.shape(i), hues[one], one, lw=0.8, ls="-") for i, one in enumerate(series)]
     handles.append(style.chance_line("chance"))
     if HUMAN in set(frame.model):
         handles.append(style.human_patch("humans, range"))

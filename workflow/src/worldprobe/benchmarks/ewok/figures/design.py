@@ -269,9 +269,6 @@ n_words = _scatter("n_words", "Number of words", "the number of words")
 log_frequency = _scatter("log_frequency", "Word frequency", "word frequency")
 
 
-MARKS = ("o", "s", "^", "D", "v", "P", "X")
-
-
 @figure(
     inputs=[PLANS],
     title="Power against versions",
@@ -304,7 +301,7 @@ def draw_planning(frame: pd.DataFrame, width: str = "double") -> Figure:
     colours = style.family_colours([f"{number} pairs" for number in numbers])
     for place, (number, colour) in enumerate(zip(numbers, colours.values(), strict=True)):
         rows = frame[frame.n_clusters == number].sort_values("n_versions")
-        mark = MARKS[place % len(MARKS)]
+        mark = style.shape(place)
         axes.plot(rows.n_versions, rows.power, color=colour, marker=mark, ms=3.5, mec="white", mew=0.4, lw=0.9, zorder=3)
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(FixedLocator([2, 3, 5, 10, 20, 50]))
@@ -316,7 +313,7 @@ def draw_planning(frame: pd.DataFrame, width: str = "double") -> Figure:
     axes.set_xlabel("versions", fontsize=size)
     axes.set_ylabel(f"power for {100 * frame.difference.iloc[0]:g} points", fontsize=size)
     handles = [
-        style.handle(marker=MARKS[place % len(MARKS)], ms=4, color=colour, mec="white", mew=0.4, lw=0.9, label=label)
+        style.handle(marker=style.shape(place), ms=4, color=colour, mec="white", mew=0.4, lw=0.9, label=label)
         for place, (label, colour) in enumerate(colours.items())
     ]
     figure.legend(handles=handles, loc="upper right", fontsize=size, bbox_to_anchor=(0.999, 0.99), borderaxespad=0.1)

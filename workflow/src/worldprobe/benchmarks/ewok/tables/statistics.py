@@ -291,7 +291,7 @@ def study_sizes(plans: pd.DataFrame, provenance: Provenance) -> Sheet:
     from worldprobe.benchmarks.ewok.analysis.planning import versions_needed
 
     power = float(provenance.details.get("power", 0.8))
-    frame = versions_needed(plans, power)
+    frame = versions_needed(plans, power).sort_values("grouping", key=lambda names: names != OVERALL, kind="stable")
     shown = [number for number in (3, 5, 10) if number in set(plans["n_versions"])]
     for number in shown:
         rows = plans[plans["n_versions"] == number].set_index(["grouping", "group", "n_clusters"])["detectable"]
