@@ -136,6 +136,7 @@ def summarize(
     from worldprobe.benchmarks.ewok.analysis.provenances import has_own_fillings, items_of
     from worldprobe.benchmarks.ewok.analysis.summarize import intervals_by_template, summarize
     from worldprobe.benchmarks.ewok.contracts import Summaries
+    from worldprobe.report.model_names import counted
 
     step = Step(SUMMARIES, judgements, missing)
     if scored := scored_in(judgements[0]):
@@ -155,7 +156,7 @@ def summarize(
     else:
         details["average"] = average
     step.write(summaries, Summaries, out, ["scipy"], details)
-    LOGGER.info("%d means of %d judgements of %d models", len(summaries), len(rows), summaries["model"].nunique())
+    LOGGER.info("%d means of %d judgements of %s", len(summaries), len(rows), counted(summaries["model"].nunique(), "model"))
 
 
 @fit.command
@@ -219,10 +220,11 @@ def _design(step: Step, surface: Path, eval_type: str, ties: str, target_coding:
     from worldprobe.benchmarks.ewok.analysis.regression import COLUMNS, build_design
     from worldprobe.benchmarks.ewok.contracts import SurfaceFeatures
     from worldprobe.contracts import read_table
+    from worldprobe.report.model_names import counted
 
     rows = step.read(COLUMNS)
     design = build_design(rows, read_table(surface, SurfaceFeatures), eval_type, ties, target_coding)
-    LOGGER.info("%d rows, %d models, %d items", design.details["n_rows"], len(design.models), len(design.items))
+    LOGGER.info("%d rows, %s, %d items", design.details["n_rows"], counted(len(design.models), "model"), len(design.items))
     return design
 
 

@@ -224,6 +224,7 @@ def summarize_(*, sets: Sets, skin_folder: SkinFolder = None, seed: Seed = 0, mi
     from worldprobe.benchmarks.worldsense.analysis.summarize import summarize
     from worldprobe.benchmarks.worldsense.contracts import Summaries
     from worldprobe.contracts import write_table
+    from worldprobe.report.model_names import counted
 
     tables, counts = [], []
     for name, questions, series in _read_sets(sets, skin_folder):
@@ -239,7 +240,7 @@ def summarize_(*, sets: Sets, skin_folder: SkinFolder = None, seed: Seed = 0, mi
         out,
         made(METHOD, _inputs(sets), ["numpy", "pandas", "scipy"], seed=seed, details=details),
     )
-    LOGGER.info("%d means of %d models", len(table), table["model"].nunique())
+    LOGGER.info("%d means of %s", len(table), counted(table["model"].nunique(), "model"))
     for model, reason in lacking.get("missing_models", {}).items():
         LOGGER.warning("%s is missing: %s", model, reason)
 
