@@ -21,7 +21,7 @@ def table(rows):
         PrintedColumn("95% interval", "EWoK", True),
     )
     return PrintedTable(
-        "mean_accuracy", "Accuracy over 5 versions; chance is 0.5.", columns, rows, frozenset({1}), "Ties: 3 & more."
+        "mean_accuracy", "Accuracy over 5 versions; chance is 0.5.", columns, rows, frozenset({1}), "Ties: 3 & more.", ""
     )
 
 

@@ -157,6 +157,7 @@ class Sheet:
         group: CSV column whose changes draw a thin rule.
         hidden: columns of ``frame`` that only serve the printing and stay out of the CSV.
         printed: row numbers that LaTeX and Markdown show; None: all of them.
+        headline: what the report's first screen says of it, if anything.
     """
 
     title: str
@@ -166,6 +167,7 @@ class Sheet:
     group: str | None = None
     hidden: tuple[str, ...] = ()
     printed: tuple[int, ...] | None = None
+    headline: str = ""
 
     def shown(self) -> pd.DataFrame:
         """The rows that LaTeX and Markdown show."""
@@ -198,7 +200,7 @@ class Sheet:
         n_columns = len(self.columns)
         small = "\\scriptsize" if n_columns > 9 else "\\footnotesize" if is_long else "\\small" if n_columns > 7 else ""
         if n_columns > 7:
-            small += f"\\setlength{{\\tabcolsep}}{{{3 if n_columns > 9 else 4}pt}}"
+            small += f"\\setlength{{\\tabcolsep}}{{{2 if n_columns > 9 else 4}pt}}"
         caption = f"\\caption{{{latex(self.title)}}}"
         label = f"\\label{{tab:{name}}}"
         head = ["\\toprule"]
@@ -259,7 +261,7 @@ class Sheet:
         """What is printed, as the report reads it: title, columns, rows of text, numbers of rows below a rule, notes."""
         columns = [{"heading": c.heading, "over": c.over, "is_number": c.is_number} for c in self.columns]
         printed: dict[str, Any] = {"title": self.title, "columns": columns, "rows": self.cells()}
-        printed |= {"breaks": sorted(self.breaks()), "notes": " ".join(self.notes)}
+        printed |= {"breaks": sorted(self.breaks()), "notes": " ".join(self.notes), "headline": self.headline}
         return json.dumps(printed, ensure_ascii=False, indent=1) + "\n"
 
     def write(self, paths: Sequence[Path | str]) -> None:
@@ -304,6 +306,7 @@ class PrintedTable:
         rows: cells as printed.
         breaks: row numbers above which a thin rule is drawn.
         notes: text below it.
+        headline: what the report's first screen says of it, if anything.
     """
 
     name: str
@@ -312,6 +315,7 @@ class PrintedTable:
     rows: list[list[str]]
     breaks: frozenset[int]
     notes: str
+    headline: str
 
     def spans(self) -> list[tuple[str, int]]:
         """Shared headings and how many columns each spans; empty where no column shares one."""
@@ -346,6 +350,7 @@ def read_printed(path: Path | str) -> PrintedTable:
         printed = json.loads(text)
         columns = tuple(PrintedColumn(**column) for column in printed["columns"])
         breaks = frozenset(printed["breaks"])
-        return PrintedTable(Path(path).stem, printed["title"], columns, printed["rows"], breaks, printed["notes"])
+        words = printed["notes"], printed["headline"]
+        return PrintedTable(Path(path).stem, printed["title"], columns, printed["rows"], breaks, *words)
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(path, "is not a printed table.", "Give the .json file that `worldprobe table` wrote.") from error

@@ -195,14 +195,32 @@ def test_the_concept_map_shows_every_cell_of_its_csv(small_study):
         : frame.domain.nunique()
     ]
     values = np.concatenate([np.ma.getdata(cell).ravel() for cell in cells])
-    assert np.allclose(np.sort(values), np.sort(frame["mean"]))
+    assert np.allclose(np.unique(values), np.unique(frame["mean"]))
+
+
+def test_two_concepts_with_equal_numbers_share_a_row_and_others_do_not():
+    numbers = {"warm": 0.6, "cold": 0.6, "wet": 0.6, "dry": 0.7, "old": 0.5}
+    rows = [
+        ("d", concept, model, model, mean + 0.1 * (model == "b" and concept == "wet"), 0.4, 0.8, 12)
+        for concept, mean in numbers.items()
+        for model in "ab"
+    ]
+    columns = ["domain", "concept", "model", "name", "mean", "ci_low", "ci_high", "n"]
+    figure = FIGURES["concepts"].draw(pd.DataFrame(rows, columns=columns))
+    assert {"warm, cold", "wet", "dry", "old"} <= {label for label, _ in texts_of(figure)}
 
 
 def test_names_of_domains_that_are_wider_than_their_cells_stay_on_the_page():
     concepts = [f"a concept of quite some length {number}" for number in range(20)]
     domains = [f"quantitative properties {letter}" for letter in "abcdefgh"]
-    rows = [(domain, concept, f"m{k}", f"Model {k}", 0.5) for domain in domains for concept in concepts for k in range(5)]
-    figure = FIGURES["concepts"].draw(pd.DataFrame(rows, columns=["domain", "concept", "model", "name", "mean"]))
+    rows = [
+        (domain, concept, f"m{k}", f"Model {k}", 0.5, 0.4, 0.6, 12)
+        for domain in domains
+        for concept in concepts
+        for k in range(5)
+    ]
+    columns = ["domain", "concept", "model", "name", "mean", "ci_low", "ci_high", "n"]
+    figure = FIGURES["concepts"].draw(pd.DataFrame(rows, columns=columns))
     titles = [text for label, text in texts_of(figure) if label.startswith("quantitative")]
     assert len(titles) == 8
     renderer = FigureCanvasAgg(figure).get_renderer()

@@ -274,9 +274,9 @@ def test_an_untrained_control_off_chance_is_called_a_reason_for_doubt(small_stud
 @pytest.mark.parametrize(
     ("models", "said", "unsaid"),
     [
-        (["control_untrained"], "must be at chance", "knowledge from ignorance"),
-        (["control_gpt2_small"], "knowledge from ignorance", "untrained"),
-        (["control_gpt2_small", "control_untrained"], "must be at chance. Each is asked about what it had read", "human line"),
+        (["control_untrained"], "must be at chance", "had read"),
+        (["control_gpt2_small"], "They know nothing else.", "untrained"),
+        (["control_gpt2_small", "control_untrained"], "They know nothing else. An untrained one", "human line"),
     ],
 )
 def test_the_notice_about_controls_mentions_only_those_that_are_there(small_study, tmp_path, models, said, unsaid):

@@ -221,7 +221,12 @@ def test_the_control_models_table_says_what_each_knows_of_what_it_had_and_had_no
     one = accuracies.query("model == 'control_gpt2_small' and targets == 'all'").set_index("group")["mean"]
     assert sheet.notes[1].startswith(f"{roster['control_gpt2_small'].name} is right about {one['read']:.2f} (")
     assert f"{one['new_concept']:.2f} (" in sheet.notes[1]
-    assert not any("Untrained" in note for note in sheet.notes)
+    assert not any("Untrained" in note for note in [*sheet.notes, sheet.headline])
+    whole = accuracies.query("targets == 'all' and model in @trained").sort_values("dose").groupby(["group", "model"])["mean"]
+    known, new = whole.last()["read"], whole.last()["new_concept"]
+    for means in (known, new):
+        assert f" from {means.min():.3f} (" in sheet.headline
+        assert f" to {means.max():.3f} (" in sheet.headline
     assert "Times" in [column.heading for column in sheet.columns]
     means = accuracy.by_dose(accuracies).set_index(["group", "dose"])
     assert {("read", 1), ("read", 16), ("new_filling", 0), ("new_filling", 16)} < set(means.index)
@@ -236,6 +241,7 @@ def test_the_control_models_table_says_what_each_knows_of_what_it_had_and_had_no
     without = accuracies[(accuracies["group"] != "new_concept") & (accuracies["dose"] == 1)]
     sheet = accuracy.control_accuracy(without, roster)
     assert len(sheet.notes) == 1
+    assert not sheet.headline, "nothing to compare with"
     assert "Times" not in [column.heading for column in sheet.columns]
 
 

@@ -195,8 +195,6 @@ def _control_notice(summaries: pd.DataFrame, roster: Roster) -> list[Notice]:
     )
     if any(model.is_untrained for model in controls):
         text += " An untrained one learned nothing at all and must be at chance."
-    if any(not model.is_untrained for model in controls):
-        text += " Each is asked about what it had read and about what it had not, which separates knowledge from ignorance."
     everything = len(controls) == len(models)
     emphasis = (
         "Nothing here says how well published models know the world."

@@ -134,7 +134,8 @@ ROWS_BETWEEN = 1.6
     title="Concepts",
     section="concepts",
     caption="Accuracy by concept and model. White is chance, blue above, orange below; within each domain, concepts are "
-    "ordered by the models' mean, the lowest first; two concepts that occur only as a pair have equal numbers.",
+    "ordered by the models' mean, the lowest first; two concepts with equal numbers, such as those that occur only "
+    "as a pair, share a row.",
     when=has_logprobs,
     options=[EVAL_TYPE],
 )
@@ -158,10 +159,11 @@ def draw_concepts(frame: pd.DataFrame, width: str = "double") -> Figure:
     models = list(dict.fromkeys(frame.model))
     names = dict(zip(frame.model, frame.name, strict=True))
     domains = list(dict.fromkeys(frame.domain))
+    frame = _one_row_for_two(frame)
     size = 5.0
-    label = min(0.95, style.widest((in_words(c) for c in frame.concept.unique()), size) + 0.06)
+    label = min(1.1, style.widest((in_words(c) for c in frame.concept.unique()), size) + 0.06)
     total = style.WIDTHS[width]
-    columns = 1 if width == "single" else max(1, min(4, int((total - 0.1) // (label + len(models) * 0.066 + 0.12))))
+    columns = 1 if width == "single" else max(1, min(6, int((total - 0.1) // (label + len(models) * 0.066 + 0.12))))
     columns = min(columns, len(domains))
     gap = 0.14
     cell = min(0.26, (total - 0.08 - columns * label - (columns - 1) * gap) / columns / len(models))
@@ -200,6 +202,19 @@ def draw_concepts(frame: pd.DataFrame, width: str = "double") -> Figure:
             at += rows * pitch
     _key(figure, size)
     return figure
+
+
+def _one_row_for_two(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows, those of two concepts of a domain once where all models have equal numbers on both: named "one, other"."""
+    alike: dict[tuple, list[str]] = {}
+    for (domain, concept), rows in frame.groupby(["domain", "concept"], sort=False):
+        numbers = rows.sort_values("model")[["model", "mean", "ci_low", "ci_high", "n"]].fillna(-1)
+        alike.setdefault((domain, *numbers.itertuples(index=False, name=None)), []).append(concept)
+    pairs = {(domain, found[0]): found[1] for (domain, *_), found in alike.items() if len(found) == 2}
+    second = set(zip([domain for domain, _ in pairs], pairs.values(), strict=True))
+    keys = list(zip(frame["domain"], frame["concept"], strict=True))
+    named = frame.assign(concept=[f"{key[1]}, {pairs[key]}" if key in pairs else key[1] for key in keys])
+    return named[[key not in second for key in keys]]
 
 
 def _stacks(rows_of: dict[str, int], columns: int) -> list[list[tuple[str, int]]]:

@@ -13,7 +13,7 @@ from worldprobe.benchmarks.ewok.contracts import ConditionComparisons, ControlAc
 from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, TARGET_CONTRASTS, TARGET_TYPES, way_of
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
-from worldprobe.report.model_names import HUMAN, WORD2VEC, Roster, counted, is_yardstick, listed
+from worldprobe.report.model_names import HUMAN, WORD2VEC, Roster, counted, is_yardstick, listed, ranging
 from worldprobe.report.sheet import Column, Sheet, decimals, p_value, span, whole_number
 
 #: ways of asking a model, in the order of the columns.
@@ -430,6 +430,23 @@ def control_accuracy(accuracies: pd.DataFrame, roster: Roster) -> Sheet:
             *say_what_a_leak_does(by_dose(accuracies)),
         ),
         group="model",
+        headline=say_what_knowledge_scores(accuracies, roster),
+    )
+
+
+def say_what_knowledge_scores(accuracies: pd.DataFrame, roster: Roster) -> str:
+    """What the measure gives for knowledge, and what for ignorance: ranges over the models that learned something."""
+    rows = accuracies[(accuracies["targets"] == "all") & accuracies["mean"].notna()]
+    rows = rows[[not roster[model].is_untrained for model in rows["model"]]]
+    rows = rows.assign(name=[roster[model].name for model in rows["model"]]).sort_values("dose", ascending=False)
+    known = rows[rows["group"].isin(["read", "new_filling"])].sort_values("group", ascending=False, kind="stable")
+    known = known.drop_duplicates("model").set_index("name")["mean"]  # the items themselves where they were read
+    new = rows[rows["group"] == "new_concept"].drop_duplicates("model").set_index("name")["mean"]
+    if known.empty or new.empty:
+        return ""
+    return (
+        f"{ranging(known, 'Accuracies of control models on what they were taught')}; "
+        f"{ranging(new, 'those on concepts that they were not taught')}."
     )
 
 
@@ -442,9 +459,11 @@ def say_what_reading_does(accuracies: pd.DataFrame, roster: Roster) -> list[str]
             continue
         of_model = rows[rows["model"] == model].sort_values("dose", ascending=False)
         parts = []
-        for group, what in (("read", "of items that it had read"), ("new_filling", "of their templates with other fillings")):
+        for group, what in (("read", "of items that it had read"), ("new_filling", "of {} templates with other fillings")):
             best = of_model[of_model["group"] == group].head(1)
-            parts += [f"{_interval(row)} {what}{_times(row)}" for row in best.to_dict("records")]
+            parts += [
+                f"{_interval(row)} {what.format('their' if parts else 'taught')}{_times(row)}" for row in best.to_dict("records")
+            ]
         new = [
             f"{_interval(row)} of concepts that it had not"
             for row in of_model[of_model["group"] == "new_concept"].to_dict("records")
