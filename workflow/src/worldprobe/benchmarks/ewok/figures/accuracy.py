@@ -209,7 +209,7 @@ def _one_row_for_two(frame: pd.DataFrame) -> pd.DataFrame:
     alike: dict[tuple, list[str]] = {}
     for (domain, concept), rows in frame.groupby(["domain", "concept"], sort=False):
         numbers = rows.sort_values("model")[["model", "mean", "ci_low", "ci_high", "n"]].fillna(-1)
-        alike.setdefault((domain, *numbers.itertuples(index=False, name=None)), []).append(concept)
+        alike.setdefault((domain, *numbers.itertuples(index=False, name=None)), []).append(str(concept))
     pairs = {(domain, found[0]): found[1] for (domain, *_), found in alike.items() if len(found) == 2}
     second = set(zip([domain for domain, _ in pairs], pairs.values(), strict=True))
     keys = list(zip(frame["domain"], frame["concept"], strict=True))

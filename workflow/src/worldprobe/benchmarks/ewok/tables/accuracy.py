@@ -440,13 +440,13 @@ def say_what_knowledge_scores(accuracies: pd.DataFrame, roster: Roster) -> str:
     rows = rows[[not roster[model].is_untrained for model in rows["model"]]]
     rows = rows.assign(name=[roster[model].name for model in rows["model"]]).sort_values("dose", ascending=False)
     known = rows[rows["group"].isin(["read", "new_filling"])].sort_values("group", ascending=False, kind="stable")
-    known = known.drop_duplicates("model").set_index("name")["mean"]  # the items themselves where they were read
-    new = rows[rows["group"] == "new_concept"].drop_duplicates("model").set_index("name")["mean"]
+    known = known.drop_duplicates("model")  # the items themselves where they were read
+    new = rows[rows["group"] == "new_concept"].drop_duplicates("model")
     if known.empty or new.empty:
         return ""
     return (
-        f"{ranging(known, 'Accuracies of control models on what they were taught')}; "
-        f"{ranging(new, 'those on concepts that they were not taught')}."
+        f"{ranging(known.set_index('name')['mean'], 'Accuracies of control models on what they were taught')}; "
+        f"{ranging(new.set_index('name')['mean'], 'those on concepts that they were not taught')}."
     )
 
 
@@ -458,7 +458,7 @@ def say_what_reading_does(accuracies: pd.DataFrame, roster: Roster) -> list[str]
         if roster[model].is_untrained:
             continue
         of_model = rows[rows["model"] == model].sort_values("dose", ascending=False)
-        parts = []
+        parts: list[str] = []
         for group, what in (("read", "of items that it had read"), ("new_filling", "of {} templates with other fillings")):
             best = of_model[of_model["group"] == group].head(1)
             parts += [
