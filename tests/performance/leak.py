@@ -4,9 +4,9 @@ Small models (Llama's architecture, one layer of width 64) are trained here on n
 concepts of builtin@2 with sixteen other fillings. Pairs of concepts are drawn to have their given items in the stories 0, 1, 4 or
 16 times, so one model gives all doses. Four files of lines in random order are read 0, 1, 4 and 16 times besides. Prints, per
 dose, what the given items have more than four parallel forms, and the power with so many pairs of concepts (pairs of a dose
-drawn again, with replacement, over models); then false alarms: in 100 runs which form is "given" is drawn anew for each
-template among those that no model has read. Half a minute of one core per model; models that the
-folder has are not trained again.
+drawn again, with replacement, over models); then false alarms, next to those of a t-test: in 100 runs per model which form is
+"given" is drawn anew for each template among those that no model has read. Half a minute of one core per model, and some
+minutes for power and false alarms; models that the folder has are not trained again.
 
     python tests/performance/leak.py /tmp/leak [--seeds 3]
 """
@@ -20,6 +20,7 @@ import pandas as pd
 from scipy import stats
 
 from worldprobe import load_model, score_texts
+from worldprobe.benchmarks.ewok.analysis import leak
 from worldprobe.benchmarks.ewok.analysis.leak import (
     compare_forms,
     compare_orders,
@@ -98,6 +99,8 @@ def measure_model(seed: int, folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
         measured = measure_items(form, ask(engine, questions_of(form)))
         dose = ["\0".join(pair) for pair in pairs]
         measured["dose"] = measured["pair"].map(dict(zip(dose, drawn.values(), strict=True)))
+        measured["template_id"] = f"{seed}_" + measured["template_id"]
+        measured["pair"] = f"{seed}_" + measured["pair"]
         rows.append(measured.assign(form=number, seed=seed))
     orders = []
     for dose, lines in zip(DOSES, files, strict=True):
@@ -107,37 +110,49 @@ def measure_model(seed: int, folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def effects(rows: pd.DataFrame) -> pd.DataFrame:
-    """Of each seed and dose."""
+    """Of each seed and dose, and over all seeds."""
     found = []
-    for (seed, dose), part in rows.groupby(["seed", "dose"]):
+    for (seed, dose), part in pd.concat([rows, rows.assign(seed=-1)]).groupby(["seed", "dose"]):
         given, forms = part[part["form"] == 0], part[part["form"].between(1, 4)]
         for measure in ("logprob", "accuracy"):
-            found.append({"seed": seed, "dose": dose, "measure": measure} | vars(compare_forms(given, forms, measure)))
+            found.append(
+                {"seed": "all" if seed < 0 else seed, "dose": dose, "measure": measure}
+                | vars(compare_forms(given, forms, measure))
+            )
         found[-1]["accuracy"] = given["accuracy"].mean()
     return pd.DataFrame(found)
 
 
 def power(rows: pd.DataFrame, n_pairs: int, draws: int, rng: np.random.Generator) -> dict[int, float]:
-    """Share of draws of pairs of a dose, over all models, with p below 0.05, by a t-test: the forms are filled alike."""
+    """Share of draws of pairs of a dose, over all models, with p below 0.05."""
     found = {}
     for dose, part in rows[(rows["form"] <= 4) & (rows["dose"] > 0)].groupby("dose"):
-        means = part.groupby(["seed", "pair", part["form"] == 0])["logprob"].mean().unstack()
-        gains = (means[True] - means[False]).to_numpy()
-        drawn = gains[rng.integers(len(gains), size=(draws, n_pairs))]
-        found[int(dose)] = float((stats.ttest_1samp(drawn, 0, axis=1, alternative="greater").pvalue < 0.05).mean())
+        rows_of = list(part.groupby("pair").indices.values())
+        alarms = 0
+        for _ in range(draws):
+            drawn = [rows_of[i] for i in rng.integers(len(rows_of), size=n_pairs)]
+            number = np.repeat(np.arange(n_pairs), [len(places) for places in drawn]).astype(str)
+            together = part.iloc[np.concatenate(drawn)].assign(pair=number, template_id=number)
+            given = together["form"] == 0
+            alarms += compare_forms(together[given], together[~given], "logprob").p < 0.05
+        found[int(dose)] = alarms / draws
     return found
 
 
-def false_alarms(rows: pd.DataFrame, runs: int, rng: np.random.Generator) -> list[float]:
+def false_alarms(rows: pd.DataFrame, n_pairs: int | None, runs: int, rng: np.random.Generator) -> pd.DataFrame:
     """p of runs in which, template by template, one unread form is drawn as given and four others as its parallel forms."""
     found = []
     clean = rows[rows["dose"] == 0]
     seeds = sorted(clean["seed"].unique())
     for run in range(runs):
         part = clean[clean["seed"] == seeds[run % len(seeds)]]
+        part = part[part["pair"].isin(rng.permutation(part["pair"].unique())[:n_pairs])]
         place = part.assign(lot=rng.random(len(part))).groupby("template_id")["lot"].rank().to_numpy()
-        found.append(compare_forms(part[place == 1], part[(place > 1) & (place <= 5)], "logprob").p)
-    return found
+        given, forms = part[place == 1], part[(place > 1) & (place <= 5)]
+        gains = given.set_index("pair")["logprob"] - forms.groupby("pair")["logprob"].mean()
+        of_t = stats.ttest_1samp(gains.dropna(), 0, alternative="greater").pvalue
+        found.append({"leak": compare_forms(given, forms, "logprob").p, "t-test": of_t})
+    return pd.DataFrame(found)
 
 
 if __name__ == "__main__":
@@ -145,15 +160,18 @@ if __name__ == "__main__":
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seeds", type=int, default=3)
     options = parser.parse_args()
-    measured, ordered = [], []
+    measured = []
     for seed in range(options.seeds):
         rows, orders = measure_model(seed, options.folder / str(seed))
         measured.append(rows)
-        ordered.append(orders)
-        print(effects(rows).to_string(float_format="%.3f"), orders.to_string(float_format="%.3f"), sep="\n", flush=True)
+        print(orders.to_string(float_format="%.3f"), flush=True)
         rows.to_parquet(options.folder / f"rows{seed}.parquet")
     rows, rng = pd.concat(measured, ignore_index=True), np.random.default_rng(0)
-    for n_pairs in (20, 50, 100, 366):
-        print("power with", n_pairs, "pairs of concepts:", json.dumps(power(rows, n_pairs, 2000, rng)), flush=True)
-    alarms = np.array(false_alarms(rows, 100, rng))
-    print(f"false alarms: {(alarms < 0.05).sum()} of {len(alarms)} at 0.05, {(alarms < 0.01).sum()} at 0.01")
+    print(effects(rows).to_string(float_format="%.3f"), flush=True)
+    leak.RELABELLINGS = 199
+    for n_pairs in (20, 100, 366):
+        print("power with", n_pairs, "pairs of concepts:", json.dumps(power(rows, n_pairs, 100, rng)), flush=True)
+    for pairs in (20, None):
+        alarms = false_alarms(rows, pairs, 100 * options.seeds, rng)
+        print(f"false alarms in {len(alarms)} runs with {pairs or 'all'} pairs:", flush=True)
+        print(pd.DataFrame({level: (alarms < level).sum() for level in (0.05, 0.01)}).to_string(), flush=True)

@@ -29,6 +29,8 @@ QUESTIONS = ((0, "context1"), (0, "context2"), (1, "target1"), (2, "target2"), (
 LEAST_PAIRS = 10
 #: Fillers that given items have so many standard deviations more often than forms do have an effect of their own.
 UNUSUAL = 4
+#: Orders of the forms that the observed one is compared with.
+RELABELLINGS = 1999
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class Effect:
         estimate: mean difference.
         low: of the 95 % interval.
         high: of the 95 % interval.
-        p: one-sided: how often so much more would come by chance.
+        p: one-sided: how often so much more would come by chance, at least 1 / (1 + ``RELABELLINGS``).
         detectable: the smallest true effect for which p is below 0.05 in 80 % of such samples.
         n_pairs: pairs of concepts, or shards of a file.
         n_templates: templates that the given items and at least one form have, or shards.
@@ -95,10 +97,11 @@ def compare_forms(given: pd.DataFrame, forms: pd.DataFrame, measure: str) -> Eff
     """The mean of a measure over the given items minus that over other forms of the same templates.
 
     A least-squares fit with an effect for every template, for every filler that the given items have unusually often, and for
-    being given; the standard error is the jackknife's over pairs of concepts (CR3: Bell and McCaffrey, Survey Methodology
-    2002), the distribution t with one degree of freedom less than pairs, or than so many of equal weight as the pairs are
-    worth: few decide where only few forms have a filler of the given items. Where the given items are filled as the forms
-    are, this is the mean difference within templates.
+    being given. Where the given items are filled as the forms are, this is the mean difference within templates. The test asks
+    how often so much more would come if any of a template's forms were called the given one. The interval's standard error is the
+    jackknife's over pairs of concepts (CR3: Bell and McCaffrey, Survey Methodology 2002), its distribution t with one degree of
+    freedom less than pairs, or than so many of equal weight as the pairs are worth: few decide where only few forms have a filler
+    of the given items.
 
     Args:
         given: from ``measure_items``.
@@ -126,20 +129,49 @@ def compare_forms(given: pd.DataFrame, forms: pd.DataFrame, measure: str) -> Eff
         problem = "the fillers of the given items are in no form, so nothing tells items that were read from rare fillers."
         raise UserError("leak", problem, "Make the forms from the same materials, without restricting fillers.")
     estimate = float(alone @ values) / weight
-    rest = values - is_given * estimate
-    rest = rest - basis @ (basis.T @ rest)
+    unexplained = values - basis @ (basis.T @ values)
+    p = _p_by_relabelling(alone, unexplained, cluster, template)
+    rest = unexplained - alone * estimate
     error = _jackknife_error(alone / weight, rest, np.column_stack([basis, alone / np.sqrt(weight)]), cluster)
     shares = np.bincount(cluster, weights=np.square(alone))
     df = max(1.0, float(shares.sum() ** 2 / np.square(shares).sum()) - 1)
-    return _effect(estimate, error, df, n_pairs, len(shared))
+    return _effect(estimate, error, df, p, n_pairs, len(shared))
 
 
-def _effect(estimate: float, error: float, df: float, n_pairs: int, n_templates: int) -> Effect:
-    """Interval and one-sided test by Student's t."""
+def _effect(estimate: float, error: float, df: float, p: float, n_pairs: int, n_templates: int) -> Effect:
+    """With an interval by Student's t."""
     reach = float(stats.t.ppf(0.975, df)) * error
-    p = float(stats.t.sf(estimate / error, df)) if error > 0 else 0.5 if estimate == 0 else float(estimate < 0)
     seen = float(detectable_by_t(error, df, one_sided=True))
     return Effect(estimate, estimate - reach, estimate + reach, p, seen, n_pairs, n_templates)
+
+
+def _p_by_relabelling(alone: np.ndarray, unexplained: np.ndarray, cluster: np.ndarray, template: np.ndarray) -> float:
+    """One-sided p of the given items, among orders of the forms of each cluster.
+
+    If nothing was read, any form may be the given one. A t-test has too many false alarms here: a text can be far less likely
+    than others, hardly far more. All templates of a cluster change places alike, as what differs between clusters is no leak.
+
+    Args:
+        alone: what tells the given items from forms, after fillers.
+        unexplained: values within templates, after fillers.
+        cluster: number of each row's cluster, from 0.
+        template: number of each row's template; the given item is its first row.
+    """
+    form = pd.Series(template).groupby(template).cumcount().to_numpy()
+    place, n = np.lexsort((form, template)), int(cluster.max()) + 1
+    weights, clusters, values = alone[place], cluster[place], unexplained[place]
+    rng = np.random.default_rng(0)
+
+    def statistic(values: np.ndarray) -> float:
+        sums = np.bincount(clusters, weights=weights * values)
+        total, squares = float(sums.sum()), float(sums @ sums)
+        return total / float(np.sqrt(max(squares - total**2 / n, 1e-12 * squares))) if squares else 0.0
+
+    observed, as_much = statistic(values), 0
+    for _ in range(RELABELLINGS):
+        lots = rng.random((n, int(form.max()) + 1))[cluster, form]
+        as_much += int(statistic(unexplained[np.lexsort((lots, template))]) >= observed - 1e-9 * abs(observed))
+    return (1 + as_much) / (1 + RELABELLINGS)
 
 
 def _jackknife_error(weights: np.ndarray, rest: np.ndarray, basis: np.ndarray, cluster: np.ndarray) -> float:
@@ -231,11 +263,14 @@ def shuffled_shards(lines: Sequence[str], per_shard: int, shuffles: int, seed: i
 
 
 def compare_orders(logprobs: np.ndarray) -> Effect:
-    """How much likelier shards are in their own order than shuffled, by a t-test over shards.
+    """How much likelier shards are in their own order than shuffled, tested as ``compare_forms`` does, with an interval by t.
 
     Args:
         logprobs: nats, shape (shards, 1 + shuffles), the own order first.
     """
     gains = logprobs[:, 0] - logprobs[:, 1:].mean(axis=1)
-    n, error = len(gains), float(gains.std(ddof=1) / np.sqrt(len(gains)))
-    return _effect(float(gains.mean()), error, n - 1, n, n)
+    n, orders = logprobs.shape
+    shard = np.repeat(np.arange(n), orders)
+    is_own = np.tile(np.arange(orders) == 0, n) - 1 / orders
+    p = _p_by_relabelling(is_own, (logprobs - logprobs.mean(axis=1, keepdims=True)).ravel(), shard, shard)
+    return _effect(float(gains.mean()), float(gains.std(ddof=1) / np.sqrt(n)), n - 1, p, n, n)
