@@ -63,7 +63,7 @@ LONG = (
     "unit/test_package.py",
     "architecture/test_style.py",
     "exports/test_lm_eval_task.py",
-    "ewok/report/test_figures.py",
+    "ewok/report/",
     "unit/test_documented_commands.py",
     "cli/test_evaluate.py",
     "training/",
@@ -91,12 +91,14 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
-    """With several processes (pytest -n), a file's tests go to one of them, and so do all tests that share one whole run."""
+    """With several processes (pytest -n), tests of a file, and those that share a whole run or study, go to one of them."""
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduling(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file: str = super()._split_scope(nodeid)
-            return "whole run" if file.startswith("tests/workflow/") and not file.endswith(LONG[:2]) else file
+            if file.startswith("tests/workflow/") and not file.endswith(LONG[:2]):
+                return "whole run"
+            return "report of EWoK" if "/ewok/report/" in file else file
 
     return Scheduling(config, log)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -25,12 +26,17 @@ def trace_learning(groups: Mapping[str, Sequence[str]], eval_type: str) -> tuple
         groups: grouping -> its groups.
         eval_type: how the models were asked.
     """
+    return _traced(tuple((grouping, tuple(names)) for grouping, names in groups.items()), eval_type)
+
+
+@cache
+def _traced(groups: tuple[tuple[str, tuple[str, ...]], ...], eval_type: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     rng = np.random.default_rng(0)
     curves, onsets = [], []
     for series, seeds in TRAININGS.items():
         rows = []
         for model, seed in seeds.items():
-            for grouping, names in groups.items():
+            for grouping, names in groups:
                 for number, group in enumerate(names):
                     for place, step in enumerate(STEPS):
                         learned = 0.35 if place > number % len(STEPS) else 0.0
@@ -52,7 +58,7 @@ def trace_learning(groups: Mapping[str, Sequence[str]], eval_type: str) -> tuple
             "mean",
             "n",
         ]
-        found = trace(pd.DataFrame(rows, columns=columns), "steps", dict.fromkeys(groups, "pairs of concepts"))
+        found = trace(pd.DataFrame(rows, columns=columns), "steps", dict.fromkeys(dict(groups), "pairs of concepts"))
         curves.append(found[0])
         onsets.append(found[1])
     return pd.concat(curves, ignore_index=True), pd.concat(onsets, ignore_index=True)

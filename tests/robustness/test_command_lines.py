@@ -102,6 +102,22 @@ def test_an_option_that_does_nothing_with_a_server_is_refused(check, option: str
     assert f"error: {option.split()[0]}\n" in check(f"{SERVER} {option}", "does nothing with --engine openai")
 
 
+@pytest.fixture(scope="module")
+def corpus(study, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("control") / "corpus"
+    made_from = [str(study["templates"]), str(study["materials"])]
+    little = ["--taught", "0.5", "--fillings", "2", "--sentences", "5"]
+    assert main(["controls", "write-corpus", *made_from, *little, "--out", str(folder)]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def tokenizer(corpus) -> Path:
+    folder = corpus.with_name("tokenizer")
+    assert main(["controls", "train-tokenizer", str(corpus), "--vocabulary", "400", "--out", str(folder)]) == 0
+    return folder
+
+
 @pytest.fixture
 def little_room(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Files cannot grow beyond 4 KB, as on a full disk."""
@@ -125,22 +141,12 @@ def little_room(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         "controls train {corpus} {tokenizer} --architecture gpt2 --layers 1 --width 32 --heads 2 --steps 1 --out {folder}/new",
     ],
 )
-def test_a_full_disk_is_a_message_and_leaves_what_was_there(request, check, tmp_path_factory, line: str) -> None:
-    corpus = tmp_path_factory.mktemp("corpus") / "corpus"
-    if "{corpus}" in line:
-        check(
-            "controls write-corpus {templates} {materials} --taught 0.5 --fillings 2 --sentences 5 --out {corpus}",
-            status=0,
-            corpus=corpus,
-        )
-    tokenizer = corpus.with_name("tokenizer")
-    if "{tokenizer}" in line:
-        check("controls train-tokenizer {corpus} --vocabulary 400 --out {tok}", status=0, corpus=corpus, tok=tokenizer)
+def test_a_full_disk_is_a_message_and_leaves_what_was_there(request, check, line: str) -> None:
+    files = {name: request.getfixturevalue(name) for name in ("corpus", "tokenizer") if f"{{{name}}}" in line}
+    if "tokenizer" in files:
         pytest.importorskip("transformers")
     request.getfixturevalue("little_room")
-    assert ".part" not in check(line, "cannot be written", corpus=corpus, tokenizer=tokenizer), (
-        "the user's path is named, not a temporary one"
-    )
+    assert ".part" not in check(line, "cannot be written", **files), "the user's path is named, not a temporary one"
 
 
 @pytest.mark.parametrize(

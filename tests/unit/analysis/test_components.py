@@ -76,10 +76,10 @@ def test_p_is_small_only_where_the_interval_of_that_level_is():
 
 def test_more_versions_help_as_far_as_clusters_allow():
     of_versions, of_clusters = balanced(40, 3, 0.0, 0.1, 0.0), balanced(40, 3, 0.5, 0.001, 0.0)
-    number = enough_versions(of_versions, 3)[0]
+    number = enough_versions(of_versions, 3, of_versions.detectable() / 2)[0]
     assert of_versions.with_versions(3, number).detectable()[0] <= of_versions.detectable()[0] / 2
     assert of_versions.with_versions(3, number - 1).detectable()[0] > of_versions.detectable()[0] / 2
-    assert enough_versions(of_clusters, 3)[0] == 0
+    assert enough_versions(of_clusters, 3, of_clusters.detectable() / 2)[0] == 0
 
 
 def test_a_sample_tells_about_the_difference_that_it_could_have_found():

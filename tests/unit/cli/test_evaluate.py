@@ -34,7 +34,8 @@ def few_to_learn_from():
 def evaluation(few_to_learn_from, tiny_checkpoint, tmp_path_factory):
     """Both benchmarks, each with few items: folder, and what was printed."""
     work = tmp_path_factory.mktemp("evaluate") / "work"
-    whole_step, fewer = evaluate.step, {"generate": ["--sizes", "3"], "build": ["--filter", "object2"]}
+    skins = ["trips", "race", "tall/short", "old/young", "people_LeftRight", "obj_LeftRight"]
+    whole_step, fewer = evaluate.step, {"generate": ["--sizes", "3", "--skins", *skins], "build": ["--filter", "object2"]}
 
     def step(*words):
         whole_step(*words, *fewer.get(words[1], []))
@@ -217,7 +218,7 @@ def test_a_rule_is_evaluated_in_worldsense_alone_and_the_solver_knows_everything
     assert result["worldsense"]["accuracy"]["mean"] == 1
     assert result["worldsense"]["prompting"] == "basic"
     assert result["worldsense"]["trials"]["n_trials"] == 2808
-    assert "2,808 trials of our own test set" in capsys.readouterr().out
+    assert "2,808 trials of our own set test" in capsys.readouterr().out
 
 
 def test_a_rule_knows_nothing_that_ewok_asks_and_is_refused(tmp_path, capsys):

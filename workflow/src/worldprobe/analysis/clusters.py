@@ -157,7 +157,7 @@ def _estimate(
         of_tested = components.only(is_ok)
         p[is_ok], detectable[is_ok] = p_value(mean[is_ok], of_tested), of_tested.detectable()
         if n_versions > 1:
-            enough[is_ok] = enough_versions(of_tested, n_versions)
+            enough[is_ok] = enough_versions(of_tested, n_versions, detectable[is_ok] / 2)
     has_interval = is_ok | (status == "one_version")
     std_error, low, high = (np.where(has_interval, x, np.nan) for x in (std_error, low, high))
     number = np.ones(len(values), int)

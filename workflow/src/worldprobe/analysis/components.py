@@ -83,11 +83,11 @@ class Components:
         """Some of the series.
 
         Args:
-            chosen: which, shape (series,).
+            chosen: which: truth values, shape (series,), or places.
         """
         clusters, *others = (Part(part.variance[chosen], part.df) for part in (self.clusters, *self.others))
         versions = None if self.versions is None else Part(self.versions.variance[chosen], self.versions.df)
-        return Components(clusters, versions, np.broadcast_to(self.cells, chosen.shape)[chosen], tuple(others))
+        return Components(clusters, versions, np.broadcast_to(self.cells, self.clusters.variance.shape)[chosen], tuple(others))
 
     def with_versions(self, n_versions: float, n_new: float) -> Components:
         """The same with another number of versions: what they and the cells add goes down with it.
@@ -155,24 +155,22 @@ def detectable_by_t(std_error: np.ndarray | float, df: np.ndarray | float, one_s
     return np.asarray(nctdtrinc(df, 1 - POWER, critical) * std_error)
 
 
-def enough_versions(components: Components, n_versions: int, share: float = 0.5) -> np.ndarray:
-    """The smallest number of versions with which at most ``share`` of the smallest difference of now would be found.
+def enough_versions(components: Components, n_versions: int, difference: np.ndarray) -> np.ndarray:
+    """The smallest number of versions from which on a true difference would be found.
 
     Args:
         components: of a study with versions.
         n_versions: how many it has.
-        share: of ``Components.detectable``.
+        difference: shape (series,).
 
     Returns:
         Shape (series,); 0 where none of ``VERSIONS`` is enough: clusters are too few.
     """
-    goal = share * components.detectable()
-    found = np.zeros(len(goal), int)
-    for number in (number for number in VERSIONS if number > n_versions):
-        is_enough = components.with_versions(n_versions, number).power(goal) >= POWER
-        found = np.where((found == 0) & is_enough, number, found)
-        if found.all():
-            break
+    found = np.zeros(len(difference), int)
+    left = np.arange(len(difference))
+    for number in sorted((number for number in VERSIONS if number > n_versions), reverse=True):  # few series are left soon
+        left = left[components.only(left).with_versions(n_versions, number).power(difference[left]) >= POWER]
+        found[left] = number
     return found
 
 

@@ -31,6 +31,11 @@ def judgements():
     return table
 
 
+@pytest.fixture(scope="module")
+def means(judgements):
+    return summarize(judgements)
+
+
 def by_hand(rows, model, eval_type, grouping, group, metric):
     """The specification, one item after the other, without arrays."""
     items = {}
@@ -72,10 +77,9 @@ def by_hand(rows, model, eval_type, grouping, group, metric):
     ("grouping", "group"),
     [("overall", "all"), ("domain", "domain-b"), ("context_contrast", "negation"), ("concept", "domain-b/concept3x")],
 )
-def test_means_ranges_and_counts_are_those_of_a_plain_loop(judgements, metric, grouping, group):
-    table = summarize(judgements)
+def test_means_ranges_and_counts_are_those_of_a_plain_loop(judgements, means, metric, grouping, group):
     for model, eval_type in [("ant", "logprobs"), ("bee", "logprobs"), ("bee", "likert_free_two")]:
-        row = table.query(
+        row = means.query(
             "model == @model and eval_type == @eval_type and metric == @metric and grouping == @grouping and group == @group"
         )
         row = row[row["condition"] == "all"].iloc[0]
@@ -100,9 +104,8 @@ def test_domains_can_weigh_equally_as_in_babylm(judgements):
     assert not np.allclose(plain[~others]["mean"], equal[~others]["mean"])
 
 
-def test_a_missing_score_is_counted_and_never_a_zero(judgements):
-    table = summarize(judgements)
-    row = table.query(
+def test_a_missing_score_is_counted_and_never_a_zero(judgements, means):
+    row = means.query(
         "model == 'bee' and eval_type == 'logprobs' and metric == 'accuracy' and grouping == 'overall' and condition == 'all'"
     )
     assert row["n_missing"].tolist() == [5]
@@ -114,8 +117,8 @@ def test_a_missing_score_is_counted_and_never_a_zero(judgements):
     assert nothing["ci_low"].isna().all()
 
 
-def test_ties_are_counted_where_they_are(judgements):
-    table = summarize(judgements).query("model == 'ant' and eval_type == 'logprobs' and metric == 'accuracy'")
+def test_ties_are_counted_where_they_are(judgements, means):
+    table = means.query("model == 'ant' and eval_type == 'logprobs' and metric == 'accuracy'")
     mine = judgements.query("model == 'ant' and eval_type == 'logprobs'")
     assert (
         table.query("grouping == 'overall' and condition == '1'")["n_ties"].item() == mine.query("version == 1")["is_tie"].sum()
@@ -124,19 +127,17 @@ def test_ties_are_counted_where_they_are(judgements):
     assert by_domain.to_dict() == mine.groupby("domain")["is_tie"].sum().to_dict()
 
 
-def test_intervals_do_not_depend_on_the_order_and_hold_the_mean(judgements):
-    first = summarize(judgements)
+def test_intervals_do_not_depend_on_the_order_and_hold_the_mean(judgements, means):
     again = summarize(judgements.sample(frac=1, random_state=0))
-    pd.testing.assert_frame_equal(validate(first, Summaries), validate(again, Summaries))
-    whole = first.query("condition == 'all' and grouping == 'overall'")
+    pd.testing.assert_frame_equal(validate(means, Summaries), validate(again, Summaries))
+    whole = means.query("condition == 'all' and grouping == 'overall'")
     assert (whole["ci_low"] < whole["mean"]).all()
     assert (whole["mean"] < whole["ci_high"]).all()
 
 
-def test_a_models_interval_does_not_depend_on_who_else_is_there(judgements):
+def test_a_models_interval_does_not_depend_on_who_else_is_there(judgements, means):
     alone = summarize(judgements[judgements["model"] == "ant"])
-    together = summarize(judgements)
-    together = together[together["model"] == "ant"].reset_index(drop=True)
+    together = means[means["model"] == "ant"].reset_index(drop=True)
     pd.testing.assert_frame_equal(validate(alone, Summaries), validate(together, Summaries))
 
 
@@ -198,15 +199,14 @@ def test_the_same_table_twice_and_tables_of_different_items_are_refused(judgemen
         summarize(pd.concat([judgements, other]))
 
 
-def test_the_command_reads_many_files_and_says_what_the_intervals_are_over(tmp_path, judgements):
+def test_the_command_reads_many_files_and_says_what_the_intervals_are_over(tmp_path, judgements, means):
     paths = []
     for (model, eval_type), part in judgements.groupby(["model", "eval_type"]):
         paths.append(tmp_path / f"{eval_type}-{model}.parquet")
         write_table(part, Judgements, paths[-1], Provenance(model=model))
     out = tmp_path / "summaries.parquet"
     assert cli.main(["summarize", *map(str, paths), "--out", str(out)]) == 0
-    expected = validate(summarize(judgements), Summaries)
-    pd.testing.assert_frame_equal(read_table(out, Summaries), expected)
+    pd.testing.assert_frame_equal(read_table(out, Summaries), validate(means, Summaries))
     assert read_provenance(out).details["drawn"] == "pairs of concepts and versions"
 
 

@@ -337,6 +337,8 @@ class RuleEngine:
             notes={"mode": "rule", "device": "none"},
         )
         self._skins = list(skins)
+        said = ({skin.situation, skin.in_motion().situation} for skin in skins)
+        self._begins = [[situation.partition("{")[0] for situation in situations] for situations in said]
         self._sets = [load_prompt_set(one) for one in known_sets()]
         self._frames = [_frame(one, kind) for one in self._sets for kind in ANSWERS]
         self._readers: dict[tuple[int, str], StatementReader] = {}
@@ -408,8 +410,7 @@ class RuleEngine:
         if text.strip() in self._known:
             return self._known[text.strip()]
         for number, skin in enumerate(self._skins):
-            said = {skin.situation, skin.in_motion().situation}
-            if not any(situation.partition("{")[0] in text for situation in said):
+            if not any(begin in text for begin in self._begins[number]):
                 continue
             key = (number, prompts.name if prompts.rewrite else "")
             if key not in self._readers:

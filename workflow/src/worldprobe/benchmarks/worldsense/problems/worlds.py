@@ -282,11 +282,8 @@ def _asked_orders(description: Description) -> tuple[tuple[int, ...], ...]:
     first = next(number for number, relation in enumerate(description) if relation.kind in UPDATES)
     facts, rest = description[:first], [relation for relation in description[first:] if relation.kind not in MOMENTS]
     moment = next((relation for relation in description if relation.kind in MOMENTS), None)
-    there = sorted(entities_of(facts))
     found = []
-    for initial in permutations(there):
-        if not all(is_true(fact, initial) for fact in facts):
-            continue
+    for initial in _admitted(facts):
         orders = run(initial, rest)
         if moment is not None and orders is not None:
             updates = [relation for relation in rest if relation.kind in UPDATES]
@@ -296,6 +293,13 @@ def _asked_orders(description: Description) -> tuple[tuple[int, ...], ...]:
         if orders is not None:
             found.append(orders)
     return tuple(found)
+
+
+@lru_cache(maxsize=1 << 16)
+def _admitted(facts: Description) -> list[tuple[int, ...]]:
+    """The orders of their entities of which all facts are true."""
+    orders = permutations(sorted(entities_of(facts)))
+    return [order for order in orders if all(is_true(fact, order) for fact in facts)]
 
 
 def run(order: tuple[int, ...], story: Sequence[Relation]) -> tuple[int, ...] | None:

@@ -383,12 +383,13 @@ def read_skins(folder: Path | str = FOLDER, version: int = VERSIONS[-1]) -> list
         raise UserError(
             first.where, first.problem, first.fix + (f" ({more} more: worldprobe worldsense skins check)" if more else "")
         )
-    return skins if version == VERSIONS[-1] else [_former(skin) for skin in skins if skin.use != "test-new"]
+    return skins if version == VERSIONS[-1] else _former(skins)
 
 
 def read_all_wordings(folder: Path | str = FOLDER) -> list[Skin]:
     """The skins of a folder in every version of the wording, the newest first, to read texts by."""
-    return [skin for version in reversed(VERSIONS) for skin in read_skins(folder, version)]
+    skins = read_skins(folder)
+    return [*skins, *_former(skins)]
 
 
 def check_skins(folder: Path | str = FOLDER) -> tuple[list[Skin], list[UserError]]:
@@ -453,10 +454,14 @@ def _skin(document: dict[str, Any], path: str) -> Skin:
     )
 
 
-def _former(skin: Skin) -> Skin:
+def _former(skins: Sequence[Skin]) -> list[Skin]:
+    """Skins in version 1, which had no set test-new."""
+    former, now = read_yaml(VERSION_1).document, Questions().model_dump()
+    return [_in_version_1(skin, former, now) for skin in skins if skin.use != "test-new"]
+
+
+def _in_version_1(skin: Skin, former: dict[str, Any], now: dict[str, Any]) -> Skin:
     """A skin in version 1; of a user's skin, only the questions that it leaves to us were others."""
-    former = read_yaml(VERSION_1).document
-    now = Questions().model_dump()
     own = former["skins"].get(skin.name, {}) if Path(skin.path).resolve().parent == FOLDER.resolve() else {}
     questions = {
         kind: {
