@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
-from worldprobe.analysis.clusters import crossed_means
+from worldprobe.analysis.clusters import bell_mccaffrey, crossed_means
 from worldprobe.analysis.planning import plan, variances_of_differences
 from worldprobe.analysis.pooling import pool
 
@@ -122,6 +122,8 @@ def given():
     quantile = lambda n: f"{stats.t.ppf(0.975, n - 1):.1f}"  # noqa: E731
     sizes = {"n_templates": f"{N_TEMPLATES:,}", "n_pairs": str(N_PAIRS), "n_versions": str(N_VERSIONS)}
     widths = {"t_2": quantile(2), "t_3": quantile(3), "t_5": quantile(5), "t_20": quantile(20)}
+    _, df = bell_mccaffrey(np.append(np.full(13, 0.5 / 13), 0.5))
+    widths |= {"t_equal": quantile(14), "t_half": f"{stats.t.ppf(0.975, df):.1f}"}
     places = stats.norm.ppf((np.arange(1000) + 0.5) / 1000)
     right = 1 / (1 + np.exp(-_log_odds(np.random.default_rng(5), 100_000)))
     spread = np.sqrt(pooling.SD_PAIR**2 + pooling.SD_TEMPLATE**2 + pooling.SD_CELL**2 + 2 * SD_OF_ORDERED**2)
