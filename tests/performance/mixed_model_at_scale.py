@@ -19,6 +19,7 @@ from worldprobe.benchmarks.ewok.analysis.regression import build_design, fit_mix
 sys.path.insert(0, str(Path(__file__).parents[1]))  # pytest looks for doctests here, too
 
 from random_slopes import CONTRASTS, FEATURES, SD
+
 from simulated_judgements import simulate_features, simulate_items, simulate_judgements
 
 N_MODELS, N_VERSIONS = 20, 5
