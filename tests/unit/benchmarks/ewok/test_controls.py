@@ -6,7 +6,15 @@ import pytest
 
 from worldprobe import cli
 from worldprobe.benchmarks.ewok.contracts import ControlAccuracies, ControlDocuments, ControlTemplates, Templates
-from worldprobe.benchmarks.ewok.controls import VERSIONS, Corpus, accuracy_by_group, build_corpus, choose_templates, read_by
+from worldprobe.benchmarks.ewok.controls import (
+    VERSIONS,
+    Corpus,
+    accuracy_by_group,
+    build_corpus,
+    choose_templates,
+    group_items,
+    read_by,
+)
 from worldprobe.benchmarks.ewok.materials.items import Filling, compile_all, fill_items
 from worldprobe.benchmarks.ewok.materials.materials import read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
@@ -114,6 +122,18 @@ def test_accuracies_are_told_apart_by_what_each_model_had_read(corpus, items):
         accuracy_by_group([tables[0], tables[1].assign(eval_type="likert_free_two")], items, corpus, {})
     with pytest.raises(UserError, match="heart is judged twice"):
         accuracy_by_group([tables[0], tables[0]], items, corpus, {})
+
+
+def test_an_item_that_a_story_of_another_template_tells_counts_nowhere(corpus, items):
+    new = items[items["item_id"].str[:-3].isin(corpus.templates.loc[corpus.templates["status"] == "new_template", "template_id"])]
+    one = new.iloc[[0]]
+    taught = corpus.documents.loc[corpus.documents["kind"] == "story", "template_id"].iloc[0]
+    told = pd.DataFrame(
+        {"kind": "story", "template_id": taught, "text": sorted(stories(one)), "start": 0, "document": 0, "number": 1}
+    )
+    read = Corpus(pd.concat([corpus.documents, told]), corpus.templates)
+    assert group_items(one, corpus, ["story"])["group"].tolist() == ["new_template"]
+    assert group_items(one, read, ["story"]).empty
 
 
 def test_nothing_to_teach_and_nothing_to_read_are_errors(templates, materials, corpus):

@@ -187,7 +187,8 @@ def group_items(items: pd.DataFrame, corpus: Corpus, reads: Sequence[str]) -> pd
 
     Returns:
         item_id, group (of ``GROUPS``), dose (how often it had read this item, or the item of this template or of this pair of
-        concepts), targets and pair; items of which this is not known are left out.
+        concepts), targets and pair; items of which this is not known are left out, and those that stories of another template
+        happen to tell.
     """
     read = corpus.documents[corpus.documents["kind"].isin(reads)]
     times = Counter(read["text"][read["kind"] == "item"])
@@ -199,8 +200,9 @@ def group_items(items: pd.DataFrame, corpus: Corpus, reads: Sequence[str]) -> pd
     dose = template.map(places["dose"]) * int("item" in reads)
     is_known = np.array([one in known and other in known for one, other in zip(*texts, strict=True)], dtype=bool)
     is_taught = (status == "taught") & template.isin(set(read["template_id"]))
-    group = status.where(status.isin(GROUPS)).mask(is_taught, "new_filling").mask(is_known, "read")
+    group = status.where(status.isin(GROUPS)).mask(is_taught, "new_filling")
     own = np.array([min(times[one], times[other]) for one, other in zip(*texts, strict=True)], dtype="int64")
+    group = group.mask(is_known, "read").mask(is_known & (own == 0), None)
     made = pd.DataFrame(
         {
             "item_id": items["item_id"],
