@@ -95,7 +95,8 @@ def test_the_published_row_is_beside_it_and_other_items_are_said_to_be_others(ev
     assert means == sorted(means, reverse=True)
     assert [result["model"], f"{result['accuracy']['mean']:.3f}"] in rows
     without = result | {"accuracy": result["accuracy"] | {"ci_low": None, "ci_high": None}}
-    assert ", no interval\n" in describe_evaluation(without)
+    assert "  here; no interval\n" in describe_evaluation(without)
+    assert "range" not in text, "of one version"
     assert len(result["materials"]["versions"]) == 1
     only = "about these fillings only"  # of one version, if it fills all templates alike
     assert only in text

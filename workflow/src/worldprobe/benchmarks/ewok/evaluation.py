@@ -141,7 +141,7 @@ def describe_evaluation(evaluation: dict[str, Any], is_own: bool = False) -> str
     low, high, ci_low, ci_high = (_shown(accuracy[key]) for key in ("low", "high", "ci_low", "ci_high"))
     about = ", about these fillings only" if len(materials["versions"]) == 1 and not is_own else ""
     interval = "no interval" if accuracy["ci_low"] is None else f"95% {ci_low}-{ci_high}{about}"
-    here = f"here; range {low}-{high}, {interval}"
+    here = f"here; range {low}-{high}, {interval}" if len(materials["versions"]) > 1 else f"here; {interval}"
     rows.append((accuracy["mean"], evaluation["model"], here))
     lines = [f"{'model':{width}}  mean   ({evaluation['published_source']})"]
     lines += [f"{name:{width}}  {_shown(mean)}  {source}" for mean, name, source in sorted(rows, key=_rank, reverse=True)]
