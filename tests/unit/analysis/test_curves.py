@@ -80,7 +80,9 @@ def test_a_curve_that_is_too_uncertain_to_show_an_onset_is_not_called_unlearned(
     assert onset_of(curve)["status"] == NONE
     assert onset_of(curve, level=0.7)["status"] == OPEN, "a level that somebody chose is theirs"
     few, enough = (curve_of([0.5, 0.5, 0.8, 0.85, 0.85], pairs=number) for number in (7, 8))
-    assert [onset_of(one)["status"] for one in (few, enough)] == [NONE, REACHED], "of few pairs, only narrow bands would tell"
+    assert [onset_of(one)["status"] for one in (few, enough)] == [OPEN, REACHED], "of few pairs, only narrow bands would tell"
+    assert np.isnan([onset_of(few)["ci_low"], onset_of(few)["ci_high"]]).all()
+    assert onset_of(few)["onset"] == pytest.approx(onset_of(enough)["onset"], rel=0.1)
 
 
 def test_two_checkpoints_at_which_all_clusters_are_alike_say_nothing_of_a_fall():

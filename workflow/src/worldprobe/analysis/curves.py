@@ -260,15 +260,17 @@ def onset_of(curve: Curve, level: float | None = None) -> dict[str, Any]:
     Args:
         curve: with its intervals.
         level: None takes chance and the mean half width of the band, from which on a curve differs from chance; above
-            ``HIGHEST_LEVEL``, or of fewer than ``FEWEST_CLUSTERS``, nothing is said.
+            ``HIGHEST_LEVEL`` nothing is said, and of fewer than ``FEWEST_CLUSTERS`` no interval.
     """
     mean, half = curve.found.mean, curve.half
     if np.isnan(mean).any() or np.isnan(half).any() or not np.isfinite(curve.factor):
         return {"level": np.nan, "onset": np.nan, "ci_low": np.nan, "ci_high": np.nan, "status": NONE}
     if level is None:
         level = CHANCE + float((half * curve.factor).mean())
-        if level > HIGHEST_LEVEL or curve.found.n_clusters.min() < FEWEST_CLUSTERS:
+        if level > HIGHEST_LEVEL:
             return {"level": level, "onset": np.nan, "ci_low": np.nan, "ci_high": np.nan, "status": NONE}
+        if curve.found.n_clusters.min() < FEWEST_CLUSTERS:
+            half = np.ones(len(mean))
     low, onset, high = (crossing(curve.steps, mean + sign * half, level) for sign in (1, 0, -1))
     status = REACHED if high < np.inf else OPEN
     status = NEVER if low == np.inf else ALREADY if high == -np.inf else status
