@@ -4,6 +4,7 @@ import gc
 import io
 import os
 import subprocess
+import sys
 import tarfile
 from pathlib import Path
 
@@ -17,8 +18,10 @@ hypothesis.settings.load_profile("short")
 # Matrices and models are small here: threads would wait for each other longer than they compute.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# Hundreds of commands are started: each would compile the package anew where the environment forbids keeping bytecode.
+# Hundreds of commands are started, and every process collects all tests: each would compile them anew where the environment
+# forbids keeping bytecode.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 @pytest.fixture(scope="session")
