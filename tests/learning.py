@@ -17,6 +17,8 @@ from worldprobe.provenance import Provenance
 STEPS = (1, 10, 100, 1000, 10000)
 #: Series -> its trainings and their seeds.
 TRAININGS = {"small": {"small": "one"}, "large": {f"large.seed-{seed}": str(seed) for seed in range(3)}}
+#: So many groups of a grouping are traced, each of which is learned at another place; further ones repeat all but the first.
+TRACED = len(STEPS) + 1
 
 
 def trace_learning(groups: Mapping[str, Sequence[str]], eval_type: str) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -37,7 +39,7 @@ def _traced(groups: tuple[tuple[str, tuple[str, ...]], ...], eval_type: str) -> 
         rows = []
         for model, seed in seeds.items():
             for grouping, names in groups:
-                for number, group in enumerate(names):
+                for number, group in enumerate(names[:TRACED]):
                     for place, step in enumerate(STEPS):
                         learned = 0.35 if place > number % len(STEPS) else 0.0
                         forgotten = 0.2 if number == 0 and step == STEPS[-1] else 0.0
@@ -61,7 +63,17 @@ def _traced(groups: tuple[tuple[str, tuple[str, ...]], ...], eval_type: str) -> 
         found = trace(pd.DataFrame(rows, columns=columns), "steps", dict.fromkeys(dict(groups), "pairs of concepts"))
         curves.append(found[0])
         onsets.append(found[1])
-    return pd.concat(curves, ignore_index=True), pd.concat(onsets, ignore_index=True)
+    return _repeat(pd.concat(curves), groups), _repeat(pd.concat(onsets), groups)
+
+
+def _repeat(table: pd.DataFrame, groups: tuple[tuple[str, tuple[str, ...]], ...]) -> pd.DataFrame:
+    """The rows of all groups, from those of the traced ones."""
+    rows = [table]
+    for grouping, names in groups:
+        for number, group in enumerate(names[TRACED:], TRACED):
+            traced = names[1 + (number - 1) % len(STEPS)]
+            rows.append(table[(table["grouping"] == grouping) & (table["group"] == traced)].assign(group=group))
+    return pd.concat(rows, ignore_index=True)
 
 
 def write_learning(folder: Path, groups: Mapping[str, Sequence[str]], eval_type: str) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -96,8 +96,9 @@ def test_every_command_is_run_or_excused_and_no_other_is_listed() -> None:
 
 @pytest.fixture
 def place(tmp_path: Path, tiny_checkpoint: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with what the documents take for granted."""
+    """A folder with what the documents take for granted; of the BabyLM challenge's nineteen checkpoints three."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(babylm.TRACKS, "strict-small", [1, 10, 100])
     shutil.copytree(tiny_checkpoint(), "my_model")
     Path("my_model", "chat_template.jinja").write_text(TEMPLATE)
     for training in ("my_babylm", "other_seed"):

@@ -57,9 +57,8 @@ def drawn_frame(agreements: pd.DataFrame, study) -> pd.DataFrame:
 
 def texts_of(figure: Figure) -> list[tuple[str, Text]]:
     """Every visible piece of text; ticks beyond the ends of their axis are not drawn and do not count."""
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    renderer = canvas.get_renderer()
+    figure.draw_without_rendering()  # places everything, which is all that is looked at
+    renderer = FigureCanvasAgg(figure).get_renderer()
     undrawn = set()
     for axes in figure.axes:
         for axis in (axes.xaxis, axes.yaxis):
@@ -74,10 +73,11 @@ def texts_of(figure: Figure) -> list[tuple[str, Text]]:
 def corners(text: Text, renderer) -> np.ndarray:
     """The four corners of a text, rotation included, shrunk by a pixel so that touching is allowed."""
     rotation = text.get_rotation()
-    text.set_rotation(0)
-    flat = text.get_window_extent(renderer)
-    text.set_rotation(rotation)
-    turned = text.get_window_extent(renderer)
+    flat = turned = text.get_window_extent(renderer)
+    if rotation:
+        text.set_rotation(0)
+        flat = text.get_window_extent(renderer)
+        text.set_rotation(rotation)
     angle = np.deg2rad(rotation)
     middle = np.array([(turned.x0 + turned.x1) / 2, (turned.y0 + turned.y1) / 2])
     half = np.array([max(flat.width / 2 - 1, 0), max(flat.height / 2 - 1, 0)])

@@ -189,6 +189,10 @@ class _Story(NamedTuple):
 _NO_STORY = _Story((), None, None)
 
 
+#: The words of all skins: Python itself remembers 512 patterns.
+_compile = lru_cache(maxsize=1 << 13)(re.compile)
+
+
 class StatementReader:
     """Reads texts in the words of one skin."""
 
@@ -203,13 +207,12 @@ class StatementReader:
         self.skin = skin
         words = skin.clauses | {f"foreign {name}": clause for name, clause in skin.foreign.items()}
         name = "|".join(map(re.escape, sorted(skin.entities, key=len, reverse=True)))
-        self._names = re.compile(name)
+        self._names = _compile(name)
         self._clauses = {
-            clause: re.compile(_pattern(text, dict.fromkeys("mxy", rf"(?<!\w)(?:{name})(?!\w)")))
-            for clause, text in words.items()
+            clause: _compile(_pattern(text, dict.fromkeys("mxy", rf"(?<!\w)(?:{name})(?!\w)"))) for clause, text in words.items()
         }
         self._changes = {
-            kind: re.compile(_pattern(skin.motion[kind], dict.fromkeys("xy", rf"(?<!\w)(?:{name})(?!\w)")))
+            kind: _compile(_pattern(skin.motion[kind], dict.fromkeys("xy", rf"(?<!\w)(?:{name})(?!\w)")))
             for kind in (worlds.UPDATES if is_moving else ())
         }
         situation = _pattern(skin.situation, {"number": "|".join(_SIZE_OF)})
@@ -217,7 +220,7 @@ class StatementReader:
         story = r"(?:\n(?P<story>Then there .+?))?" if is_moving else ""
         parts = {"description": rf"{situation}(?:: (?P<clauses>.+?)\.{story}|{listing})", "query": ".+?", "opposite": ".+?"}
         self._questions = [
-            (kind, wording, re.compile(_pattern(text, parts), re.DOTALL))
+            (kind, wording, _compile(_pattern(text, parts), re.DOTALL))
             for kind, wordings in skin.questions.items()
             for wording, text in wordings.items()
         ]

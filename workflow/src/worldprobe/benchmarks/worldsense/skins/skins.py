@@ -11,6 +11,7 @@ import re
 import string
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -368,7 +369,7 @@ class Skin:
 
 
 def read_skins(folder: Path | str = FOLDER, version: int = VERSIONS[-1]) -> list[Skin]:
-    """All skins of a folder, sorted by use, domain and name.
+    """All skins of a folder, sorted by use, domain and name; our own folder is read once.
 
     Args:
         folder: of YAML files.
@@ -377,6 +378,15 @@ def read_skins(folder: Path | str = FOLDER, version: int = VERSIONS[-1]) -> list
     Raises:
         UserError: the first fault, by file and line.
     """
+    return list(_own_skins(version)) if folder == FOLDER else _read_skins(folder, version)
+
+
+@cache
+def _own_skins(version: int) -> tuple[Skin, ...]:
+    return tuple(_read_skins(FOLDER, version))
+
+
+def _read_skins(folder: Path | str, version: int) -> list[Skin]:
     skins, faults = check_skins(folder)
     if faults:
         first, more = faults[0], len(faults) - 1
@@ -388,8 +398,7 @@ def read_skins(folder: Path | str = FOLDER, version: int = VERSIONS[-1]) -> list
 
 def read_all_wordings(folder: Path | str = FOLDER) -> list[Skin]:
     """The skins of a folder in every version of the wording, the newest first, to read texts by."""
-    skins = read_skins(folder)
-    return [*skins, *_former(skins)]
+    return [skin for version in reversed(VERSIONS) for skin in read_skins(folder, version)]
 
 
 def check_skins(folder: Path | str = FOLDER) -> tuple[list[Skin], list[UserError]]:
