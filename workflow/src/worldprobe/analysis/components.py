@@ -20,6 +20,7 @@ parts.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 
 import numpy as np
 from scipy.special import gammaincinv, nctdtrinc, ndtr, ndtri, stdtr, stdtrit
@@ -132,8 +133,8 @@ class Components:
         cells = np.asarray(self.cells)
         parts = [Part(np.maximum(part.variance, cells), part.df) for part in (self.clusters, versions)] + list(self.others)
         drawn = [
-            Part(part.variance[:, None] * 2 * gammaincinv(part.df / 2, chance) / part.df, part.df)
-            for part, chance in zip(parts, _spread_points(len(parts)), strict=True)
+            Part(part.variance[:, None] * 2 * _half_chi_squares(part.df, place, len(parts)) / part.df, part.df)
+            for place, part in enumerate(parts)
         ]
         sample = Components(drawn[0], drawn[1] if self.versions else None, cells[..., None], tuple(drawn[2:]))
         half = np.sqrt(_squared_half_width(np.asarray((1 - LEVEL) / 2), sample))
@@ -170,6 +171,8 @@ def enough_versions(components: Components, n_versions: int, difference: np.ndar
     left = np.arange(len(difference))
     for number in sorted((number for number in VERSIONS if number > n_versions), reverse=True):  # few series are left soon
         left = left[components.only(left).with_versions(n_versions, number).power(difference[left]) >= POWER]
+        if not len(left):
+            break
         found[left] = number
     return found
 
@@ -223,6 +226,13 @@ def _found(difference: np.ndarray, half_width: np.ndarray, std_error: np.ndarray
     return np.asarray((ndtr((difference - half_width) / std_error) + ndtr((-difference - half_width) / std_error)).mean(axis=-1))
 
 
+@lru_cache(maxsize=1 << 10)  # a study has few designs, and half of a test's time would go into this
+def _half_chi_squares(df: float, place: int, n_parts: int) -> np.ndarray:
+    """Half of what chi squared is in samples, for one of several parts."""
+    return np.asarray(gammaincinv(df / 2, _spread_points(n_parts)[place]))
+
+
+@cache
 def _spread_points(n_dimensions: int) -> np.ndarray:
     """Points spread evenly over the unit cube, shape (dimensions, samples): an additive recurrence (Roberts 2018)."""
     root = 2.0
