@@ -19,8 +19,7 @@ from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.series import CheckpointScores, Curves, Onsets
 from worldprobe.errors import MachineError, UserError
 from worldprobe.models import checkpoint as hub
-from worldprobe.models.borrowing import Revisions
-from worldprobe.models.series import add_trainings, check_trainings, find_places
+from worldprobe.models.series import Revisions, add_trainings, check_trainings, find_places
 from worldprobe.settings.registry import Series, complete_card
 
 torch = pytest.importorskip("torch")

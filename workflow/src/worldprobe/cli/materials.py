@@ -160,9 +160,9 @@ def adversarial(materials: options.MaterialsPlace, /, *, password: options.Passw
     Args:
         out: CSV file with the keys of these templates
     """
-    from worldprobe.benchmarks.ewok.adversarial import choose_adversarial
+    from worldprobe.benchmarks.ewok.materials.compile import template_keys
     from worldprobe.benchmarks.ewok.materials.items import compile_all
-    from worldprobe.benchmarks.ewok.materials.marks import template_keys
+    from worldprobe.benchmarks.ewok.word2vec import choose_adversarial
 
     read = read_and_check(materials, password, False)
     templates = compile_all(read)

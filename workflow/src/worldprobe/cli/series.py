@@ -151,7 +151,7 @@ class Checkpoints:
         keep: bool,
         opened: Callable[[ModelOptions], Engine] | None = None,
     ) -> None:
-        from worldprobe.models.borrowing import Revisions
+        from worldprobe.models.series import Revisions
 
         self.model, self.opened = model, opened
         self.answers = model.answers or out.parent / ".answers"

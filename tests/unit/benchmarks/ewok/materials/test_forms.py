@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from worldprobe.benchmarks.ewok.contracts import Items
-from worldprobe.benchmarks.ewok.materials.forms import FRAMES, FormSampler
 from worldprobe.benchmarks.ewok.materials.items import fill_forms
+from worldprobe.benchmarks.ewok.materials.samplers import FRAMES, FormSampler
 from worldprobe.benchmarks.ewok.materials.slots import Fillers, open_slots
 from worldprobe.cli import main
 from worldprobe.contracts import read_table

@@ -5,14 +5,13 @@ from functools import partial
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.ewok.adversarial import SHARE, choose_adversarial, relatedness
 from worldprobe.benchmarks.ewok.analysis.panel import build_panel
 from worldprobe.benchmarks.ewok.analysis.summarize import groups_of
+from worldprobe.benchmarks.ewok.materials.compile import ADVERSARIAL, CULTURE_BOUND, template_keys
 from worldprobe.benchmarks.ewok.materials.items import Filling, compile_all, fill_items
-from worldprobe.benchmarks.ewok.materials.marks import ADVERSARIAL, CULTURE_BOUND, template_keys
 from worldprobe.benchmarks.ewok.materials.materials import read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
-from worldprobe.benchmarks.ewok.word2vec import train_vectors
+from worldprobe.benchmarks.ewok.word2vec import SHARE, choose_adversarial, relatedness, train_vectors
 from worldprobe.commented_csv import read_frame
 from worldprobe.errors import UserError
 from worldprobe.paths import EDITIONS

@@ -4,10 +4,10 @@ import pandas as pd
 import pytest
 
 from worldprobe.benchmarks.ewok.materials.balance import spelt
+from worldprobe.benchmarks.ewok.materials.compile import NEAR, name_situations, number_situations
 from worldprobe.benchmarks.ewok.materials.items import Filling, compile_all, fill_items
 from worldprobe.benchmarks.ewok.materials.materials import read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
-from worldprobe.benchmarks.ewok.materials.situations import NEAR, name_situations, number_situations
 from worldprobe.paths import EDITIONS
 
 PAIRS = [

@@ -1,15 +1,21 @@
-"""From materials to templates: every concept pair's targets with every fitting context, and their swaps (EWoK, Section 3)."""
+"""From materials to templates: every concept pair's targets with every fitting context, and their swaps (EWoK, Section 3).
+
+Each has a situation, which contexts that say nearly the same share, whatever fills their slots and whichever side they stand on;
+and marks, which materials list: which templates depend on a culture, and on which the relatedness of words misleads.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.materials.marks import add_marks
+from worldprobe.benchmarks.ewok.materials.balance import spelt
 from worldprobe.benchmarks.ewok.materials.materials import (
     Concept,
     Domain,
@@ -17,14 +23,15 @@ from worldprobe.benchmarks.ewok.materials.materials import (
     MetaTemplate,
     Probe,
     Segment,
+    Source,
     Target,
     attributes_of,
     surface_form,
 )
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
-from worldprobe.benchmarks.ewok.materials.situations import name_situations
 from worldprobe.benchmarks.ewok.materials.slots import KEY, all_restrictions, braces, slot_pattern, variable_type, variables
-from worldprobe.benchmarks.ewok.vocabulary import FAMILY, slot_class
+from worldprobe.benchmarks.ewok.vocabulary import FAMILY, TEXTS, slot_class
+from worldprobe.commented_csv import read_frame
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.log import LOGGER
 
@@ -369,3 +376,108 @@ def swap_variables(sentence: str, rules: Rules) -> str | None:
     spelled = {name: f"{{{name}:{found[name]}}}" if found[name] else f"{{{name}}}" for name in (first, second)}
     exchange = {spelled[first]: spelled[second], spelled[second]: spelled[first]}
     return re.sub("|".join(re.escape(s) for s in exchange), lambda m: exchange[m[0]], sentence)
+
+
+#: Two pairs of contexts that share at least this share of their words are of one situation (Jaccard's index).
+NEAR = 0.6
+_ARTICLES = {"a", "an", "the"}
+
+
+def number_situations(templates: pd.DataFrame) -> np.ndarray:
+    """The number of each template's situation, counted from 0 in row order.
+
+    A pair of contexts is the set of its words: in lower case, without slots, articles and a final s. Pairs with a Jaccard index
+    of at least ``NEAR`` are of one situation, and so are chains of such pairs; hence pairs of two situations always share less.
+
+    Args:
+        templates: context1 and context2 of each template, slots in braces.
+
+    Returns:
+        int64, shape (templates,).
+    """
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    pairs = zip(templates["context1"], templates["context2"], strict=True)
+    bags = [frozenset(_words(one) | _words(other)) for one, other in pairs]
+    place = {bag: number for number, bag in enumerate(dict.fromkeys(bags))}
+    column = {word: number for number, word in enumerate(sorted(frozenset[str]().union(*place)))}
+    cells = [(row, column[word]) for bag, row in place.items() for word in bag]
+    rows, columns = np.array(cells, dtype=np.int64).reshape(-1, 2).T
+    words = csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(len(place), max(len(column), 1)))
+    shared = (words @ words.T).tocoo()
+    size = np.array([len(bag) for bag in place])
+    is_near = shared.data >= NEAR * (size[shared.row] + size[shared.col] - shared.data) - 1e-9
+    near = csr_matrix((np.ones(is_near.sum()), (shared.row[is_near], shared.col[is_near])), shape=shared.shape)
+    situation = connected_components(near, directed=False)[1]
+    return pd.factorize(situation[[place[bag] for bag in bags]])[0].astype(np.int64)
+
+
+def name_situations(templates: pd.DataFrame) -> list[str]:
+    """The name of each template's situation: domain and unit of the first template that has it, e.g. ``garden-work_3``.
+
+    Args:
+        templates: domain, meta_template, context1 and context2 of each template.
+    """
+    numbers = number_situations(templates)
+    first: dict[int, str] = {}
+    for number, domain, unit in zip(numbers.tolist(), templates["domain"], templates["meta_template"], strict=True):
+        first.setdefault(number, f"{domain}_{unit}")
+    return [first[number] for number in numbers.tolist()]
+
+
+def _words(text: str) -> set[str]:
+    return {word.removesuffix("s") for word in spelt(text) if word not in _ARTICLES}
+
+
+#: Words and phrases that not all cultures share, each with its kind: units, money, climate, custom.
+CULTURE_BOUND = "utils/culture_bound.csv"
+#: The keys of the templates of the adversarial part.
+ADVERSARIAL = "utils/adversarial.csv"
+INSIDE, OUTSIDE = "inside", "outside"
+
+
+def template_key(texts: Sequence[str]) -> str:
+    """A short digest of a template's four texts.
+
+    >>> template_key(("a", "b", "c", "d"))
+    '1a84020153d6'
+    """
+    return hashlib.sha256("\x1f".join(texts).encode()).hexdigest()[:12]
+
+
+def template_keys(templates: pd.DataFrame) -> list[str]:
+    """The key of each template."""
+    return [template_key(texts) for texts in zip(*(templates[text] for text in TEXTS), strict=True)]
+
+
+def add_marks(templates: pd.DataFrame, source: Source) -> pd.DataFrame:
+    """The templates with the columns ``culture_bound`` and ``adversarial``, missing where the materials have no such list."""
+    bound = _culture_bound(templates, source) if CULTURE_BOUND in source.names else [None] * len(templates)
+    part = _adversarial(templates, source) if ADVERSARIAL in source.names else [None] * len(templates)
+    return templates.assign(
+        culture_bound=pd.Series(bound, templates.index, dtype=object), adversarial=pd.Series(part, templates.index, dtype=object)
+    )
+
+
+def _culture_bound(templates: pd.DataFrame, source: Source) -> list[str | None]:
+    """The kinds of listed words in a template, joined by commas; None: there is none."""
+    listed = _read(source, CULTURE_BOUND, ("kind", "word"))
+    words = {kind: "|".join(map(re.escape, rows["word"])) for kind, rows in listed.groupby("kind", sort=True)}
+    patterns = {kind: re.compile(rf"\b(?:{either})\b", re.IGNORECASE) for kind, either in words.items()}
+    texts = (KEY.sub(" ", " ".join(row)) for row in zip(*(templates[text] for text in TEXTS), strict=True))
+    found = [[str(kind) for kind, pattern in patterns.items() if pattern.search(text)] for text in texts]
+    return [",".join(kinds) or None for kinds in found]
+
+
+def _adversarial(templates: pd.DataFrame, source: Source) -> list[str]:
+    listed = set(_read(source, ADVERSARIAL, ("key",))["key"])
+    return [INSIDE if key in listed else OUTSIDE for key in template_keys(templates)]
+
+
+def _read(source: Source, name: str, columns: Sequence[str]) -> pd.DataFrame:
+    frame = read_frame(f"{source.path}, {name}", source.read(name))
+    absent = [column for column in columns if column not in frame]
+    if absent:
+        raise UserError(f"{source.path}, {name}", f"has no column {absent[0]}.", f"It needs {' and '.join(columns)}.")
+    return frame

@@ -20,12 +20,11 @@ import pyarrow as arrow
 
 from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.benchmarks.ewok.materials.balance import count_parts
-from worldprobe.benchmarks.ewok.materials.balanced_filling import BalancedSampler, domain_number
 from worldprobe.benchmarks.ewok.materials.compile import compile_families, compile_templates
 from worldprobe.benchmarks.ewok.materials.documents import Place, Problems
-from worldprobe.benchmarks.ewok.materials.forms import FormSampler, in_frame, shared_fillers
 from worldprobe.benchmarks.ewok.materials.materials import Materials, Source
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
+from worldprobe.benchmarks.ewok.materials.samplers import BalancedSampler, FormSampler, domain_number, in_frame, shared_fillers
 from worldprobe.benchmarks.ewok.materials.slots import (
     DESIGN,
     MAGNET,

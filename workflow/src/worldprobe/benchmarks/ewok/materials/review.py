@@ -11,8 +11,8 @@ from pathlib import Path
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.materials.compile import compile_templates
+from worldprobe.benchmarks.ewok.materials.compile import template_keys as keys_of
 from worldprobe.benchmarks.ewok.materials.items import fill_independent, items_table
-from worldprobe.benchmarks.ewok.materials.marks import template_keys as keys_of
 from worldprobe.benchmarks.ewok.materials.materials import Materials
 from worldprobe.benchmarks.ewok.materials.slots import Fillers, open_slots
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS

@@ -394,7 +394,7 @@ def _apply_as_original(text: str, swap: Swap) -> str:
 
 
 DESIGN = ("concept_a", "concept_b", "context_contrast", "context_type", "target_contrast", "situation")
-#: What materials say of templates in lists (``marks.py``); fillings do not depend on it.
+#: What materials say of templates in lists (``compile.py``); fillings do not depend on it.
 MARKS = ("culture_bound", "adversarial")
 #: What pandas reads as a missing value, and so what the original lost from its tables.
 _MISSING_WORDS = frozenset(
