@@ -304,6 +304,26 @@ def test_a_snapshot_is_deleted_with_the_files_that_are_its_own(tmp_path, monkeyp
     assert sorted(path.name for path in (repository / "blobs").iterdir()) == ["both", "two"]
 
 
+def test_folders_are_found_by_their_numbers_with_leading_zeros_too(tmp_path):
+    for name in ("step_000100", "step_001000", "step_20", "step_x", "step_5.old"):
+        (tmp_path / name).mkdir()
+
+    def found(*numbers):
+        return [
+            (one.number, one.step, Path(one.checkpoint).name) for one in find_places(str(tmp_path), numbers, None, "step_{n}", 2)
+        ]
+
+    here = [(20, 40, "step_20"), (100, 200, "step_000100"), (1000, 2000, "step_001000")]
+    assert found() == here
+    assert found(20, 100, 1000) == here
+    assert found(7) == [(7, 14, "step_7")], "it is named, and left out as one that is not there"
+    (tmp_path / "step_100").mkdir()
+    for numbers in ((), (100,)):
+        with pytest.raises(UserError, match="step_000100 and step_100 have the same number"):
+            found(*numbers)
+    assert found(20, 1000) == [here[0], here[2]]
+
+
 def test_bad_series_are_refused_before_a_model_is_loaded(tmp_path):
     with pytest.raises(UserError, match="one pattern"):
         find_places("me/model", [1], revisions="step")

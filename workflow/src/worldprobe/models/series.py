@@ -60,7 +60,7 @@ def find_places(
         factor: what one of the numbers stands for.
 
     Raises:
-        UserError: neither or both patterns, no checkpoint, or numbers that are not in ascending order.
+        UserError: neither or both patterns, no checkpoint, numbers that are not in ascending order, or two folders of one number.
     """
     if bool(revisions) == bool(folders) or str(revisions or folders).count(NUMBER) != 1:
         fix = 'Write e.g. --revisions "step{n}" or --folders "chck_{n}M".'
@@ -73,17 +73,24 @@ def find_places(
             problem = "needs numbers: revisions are not looked up on the hub."
             raise UserError("series", problem, "List those of the checkpoints, e.g. --numbers 1000 2000.")
         return [Place(n, n * factor, checkpoint, revisions.replace(NUMBER, str(n))) for n in numbers]
-    root, pattern = Path(os.path.expanduser(checkpoint)), str(folders)
-    found = list(numbers) or _numbers_below(root, pattern)
-    if not found:
+    names = _folders_below(Path(os.path.expanduser(checkpoint)), str(folders))
+    chosen = list(numbers) or sorted(names)
+    if not chosen:
         raise UserError(checkpoint, f"contains no folder {folders}.", "Correct the path or the pattern.")
-    return [Place(n, n * factor, f"{checkpoint.rstrip('/')}/{pattern.replace(NUMBER, str(n))}") for n in found]
+    if twice := next((names[n] for n in chosen if len(names.get(n, ())) > 1), None):
+        raise UserError(checkpoint, f"{' and '.join(twice)} have the same number.", "Rename or remove all but one.")
+    root = checkpoint.rstrip("/")
+    return [Place(n, n * factor, f"{root}/{names.get(n, [str(folders).replace(NUMBER, str(n))])[0]}") for n in chosen]
 
 
-def _numbers_below(root: Path, pattern: str) -> list[int]:
+def _folders_below(root: Path, pattern: str) -> dict[int, list[str]]:
+    """Number -> the folders that have it: those that are padded with zeros (step_000100) have theirs, too."""
     before, after = map(re.escape, pattern.split(NUMBER))
-    names = [path.name for path in root.iterdir() if path.is_dir()] if root.is_dir() else []
-    return sorted(int(match[1]) for name in names if (match := re.fullmatch(f"{before}(0|[1-9][0-9]*){after}", name)))
+    found: dict[int, list[str]] = {}
+    for path in sorted(root.iterdir()) if root.is_dir() else []:
+        if (match := re.fullmatch(f"{before}([0-9]+){after}", path.name)) and path.is_dir():
+            found.setdefault(int(match[1]), []).append(path.name)
+    return found
 
 
 def places_of(card: Mapping[str, Any]) -> list[Place]:
