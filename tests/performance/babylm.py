@@ -1,13 +1,14 @@
 """How fast the BabyLM challenge's EWoK is scored for many checkpoints, compared with its own loop, with equal predictions.
 
-    python tests/performance/babylm.py /path/to/babylm-eval [--checkpoints 19] [--theirs 19]
+    python tests/performance/babylm.py /path/to/babylm-eval [--items EWOK-CORE-1.0] [--checkpoints 19] [--theirs 19]
 
-Builds synthetic data of the challenge's fast size (100 rows of each domain) and checkpoints of GPT-2's architecture with 10
-million random weights, 16,384 tokens, float32; the last of them is the final model, which is asked a second set of that size.
-Ours is one command. Theirs is what the challenge's scripts do for EWoK: a process for each checkpoint. With fewer of
-``--theirs``, which all take the same, their time is scaled up; the packages that it needs for images alone are empty modules,
-which makes it start faster. The bar: at least 5 times as fast, in CPU seconds (a busy machine stretches the others). How many
-predictions differ, as near ties may, is printed.
+Builds checkpoints of GPT-2's architecture with 10 million random weights, 16,384 tokens, float32. With ``--items`` the data are
+the challenge's: its whole set, which the final model is asked, and 100 rows of each domain, drawn at random, for each checkpoint.
+Without, both are synthetic and of the fast size, the hardest case for us: their texts are all of one length, so that theirs pads
+nothing, and few share a beginning. Ours is one command. Theirs is what the challenge's scripts do for EWoK: a process for each
+checkpoint. With fewer of ``--theirs``, the final model and some checkpoints, which all take the same, their time is scaled up;
+the packages that it needs for images alone are empty modules, which makes it start faster. The bar: at least 5 times as fast, in
+CPU seconds (a busy machine stretches the others). How many predictions differ, as near ties may, is printed.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[2] / "workflow" / "src")]  # 
 from scoring import SOURCE, build_tokenizer  # noqa: E402
 
 from worldprobe.benchmarks.ewok import babylm as challenge  # noqa: E402
+from worldprobe.benchmarks.ewok.materials.official_files import DESIGN, read_items  # noqa: E402
 
 COMMIT = "45fe2c1"
-#: Our command with as many checkpoints, and with a final model that is asked as much as they are.
+#: Our command with as many checkpoints, and with a final model that is asked as many rows.
 OURS = (
     "import sys; from worldprobe.cli import main; from worldprobe.benchmarks.ewok import babylm as challenge; "
-    "challenge.TRACKS['strict-small'] = {numbers}; challenge.ROWS[challenge.WHOLE] = challenge.ROWS[challenge.FAST]; "
-    "sys.exit(main(sys.argv[1:]))"
+    "challenge.TRACKS['strict-small'] = {numbers}; challenge.ROWS[challenge.WHOLE] = {sizes}; sys.exit(main(sys.argv[1:]))"
 )
 PEOPLE = ("Ana", "Ben", "Cora", "Dov", "Eli", "Fay", "Gus", "Hana", "Ivo", "June", "Kai", "Lena", "Milo", "Nora", "Otto", "Pia")
 DOES = ("lifts", "drops", "paints", "hides", "finds", "sells", "breaks", "cleans", "carries", "borrows", "throws", "wraps")
@@ -47,8 +48,8 @@ OBJECTS = ("crate", "lamp", "kettle", "rug", "chair", "ladder", "bottle", "drum"
 PLACES = ("near the door", "under a tree", "behind the house", "in the kitchen", "on the shelf", "beside the river")
 
 
-def write_data(folder: Path) -> None:
-    """Items and their exchanges for the final model, and single rows for checkpoints; of about as many words as EWoK's."""
+def write_synthetic(folder: Path) -> dict[str, int]:
+    """Items and their exchanges for the final model, single rows for checkpoints; returns how many the former are, by domain."""
     draw = random.Random(0)
 
     def sentence() -> str:
@@ -63,10 +64,28 @@ def write_data(folder: Path) -> None:
             for one, other in ((0, 1), (1, 0)):
                 keys = {"Context1": texts[one], "Context2": texts[other], "Target1": texts[2 + one], "Target2": texts[2 + other]}
                 rows.append(facts | keys)
-        for name, chosen in ((challenge.WHOLE, rows[:100]), (challenge.FAST, draw.sample(rows, 100))):
-            place = folder / challenge.PLACES[name] / name
-            place.mkdir(parents=True, exist_ok=True)
-            (place / f"{domain}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in chosen))
+        write_rows(folder, domain, rows[:100], draw.sample(rows, 100))
+    return challenge.ROWS[challenge.FAST]
+
+
+def write_official(folder: Path, items: Path, words: Path) -> dict[str, int]:
+    """The whole set, made of EWoK-core-1.0, and a random fast one; returns how many rows the former has, by domain."""
+    rows = challenge.select_items(read_items(items).items, words)
+    challenge.check_counts(rows, challenge.WHOLE, items)
+    keys = {"domain": "Domain", **{column: key for key, column in DESIGN.items()}}
+    draw = random.Random(0)
+    for domain, some in rows.rename(columns=keys).groupby("Domain"):
+        whole = some.to_dict("records")
+        write_rows(folder, str(domain), whole, draw.sample(whole, 100))
+    return challenge.SIZES
+
+
+def write_rows(folder: Path, domain: str, whole: list[Any], fast: list[Any]) -> None:
+    """A domain's files."""
+    for name, rows in ((challenge.WHOLE, whole), (challenge.FAST, fast)):
+        place = folder / challenge.PLACES[name] / name
+        place.mkdir(parents=True, exist_ok=True)
+        (place / f"{domain}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 def build_checkpoints(folder: Path, data: Path, names: list[str]) -> None:
@@ -120,31 +139,43 @@ def predictions(folder: Path) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("clone", help="clone of https://github.com/babylm-org/babylm-eval")
-    parser.add_argument("--checkpoints", type=int, default=19)
+    parser.add_argument("--items", type=Path, help="EWoK-core-1.0 (.csv, .parquet, folder or .zip)")
+    parser.add_argument("--checkpoints", type=int, default=19, help="how many, the final model included")
     parser.add_argument("--theirs", type=int, default=19, help="how many of them their loop scores; the others are scaled")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         data, training, path = folder / "evaluation_data", folder / "training", unpack(options.clone, folder)
-        write_data(data)
+        words = folder / "code" / "strict" / "evaluation_pipeline" / "ewok" / "vocab.txt"
+        sizes = write_official(data, options.items, words) if options.items else write_synthetic(data)
         numbers = list(range(1, options.checkpoints))
         revisions = [challenge.MAIN, *(challenge.CHECKPOINT.format(n=n) for n in numbers)]
         build_checkpoints(training, data, revisions)
-        words = [sys.executable, "-c", OURS.format(numbers=numbers), "babylm", str(training), "--track", "strict-small"]
-        ours = timed([*words, "--data", str(data), "--out", str(folder / "ours")], folder, [str(SOURCE)])
+        ours_is = OURS.format(numbers=numbers, sizes=sizes)
+        command = [sys.executable, "-c", ours_is, "babylm", str(training), "--track", "strict-small"]
+        ours = timed([*command, "--data", str(data), "--out", str(folder / "ours")], folder, [str(SOURCE)])
         print(json.dumps({"way": "ours", "checkpoints": len(revisions), **ours}), flush=True)
-        scored = revisions[-options.theirs :]
+        scored = revisions[: max(options.theirs, 2)]
         theirs = {"cpu": 0.0, "wall": 0.0}
         differing = compared = 0
         for revision in scored:
             name = challenge.WHOLE if revision == challenge.MAIN else challenge.FAST
-            words = [sys.executable, "-m", "evaluation_pipeline.sentence_zero_shot.run", "--task", "ewok", "--backend", "causal"]
-            words += ["--data_path", str(data / challenge.PLACES[name] / name), "--save_predictions"]
+            command = [
+                sys.executable,
+                "-m",
+                "evaluation_pipeline.sentence_zero_shot.run",
+                "--task",
+                "ewok",
+                "--backend",
+                "causal",
+            ]
+            command += ["--data_path", str(data / challenge.PLACES[name] / name), "--save_predictions"]
             # For a folder the option revision_name does nothing, so each checkpoint is a model of its own.
-            words += ["--model_path_or_name", str(training / revision), "--output_dir", str(folder / "theirs")]
-            took = timed(words, folder, path)
+            command += ["--model_path_or_name", str(training / revision), "--output_dir", str(folder / "theirs")]
+            took = timed(command, folder, path)
             print(json.dumps({"way": "theirs", "checkpoint": revision, **took}), flush=True)
-            theirs = {key: theirs[key] + took[key] * len(revisions) / len(scored) for key in theirs}
+            alike = 1 if revision == challenge.MAIN else (len(revisions) - 1) / (len(scored) - 1)
+            theirs = {key: theirs[key] + took[key] * alike for key in theirs}
             places = (
                 challenge.place_of(folder / "ours", "training", revision, "causal", name),
                 challenge.place_of(folder / "theirs", revision, challenge.MAIN, "causal", name),

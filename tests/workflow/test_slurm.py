@@ -25,7 +25,7 @@ import pytest
 
 from worldprobe.benchmarks import complete_registry, settings_classes
 from worldprobe.benchmarks.ewok import outputs
-from worldprobe.contracts import read_table
+from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.series import CheckpointScores, Curves, Onsets
 from worldprobe.operations.resources import list_requests
 from worldprobe.operations.settings import Settings, read_settings, source_key
@@ -48,6 +48,7 @@ FAULTS = {
     "out_of_memory": "memory",
     "cuda_out_of_memory": "cuda",
 }
+TRACED = (("curves", Curves), ("onsets", Onsets))
 ONE_FILE = "results/slurm/ewok/scores/main/logprobs/{}.parquet"
 
 
@@ -504,3 +505,74 @@ def test_a_series_in_several_jobs_has_the_curves_of_one_job(slurm: Any, reposito
     in_one = [read_table(results / f"{name}.parquet", table) for name, table in (("curves", Curves), ("onsets", Onsets))]
     for split, whole in zip(in_jobs, in_one, strict=True):
         pd.testing.assert_frame_equal(split, whole)
+
+
+@pytest.fixture
+def training(repository: Path, tmp_path: Path) -> Path:
+    """A series of five checkpoints of a tiny model in folders, of which the second and the last are broken."""
+    import torch
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    trainer = trainers.BpeTrainer(vocab_size=1000, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False)
+    tokenizer.train_from_iterator([(repository / "README.md").read_text()], trainer)
+    for number in (1, 2, 3, 4, 5):
+        folder = tmp_path / "training" / f"step_{number:03}"
+        torch.manual_seed(number)
+        config = GPT2Config(vocab_size=1000, n_embd=16, n_layer=1, n_head=2, bos_token_id=0, eos_token_id=0)
+        GPT2LMHeadModel(config).save_pretrained(folder)
+        PreTrainedTokenizerFast(tokenizer_object=tokenizer).save_pretrained(folder)
+        if number in (2, 5):
+            (folder / "model.safetensors").write_bytes(b"no weights")
+    return tmp_path / "training"
+
+
+def test_jobs_of_a_series_go_on_where_one_was_killed_and_leave_broken_checkpoints_out(
+    slurm: Any, repository: Path, tmp_path: Path, training: Path
+) -> None:
+    """Three jobs of two checkpoints: the second is cancelled at its second one, and the third has none that is whole."""
+    study = Study(tmp_path, repository, slurm)
+    study.configuration.append(str(tmp_path / "series.yaml"))
+    card = {"checkpoint": str(training), "family": "mine", "display_name": "Mine", "series": {"folders": "step_{n}"}}
+    cards = (HERE / "slurm" / "models.yaml").read_text() + f"\nmine: {json.dumps(card)}\n"
+    (tmp_path / "cards.yaml").write_text(cards)
+    (tmp_path / "series.yaml").write_text(f"series: [mine]\nregistry: {tmp_path}/cards.yaml\n")
+    study.environment["WORLDPROBE_CHECKPOINTS_PER_JOB"] = "2"
+    (study.faults / "mine-1").write_text("stop")
+    curves, results = "results/slurm/ewok/curves.parquet", tmp_path / "results" / "slurm" / "ewok"
+    with study.running(curves) as run:
+        wait_until(lambda: study.has_reached("mine-1"), study, run)
+        slurm.run("scancel", re.findall(r"SLURM jobid (\d+) \(log: \S*/rule_score_series/ewok_mine_1/", study.printed())[0])
+        assert run.wait(900) == 0, study.printed()[-4000:]
+    jobs = re.findall(r"SLURM jobid (\d+) \(log: \S*/rule_score_series/ewok_mine_(\d)/", study.printed())
+    assert sorted((part, study.state(number)) for number, part in jobs) == [
+        ("0", "COMPLETED"),
+        ("1", "CANCELLED"),
+        ("1", "COMPLETED"),
+        ("2", "COMPLETED"),
+    ]
+    parts = sorted(results.glob("series/mine/*.parquet"))
+    found = [read_table(part, CheckpointScores, allow_empty=True) for part in parts]
+    assert [one["step"].unique().tolist() for one in found] == [[1], [3, 4], []]
+    assert set(read_provenance(results / "curves.parquet").details["left_out"]["mine"]) == {"2", "5"}
+    log = (tmp_path / "results/slurm/logs/score_series/ewok/mine/1.log").read_text()
+    assert "step_004 in" in log
+    assert "step_003 in" not in log, "a checkpoint that was scored is scored again"
+
+    def digests() -> dict[str, str]:
+        kept = (tmp_path / "results" / ".answers" / "checkpoints").glob("*.parquet")
+        return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in kept}
+
+    split, in_jobs = digests(), [read_table(results / f"{name}.parquet", one) for name, one in TRACED]
+    for folder in (results / "series", tmp_path / "results" / ".answers"):
+        shutil.rmtree(folder)
+    del study.environment["WORLDPROBE_CHECKPOINTS_PER_JOB"]
+    done = study.run(curves, how=("--executor", "local", "--cores", "2"))
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    [whole] = results.glob("series/mine/*.parquet")
+    assert digests() == split
+    pd.testing.assert_frame_equal(pd.concat(found[:2], ignore_index=True), read_table(whole, CheckpointScores), check_exact=True)
+    for one, (name, table) in zip(in_jobs, TRACED, strict=True):
+        pd.testing.assert_frame_equal(one, read_table(results / f"{name}.parquet", table), check_exact=True)

@@ -43,6 +43,7 @@ def series_options(wildcards):
         flag("--numbers", [str(place.number) for place in part]),
         flag("--factor", str(series["factor"]) if series["factor"] != 1 else None),
         flag("--unit", series["unit"]),
+        flag("--part", len(PARTS[wildcards.model]) > 1),
         flag("--fetch", series["revisions"] is not None),
         flag("--keep-weights", series["keep"]),
         flag("--prompting", LEARNING[wildcards.benchmark].learning.options(study)),

@@ -90,6 +90,25 @@ def test_a_broken_checkpoint_is_named_and_left_out_and_a_killed_job_goes_on(item
     assert sorted(read_table(out, CheckpointScores)["step"].unique()) == [1e6, 1e7]
 
 
+def test_a_part_of_a_series_in_which_every_checkpoint_is_broken_has_no_rows_and_names_them(
+    item_table, training, tmp_path, capsys
+):
+    for number in (2, 10):
+        (training / f"chck_{number}M" / "model.safetensors").write_bytes(b"no weights")
+    parts = [tmp_path / f"{number}.parquet" for number in (0, 1, 2)]
+    for number, part in zip((1, 2, 10), parts, strict=True):
+        assert score(item_table, training, part, "--part", "--numbers", str(number)) == 0
+    assert read_table(parts[1], CheckpointScores, allow_empty=True).empty
+    assert score(item_table, training, tmp_path / "alone.parquet", "--numbers", "2") == 2
+    out = [tmp_path / f"{name}.parquet" for name in ("onsets", "order", "curves")]
+    words = ["--onsets-out", str(out[0]), "--agreements-out", str(out[1]), "--out", str(out[2])]
+    assert main(["series", "curves", *map(str, parts), *words]) == 0
+    assert set(read_provenance(out[2]).details["left_out"]["mine"]) == {"2", "10"}
+    capsys.readouterr()
+    assert main(["series", "curves", *map(str, parts[1:]), *words]) == 2
+    assert "none of its checkpoints can be scored" in capsys.readouterr().err
+
+
 class Hub:
     """A hub of one model: commits by revision, folders by commit; its cache is the library's own."""
 

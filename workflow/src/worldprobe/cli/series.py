@@ -46,6 +46,7 @@ def score_(
     series: str | None = None,
     training_seed: str = "one",
     prompting: Sequence[str] = (),
+    part: bool = False,
     fetch: bool = False,
     keep_weights: bool = False,
     out: Path,
@@ -66,6 +67,7 @@ def score_(
         series: name of the series (default: the model's name)
         training_seed: name of the training's seed
         prompting: WorldSense: prompt sets
+        part: these are some of the training's checkpoints: where none can be scored, the table has no rows
         fetch: download checkpoints that are not on this machine, one at a time, and delete each before the next
         keep_weights: delete no checkpoint
         out: checkpoint_scores table
@@ -106,11 +108,13 @@ def score_(
                 LOGGER.warning("checkpoint %d of %s is left out: %s %s", place.number, name, error.where, error.problem)
                 left_out[str(place.number)] = error.problem
                 progress.advance()
-    if not tables:
+    if not tables and not part:
         raise UserError(
             name, f"none of its {len(places)} checkpoints can be scored.", f"The first: {next(iter(left_out.values()))}"
         )
-    scores = pd.concat(tables, ignore_index=True).assign(series=series or name, model=name, seed=training_seed)
+    scores = pd.DataFrame({column: pd.Series(dtype=facts.kind) for column, facts in CheckpointScores.columns.items()})
+    if tables:
+        scores = pd.concat(tables, ignore_index=True).assign(series=series or name, model=name, seed=training_seed)
     details = {
         "benchmark": benchmark,
         "series": series or name,
@@ -240,8 +244,16 @@ def curves_(
     from worldprobe.contracts.series import CheckpointScores, Curves, Onsets, OrderAgreements
     from worldprobe.provenance import made
 
-    rows_of_all = read_tables(scores, CheckpointScores)
-    told = [read_provenance(path).details for path in scores]
+    rows_of_all = read_tables(scores, CheckpointScores, allow_empty=True)
+    made_by = [read_provenance(path) for path in scores]
+    told = [one.details for one in made_by]
+    left_out: dict[str, dict[str, str]] = {}
+    for one in made_by:  # a training may have several tables
+        if one.details.get("left_out"):
+            left_out.setdefault(str(one.model), {}).update(one.details["left_out"])
+    if gone := next((model for model in left_out if model not in set(rows_of_all["model"])), None):
+        first = next(iter(left_out[gone].values()))
+        raise UserError(gone, "none of its checkpoints can be scored.", f"The first: {first}")
     names = {str(one.get("benchmark")) for one in told}
     if len(names) != 1:
         raise UserError(scores[0], f"and others are of {len(names)} benchmarks.", "Give the tables of one.")
@@ -257,9 +269,6 @@ def curves_(
             raise UserError(f"series {series}", problem, "Score it with one --unit.")
         found.append(trace(rows, units[str(series)].pop(), over, level, seed))
     curves, onsets = (pd.concat(tables, ignore_index=True) for tables in zip(*found, strict=True))
-    left_out = {
-        read_provenance(path).model: one["left_out"] for path, one in zip(scores, told, strict=True) if one.get("left_out")
-    }
     details: dict[str, Any] = {"left_out": left_out} if left_out else {}
     if told[0].get("people") and all(one.get("people") == told[0]["people"] for one in told):
         details["people"] = told[0]["people"]

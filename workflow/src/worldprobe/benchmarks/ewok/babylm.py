@@ -344,15 +344,16 @@ def cells_of(rows: pd.DataFrame, judged: Judged) -> pd.DataFrame:
     Returns:
         Columns eval_type (the rule) and grouping to n of ``contracts.series.CheckpointScores``.
     """
-    none, tables = np.full(len(rows), ""), []
-    for group in groups_of(rows):
-        stratum = none.astype(object)
-        stratum[group.units] = _strata(rows, group.grouping, group.units)
-        tables += [
-            to_cells(right, none, stratum, [group]).assign(eval_type=rule)
+    none, groups = np.full(len(rows), ""), groups_of(rows)
+    parts = ([one for one in groups if one.grouping == OVERALL], [one for one in groups if one.grouping != OVERALL])
+    return pd.concat(
+        [
+            to_cells(right, none, _strata(rows, part[0].grouping, np.arange(len(rows))), part).assign(eval_type=rule)
+            for part in parts
             for rule, right in zip(RULES, judged.right, strict=True)
-        ]
-    return pd.concat(tables, ignore_index=True)
+        ],
+        ignore_index=True,
+    )
 
 
 def in_words(summaries: pd.DataFrame, revisions: Sequence[str]) -> list[str]:
