@@ -248,9 +248,9 @@ def curves_(
     made_by = [read_provenance(path) for path in scores]
     told = [one.details for one in made_by]
     left_out: dict[str, dict[str, str]] = {}
-    for one in made_by:  # a training may have several tables
-        if one.details.get("left_out"):
-            left_out.setdefault(str(one.model), {}).update(one.details["left_out"])
+    for part in made_by:  # a training may have several tables
+        if part.details.get("left_out"):
+            left_out.setdefault(str(part.model), {}).update(part.details["left_out"])
     if gone := next((model for model in left_out if model not in set(rows_of_all["model"])), None):
         first = next(iter(left_out[gone].values()))
         raise UserError(gone, "none of its checkpoints can be scored.", f"The first: {first}")
