@@ -137,6 +137,19 @@ def test_who_follows_nobody_but_what_is_asked_about_is_at_chance_where_three_cha
             assert sum(says) == 0, cell
 
 
+@pytest.mark.parametrize("cell", [cell for cell in cells((4, 5, 6), ("Consist.motion",)) if cell.complexity >= BLIND_FROM])
+def test_who_follows_nobody_but_what_was_seen_does_not_know_which_change_was_possible(cell: Cell) -> None:
+    for is_training in (True, False):
+        says: list[Counter[int]] = [Counter(), Counter()]
+        for core in (cores(cell)[number] for number in numbers_in(cell, is_training=is_training)):
+            *facts, seen = at_first(core.description)
+            first = sorted({entity for fact in facts for entity in fact.entities})
+            updates = tuple(relation for relation in core.description if relation.kind in UPDATES)
+            for counts, query in zip(says, core.queries, strict=True):
+                counts[follow_alone(first, (*updates, query), seen.entities)] += 1
+        assert says[0].total() and says[0] == says[1]
+
+
 def test_the_initial_state_and_the_last_update_do_not_tell_what_is_known(kept: list[Cell]) -> None:
     incomplete = [cell for cell in kept if cell.problem == "Compl.motion" and cell.complexity]
     assert incomplete

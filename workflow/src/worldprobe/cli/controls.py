@@ -32,7 +32,7 @@ from worldprobe.provenance import digests, made
 
 app = App(name="controls", help="Small models of known behaviour, trained on a corpus of our own.")
 
-ACCURACY_METHOD = 4
+ACCURACY_METHOD = 5
 
 DOCUMENTS, TEMPLATES = "documents.parquet", "templates.parquet"
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from worldprobe.benchmarks.ewok.analysis.leak import Effect
     from worldprobe.models.engine import Engine, Loglikelihood, Scored
 
-#: Version of the questions and of the statistics.
-METHOD = 1
+#: Versions of the questions, by which answers are kept, and of the statistics.
+QUESTIONS_METHOD, METHOD = 1, 2
 LIMITS = (
     "It sees whether the model has read these items, with these fillings. It does not see whether it has read their templates "
     "with other fillings, paraphrases or translations: these raise the accuracy of all forms alike. A p that is not small does "
@@ -77,7 +77,7 @@ def leak(
         questions.append(_orders_of(file, lines_per_shard, shuffles, seed, engine, model.name))
     store = open_answers(model, engine, since, list(paths.values()), out)
     asked = [question for part in questions for question in part]
-    answers = run_requests(asked, engine, store, f"leak {METHOD}", what=f"Scoring texts ({model.name})")
+    answers = run_requests(asked, engine, store, f"leak {QUESTIONS_METHOD}", what=f"Scoring texts ({model.name})")
     values = iter(answers.values)
     parts = [list(islice(values, len(part))) for part in questions]
     measured = [measure_items(table, [one.logprob for one in part]) for table, part in zip(tables, parts, strict=False)]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 app = App(name="series", help="Score the checkpoints of a training, and compute its learning curves.")
 
 #: Version of ``series curves``.
-CURVES = 2
+CURVES = 3
 
 
 @app.command(name="score")

@@ -42,7 +42,7 @@ class Effect:
         low: of the 95 % interval.
         high: of the 95 % interval.
         p: one-sided: how often so much more would come by chance, at least 1 / (1 + ``RELABELLINGS``).
-        detectable: the smallest true effect for which p is below 0.05 in 80 % of such samples.
+        detectable: the smallest true effect that a t-test finds at 5 % in 80 % of such samples.
         n_pairs: pairs of concepts, or shards of a file.
         n_templates: templates that the given items and at least one form have, or shards.
     """

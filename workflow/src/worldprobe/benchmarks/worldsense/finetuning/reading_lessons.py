@@ -4,7 +4,7 @@
 * ``judge``: a description and statements about it, each with TRUE, FALSE or UNKNOWN behind it.
 * ``asked``: the same with the benchmark's own questions and answers, as the model is asked later.
 * ``written``: one of its questions about inference in motion, to be answered after the order has been written, as it was at first
-  and after each change that counts. Half of the stories begin with another than the "first" change, so that the words for all are
+  and after each change that counts; then statements about the last order. Half of the stories begin with another than the "first" change, so that the words for all are
   learned from stories of few.
 
 Entities are those of training skins. Relations are those of training skins, or invented: words that mean nothing, of which the
@@ -257,15 +257,21 @@ def _written(rng: random.Random, how: ReadingLessons, size: int, names: Sequence
     orders = decided_orders(n_described, changes, moment)
     later = rng.randint(0, len(ORDINALS) - len(changes)) if rng.random() < 0.5 else 0
     text = render_story(told, changes, names, skin, "", render_moment(moment, len(changes)))
-    query = before(*rng.sample(orders[-1][1], 2))
-    verdict = VERDICTS["all" if is_true(query, orders[-1][1]) else "none"]
-    clause = render_clause(query, names, skin, rng.random() < how.converse)
+    asked = []
+    for _ in range(how.statements):
+        query = before(*rng.sample(orders[-1][1], 2))
+        verdict = VERDICTS["all" if is_true(query, orders[-1][1]) else "none"]
+        asked.append((render_clause(query, names, skin, rng.random() < how.converse), verdict))
+    (clause, verdict), *more = asked
     text = skin.questions["Infer"][rng.choice(WORDINGS)].format(description=text, query=clause) + "\nOrder:"
     lines = [" ".join(names[entity] for entity in order) for _, order in orders]
     reply = "\n".join(
         f"{ORDINALS[n - 1].capitalize()} change: {line}" if n else line for (n, _), line in zip(orders, lines, strict=True)
     )
-    return [(_postponed(text, later), False), (_postponed(f"{reply}\nAnswer: {verdict}", later), True)]
+    lesson = [(_postponed(text, later), False), (_postponed(f"{reply}\nAnswer: {verdict}", later), True)]
+    for clause, verdict in more:
+        lesson += [(f"\n{clause}", False), (verdict, True)]
+    return lesson
 
 
 def decided_orders(number: int, changes: Description, moment: Relation | None) -> list[tuple[int, tuple[int, ...]]]:

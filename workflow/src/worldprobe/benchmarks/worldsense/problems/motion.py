@@ -6,7 +6,7 @@ where at first the entities are that it is about (so also whether it was true at
 chance in every cell, exactly. That holds for every part of it: the initial state, each update, the last one with the question,
 their number. In half of the problems of inference the answer is also that of the state after all updates, and that of the state
 before the last update that counts, so that who asks about another moment is at chance as well. Where three updates or more count
-for it, so is who follows the two that are asked about, and nobody else (``follow_alone``).
+for a question of inference or consistency, so is who follows the two that are asked about, and nobody else (``follow_alone``).
 
 In completeness, where three queries differ, problems are drawn and chosen by the linear programme of ``problems.hard``, with
 another view: what the initial state says of the query, the last update that counts, how often updates mention what is asked
@@ -245,7 +245,7 @@ def consist(size: int, number: int) -> Iterator[tuple[Description, Description]]
     rng = np.random.default_rng([size, number, 2])
     wanted = 3 * TWINS
     seen: set[tuple[Description, Description]] = set()
-    for _ in range(DRAWN[0] if number else 0):
+    for _ in range(DRAWN[number >= BLIND_FROM] if number else 0):
         drawn, other = draw_updates(rng, size, number), draw_updates(rng, size, number)
         if not wanted:
             return
@@ -257,7 +257,7 @@ def consist(size: int, number: int) -> Iterator[tuple[Description, Description]]
             continue
         story, changed_story = Story(updates, None), Story((*updates[:-1], another), None)
         made = []
-        for order in _opposed(size, story, [changed_story], rng, ((False, False),), []):
+        for order in _opposed(size, story, [changed_story], rng, ((False, False),), [story, changed_story]):
             names = _names(order, size)
             described = (*_description(order, Story(updates[:-1], None), names), rename(before(0, 1), names))
             is_possible = is_true(before(0, 1), run(order, updates) or ())

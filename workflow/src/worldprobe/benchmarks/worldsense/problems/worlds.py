@@ -296,10 +296,10 @@ def _asked_orders(description: Description) -> tuple[tuple[int, ...], ...]:
 
 
 @lru_cache(maxsize=1 << 16)
-def _admitted(facts: Description) -> list[tuple[int, ...]]:
+def _admitted(facts: Description) -> tuple[tuple[int, ...], ...]:
     """The orders of their entities of which all facts are true."""
     orders = permutations(sorted(entities_of(facts)))
-    return [order for order in orders if all(is_true(fact, order) for fact in facts)]
+    return tuple(order for order in orders if all(is_true(fact, order) for fact in facts))
 
 
 def run(order: tuple[int, ...], story: Sequence[Relation]) -> tuple[int, ...] | None:
