@@ -417,8 +417,8 @@ def _report_judged(judged: Judged, model: str) -> None:
             )
 
 
-#: Version of ``compare`` and ``compare-conditions``: 3 takes versions as a sample too, 4 no more widely than it takes, 5 names the
-#: number of versions from which on a difference is found.
+#: Version of ``compare`` and ``compare-conditions``: 3 takes versions as a sample too, 4 no more widely than it takes, 5 names
+#: the number of versions from which on a difference is found.
 COMPARISONS = 5
 
 

@@ -4,8 +4,8 @@
 * ``judge``: a description and statements about it, each with TRUE, FALSE or UNKNOWN behind it.
 * ``asked``: the same with the benchmark's own questions and answers, as the model is asked later.
 * ``written``: one of its questions about inference in motion, to be answered after the order has been written, as it was at first
-  and after each change that counts; then statements about the last order. Half of the stories begin with another than the "first" change, so that the words for all are
-  learned from stories of few.
+  and after each change that counts; then statements about the last order. Half of the stories begin with another than the
+  "first" change, so that the words for all are learned from stories of few.
 
 Entities are those of training skins. Relations are those of training skins, or invented: words that mean nothing, of which the
 description alone says what they relate, and that two of them are each other's converse. So no lesson has a relation or an
