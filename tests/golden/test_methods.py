@@ -203,7 +203,7 @@ class Stages:
         return [SKINS], command, lambda: digest_file(self.path("phrases/tokenizer.json"))[:16]
 
     def lessons(self) -> tuple:
-        settings = {"kinds": {"copy": 1, "judge": 1, "asked": 1}, "number": 40}
+        settings = {"kinds": {"copy": 1, "judge": 1, "asked": 1, "written": 1}, "sizes": [4], "number": 40}
         command = ["worldsense", "write-lessons", "--settings", json.dumps(settings)]
         return (
             [SKINS],

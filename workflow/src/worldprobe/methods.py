@@ -32,7 +32,7 @@ TRAINING = 2
 VECTORS = 2
 #: Fine-tuning on WorldSense's problems.
 PHRASES = 5
-LESSONS = 4
+LESSONS = 5
 START_MODEL = 1
 FINETUNING = 1
 

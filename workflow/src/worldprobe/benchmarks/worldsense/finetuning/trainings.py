@@ -176,7 +176,9 @@ class ReadingLessons(Block):
 
     kinds: dict[Literal["copy", "judge", "asked", "written"], Annotated[float, Field(gt=0)]] = Field(min_length=1)
     """Kinds of lessons, and how often each occurs. `copy` has names, and parts of their list once more; `judge` statements,
-    each with TRUE, FALSE or UNKNOWN; `asked` the benchmark's questions about inference and completeness."""
+    each with TRUE, FALSE or UNKNOWN; `asked` the benchmark's questions about inference and completeness; `written` a question
+    that is answered after the order has been written, at first and after each change that counts, then statements about the
+    last order."""
 
     number: Count
     """Number of lessons."""
