@@ -27,7 +27,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from worldprobe.benchmarks.worldsense.problems.motion import follow_alone
+from worldprobe.benchmarks.worldsense.problems.motion import BLIND_FROM, follow_alone
 from worldprobe.benchmarks.worldsense.problems.problems import Cell, cells, cores, numbers_in, stated_in
 from worldprobe.benchmarks.worldsense.problems.worlds import (
     MOMENTS,
@@ -105,11 +105,27 @@ def neighbours(facts: Description, changes: Description, query: Relation) -> flo
 
 def last_partner(facts: Description, changes: Description, query: Relation) -> float:
     """Who is asked about and was moved last is where its partner was at first; what is asked is read from there."""
+    return _followed(facts, changes, query)
+
+
+def one_more(facts: Description, changes: Description, query: Relation) -> float:
+    """The same, with the last partner of those that are asked about followed as well."""
+    asked = {*query.entities}
+    others = [{*entities} - asked for _, entities in changes if len(entities) == 2 and len({*entities} & asked) == 1]
+    return _followed(facts, changes, query, *(others[-1] if others else ()))
+
+
+def last_change(facts: Description, changes: Description, query: Relation) -> float:
+    """Where the last change alone leaves the two that are asked about."""
+    return _followed(facts, changes[-1:], query)
+
+
+def _followed(facts: Description, changes: Description, query: Relation, *more: int) -> float:
     places = first_places(facts)
     first = sorted({entity for _, entities in facts for entity in entities}, key=lambda entity: places[entity])
     if len(query.entities) == 3 or not changes:
         return agreement(query, places)
-    return float(follow_alone(first, changes, query.entities))
+    return float(follow_alone(first, changes, query.entities, *more))
 
 
 def first_places(facts: Description) -> np.ndarray:
@@ -129,6 +145,8 @@ RULES: dict[str, Callable[[Description, Description, Relation], float]] = {
     "recent majority": recent_majority,
     "neighbours' counts": neighbours,
     "partner's first place": last_partner,
+    "partner's place, one more followed": one_more,
+    "the last change alone": last_change,
 }
 
 
@@ -266,7 +284,7 @@ def main() -> None:
         return
     rng = np.random.default_rng(0)
     known = [cell for cell in (*cells((4, 5, 6), HARD), *cells((4, 5), MOTION)) if cores(cell)]
-    print("| rule | problem | all | cells beyond chance |")
+    print("| rule | problem | all | three changes or more | cells beyond chance, or with two answers below it |")
     for (name, rule), problem in product(RULES.items(), (*HARD, *MOTION)):
         here = [cell for cell in known if cell.problem == problem]
         found = [(cell, len(cores(cell)), accuracy(cell, rule, rng, args.orders)) for cell in here]
@@ -277,8 +295,11 @@ def main() -> None:
 
         mean = sum(n * share for _, n, share in found) / sum(n for _, n, _ in found)
         mark = "**" if mean > most(sum(n for _, n, _ in found)) else ""
-        beyond = ", ".join(f"{'/'.join(map(str, cell[1:]))} {share:.2f}" for cell, n, share in found if share > most(n))
-        print(f"| {name} | {problem} | {mark}{mean:.3f}{mark} | {beyond or '-'} |", flush=True)
+        far = [(cell, n, max(share, 1 - share) if chance == 0.5 else share, share) for cell, n, share in found]
+        beyond = ", ".join(f"{'/'.join(map(str, cell[1:]))} {share:.2f}" for cell, n, apart, share in far if apart > most(n))
+        many = [(n, share) for cell, n, share in found if problem in MOTION and cell.complexity >= BLIND_FROM]
+        later = f"{sum(n * share for n, share in many) / sum(n for n, _ in many):.3f}" if many else "-"
+        print(f"| {name} | {problem} | {mark}{mean:.3f}{mark} | {later} | {beyond or '-'} |", flush=True)
 
 
 if __name__ == "__main__":

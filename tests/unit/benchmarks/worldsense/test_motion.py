@@ -20,7 +20,14 @@ from worldprobe.benchmarks.worldsense.inference.ask import write_prompts
 from worldprobe.benchmarks.worldsense.inference.prompts import Pool, load_prompt_set
 from worldprobe.benchmarks.worldsense.inference.reference_solvers import RuleEngine
 from worldprobe.benchmarks.worldsense.outputs import has_controls, has_motion, has_normal_problems, has_places
-from worldprobe.benchmarks.worldsense.problems.motion import BLIND_FROM, Story, follow_alone, view_incomplete, view_moving
+from worldprobe.benchmarks.worldsense.problems.motion import (
+    BLIND_FROM,
+    Story,
+    follow_alone,
+    normalised,
+    view_incomplete,
+    view_moving,
+)
 from worldprobe.benchmarks.worldsense.problems.problems import Cell, cells, cores, numbers_in, solve, stated_in
 from worldprobe.benchmarks.worldsense.problems.worlds import (
     MOMENTS,
@@ -32,6 +39,7 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
     decide,
     depth,
     read_description,
+    relation_fault,
     write_relation,
 )
 from worldprobe.benchmarks.worldsense.skins.rendering import StatementReader
@@ -215,6 +223,27 @@ def test_no_abstract_problem_is_in_training_and_in_a_test(kind: str) -> None:
         seen.append({*zip(moved["problem"], facts, changes, moved["query"], strict=True)})
     assert seen[0]
     assert not seen[0] & seen[1]
+
+
+def test_no_problem_is_kept_twice_whatever_order_two_that_are_exchanged_are_named_in() -> None:
+    for cell in cells((4, 5, 6), ("Infer.motion", "Consist.motion")):
+        told = [normalised(core.description, core.queries) for core in cores(cell)]
+        assert len({*told}) == len(told), cell
+
+
+@pytest.mark.parametrize(
+    ("described", "problem"),
+    [
+        ("[(0, 1),(1, 2),exchange(0, 2),without(2)]", "descr asks about change 2, but there are 1."),
+        ("[(0, 1),(1, 2),exchange(0, 2),without(0)]", "descr asks about change 0, but there are 1."),
+        ("[(0, 1),(1, 2),exchange(0, 2),at(0)]", None),
+        ("[(0, 1),(1, 2),at(0),exchange(0, 2)]", "descr names a moment before its end, or two."),
+        ("[(0, 1),(1, 2),exchange(0, 2),at(1),at(1)]", "descr names a moment before its end, or two."),
+    ],
+)
+def test_a_moment_that_there_is_not_is_a_fault(described: str, problem: str | None) -> None:
+    fault = relation_fault(described, "(0, 2)", 4)
+    assert (fault and fault[0]) == problem
 
 
 def test_updates_that_matter() -> None:

@@ -16,6 +16,7 @@ from worldprobe.benchmarks.worldsense.trials.files import read_official, read_tr
 from worldprobe.benchmarks.worldsense.trials.sets import PLANS, blocks_of, plan_set, stream_set
 from worldprobe.benchmarks.worldsense.trials.trial_maker import COLUMNS, Stratum, make_tuple, n_distinct, permute, round_keys
 from worldprobe.cli import main
+from worldprobe.errors import UserError
 
 SIZES = {
     "test": 87048,
@@ -158,6 +159,12 @@ def test_larger_problems_are_right_too(size: int) -> None:
 @pytest.mark.parametrize("n", [1, 2, 3, 10, 1000])
 def test_draws_are_without_replacement(n: int) -> None:
     assert sorted(permute(i, n, round_keys(n)) for i in range(n)) == list(range(n))
+
+
+@pytest.mark.parametrize("name", ["test-motion", "test-hard"])
+def test_a_set_without_any_problem_is_refused(name: str) -> None:
+    with pytest.raises(UserError, match="has no such problems of size 3"):
+        blocks_of(plan_set(name, [3]), read_skins())
 
 
 def test_a_draw_that_there_is_not_is_refused_at_once() -> None:

@@ -143,17 +143,18 @@ def _names(initial: Sequence[int], size: int) -> list[int]:
     return [names[entity] for entity in range(size)]
 
 
-def follow_alone(first: Sequence[int], updates: Sequence[Relation], asked: Sequence[int]) -> int:
+def follow_alone(first: Sequence[int], updates: Sequence[Relation], asked: Sequence[int], *more: int) -> int:
     """1 where the first of two is before the second by who follows these two alone, -1 where it is behind, 0: undecided.
 
     Whoever moves next to another, or is exchanged with it, is put where that one was: at first, or when it was followed last.
+    ``more`` are followed as well.
 
     >>> follow_alone((0, 1, 2), (Relation("move_after", (0, 1)), Relation("exchange", (1, 2))), (0, 2))
     -1
     """
     places = {entity: float(place) for place, entity in enumerate(first)}
     for kind, (moved, *others) in updates:
-        if others and {moved, *others} & {*asked}:
+        if others and {moved, *others} & {*asked, *more}:
             there = [places.get(entity, (len(first) - 1) / 2) for entity in (moved, *others)]
             aside = {"move_before": -0.25, "join_before": -0.25, "exchange": 0.0}.get(kind, 0.25)
             places[moved] = there[1] + aside
@@ -205,6 +206,11 @@ def _opposed(
     return pairs[int(rng.integers(len(pairs)))] if pairs else ()
 
 
+def normalised(described: Description, queries: Sequence[Relation]) -> tuple[Description, frozenset[Relation]]:
+    """What is asked of what, so that equal problems are equal: "A and B are exchanged" is "B and A are exchanged"."""
+    return tuple(map(normalise, described)), frozenset(map(normalise, queries))
+
+
 def infer(size: int, number: int) -> Iterator[tuple[Description, Description]]:
     """Twins: after all; after some; had one not been made."""
     if number == 0:
@@ -213,7 +219,7 @@ def infer(size: int, number: int) -> Iterator[tuple[Description, Description]]:
         return
     rng = np.random.default_rng([size, number, 1])
     wanted = {"after all": TWINS * (1 if number > 1 else 3), "at": TWINS * (number > 1), "without": TWINS * (number > 1)}
-    seen: set[tuple[Description, Description]] = set()
+    seen: set[tuple[Description, frozenset[Relation]]] = set()
     for _ in range(DRAWN[number >= BLIND_FROM]):
         kind = max(wanted, key=lambda name: wanted[name])
         if not wanted[kind]:
@@ -234,8 +240,9 @@ def infer(size: int, number: int) -> Iterator[tuple[Description, Description]]:
             is_before = is_true(before(0, 1), run(order, story.counted()) or ())
             query = rename(before(0, 1) if is_before else before(1, 0), names)
             made.append((_description(order, story, names), (query, Relation("before", query.entities[::-1]))))
-        if made and not seen & {*made}:
-            seen |= {*made}
+        told = {normalised(*one) for one in made}
+        if len(told) == 2 and not seen & told:
+            seen |= told
             wanted[kind] -= 1
             yield from made
 
@@ -244,7 +251,7 @@ def consist(size: int, number: int) -> Iterator[tuple[Description, Description]]
     """Twins of tuples whose trials differ in one update, of which one could have led to what is seen at last."""
     rng = np.random.default_rng([size, number, 2])
     wanted = 3 * TWINS
-    seen: set[tuple[Description, Description]] = set()
+    seen: set[tuple[Description, frozenset[Relation]]] = set()
     for _ in range(DRAWN[number >= BLIND_FROM] if number else 0):
         drawn, other = draw_updates(rng, size, number), draw_updates(rng, size, number)
         if not wanted:
@@ -263,8 +270,9 @@ def consist(size: int, number: int) -> Iterator[tuple[Description, Description]]
             is_possible = is_true(before(0, 1), run(order, updates) or ())
             queries = (updates[-1], another) if is_possible else (another, updates[-1])
             made.append((described, tuple(rename(one, names) for one in queries)))
-        if made and not seen & {*made}:
-            seen |= {*made}
+        told = {normalised(*one) for one in made}
+        if len(told) == 2 and not seen & told:
+            seen |= told
             wanted -= 1
             yield from made
 
@@ -365,7 +373,8 @@ def _sets(problem: str, number: int, made: Sequence[tuple[Description, Descripti
     """In which sets the problems of a cell are; twins follow each other, and are in one."""
     if not number or problem not in ("Infer.motion", "Consist.motion"):
         return ["all"] * len(made)
-    return divide([{turn // 2, *((one[0], query) for query in one[1])} for turn, one in enumerate(made)])
+    every = [normalised(*one) for one in made]
+    return divide([{turn // 2, *((described, query) for query in queries)} for turn, (described, queries) in enumerate(every)])
 
 
 def main() -> None:

@@ -228,6 +228,13 @@ def relation_fault(written: str, asked: str, size: int) -> tuple[str, str] | Non
     highest = max(*mentioned, *query.entities)
     if highest >= size:
         return f"a relation mentions entity {highest}, but there are {size}, counted from 0.", "Fix the relation."
+    moments = [relation for relation in description if relation.kind in MOMENTS]
+    if moments[1:] or (moments and description[-1] != moments[0]):
+        return "descr names a moment before its end, or two.", "Put one moment, at(k) or without(k), last."
+    n_updates = sum(relation.kind in UPDATES for relation in description)
+    for kind, (number,) in moments:
+        if not (kind == "without") <= number <= n_updates:
+            return f"descr asks about change {number}, but there are {n_updates}.", "Fix the moment."
     return None
 
 

@@ -168,6 +168,10 @@ def blocks_of(plan: SetPlan, skins: Sequence[Skin], chosen: Sequence[str] = ()) 
     for cell in plan.cells():
         if cores(cell):
             by_block.setdefault(cell[:3], []).append(cell)
+    if not by_block:
+        sizes = ", ".join(map(str, plan.sizes))
+        fix = f"Choose others; the whole set has sizes {', '.join(map(str, PLANS[plan.name].sizes))}."
+        raise UserError("--sizes, --problems", f"{plan.name} has no such problems of size {sizes}.", fix)
     found = []
     is_training = plan.stream.startswith("train")
     for block_cells in by_block.values():
