@@ -155,23 +155,27 @@ def test_statements_after_each_change_are_about_the_order_of_that_moment() -> No
     assert n_moments == {0, 1, 2, 3}
 
 
-def test_an_order_that_is_written_after_each_change_has_the_answer_in_its_last_line() -> None:
+def test_an_order_that_is_written_after_each_change_has_the_answers_in_its_last_line() -> None:
     how = STORIES.model_copy(update={"kinds": {"written": 1}, "number": 120, "skins": ["train_old/young"], "updates": [0, 1, 2]})
     (reader,) = map(StatementReader, ONE)
     begun = set()
-    for (text, _), (reply, _) in draw_lessons(how, SKINS):
+    for (text, _), (reply, _), *more in draw_lessons(how, SKINS):
         *lists, answer = reply.split("\n")
         known = "|".join(ONE[0].entities)
         (sentence,) = re.findall(r"‘([^’]+ than [^’]+)’", text)
-        first, second = re.findall(known, sentence)
-        is_older = lists[-1].index(first) < lists[-1].index(second)
-        assert answer == f"Answer: {'TRUE' if is_older == ('older' in sentence) else 'FALSE'}"
+        told = [(sentence, answer.removeprefix("Answer: "))]
+        told += [(statement, verdict) for (statement, _), (verdict, _) in zip(more[::2], more[1::2], strict=True)]
+        assert len(told) == how.statements
+        for statement, verdict in told:
+            first, second = re.findall(known, statement)
+            is_older = lists[-1].index(first) < lists[-1].index(second)
+            assert verdict == ("TRUE" if is_older == ("older" in statement) else "FALSE")
         begun.add(re.findall(r"(\w+) change: ", text)[0] if " change: " in text else "")
         if "First change: " in text or " change: " not in text:
-            statement = reader.read(text.removesuffix("\nOrder:"))
-            assert f"Answer: {statement.answer()}" == answer
-            facts = tuple(relation for relation in statement.description if relation.kind == "before")
-            order = tuple(statement.names.index(name) for name in re.findall(known, lists[0]))
+            asked = reader.read(text.removesuffix("\nOrder:"))
+            assert f"Answer: {asked.answer()}" == answer
+            facts = tuple(relation for relation in asked.description if relation.kind == "before")
+            order = tuple(asked.names.index(name) for name in re.findall(known, lists[0]))
             assert all(is_true(fact, order) for fact in facts)
     assert begun == {"", "First", "Second", "Third", "Fourth", "Fifth", "Sixth"}
 
