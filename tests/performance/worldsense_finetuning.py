@@ -94,24 +94,29 @@ def print_stages(study: Path, number: int) -> None:
 
 
 def print_updates(study: Path, of_set: str) -> None:
-    """Accuracy by number of changes, with its interval over seeds and skins."""
+    """Accuracy by number of changes (hard problems: by complexity), with its interval over seeds and skins."""
     questions = read_questions(study / f"worldsense/trials/{of_set}.parquet")
-    print("| entities | changes | " + " | ".join(["prompting, accuracy", "seeds", "order at first", "followed alone"]) + " |")
+    print("| model | prompting | problem | entities | changes | accuracy | seeds | order at first | followed alone |")
     for folder in sorted((study / f"worldsense/responses/{of_set}").iterdir()):
         rows = []
         for path in sorted(folder.glob("*-*.parquet")):
             (series,) = read_series([path], questions)
-            tuples = questions.tuples.assign(right=score_tuples(questions, series.answers)["accuracy"], seed=path.stem)
-            rows.append(tuples[["seed", "skin", "size", "complexity", "right"]])
-        for (size, number), part in pd.concat(rows).groupby(["size", "complexity"]):
+            base, _, variant = path.stem.partition("+")
+            tuples = questions.tuples.assign(right=score_tuples(questions, series.answers)["accuracy"])
+            tuples = tuples.assign(model=variant or "base", seed=base.rpartition("-")[2])
+            rows.append(tuples[["model", "problem", "seed", "skin", "size", "complexity", "right"]])
+        found = pd.concat(rows).astype({"problem": str, "complexity": str})
+        for (model, problem, size, number), part in found.groupby(["model", "problem", "size", "complexity"]):
             table = part.pivot_table(index="seed", columns="skin", values="right", observed=True)
             mean, half = interval(table)
-            seeds = ", ".join(f"{one:.3f}" for one in table.mean(axis=1))
-            rules = " | ".join(f"{share:.3f}" for share in rules_of(int(size), int(number.rpartition("_")[2])))
-            print(
-                f"| {size} | {number.rpartition('_')[2]} | {folder.name}: {mean:.3f} ± {half:.3f} | {seeds} | {rules} |",
-                flush=True,
-            )
+            changes = number.rpartition("_")[2]
+            rules = rules_of(int(size), int(changes)) if problem == "Infer.motion" else ()
+            told = [
+                f"{mean:.3f} ± {half:.3f}",
+                ", ".join(f"{one:.3f}" for one in table.mean(axis=1)),
+                *(f"{one:.3f}" for one in rules),
+            ]
+            print(f"| {model} | {folder.name} | {problem} | {size} | {changes} | {' | '.join(told)} |", flush=True)
 
 
 def rules_of(size: int, number: int) -> tuple[float, float]:
