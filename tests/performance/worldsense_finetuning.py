@@ -3,6 +3,7 @@
     python tests/performance/worldsense_finetuning.py results/finetuning
     python tests/performance/worldsense_finetuning.py results/finetuning --stages 150
     python tests/performance/worldsense_finetuning.py results/motion --updates same-skins-motion
+    python tests/performance/worldsense_finetuning.py results/motion --orders same-skins-motion
 
 Each number is a mean over seeds of a mean over skins; sizes weigh equally. The interval is for other seeds and other skins: the
 variances of the means of seeds and of skins are added, and Student's t has Satterthwaite's degrees of freedom.
@@ -12,11 +13,16 @@ binary clauses, half of them by the converse: the share of right answers where t
 
 With --updates: accuracy in a set of worlds in motion by number of changes, entities and prompting, next to two rules about the
 same problems: who keeps to the order at first, and who follows nobody but what is asked about.
+
+With --orders: how often each model's written replies to questions of inference in such a set begin with the order at first, and
+go on with the order after each change that counts.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import re
 from itertools import product
 from pathlib import Path
 
@@ -27,11 +33,11 @@ from scipy.special import stdtrit
 from worldprobe.benchmarks.worldsense.analysis.answers import read_series
 from worldprobe.benchmarks.worldsense.analysis.questions import read_questions
 from worldprobe.benchmarks.worldsense.analysis.statistics import score_tuples
-from worldprobe.benchmarks.worldsense.finetuning.reading_lessons import draw_lessons
+from worldprobe.benchmarks.worldsense.finetuning.reading_lessons import decided_orders, draw_lessons
 from worldprobe.benchmarks.worldsense.finetuning.trainings import ReadingLessons
 from worldprobe.benchmarks.worldsense.problems.motion import Story, follow_alone
 from worldprobe.benchmarks.worldsense.problems.problems import Cell, cores, numbers_in
-from worldprobe.benchmarks.worldsense.problems.worlds import MOMENTS, UPDATES
+from worldprobe.benchmarks.worldsense.problems.worlds import MOMENTS, UPDATES, read_description
 from worldprobe.benchmarks.worldsense.skins.skins import IN, NEW, OUT, group_skins, read_skins
 
 VERDICTS, COMPLETENESS = ("TRUE", "FALSE", "UNKNOWN"), ("1", "2", "3")
@@ -119,6 +125,29 @@ def print_updates(study: Path, of_set: str) -> None:
             print(f"| {model} | {folder.name} | {problem} | {size} | {changes} | {' | '.join(told)} |", flush=True)
 
 
+def print_orders(study: Path, of_set: str) -> None:
+    """Right orders in written replies about inference, by seed, model, entities and number of changes."""
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(study / "worldsense/finetuning/phrases/tokenizer.json"))
+    trials = pd.read_parquet(study / f"worldsense/trials/{of_set}.parquet").set_index("trial_id")
+    rows = []
+    for path in sorted((study / f"worldsense/responses/{of_set}/written").glob("*-*.parquet")):
+        base, _, variant = path.stem.partition("+")
+        replies = pd.read_parquet(path).set_index("trial_id")[["reply"]]
+        for trial in trials[trials["problem"] == "Infer.motion"].join(replies).itertuples():
+            description = read_description(trial.description)
+            names = tokenizer.encode(" ".join(json.loads(trial.entities)), add_special_tokens=False).tokens
+            lines = [part.split(" Answer:")[0].split() for part in re.split(r" \w+ change:", trial.reply)]
+            changes = tuple(r for r in description if r.kind in UPDATES)
+            moment = next((r for r in description if r.kind in MOMENTS), None)
+            n_first = len({entity for r in description if r.kind == "before" for entity in r.entities})
+            orders = [[names[i] for i in order] for _, order in decided_orders(n_first, changes, moment)]
+            rows.append((variant or "base", base[-1], trial.size, len(changes), lines[:1] == orders[:1], lines == orders))
+    found = pd.DataFrame(rows, columns=["model", "seed", "size", "changes", "first", "all"])
+    print(found.groupby(["model", "size", "changes", "seed"])[["first", "all"]].mean().unstack().round(2).to_string())
+
+
 def rules_of(size: int, number: int) -> tuple[float, float]:
     """How often two rules are right about the problems of inference that only tests have."""
     cell = Cell("Infer.motion", size, number, 2)
@@ -148,9 +177,13 @@ def main() -> None:
     parser.add_argument("--by-size", action="store_true")
     parser.add_argument("--stages", type=int, metavar="LESSONS")
     parser.add_argument("--updates", metavar="SET")
+    parser.add_argument("--orders", metavar="SET")
     args = parser.parse_args()
     if args.updates:
         print_updates(args.study, args.updates)
+        return
+    if args.orders:
+        print_orders(args.study, args.orders)
         return
     if args.stages:
         print_stages(args.study, args.stages)
