@@ -442,7 +442,7 @@ def draw_lines(frame: pd.DataFrame, width: str = "double") -> Figure:
             style.line(axes, line["x"] + shift, line, colours[model], style.shape(nth), zorder=2 + nth / 100)
         axes.set_title(style.shortened(panel, size, across), fontsize=size)
         axes.set_xlabel(axis, fontsize=size)
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         if axis == "ternary relations":
             axes.set_xticks([0, 1, MORE], ["0", "1", "2 or more"])
         axes.set_xlim(here["x"].min() - 0.4, here["x"].max() + 0.4)
