@@ -16,6 +16,7 @@ from worldprobe.benchmarks.worldsense.analysis.questions import add_properties, 
 from worldprobe.benchmarks.worldsense.analysis.summarize import summarize
 from worldprobe.benchmarks.worldsense.benchmark import BENCHMARK
 from worldprobe.benchmarks.worldsense.contracts import Summaries
+from worldprobe.benchmarks.worldsense.figures import draw_lines
 from worldprobe.benchmarks.worldsense.inference.ask import write_prompts
 from worldprobe.benchmarks.worldsense.inference.prompts import Pool, load_prompt_set
 from worldprobe.benchmarks.worldsense.inference.reference_solvers import RuleEngine
@@ -302,6 +303,8 @@ def test_accuracy_by_changes_is_in_a_table_and_a_figure(summaries: Path, tmp_pat
     assert figure["x"].min() == 0
     assert figure["x"].max() >= 3
     assert figure.set_index("x")["mean"].loc[3:].max() == 0  # three changes that matter are at least three that are stated
+    one_value = draw_lines(pd.read_csv(drawn[0][1]).query("panel == 'Before all changes' and axis == 'changes that matter'"))
+    assert all(float(tick).is_integer() for tick in one_value.axes[0].get_xticks())
 
 
 @pytest.mark.parametrize(
