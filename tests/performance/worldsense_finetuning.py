@@ -44,7 +44,7 @@ VERDICTS, COMPLETENESS = ("TRUE", "FALSE", "UNKNOWN"), ("1", "2", "3")
 #: Set and group of skins -> what was seen of it when trials were learned.
 GROUPS = {
     ("memorisation", None): "the trials that the smallest variant is trained on",
-    ("same-skins", None): "other trials of the training skins",
+    ("same-skins", None): "trials of the training skins, drawn anew",
     ("test", IN): "test skins with a relation of training",
     ("test", OUT): "test skins with another relation",
     ("test-new", NEW): "test-new: no relation word is in training",

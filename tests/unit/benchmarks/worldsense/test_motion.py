@@ -24,6 +24,8 @@ from worldprobe.benchmarks.worldsense.outputs import has_controls, has_motion, h
 from worldprobe.benchmarks.worldsense.problems.motion import (
     BLIND_FROM,
     Story,
+    assign_sets,
+    consist,
     follow_alone,
     normalised,
     view_incomplete,
@@ -224,6 +226,15 @@ def test_no_abstract_problem_is_in_training_and_in_a_test(kind: str) -> None:
         seen.append({*zip(moved["problem"], facts, changes, moved["query"], strict=True)})
     assert seen[0]
     assert not seen[0] & seen[1]
+
+
+@pytest.mark.parametrize(("size", "number"), [(4, 1), pytest.param(4, 3, marks=pytest.mark.slow)])
+def test_kept_problems_of_consistency_are_those_that_are_drawn(size: int, number: int) -> None:
+    cell, made = Cell("Consist.motion", size, number, 2), list(consist(size, number))
+    assert made == [(core.description, core.queries) for core in cores(cell)]
+    parts = assign_sets(cell.problem, number, made)
+    for is_training, part in ((True, "train"), (False, "test")):
+        assert numbers_in(cell, is_training=is_training) == tuple(n for n, of in enumerate(parts) if of in ("all", part))
 
 
 def test_no_problem_is_kept_twice_whatever_order_two_that_are_exchanged_are_named_in() -> None:

@@ -369,7 +369,7 @@ def _possible(left: list[Candidate]) -> list[Candidate]:
     return left
 
 
-def _sets(problem: str, number: int, made: Sequence[tuple[Description, Description]]) -> list[str]:
+def assign_sets(problem: str, number: int, made: Sequence[tuple[Description, Description]]) -> list[str]:
     """In which sets the problems of a cell are; twins follow each other, and are in one."""
     if not number or problem not in ("Infer.motion", "Consist.motion"):
         return ["all"] * len(made)
@@ -384,7 +384,7 @@ def main() -> None:
     for problem, make in makers.items():
         for size, number in product(SIZES, range(MOST_UPDATES + 1)):
             made = list(make(size, number))
-            rows += [(problem, size, number, 2, part, *one) for part, one in zip(_sets(problem, number, made), made, strict=True)]
+            rows += [(problem, size, number, 2, part, *one) for part, one in zip(assign_sets(problem, number, made), made, strict=True)]
     write_kept(MOTION_PROBLEMS, rows, "worldprobe.benchmarks.worldsense.problems.motion")
 
 
