@@ -106,7 +106,11 @@ def test_a_part_of_a_series_in_which_every_checkpoint_is_broken_has_no_rows_and_
     assert set(read_provenance(out[2]).details["left_out"]["mine"]) == {"2", "10"}
     capsys.readouterr()
     assert main(["series", "curves", *map(str, parts[1:]), *words]) == 2
-    assert "none of its checkpoints can be scored" in capsys.readouterr().err
+    assert "none of the checkpoints of its seed one can be scored" in capsys.readouterr().err
+    other = tmp_path / "other.parquet"
+    assert score(item_table, training, other, "--part", "--numbers", "2", "--training-seed", "two") == 0
+    assert main(["series", "curves", str(parts[0]), str(other), *words]) == 2
+    assert "none of the checkpoints of its seed two can be scored" in capsys.readouterr().err
 
 
 class Hub:

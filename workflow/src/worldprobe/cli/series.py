@@ -118,6 +118,7 @@ def score_(
     details = {
         "benchmark": benchmark,
         "series": series or name,
+        "training_seed": training_seed,
         "unit": unit,
         "checkpoints": len(places),
         "left_out": left_out,
@@ -248,12 +249,15 @@ def curves_(
     made_by = [read_provenance(path) for path in scores]
     told = [one.details for one in made_by]
     left_out: dict[str, dict[str, str]] = {}
-    for part in made_by:  # a training may have several tables
+    scored = {*zip(rows_of_all["series"].astype(str), rows_of_all["seed"].astype(str), strict=True)}
+    for part in made_by:  # a training may have several tables, some of them without rows
         if part.details.get("left_out"):
             left_out.setdefault(str(part.model), {}).update(part.details["left_out"])
-    if gone := next((model for model in left_out if model not in set(rows_of_all["model"])), None):
-        first = next(iter(left_out[gone].values()))
-        raise UserError(gone, "none of its checkpoints can be scored.", f"The first: {first}")
+            training = (part.details["series"], part.details.get("training_seed"))
+            if training[1] is not None and training not in scored:
+                first = next(iter(part.details["left_out"].values()))
+                problem = f"none of the checkpoints of its seed {training[1]} can be scored."
+                raise UserError(f"series {training[0]}", problem, f"The first: {first}")
     names = {str(one.get("benchmark")) for one in told}
     if len(names) != 1:
         raise UserError(scores[0], f"and others are of {len(names)} benchmarks.", "Give the tables of one.")

@@ -384,7 +384,9 @@ def main() -> None:
     for problem, make in makers.items():
         for size, number in product(SIZES, range(MOST_UPDATES + 1)):
             made = list(make(size, number))
-            rows += [(problem, size, number, 2, part, *one) for part, one in zip(assign_sets(problem, number, made), made, strict=True)]
+            rows += [
+                (problem, size, number, 2, part, *one) for part, one in zip(assign_sets(problem, number, made), made, strict=True)
+            ]
     write_kept(MOTION_PROBLEMS, rows, "worldprobe.benchmarks.worldsense.problems.motion")
 
 
