@@ -90,6 +90,25 @@ def test_a_file_of_the_wrong_form_is_refused(rate: Callable[..., str], one: str,
     rate(text.replace("ITEM", one) if isinstance(text, str) else text.replace(b"ITEM", one.encode()), words)
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["participant", "worker_id", "ResponseId", "subject", "PROLIFIC_PID", "rater_id", "Rater ID", "annotator", "id", "WorkerId"],
+)
+def test_a_column_that_may_be_the_raters_is_asked_about(rate: Callable[..., str], one: str, name: str) -> None:
+    """JATOS #233, Dallinger #407, psiTurk #190: two records of one person, which counted as two people."""
+    rows = "".join(f"{one},1,1,{cell},{person}\n" for cell, person in ((1, "7"), (1, "7"), (5, "8")))
+    rate(HEAD.strip() + f",{name}\n{rows}", f'Rename "{name.lower()}" to "rater"')
+
+
+def test_a_rater_of_any_name_is_known_by_what_the_column_holds(rate: Callable[..., str], one: str, tmp_path: Path) -> None:
+    cells = [(target, context, who) for target in (1, 2) for context in (1, 2) for who in ("ann", "bo")]
+    rows = "".join(f"{one},{target},{context},3,{who}\n" for target, context, who in cells)
+    rate(HEAD.strip() + f",who\n{rows}", 'Rename "who" to "rater"')
+    shown = rate(HEAD.strip() + ",trial,response_time\n" + f"{one},1,1,4,1,2.5\n{one},1,1,2,1,1.5\n", status=0)
+    assert read(tmp_path)["n_raters"].tolist()[0] == 2
+    assert "not used: response_time, trial" in shown
+
+
 @pytest.mark.parametrize("scale", ["5 1", "1 1", "nan 5", "1 inf", "a b"])
 def test_a_scale_that_is_none_is_refused(rate: Callable[..., str], one: str, scale: str) -> None:
     rate(grid(one), options=f" --scale {scale}")

@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from worldprobe.errors import UserError
 from worldprobe.survey.identities import BadLinkError, Caller, Doorkeeper, Visitor
 from worldprobe.survey.settings import read_settings
+from worldprobe.survey.store import steady_clock
 
 AUDIENCE = "https://lab.example"
 IDS = {"PROLIFIC_PID": f"{1:024x}", "STUDY_ID": f"{2:024x}", "SESSION_ID": f"{3:024x}"}
@@ -72,6 +73,24 @@ def test_unsigned_parameters_open_nothing_where_links_are_signed(door):
 def test_tokens_with_wrong_claims_are_refused(door, keys, change):
     with pytest.raises(BadLinkError):
         door.read_link({"prolific_token": sign(keys[0], **change)})
+
+
+@pytest.mark.parametrize("change", [{"iat": 1}, {"iat": 60}, {"nbf": 60}, {"exp": -60}])
+def test_clocks_that_differ_by_a_minute_lose_nobody(door, keys, change):
+    """ministack #1033, PostgREST #1139, php-jwt #51: the issuer's clock is ahead of ours, or behind it."""
+    times = {name: time.time() + seconds for name, seconds in change.items()}
+    assert door.read_link({"prolific_token": sign(keys[0], **times)}).pid == IDS["PROLIFIC_PID"]
+
+
+@pytest.mark.parametrize("ahead", [7200, -7200])
+def test_a_clock_that_was_wrong_at_the_start_refuses_nobody_once_it_is_right(door, keys, monkeypatch, ahead):
+    """open-zaak #796, tconnectsync #115: the hardware's clock shows local time until the network's is there."""
+    real = time.time
+    with monkeypatch.context() as patch:
+        patch.setattr("time.time", lambda: real() + ahead)
+        door.clock = steady_clock()
+    assert door.read_link({"prolific_token": sign(keys[0])}).pid == IDS["PROLIFIC_PID"]
+    assert door.clock() <= real() + 1
 
 
 def test_tokens_of_other_keys_and_kinds_are_refused(door, keys, tmp_path):

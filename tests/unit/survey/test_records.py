@@ -20,7 +20,7 @@ from worldprobe.human.lists import digest_lists
 from worldprobe.provenance import made
 from worldprobe.survey import export
 from worldprobe.survey.export import find_person, purge, withdraw
-from worldprobe.survey.identities import find_withdrawal_key, import_submissions
+from worldprobe.survey.identities import Visitor, find_withdrawal_key, import_submissions, register
 from worldprobe.survey.progress import find_alarms, summarize
 from worldprobe.survey.study import write_fact
 
@@ -289,7 +289,7 @@ def test_prolifics_list_frees_the_places_of_people_who_gave_them_back(busy_lab):
     gone.open()
     assert gone.browser.get("/api/trial").status_code == 404
     rows = {row["pid"]: row["outcome"] for row in export.list_identities(lab.survey.answers, lab.survey.identities)}
-    assert rows[PID[2]] == "TIMED-OUT"
+    assert rows[PID[2]] == "TIMED OUT"
 
 
 def test_who_finished_here_and_returned_there_is_marked_and_cleaning_leaves_them_out(busy_lab):
@@ -316,6 +316,32 @@ def test_submissions_that_are_not_in_prolifics_list_are_reported(busy_lab, tmp_p
     assert "ALARM: 2 submissions are not in the recruiter's list" in capsys.readouterr().out
     rows = {row["pid"]: row["outcome"] for row in export.list_identities(busy_lab.survey.answers, busy_lab.survey.identities)}
     assert rows[PID[2]] == "NOT IN THE LIST"
+
+
+def outcomes(lab):
+    return {row["pid"]: row["outcome"] for row in export.list_identities(lab.survey.answers, lab.survey.identities)}
+
+
+def test_the_list_of_a_second_study_says_nothing_of_the_firsts_people(busy_lab):
+    """umx #206, prolific-oss/cli #368: recruiters keep a list for each study."""
+    lab = busy_lab
+    stores = lab.survey.answers, lab.survey.identities
+    register(lab.survey.identities, Visitor(PID[0], f"{99:024x}", SUBMISSION[0]))
+    register(lab.survey.identities, Visitor(PID[4], f"{99:024x}", SUBMISSION[4]))
+    rows = [[SUBMISSION[1], PID[1], "Approved"], [SUBMISSION[2], PID[2], "Timed_out"], [SUBMISSION[3], PID[3], "ACTIVE"]]
+    first = import_submissions(*stores, submissions(*rows), "first.csv")
+    assert first.n_absent == 0
+    expected = {PID[1]: "APPROVED", PID[2]: "TIMED OUT", PID[3]: "ACTIVE"}
+    assert outcomes(lab) == {PID[0]: None, **expected, PID[4]: None}
+    second = import_submissions(*stores, submissions([SUBMISSION[0], PID[0], "RETURNED"]), "second.csv")
+    assert (second.n_absent, second.n_freed, second.n_incomplete) == (1, 0, 0)
+    after = {PID[0]: "RETURNED", **expected, PID[4]: "NOT IN THE LIST"}
+    assert outcomes(lab) == after
+    with pytest.raises(UserError, match="none of the 5 submissions"):
+        import_submissions(*stores, submissions(["a" * 24, "b" * 24, "RETURNED"]), "other.csv")
+    assert outcomes(lab) == after
+    import_submissions(*stores, submissions(*rows), "first.csv")
+    assert outcomes(lab) == after
 
 
 def test_a_list_of_submissions_that_is_none_is_refused(busy_lab, tmp_path):

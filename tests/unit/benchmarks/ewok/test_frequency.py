@@ -93,6 +93,17 @@ def test_the_papers_count_is_the_number_of_records_that_begin_with_the_word(tmp_
     assert counted == {"cat": 4, "ca": 4, "cats": 1, "dog": 0}
 
 
+def test_the_edition_of_2020_has_an_n_grams_years_in_one_line(tmp_path):
+    """google-ngram-downloader #22, #25."""
+    new = ngrams(
+        tmp_path / "1-00000-of-00024.gz", "cat\t1999,7,2\t2000,8,3", "cat_NOUN\t2000,6,3", "cats\t2000,50,3", "a,b\t2001,9,1"
+    )
+    old = ngrams(tmp_path / "c.gz", "cats\t1999\t1\t1", ",\t1999\t3\t1")
+    counted = frequency.frequencies_of_ngrams({"cat", "cats", ",", "a,b"}, [new, old])
+    assert counted == {"cat": 15, "cats": 51, ",": 3, "a,b": 9}
+    assert frequency.records_that_begin_with({"cat", "ca"}, [new]) == {"cat": 4, "ca": 4}
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.dictionaries(st.sampled_from(["a", "ab", "abc", "b", "ba"]), st.lists(st.integers(0, 9), min_size=1, max_size=5)))
 def test_counting_does_not_depend_on_how_records_are_spread_over_files(tmp_path_factory, counts):
@@ -115,8 +126,20 @@ def test_counting_does_not_depend_on_how_records_are_spread_over_files(tmp_path_
         (gzip.compress(b"cat\t1999\t5\t1\n" * 500)[:-10], "not a whole gzip file"),
         (b"<html>not found</html>", "not a whole gzip file"),
         (gzip.compress(b""), "not a whole gzip file"),
+        (gzip.compress(b"cat\t1999,5,1\t2000,5\n"), "year,match_count,volume_count"),
+        (gzip.compress(b"cat\t1999,5,1\ncat\n"), "year,match_count,volume_count"),
+        (gzip.compress(b"cat\t1999,many,1\n"), "many"),
     ],
-    ids=["a word for a number", "too few fields", "cut short", "a page", "nothing"],
+    ids=[
+        "a word for a number",
+        "too few fields",
+        "cut short",
+        "a page",
+        "nothing",
+        "2020: half a year",
+        "2020: no year",
+        "2020: a word",
+    ],
 )
 def test_a_broken_file_is_named_with_what_is_wrong(tmp_path, content, what):
     path = tmp_path / "c.gz"

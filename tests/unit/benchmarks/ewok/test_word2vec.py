@@ -1,8 +1,13 @@
 """The bag-of-words baseline: cosines by hand, ties, unknown words, file formats."""
 
+import bz2
+import gzip
+import io
 import json
+import lzma
 import math
 import pickle
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -126,6 +131,70 @@ def test_what_holds_no_vectors_is_refused(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(UserError, match="word vectors"):
         word2vec.read_vectors(tmp_path / name)
+
+
+WORDS = ["the", "cat", "sat", "New", "York"]
+ROWS = np.arange(1, 21, dtype="f4").reshape(5, 4) / 8
+
+
+def as_text(words=WORDS, rows=ROWS, header=True):
+    lines = [" ".join([word, *(f"{number:.3f}" for number in row)]) for word, row in zip(words, rows, strict=True)]
+    return "\n".join([f"{len(words)} {rows.shape[1]}"] * header + lines).encode() + b"\n"
+
+
+def as_binary(words=WORDS, rows=ROWS, end=b"\n"):
+    records = [word.encode() + b" " + row.tobytes() + end for word, row in zip(words, rows, strict=True)]
+    return f"{len(words)} {rows.shape[1]}\n".encode() + b"".join(records)
+
+
+def as_zip(content, *others):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, text in (("vectors.txt", content), *others):
+            archive.writestr(name, text)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        as_text(header=False),  # GloVe #142
+        as_text(["\u00a0", *WORDS], np.vstack([ROWS[:1], ROWS])),  # gensim #567, #1372: a first word that is a blank
+        as_text(["\u3000", *WORDS], np.vstack([ROWS[:1], ROWS])),
+        as_binary(end=b""),
+        as_binary()[:-1],
+        gzip.compress(as_binary()),  # is_that_a_duplicate_quora_question #15: compressed, whatever the name says
+        bz2.compress(as_text()),
+        lzma.compress(as_text(header=False)),
+        as_zip(as_binary()),
+    ],
+)
+@pytest.mark.parametrize("name", ["vectors", "vectors.bin", "vectors.gz"])
+def test_vectors_are_read_by_what_the_file_holds(tmp_path, content, name):
+    (tmp_path / name).write_bytes(content)
+    found = word2vec.read_vectors(tmp_path / name)
+    assert np.allclose([found[word] for word in WORDS], ROWS)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        # gensim #567, #1372; danielfrg/word2vec #58: text that is not quite text was read as binary.
+        (as_text(["New York", *WORDS], np.vstack([ROWS[:1], ROWS])), ""),
+        (as_text().replace(b".", b","), ""),
+        (as_text().replace(b"5 4", b"3 4"), "more follow"),
+        (as_binary().replace(b"5 4", b"3 4"), "more follow"),
+        (as_binary(end=b"").replace(b"5 4", b"3 4"), "more follow"),
+        (as_text().replace(b"5 4", b"7 4"), "unexpected end"),
+        (as_zip(as_text(), ("more.txt", b"")), "2 files"),
+        (b"\xba\x16\x4f\x2f" + as_binary(), ".vec"),  # fastText #171
+    ],
+)
+def test_vectors_that_are_not_all_read_or_not_read_as_they_are_meant_are_refused(tmp_path, content, said):
+    (tmp_path / "vectors").write_bytes(content)
+    with pytest.raises(UserError, match="cannot be read as word vectors") as refusal:
+        word2vec.read_vectors(tmp_path / "vectors")
+    assert said in str(refusal.value)
 
 
 def test_training_is_the_same_for_the_same_seed_and_words_of_one_story_come_near_each_other(tmp_path):

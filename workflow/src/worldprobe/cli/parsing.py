@@ -265,7 +265,7 @@ EXTRAS = {
     "hf": ("torch", "transformers", "tokenizers", "safetensors", "accelerate", "huggingface_hub", "peft"),
     "vllm": ("vllm",),
     "openai": ("openai", "tenacity"),
-    "workflow": ("snakemake", "gensim", "smart_open", "nbconvert", "nbformat", "nbclient", "ipykernel"),
+    "workflow": ("snakemake", "gensim", "nbconvert", "nbformat", "nbclient", "ipykernel"),
     "r": ("rpy2",),
     "survey": ("fastapi", "starlette", "uvicorn", "jwt", "cryptography", "mistune"),
 }

@@ -147,7 +147,7 @@ def forget(identities: Database, participant: str) -> bool:
 
 #: Statuses of Prolific that give a place back.
 RETURNED = "RETURNED"
-GIVEN_BACK = {RETURNED, "TIMED-OUT", "TIMED OUT", "SCREENED OUT", "CANCELLED"}
+GIVEN_BACK = {RETURNED, "TIMED OUT", "SCREENED OUT", "CANCELLED"}
 KNOWN = GIVEN_BACK | {"APPROVED", "AWAITING REVIEW", "ACTIVE", "REJECTED", "RESERVED", "PARTIALLY APPROVED"}
 #: In place of Prolific's status of a submission that its list does not have.
 ABSENT = "NOT IN THE LIST"
@@ -166,7 +166,8 @@ class Imported:
         n_kept: submissions that timed out or were cancelled there after they had been finished here; their answers are kept.
         n_incomplete: approved there, or waiting for it, but not complete here.
         n_unknown: people of the file who never consented here.
-        n_absent: submissions here that the file does not have: invented ids, or researchers who forgot to use a preview.
+        n_absent: submissions here of the file's studies that it does not have: invented ids, or researchers who forgot to use a
+            preview.
     """
 
     statuses: dict[str, int]
@@ -188,12 +189,12 @@ def import_submissions(answers: Database, identities: Database, frame: pd.DataFr
         where: the file, for messages.
 
     Raises:
-        UserError: a column is missing, or a status is unknown.
+        UserError: a column is missing, a status is unknown, or no submission of this survey is in the list.
         UnavailableError: not everything was noted; call again.
     """
     if missing := [name for name in (PERSON, SUBMISSION, STATUS) if name not in frame]:
         raise UserError(where, f'has no column "{missing[0]}".', "Export the submissions of the study from Prolific as CSV.")
-    status = frame[STATUS].str.strip().str.upper()
+    status = frame[STATUS].str.strip().str.upper().str.replace(r"[-_\s]+", " ", regex=True)
     for line, word in status.items():
         if word not in KNOWN:
             fix = f"Known are {', '.join(sorted(KNOWN))}."
@@ -203,12 +204,26 @@ def import_submissions(answers: Database, identities: Database, frame: pd.DataFr
     with identities.write() as connection:
         known = {row["pid"]: row["participant"] for row in connection.execute("SELECT pid, participant FROM people")}
         here = connection.execute("SELECT * FROM submissions WHERE study != ?", (PREVIEW,)).fetchall()
-        outcomes = [(statuses.get(row["submission"], ABSENT), row["participant"], row["submission"]) for row in here]
-        connection.executemany("UPDATE submissions SET outcome = ? WHERE participant = ? AND submission = ?", outcomes)
+        # A list is of one study, or of some: it says nothing of the people of others.
+        studies = {row["study"] for row in here if row["submission"] in statuses}
+        if here and not studies:
+            fix = "Export the submissions of the study whose link led people to this survey."
+            raise UserError(where, f"has none of the {len(here)} submissions of this survey.", fix)
+        outcomes = {
+            (row["participant"], row["submission"]): statuses.get(row["submission"], ABSENT)
+            for row in here
+            if row["study"] in studies
+        }
+        connection.executemany(
+            "UPDATE submissions SET outcome = ? WHERE participant = ? AND submission = ?",
+            [(outcome, *key) for key, outcome in outcomes.items()],
+        )
     # A session for which a person came back under another submission has its place as long as one of them has.
+    listed = {row["session"] for row in here if row["submission"] in statuses}
     of_session: dict[str, set[str]] = {}
-    for row, (outcome, _, _) in zip(here, outcomes, strict=True):
-        if row["session"] and outcome != ABSENT:
+    for row in here:
+        outcome = outcomes.get((row["participant"], row["submission"]), row["outcome"] or "ACTIVE")
+        if row["session"] and row["session"] in listed and outcome != ABSENT:
             of_session.setdefault(row["session"], set()).add(outcome)
     n_freed = n_returned = n_kept = n_incomplete = 0
     with answers.write() as connection:
@@ -237,7 +252,7 @@ def import_submissions(answers: Database, identities: Database, frame: pd.DataFr
         n_kept=n_kept,
         n_incomplete=n_incomplete,
         n_unknown=int((~pids.isin(list(known))).sum()),
-        n_absent=sum(outcome == ABSENT for outcome, _, _ in outcomes),
+        n_absent=list(outcomes.values()).count(ABSENT),
     )
 
 
@@ -262,6 +277,8 @@ def reopen(answers: Database, participants: list[str]) -> tuple[int, int]:
 
 #: A cookie lasts as long as a person may need to come back.
 COOKIE_SECONDS = 14 * 24 * 3600
+#: By how much the recruiter's clock and ours may differ.
+LEEWAY_SECONDS = 120
 #: Longer ids and tokens are refused before anything is computed from them.
 LONGEST_ID = 200
 LONGEST_TOKEN = 4096
@@ -341,9 +358,10 @@ class Doorkeeper:
                 key,
                 algorithms=["RS256"],
                 audience=self.settings.signed.audience,
+                leeway=LEEWAY_SECONDS,
                 options={"require": ["exp", "aud"], "verify_exp": False},
             )
-            if float(claims["exp"]) <= self.clock():
+            if float(claims["exp"]) + LEEWAY_SECONDS <= self.clock():
                 raise BadLinkError
             parameters = claims[self.settings.signed.claim]
         except (jwt.PyJWTError, KeyError, TypeError, ValueError) as error:

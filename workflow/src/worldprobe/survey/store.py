@@ -27,9 +27,13 @@ class UnavailableError(Exception):
 
 
 def steady_clock() -> Callable[[], float]:
-    """The time in seconds since 1970 as it was at the start, plus what has passed since: setting the clock moves no deadline."""
+    """The time in seconds since 1970: as it was at the start, plus what has passed since, or the machine's where that is earlier.
+
+    So a clock that is set ahead ends nobody's time, and one that was ahead at the start (the hardware's, before the network's
+    time was there) is right as soon as it is corrected.
+    """
     start, began = time.time(), time.monotonic()
-    return lambda: start + time.monotonic() - began
+    return lambda: min(start + time.monotonic() - began, time.time())
 
 
 class Database:

@@ -41,7 +41,8 @@ def frequencies_of_ngrams(words: Collection[str], paths: Sequence[Path | str]) -
 
     Args:
         words: words as spelt.
-        paths: ``googlebooks-eng-us-all-1gram-20120701-*.gz``, as many as the words' first letters need.
+        paths: 1-gram files of Google Books, ``googlebooks-eng-us-all-1gram-20120701-*.gz`` (as many as the words' first
+            letters need) or those of 2020, ``1-*-of-*.gz``.
 
     Returns:
         word -> count; 0 for a word without a record.
@@ -130,14 +131,49 @@ def records(paths: Iterable[Path | str]) -> Iterator[arrow.RecordBatch]:
         for path in files:
             try:
                 with arrow.OSFile(str(path), "rb") as raw, arrow.CompressedInputStream(raw, "gzip") as stream:
-                    for batch in _open(stream):
-                        yield batch
+                    reader = _open_lines(stream) if _has_years_in_one_line(path) else _open(stream)
+                    for batch in reader:
+                        yield batch if "ngram" in batch.schema.names else _split_years(batch["line"])
                         progress.advance(((before + raw.tell()) >> 10) - progress.done)
             except (arrow.ArrowInvalid, OSError) as error:
                 problem = f"is not a whole gzip file of 1-grams ({' '.join(str(error).split())})."
                 fix = "Download the file again; its name and size are on the page of the Google Books Ngram datasets."
                 raise UserError(path, problem, fix) from error
             before += path.stat().st_size
+
+
+def _has_years_in_one_line(path: Path) -> bool:
+    """Whether this is a file of the edition of 2020: an n-gram, then year,match_count,volume_count for every year."""
+    with arrow.OSFile(str(path), "rb") as raw, arrow.CompressedInputStream(raw, "gzip") as stream:
+        return b"," in stream.read(1 << 12).partition(b"\n")[0].partition(b"\t")[2]
+
+
+def _open_lines(stream: arrow.NativeFile) -> csv.CSVStreamingReader:
+    return csv.open_csv(
+        stream,
+        read_options=csv.ReadOptions(column_names=["line"], block_size=BLOCK),
+        parse_options=csv.ParseOptions(delimiter="\1", quote_char=False, escape_char=False, ignore_empty_lines=False),
+        convert_options=csv.ConvertOptions(column_types={"line": arrow.binary()}, null_values=[]),
+    )
+
+
+def _split_years(lines: arrow.BinaryArray) -> arrow.RecordBatch:
+    """Lines of the edition of 2020 as records of the edition of 2012.
+
+    Raises:
+        ArrowInvalid: a line of another form.
+    """
+    cells = compute.split_pattern(lines, "\t")
+    lengths = compute.list_value_length(cells).to_numpy()
+    is_ngram = np.zeros(lengths.sum(), bool)
+    is_ngram[np.cumsum(lengths) - lengths] = True
+    values = cells.flatten()
+    years = compute.split_pattern(values.filter(arrow.array(~is_ngram)), ",")
+    if lengths.min(initial=2) < 2 or not compute.all(compute.equal(compute.list_value_length(years), 3)).as_py():
+        raise arrow.ArrowInvalid("a line is not an n-gram and year,match_count,volume_count for every year")
+    counts = years.flatten().take(np.arange(1, 3 * len(years), 3)).cast(arrow.string()).cast(arrow.int64())
+    ngrams = values.filter(arrow.array(is_ngram)).take(np.repeat(np.arange(len(lines)), lengths - 1))
+    return arrow.record_batch({"ngram": ngrams, "match_count": counts})
 
 
 def _open(stream: arrow.NativeFile) -> csv.CSVStreamingReader:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from worldprobe.commented_csv import read_frame
 from worldprobe.errors import UserError
 from worldprobe.human.cleaning import correlate, split_half
 from worldprobe.human.lists import QUESTION_COLUMNS
+from worldprobe.log import LOGGER
 
 _QUESTION = ["item_id", "target", "context"]
 _LONG = [*_QUESTION, "rating"]
@@ -50,9 +52,9 @@ def read_ratings(path: Path, items: pd.DataFrame, scale: tuple[float, float] = (
     """Read ratings and average those of the same question.
 
     Two forms are known. Long: columns item_id, target, context, rating, a row per rating; with a column ``rater`` no rater may
-    rate a question twice. Wide: item_id or the four texts (Context1, Context2, Target1, Target2), and
-    response_mean_target1_context1 to response_mean_target2_context2, a row per item. Names of columns may be in any case; lines
-    above the header that start with ``#`` are left out.
+    rate a question twice, and a column that may be a rater's under another name is asked about. Wide: item_id or the four texts
+    (Context1, Context2, Target1, Target2), and response_mean_target1_context1 to response_mean_target2_context2, a row per item.
+    Names of columns may be in any case; lines above the header that start with ``#`` are left out.
 
     Args:
         path: CSV.
@@ -92,11 +94,42 @@ def _from_long(path: Path, frame: pd.DataFrame, items: pd.DataFrame, scale: tupl
             "n_raters": 1.0,
         }
     )
+    _ask_about_raters(path, frame)
     if "rater" in frame:
         who = rows.assign(rater=frame["rater"].str.strip())[["rater", *_QUESTION]]
         _refuse_repeated(path, who, "rated by the same rater", "Keep one rating per rater and question.")
     is_known = rows["item_id"].isin(set(items["item_id"]))
     return rows[is_known], int(rows.loc[~is_known, "item_id"].nunique())
+
+
+#: Parts of names that columns of people have in what recruiters, survey tools and annotators export.
+_PEOPLE = re.compile(
+    r"rater|annotat|participant|partic|subj|worker|respon[ds]|user|person|people|prolific|judge|coder|evaluator|informant|"
+    r"proband|teilnehm|submission|session|assignment|id$|^name|initials|e-?mail"
+)
+_NOT_PEOPLE = re.compile(r"time|date|duration|item|template|question|trial|list|stimul|domain|context|target|concept|version")
+
+
+def _ask_about_raters(path: Path, frame: pd.DataFrame) -> None:
+    """Refuse a file in which some column may name the rater: two ratings by one person would count as two people's.
+
+    A column counts as one by its name, or where texts in it recur and tell the ratings of one question apart.
+    """
+    others = sorted(set(frame) - {*_LONG, *TEXTS, "rater"})
+    for name in [] if "rater" in frame else others:
+        cells = frame[name].str.strip()
+        is_text = pd.to_numeric(cells, errors="coerce").isna().any()
+        is_recurring = cells.nunique() <= len(frame) / 2
+        is_repeated = frame.duplicated(_QUESTION, keep=False)
+        is_telling = is_repeated.any() and frame[is_repeated].groupby(_QUESTION)[name].nunique().gt(1).mean() > 0.5
+        is_named = _PEOPLE.search(name) and not _NOT_PEOPLE.search(name)
+        if is_named or (is_text and is_recurring and is_telling):
+            problem = (
+                f'has no column "rater", but "{name}", which may say who rated; two ratings by one person would count twice.'
+            )
+            raise UserError(path, problem, f'Rename "{name}" to "rater" if it does, else delete it.')
+    if others:
+        LOGGER.info("columns that are not used: %s", ", ".join(others))
 
 
 def _from_wide(path: Path, frame: pd.DataFrame, items: pd.DataFrame, scale: tuple[float, float]) -> tuple[pd.DataFrame, int]:

@@ -5,12 +5,20 @@ And which templates mislead whoever goes by that, by vectors that read the other
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
+import re
+import shutil
+import tempfile
+import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pandas as pd
@@ -23,10 +31,16 @@ from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.errors import UserError
 from worldprobe.log import Progress
 
-#: the first bytes of a pickle and of a NumPy archive.
-PICKLE, NPZ = b"\x80", b"PK\x03\x04"
+#: The first bytes of a pickle, of a ZIP (also a NumPy archive) and of compressed files.
+PICKLE, ZIP = b"\x80", b"PK\x03\x04"
+COMPRESSIONS: dict[bytes, Callable[..., IO[bytes]]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
+CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 MOST_DIMENSIONS = 100_000
-FIX = "Give word2vec binary or text format, or what `worldprobe baselines train-vectors` wrote."
+LONGEST_LINE = 40 * MOST_DIMENSIONS
+FIX = (
+    "Give word2vec's binary or text format, GloVe's text (each also as .gz, .bz2, .xz or alone in a .zip), or what "
+    "`worldprobe baselines train-vectors` wrote. Extract a tar archive; of fastText take the .vec file."
+)
 PAIRS = (("target1", "context1"), ("target1", "context2"), ("target2", "context1"), ("target2", "context2"))
 
 
@@ -93,35 +107,98 @@ def _cosine(one: np.ndarray | None, other: np.ndarray | None) -> float:
 
 
 def read_vectors(path: Path | str, allow_pickle: bool = False) -> KeyedVectors:
-    """Read word vectors: what ``save_vectors`` wrote, word2vec binary or text (also gzipped), or gensim's own files.
+    """Read word vectors: what ``save_vectors`` wrote, word2vec binary or text, GloVe's text, or gensim's own files.
 
-    The format is recognised by the file's first bytes, not by its name.
+    Format and compression are recognised by the file's first bytes, not by its name.
 
     Args:
-        path: the file.
+        path: the file; also compressed by gzip, bzip2 or xz, or the only file of a ZIP.
         allow_pickle: also read files that gensim saved. They are pickles, which can run any code when they are read.
 
     Raises:
-        UserError: no such file, none of these formats, or a pickle without consent.
+        UserError: no such file, none of these formats, more or fewer words than the file states, or a pickle without consent.
     """
     path = Path(path)
     try:
         with open(path, "rb") as stream:
-            begin = stream.read(4)
+            begin = stream.read(6)
         if begin[:1] == PICKLE:
             return _read_pickle(path, allow_pickle)
-        if begin == NPZ:
+        if begin.startswith(ZIP) and "vectors.npy" in zipfile.ZipFile(path).namelist():
             with np.load(path, allow_pickle=False) as arrays:
                 vectors = KeyedVectors(int(arrays["vectors"].shape[1]))
                 vectors.add_vectors(arrays["words"].tolist(), arrays["vectors"])
                 return vectors
-        return KeyedVectors.load_word2vec_format(str(path), binary=_is_binary(path))
+        with _decompressed(path, begin) as plain:
+            return _read_word2vec(plain)
     except FileNotFoundError as error:
         raise UserError(path, f"there is no such file ({error.filename}).", FIX) from error
     except UserError:
         raise
     except Exception as error:  # a file of another kind fails in many ways
         raise UserError(path, f"cannot be read as word vectors ({type(error).__name__}: {error}).", FIX) from error
+
+
+@contextmanager
+def _decompressed(path: Path, begin: bytes) -> Iterator[Path]:
+    """The file itself, or a temporary copy without its compression."""
+    with ExitStack() as stack:
+        stream: IO[bytes]
+        if begin.startswith(ZIP):
+            archive = stack.enter_context(zipfile.ZipFile(path))
+            names = [name for name in archive.namelist() if not name.endswith("/") and not name.startswith("__MACOSX/")]
+            if len(names) != 1:
+                raise ValueError(f"a ZIP with {len(names)} files")
+            stream = stack.enter_context(archive.open(names[0]))
+        elif opener := next((opener for magic, opener in COMPRESSIONS.items() if begin.startswith(magic)), None):
+            stream = stack.enter_context(opener(path, "rb"))
+        else:
+            stream = stack.enter_context(open(path, "rb"))
+            if path.suffix not in (".gz", ".bz2", ".xz", ".zst"):  # which gensim would decompress by the name alone
+                yield path
+                return
+        copy = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "vectors"
+        with open(copy, "wb") as target:
+            shutil.copyfileobj(stream, target)
+        yield copy
+
+
+def _read_word2vec(path: Path) -> KeyedVectors:
+    """Word2vec binary or text, or GloVe's text, which has no line with the number of words and of dimensions.
+
+    Raises:
+        ValueError: none of these, or not as many words as the first line says.
+    """
+    with open(path, "rb") as stream:
+        first = stream.readline(LONGEST_LINE)
+        second = stream.readline(LONGEST_LINE)
+    header = first.split()
+    has_header = len(header) == 2 and all(number.isdigit() for number in header)
+    is_binary = not _is_text(second if has_header else first)
+    if is_binary and not has_header:
+        raise ValueError("neither text nor, in the first line, the number of words and of dimensions")
+    if has_header and not 0 < int(header[1]) <= MOST_DIMENSIONS:
+        raise ValueError(f"{int(header[1])} dimensions")
+    vectors = KeyedVectors.load_word2vec_format(str(path), binary=is_binary, no_header=not has_header)
+    n = int(header[0]) if has_header else 0
+    if is_binary:
+        sizes = len(first) + sum(len(word.encode()) for word in vectors.key_to_index) + n * (1 + 4 * vectors.vector_size)
+        # A line end may follow each vector, or each but the last. Of a word that is there twice gensim drops the second.
+        is_whole = len(vectors) < n or path.stat().st_size - sizes in (0, n - 1, n)
+    else:
+        with open(path, "rb") as stream:
+            is_whole = not has_header or sum(bool(line.strip()) for line in stream) == n + 1
+    if not is_whole:
+        raise ValueError(f"the first line says {n} words, and more follow")
+    return vectors
+
+
+def _is_text(line: bytes) -> bool:
+    """Whether a line is UTF-8 without control characters, which bytes of floats hardly ever are."""
+    try:
+        return not CONTROL.search(line.decode("utf-8"))
+    except UnicodeDecodeError:
+        return False
 
 
 def _read_pickle(path: Path, allow_pickle: bool) -> KeyedVectors:
@@ -137,22 +214,6 @@ def _read_pickle(path: Path, allow_pickle: bool) -> KeyedVectors:
     if not isinstance(vectors, KeyedVectors):
         raise UserError(path, f"contains a {type(loaded).__name__}, not word vectors.", FIX)
     return vectors
-
-
-def _is_binary(path: Path) -> bool:
-    """Whether a word2vec file is the binary form: in the text form the first line after the header has numbers only."""
-    from smart_open import open as open_any
-
-    with open_any(path, "rb") as stream:
-        header = stream.readline(100).split()
-        if len(header) != 2 or not all(number.isdigit() for number in header) or not 0 < int(header[1]) <= MOST_DIMENSIONS:
-            raise ValueError("the first line is not the number of words and of dimensions")
-        line = stream.readline(40 * int(header[1]) + 1000)
-    try:
-        numbers = [float(number) for number in line.decode("utf-8").split()[1:]]
-    except ValueError:
-        return True
-    return len(numbers) != int(header[1])
 
 
 def train_vectors(texts: Iterable[str], seed: int, size: int = 100, epochs: int = 5) -> KeyedVectors:
