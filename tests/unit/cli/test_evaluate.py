@@ -237,6 +237,16 @@ def test_a_checkpoint_with_a_chat_template_is_asked_as_published(tiny_checkpoint
     assert converses({"checkpoint": "gpt-4", "engine": "openai"})
 
 
+@pytest.mark.parametrize(("file", "text"), [("chat_template.jinja", " "), ("chat_template.json", '{"chat_template": "hm"}')])
+def test_a_template_that_the_engine_does_not_take_is_none(tiny_checkpoint, tmp_path, file, text):
+    """huggingface/transformers #33246, huggingface/text-generation-inference #3247."""
+    folder = shutil.copytree(tiny_checkpoint(), tmp_path / "chat")
+    (folder / file).write_text(text)
+    from worldprobe.models.transformers_engine import open_engine
+
+    assert converses({"checkpoint": str(folder)}) == open_engine(str(folder)).facts.has_chat is False
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

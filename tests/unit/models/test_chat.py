@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("transformers")
 
 from worldprobe.errors import UserError
-from worldprobe.models.chat import render
+from worldprobe.models.chat import render, turn_ends
 
 ASK = [{"role": "user", "content": "Is it?"}]
 
@@ -59,3 +59,26 @@ def test_a_template_that_leaves_a_message_out_is_refused(tokenizer, template):
 def test_a_template_may_trim_a_message(tokenizer):
     tokenizer.chat_template = "{% for m in messages %}{{ m['content'] | trim }}{% endfor %}"
     assert render(tokenizer, [{"role": "user", "content": " Is it?\n"}]) == "Is it?"
+
+
+BODY = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}"
+#: What a template writes behind a message -> the token that ends the assistant's.
+ENDS = {
+    BODY + "<|im_end|>\n{% endfor %}": "<|im_end|>",
+    BODY + " <|im_end|><|endoftext|>{% endfor %}": "<|im_end|>",
+    BODY + "{% if not loop.last %}<|im_end|>{% endif %}\n{% endfor %}": "<|im_end|>",
+    "{% for m in messages %}{{ '<|im_start|>' if m.role == 'user' }}{{ m.content }}\n{% endfor %}": "<|im_start|>",
+    "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}": None,
+    "{% if messages | length > 1 %}{{ raise_exception('one question') }}{% endif %}{{ messages[0].content }}<|im_end|>": None,
+}
+
+
+@pytest.mark.parametrize("template", ENDS)
+@pytest.mark.parametrize("special", [True, False])
+def test_a_turn_ends_with_the_token_behind_the_assistants_message(tokenizer, template, special):
+    """LlamaFactory #7454, lighteval #867, llama-cookbook #640."""
+    from tokenizers import AddedToken
+
+    tokenizer.add_tokens([AddedToken(mark, special=special) for mark in ("<|im_start|>", "<|im_end|>")])
+    tokenizer.chat_template = template
+    assert turn_ends(tokenizer) == ({tokenizer.convert_tokens_to_ids(ENDS[template])} if ENDS[template] else set())

@@ -762,6 +762,16 @@ def test_special_tokens_in_a_vllm_servers_reply_are_dropped_but_for_marks_of_tho
     assert (found.text.strip(), found.thoughts) == ("It is TRUE", "It is left" if marks else "")
 
 
+def test_a_vllm_server_is_asked_to_end_a_turn_as_the_chat_template_does(server: Server, tmp_path: Path) -> None:
+    """LlamaFactory #7454."""
+    tokenizer = word_tokenizer(tmp_path)
+    (tmp_path / "chat_template.jinja").write_text("{% for m in messages %}{{ m.content }}<s>{% endfor %}")
+    server.script = as_vllm(["It", "<unk>", "is", "<s>"], False, ids := dict(tokenizer.get_vocab()))
+    reply = dict(opened(server, tokenizer=str(tmp_path)).generate(["It is"], Decoding(20)))[0]
+    assert server.requests[-1][1]["stop_token_ids"] == [ids["<s>"]]
+    assert reply.n_dropped == 1
+
+
 def test_answers_by_token_ids_are_kept_apart_by_tokenizer_and_from_those_of_text(server: Server, tmp_path: Path) -> None:
     from tokenizers import pre_tokenizers
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import logging
 import math
 import random
 
@@ -12,6 +13,8 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from worldprobe.errors import UserError  # noqa: E402
+from worldprobe.inference.requests import Generate, run_requests  # noqa: E402
+from worldprobe.inference.store import open_store  # noqa: E402
 from worldprobe.models import prefix_trie, selfcheck  # noqa: E402
 from worldprobe.models.chat import Encoder  # noqa: E402
 from worldprobe.models.engine import Decoding, Loglikelihood, Message  # noqa: E402
@@ -610,6 +613,40 @@ def test_a_stop_an_end_and_the_limit_are_told_apart(tiny_checkpoint):
     object.__setattr__(engine.facts, "ends", (tokens[4],))
     (ended,) = dict(engine.generate(WRITTEN_PROMPTS[:1], Decoding(10))).values()
     assert (ended.finish, ended.n_tokens) == ("end", tokens.index(tokens[4]))
+
+
+@pytest.fixture
+def chatty(tiny_checkpoint, tmp_path):
+    """A model that soon writes <|im_end|>, which its template ends messages with, and its configuration does not name."""
+    tokenizer, tokens = greedy(tiny_checkpoint(), WRITTEN_PROMPTS[0], 10)
+    model = transformers.AutoModelForCausalLM.from_pretrained(tiny_checkpoint())
+    tokenizer.add_special_tokens({"additional_special_tokens": ["<|im_end|>"]})
+    model.resize_token_embeddings(len(tokenizer))
+    with torch.no_grad():
+        rows = model.get_output_embeddings().weight
+        rows[-1] = 1.5 * rows[tokens[4]]
+    tokenizer.chat_template = "{% for m in messages %}{{ m.role }}: {{ m.content }}<|im_end|>\n{% endfor %}"
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    return tmp_path
+
+
+def test_a_reply_ends_where_the_chat_template_ends_a_message(chatty):
+    """LlamaFactory #7454, lighteval #867, llama-cookbook #640."""
+    (reply,) = dict(open_engine(str(chatty)).generate(WRITTEN_PROMPTS[:1], Decoding(10))).values()
+    assert (reply.finish, reply.n_dropped) == ("end", 0)
+
+
+def test_special_tokens_within_replies_are_counted_and_told(chatty, tmp_path, caplog, monkeypatch):
+    """LlamaFactory #7454."""
+    (chatty / "chat_template.jinja").unlink()
+    monkeypatch.setattr(logging.getLogger("worldprobe"), "propagate", True)
+    engine = open_engine(str(chatty))
+    for _ in ("asked", "kept"):
+        caplog.clear()
+        found = run_requests([Generate(WRITTEN_PROMPTS[0], Decoding(10))], engine, open_store(tmp_path / "answers", engine))
+        assert found.values[0].n_dropped > 0
+        assert "1 of 1 replies contain special tokens" in caplog.text
 
 
 def test_drawn_answers_depend_on_seed_and_prompt_and_not_on_company(tiny_checkpoint):

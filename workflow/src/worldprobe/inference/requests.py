@@ -124,7 +124,22 @@ def run_requests(
         work = Work({one: distinct[one] for one in members}, engine.facts) if what else None
         found |= dict(zip(members, collect(members, ask, store, progress, work), strict=True))
     values = [_from_json(question, found[one].answer) for one, question in zip(ids, questions, strict=True)]
+    _warn_of_dropped(values, engine.facts.checkpoint)
     return Answers(values, describe_origins(found.values(), store))
+
+
+def _warn_of_dropped(answers: Sequence[Any], model: str) -> None:
+    """Say how many replies contain special tokens, which their texts do not show: they may have ended there."""
+    numbers = [answer.n_dropped for answer in answers if isinstance(answer, Completion) and answer.n_dropped]
+    if numbers:
+        LOGGER.warning(
+            "%s: %d of %d replies contain special tokens (%d in all) that are left out of their texts. If one of them ends a turn, "
+            "add it to eos_token_id in generation_config.json",
+            model,
+            len(numbers),
+            len(answers),
+            sum(numbers),
+        )
 
 
 def describe_origins(answers: Iterable[Kept], store: Store) -> dict[str, Any]:
@@ -173,7 +188,7 @@ def _ask(questions: Sequence[Request], engine: Engine, skip: Collection[int], pe
         asked = [question for question in questions if isinstance(question, Choose)]
         written = engine.choose([q.prompt for q in asked], [q.options for q in asked], skip=skip)
     for place, one in written:
-        more = [one.thoughts, one.n_thought_tokens, one.n_prompt_tokens]
+        more = [one.thoughts, one.n_thought_tokens, one.n_prompt_tokens, *([one.n_dropped] if one.n_dropped else [])]
         yield place, [one.text, one.finish, one.n_tokens, one.prompt_was_cut, one.margin, *(more if any(more) else ())]
 
 
@@ -192,7 +207,7 @@ def tokens_of(plain: Any) -> tuple[int, int]:
         return 0, 0
     if not isinstance(plain[0], str):
         return (plain[-1] if len(plain) in (4, 6) else 0), 0
-    n_tokens, (_, n_thoughts, n_prompt) = plain[2], plain[5:] or ("", 0, 0)
+    n_tokens, (_, n_thoughts, n_prompt) = plain[2], plain[5:8] or ("", 0, 0)
     return n_prompt, n_tokens + n_thoughts
 
 

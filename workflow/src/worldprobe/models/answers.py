@@ -16,6 +16,7 @@ from worldprobe.errors import UserError
 from worldprobe.models.chat import Encoded
 from worldprobe.models.engine import NOT_FINITE, NOTHING_SCORED, POSITIVE, Scored
 from worldprobe.models.reasoning import PROMPT_END, before_stop, marks_of
+from worldprobe.models.tokenizers import special_tokens
 
 #: Prompt tokens decoded together with new ones, because some tokenizers write a token differently at the start of a text.
 ANCHOR = 4
@@ -278,6 +279,11 @@ class Transcript:
     def whole(self) -> str:
         """The whole text."""
         return continuation(self.tokenizer, self.prompt, self.tokens, self._marks)
+
+    def n_dropped(self) -> int:
+        """Special tokens that the text does not show."""
+        hidden = special_tokens(self.tokenizer) - self._marks.keys()
+        return sum(token in hidden for token in self.tokens)
 
     def text(self) -> str:
         """The text up to the first stop of its reply."""

@@ -13,29 +13,64 @@ from typing import Any
 
 from worldprobe.errors import UserError
 from worldprobe.models.engine import FIRST_UNSCORED, STRADDLE, TRUNCATED, UNKNOWN_TOKEN, Loglikelihood, Prompt
+from worldprobe.models.tokenizers import special_tokens
 
 #: The day that templates which write a date are given. Llama 3's own templates have it as their default.
 DAY = date(2024, 7, 26)
 
 
-def render(tokenizer: Any, messages: Sequence[Mapping[str, str]]) -> str:
+#: An answer that no template writes by itself.
+ANSWER = "Sixty-one."
+
+
+def has_template(tokenizer: Any) -> bool:
+    """Has a tokenizer a chat template that says anything?"""
+    template = tokenizer.chat_template
+    return bool(template.strip() if isinstance(template, str) else template)
+
+
+def turn_ends(tokenizer: Any) -> set[int]:
+    """The token with which the chat template ends an assistant's message, whatever eos says.
+
+    It is the added token right behind the last message. Templates that write none there (GLM's) end a message with what opens
+    the next one. Empty where there is no such token.
+    """
+    if not has_template(tokenizer):
+        return set()
+    question = {"role": "user", "content": "How many?"}
+    answered = [question, {"role": "assistant", "content": ANSWER}]
+    added = special_tokens(tokenizer) | set(tokenizer.added_tokens_decoder)
+    for messages in (answered, [*answered, question]):
+        try:
+            text = render(tokenizer, messages, opens_turn=False)
+        except UserError:  # of some other use, or for the user's messages only
+            continue
+        behind = tokenizer(text[text.rindex(ANSWER) + len(ANSWER) :], add_special_tokens=False)["input_ids"]
+        first = next((token for token in behind if tokenizer.decode([token]).strip()), None)
+        if first in added:
+            return {first}
+    return set()
+
+
+def render(tokenizer: Any, messages: Sequence[Mapping[str, str]], opens_turn: bool = True) -> str:
     """The text of a conversation, ready for the model's turn.
 
     Args:
         tokenizer: of transformers.
         messages: each with role and content.
+        opens_turn: write what opens the model's turn.
 
     Raises:
         UserError: there is no chat template, it fails on these messages, or it leaves one of them out.
     """
     name = tokenizer.name_or_path
-    if not tokenizer.chat_template:
+    if not has_template(tokenizer):
         raise UserError(name, "has no chat template, but a conversation is asked for.", "Ask without it (chat_template: never).")
     try:
         text = tokenizer.apply_chat_template(
             [dict(message) for message in messages],
             tokenize=False,
-            add_generation_prompt=True,
+            add_generation_prompt=opens_turn,
             date_string=DAY.strftime("%d %b %Y"),
             strftime_now=DAY.strftime,
         )

@@ -95,13 +95,6 @@ class Checkpoint:
             raise _unreadable(error.filename or self.folder, error) from error
         return tuple((str(path), facts.st_ino, facts.st_size, facts.st_mtime_ns) for path, facts in found)
 
-    def has_chat_template(self) -> bool:
-        """Do the tokenizer's files contain a chat template?"""
-        if any((self.folder / name).is_file() for name in ("chat_template.jinja", "chat_template.json")):
-            return True
-        settings = self.folder / "tokenizer_config.json"
-        return settings.is_file() and bool(read_object(settings).get("chat_template"))
-
     def _files(self) -> list[Path]:
         return files_of(self.folder)
 

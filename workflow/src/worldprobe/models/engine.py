@@ -118,6 +118,7 @@ class Completion:
         thoughts: what the model thought before it answered.
         n_thought_tokens: their number of tokens.
         n_prompt_tokens: tokens that were read; 0 where not known.
+        n_dropped: special tokens within the text, which it does not show.
     """
 
     text: str
@@ -128,6 +129,7 @@ class Completion:
     thoughts: str = ""
     n_thought_tokens: int = 0
     n_prompt_tokens: int = field(default=0, compare=False)
+    n_dropped: int = field(default=0, compare=False)
 
 
 #: Notes of a process that answers do not carry: how much it computes at once, and where.
@@ -149,7 +151,7 @@ class EngineFacts:
         packages: name -> version of what can move the numbers; recorded with every answer, and no part of the identity.
         has_chat: the model has a chat template, or its server takes conversations.
         trust_remote_code: the model's own Python code may have run.
-        ends: token ids that end a text; empty where a server decides.
+        ends: token ids that end a text; of a server, those that are asked for besides its own.
         kind: causal, masked or encoder-decoder, see ``model_types``.
         pseudo: masked models: what is hidden together while a token is predicted, see ``model_types.PSEUDO``.
         tokenizer: a digest of what the tokenizer makes of fixed sentences (``tokenizers.fingerprint``); None where only the

@@ -84,7 +84,8 @@ class Generator:
                 if finish is None:
                     kept.append(place)
                 else:
-                    yield member, Completion("" if finish == "not_finite" else text.text(), finish, len(text.tokens))
+                    shown = "" if finish == "not_finite" else text.text()
+                    yield member, Completion(shown, finish, len(text.tokens), n_dropped=text.n_dropped())
             alive = [alive[place] for place in kept]
             if not alive:
                 return

@@ -168,8 +168,7 @@ def _check_report(checkpoint: Checkpoint, report: Any) -> None:
 
 def _check_vocabulary(checkpoint: Checkpoint, tokenizer: Any, rows: int) -> None:
     """Every token that a text can have needs an embedding; special tokens that were added later may lack one."""
-    added = getattr(tokenizer, "added_tokens_decoder", {})
-    special = set(tokenizer.all_special_ids) | {token for token, text in added.items() if text.special}
+    special = tokenizers.special_tokens(tokenizer)
     beyond = [token for token in tokenizer.get_vocab().values() if token >= rows and token not in special]
     if beyond:
         raise UserError(

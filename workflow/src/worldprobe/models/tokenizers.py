@@ -109,6 +109,12 @@ def load(place: str, name: str, trust_remote_code: bool = False) -> Any:
     return _as_mistral_cuts(taken, own, place, name)
 
 
+def special_tokens(tokenizer: Any) -> set[int]:
+    """Tokens that decoding leaves out of a text."""
+    added = getattr(tokenizer, "added_tokens_decoder", {})
+    return set(tokenizer.all_special_ids) | {token for token, text in added.items() if text.special}
+
+
 def fingerprint(tokenizer: Any) -> str:
     """A digest of what a tokenizer makes of some plain and odd sentences: two of one vocabulary may cut texts otherwise."""
     cut = tokenizer(list(SENTENCES), add_special_tokens=False)["input_ids"]

@@ -12,7 +12,7 @@ from worldprobe.log import LOGGER
 from worldprobe.models import loading, selfcheck, tokenizers
 from worldprobe.models.answers import OPTION_ROOM, Answer, Options, scored
 from worldprobe.models.batching import Budget, spread
-from worldprobe.models.chat import Encoder
+from worldprobe.models.chat import Encoder, has_template, turn_ends
 from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, instructions, locate, processor
 from worldprobe.models.encoder_decoder_engine import EncoderDecoderEngine, PairEncoder
 from worldprobe.models.engine import Completion, Decoding, Engine, EngineFacts, Loglikelihood, Prompt, Scored
@@ -261,10 +261,10 @@ class TransformersEngine:
 
 
 def end_tokens(model: Any, tokenizer: Any) -> tuple[int, ...]:
-    """Tokens that end a text, by the model's generation configuration and its tokenizer."""
+    """Tokens that end a text, by the model's generation configuration, its tokenizer, and its chat template."""
     configured = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
     ends = set(configured if isinstance(configured, (list, tuple)) else [configured])
-    return tuple(sorted(e for e in ends | {tokenizer.eos_token_id} if e is not None))
+    return tuple(sorted(e for e in ends | {tokenizer.eos_token_id} | turn_ends(tokenizer) if e is not None))
 
 
 def open_engine(
@@ -315,7 +315,7 @@ def open_engine(
         bos=encoder.convention(),
         max_length=loading.longest_sequence(model.config) if kind == CAUSAL else loading.longest_read(model),
         packages=versions(["torch", "transformers", "tokenizers"]),
-        has_chat=bool(tokenizer.chat_template) and kind == CAUSAL,
+        has_chat=has_template(tokenizer) and kind == CAUSAL,
         trust_remote_code=trust_remote_code,
         ends=end_tokens(model, tokenizer) if kind == CAUSAL else (),
         kind=kind,

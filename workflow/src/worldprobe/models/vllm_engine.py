@@ -24,7 +24,7 @@ from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.models import loading, selfcheck, tokenizers
 from worldprobe.models.answers import OPTION_ROOM, Options, Transcript, are_finite, ensure_finite, read_choice, scored
-from worldprobe.models.chat import Encoder
+from worldprobe.models.chat import Encoder, has_template, turn_ends
 from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, locate
 from worldprobe.models.engine import Completion, Decoding, EngineFacts, Finish, Loglikelihood, Prompt, Scored
 from worldprobe.models.reasoning import part_thoughts
@@ -110,7 +110,8 @@ class VllmEngine:
             transcript.tokens = new
             finish: Finish = "length" if output.finish_reason == "length" else "end"
             finish = "stop" if isinstance(output.stop_reason, str) else finish
-            whole = Completion(transcript.whole(), finish, len(new), was_cut, n_prompt_tokens=len(encoded[m][0]))
+            read = {"n_prompt_tokens": len(encoded[m][0]), "n_dropped": transcript.n_dropped()}
+            whole = Completion(transcript.whole(), finish, len(new), was_cut, **read)
             yield m, part_thoughts(whole, self.rendered(prompts[m]), decoding, self.encoder.count)
 
     def choose(
@@ -308,7 +309,7 @@ def open_engine(
         bos=encoder.convention(),
         max_length=room - 1,
         packages=versions(["torch", package, "transformers", "tokenizers"]),
-        has_chat=bool(tokenizer.chat_template),
+        has_chat=has_template(tokenizer),
         trust_remote_code=trust_remote_code,
         ends=tuple(sorted(_ends(checkpoint, config, tokenizer))),
         tokenizer=tokenizers.fingerprint(tokenizer),
@@ -406,4 +407,4 @@ def _ends(checkpoint: Checkpoint, config: Any, tokenizer: Any) -> set[int]:
     else:
         configured = getattr(config, "eos_token_id", None)
     ends = set(configured) if isinstance(configured, (list, tuple)) else {configured}
-    return {end for end in ends | {tokenizer.eos_token_id} if end is not None}
+    return {end for end in ends | {tokenizer.eos_token_id} | turn_ends(tokenizer) if end is not None}

@@ -42,6 +42,7 @@ from worldprobe.errors import UserError
 from worldprobe.inference.preemption import PREEMPTED
 from worldprobe.log import LOGGER, Progress
 from worldprobe.models.batching import is_out_of_memory
+from worldprobe.models.chat import has_template
 from worldprobe.models.checkpoint import Checkpoint, read_object
 from worldprobe.models.loading import DTYPES
 from worldprobe.operations.resources import BYTES
@@ -467,13 +468,13 @@ def choose_precision(precision: str) -> str:
     return precision
 
 
-def check_base(checkpoint: Checkpoint, is_chat: bool) -> dict[str, Any]:
+def check_base(checkpoint: Checkpoint, tokenizer: Any, is_chat: bool) -> dict[str, Any]:
     """The configuration of a base whose weights can be trained.
 
     Raises:
         UserError: it has no chat template and one is asked for, or its weights are quantised.
     """
-    if is_chat and not checkpoint.has_chat_template():
+    if is_chat and not has_template(tokenizer):
         raise UserError(
             checkpoint.name,
             "has no chat template, and lessons are written through it.",

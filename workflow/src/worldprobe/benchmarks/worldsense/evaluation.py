@@ -16,7 +16,9 @@ from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES, interval_e
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import ALL, OVERALL
+from worldprobe.models.chat import has_template
 from worldprobe.models.checkpoint import locate
+from worldprobe.models.loading import load_tokenizer
 from worldprobe.models.registry import CAUSAL, refuse_prompting
 from worldprobe.report.crate import told
 from worldprobe.report.results import Score, standard_error
@@ -48,7 +50,7 @@ def converses(card: Mapping[str, Any]) -> bool:
     if card.get("engine") in ("openai", "rule"):
         return True
     options = (card.get("revision"), card.get("allow_pickle", False), card.get("trust_remote_code", False))
-    return locate(card["checkpoint"], *options).has_chat_template()
+    return has_template(load_tokenizer(locate(card["checkpoint"], *options)))
 
 
 def refuse_kind(model: Evaluated) -> None:

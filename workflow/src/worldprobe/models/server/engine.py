@@ -17,7 +17,7 @@ from typing import Any
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.models.answers import OPTION_ROOM, Options, Transcript, add_up, read_choice, scored
-from worldprobe.models.chat import Encoded, Encoder
+from worldprobe.models.chat import Encoded, Encoder, turn_ends
 from worldprobe.models.engine import FIRST_UNSCORED, STRADDLE, Completion, Decoding, EngineFacts, Loglikelihood, Prompt, Scored
 from worldprobe.models.reasoning import UNSEEN, part_thoughts
 from worldprobe.models.server import capabilities
@@ -148,6 +148,7 @@ class OpenaiEngine:
             if self.is_vllm:  # says whether the model computes numbers at all
                 more = {"logprobs": True if path == CHAT_PATH else 1, "skip_special_tokens": not self.keeps_special}
                 more |= IDS if self.encoder is not None else {}
+                more |= {"stop_token_ids": list(self.facts.ends)} if self.facts.ends else {}
 
             async def ask(server: Client) -> Completion:
                 answer = await server.post(path, self._body(prompt, how | more))
@@ -165,7 +166,8 @@ class OpenaiEngine:
                     finish = capabilities.read_finish(answer, decoding.ends_early)
                     is_ended = finish == "end" and not set(new[-1:]).isdisjoint(self.encoder.tokenizer.all_special_ids)
                     n_new = len(new) - is_ended
-                    whole = Completion(transcript.whole(), finish, n_new, was_cut, n_prompt_tokens=len(before))
+                    read = {"n_prompt_tokens": len(before), "n_dropped": transcript.n_dropped() - is_ended}
+                    whole = Completion(transcript.whole(), finish, n_new, was_cut, **read)
                     return part_thoughts(whole, opening, decoding, self.encoder.count)
                 count = self.encoder.count if self.encoder is not None else None
                 return capabilities.read_completion(answer, decoding, was_cut, count, opening)
@@ -381,6 +383,7 @@ def open_engine(
         max_length=longest - 1,
         packages=versions(["openai", *(["transformers", "tokenizers"] if encoder else [])]),
         has_chat=chat is not None,
+        ends=tuple(turn_ends(encoder.tokenizer) - {encoder.tokenizer.eos_token_id}) if encoder and is_vllm else (),
         trust_remote_code=trust_remote_code,
         tokenizer=fingerprint(encoder.tokenizer) if encoder else None,
         set_up=set_up,

@@ -41,7 +41,7 @@ from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.errors import UserError
 from worldprobe.files import check_place, digest_file, source_of, whole_folder
 from worldprobe.log import LOGGER
-from worldprobe.models.chat import Encoder
+from worldprobe.models.chat import Encoder, has_template
 from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, facts, short_name
 from worldprobe.models.loading import load, load_tokenizer, longest_sequence
 from worldprobe.operations.resources import visible_gpus
@@ -133,9 +133,9 @@ def prepare(checkpoint: Checkpoint, files: Files, settings: FinetuningSettings, 
     prompts = load_prompt_set(settings.prompt_set)
     if prompts.examples is not None:
         raise UserError(f"prompt_set: {settings.prompt_set}", "shows solved examples.", "Train with basic, cot or constrained.")
-    is_chat = settings.chat == "always" or (settings.chat == "auto" and checkpoint.has_chat_template())
-    config = tuning.check_base(checkpoint, is_chat)
     tokenizer = load_tokenizer(checkpoint)
+    is_chat = settings.chat == "always" or (settings.chat == "auto" and has_template(tokenizer))
+    config = tuning.check_base(checkpoint, tokenizer, is_chat)
     if tokenizer.eos_token_id is None:
         LOGGER.warning("%s: its tokenizer has no end token, so no lesson teaches where an answer ends", checkpoint.name)
     longest = longest_sequence(SimpleNamespace(**config))
