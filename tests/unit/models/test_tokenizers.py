@@ -229,3 +229,76 @@ def test_a_tokenizer_with_dropout_cuts_a_text_in_one_way(tiny_checkpoint, tmp_pa
     texts = ["Ana lifts the heavy crate near the door."] * 20
     expected = own_tokenizers.load(str(tiny_checkpoint()), "plain")(texts)["input_ids"]
     assert own_tokenizers.load(str(folder), "dropout")(texts)["input_ids"] == expected
+
+
+@pytest.fixture(scope="module")
+def sentencepiece_model(tmp_path_factory):
+    """A function: kind of model, normalization -> a file that SentencePiece wrote."""
+    trainer = pytest.importorskip("sentencepiece").SentencePieceTrainer
+    folder = tmp_path_factory.mktemp("sentencepiece")
+    (folder / "texts").write_text("\n".join(TEXTS))
+
+    def train(kind, normalization):
+        trainer.train(
+            input=str(folder / "texts"),
+            model_prefix=str(folder / f"{kind}_{normalization}"),
+            model_type=kind,
+            normalization_rule_name=normalization,
+            remove_extra_whitespaces=normalization != "identity",
+            vocab_size=400,
+            byte_fallback=True,
+            hard_vocab_limit=False,
+            minloglevel=2,
+        )
+        return folder / f"{kind}_{normalization}.model"
+
+    return train
+
+
+@pytest.mark.parametrize("file", ["tokenizer.model", "spiece.model", "mine.model"])
+@pytest.mark.parametrize(
+    ("kind", "normalization", "named"),
+    [("unigram", "identity", "LlamaTokenizer"), ("bpe", "nmt_nfkc", "LlamaTokenizer"), ("bpe", "identity", None)],
+)
+def test_a_sentencepiece_model_that_transformers_reads_otherwise_is_refused(
+    tmp_path, sentencepiece_model, file, kind, normalization, named
+):
+    """huggingface/transformers #25611, #29774, #24569."""
+    for name in {file, "tokenizer.model"}:
+        shutil.copy(sentencepiece_model(kind, normalization), tmp_path / name)
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": named} if named else {}))
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama"}))
+    with pytest.raises(UserError, match="tokenizer.model|mine.model|spiece.model") as refused:
+        own_tokenizers.load(str(tmp_path), "mine")
+    assert "not certain" in str(refused.value)
+
+
+def test_a_sentencepiece_model_that_transformers_reads_as_it_is_meant_is_taken(tmp_path, sentencepiece_model):
+    """huggingface/transformers #40936: sentencepiece comes with the extra hf."""
+    file = shutil.copy(sentencepiece_model("bpe", "identity"), tmp_path / "tokenizer.model")
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "LlamaTokenizer"}))
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama"}))
+    own = pytest.importorskip("sentencepiece").SentencePieceProcessor(model_file=str(file))
+    found = own_tokenizers.load(str(tmp_path), "mine")
+    for text in PROBES:
+        assert found(text, add_special_tokens=False)["input_ids"] == own.encode(text)
+
+
+@pytest.mark.parametrize("named", ["LlamaTokenizer", "T5Tokenizer", "GemmaTokenizer"])
+def test_a_tokenizer_that_knows_nothing_of_what_it_reads_is_refused(tmp_path, named):
+    """huggingface/transformers v5 makes one of three tokens where a class finds no file: lm-sys/FastChat #153."""
+    byte_level()[0].model.save(str(tmp_path))
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": named}))
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama"}))
+    with pytest.raises(UserError, match="every text is empty or unknown"):
+        own_tokenizers.load(str(tmp_path), "mine")
+
+
+def test_a_tokenizer_of_far_fewer_tokens_than_embeddings_is_refused(tmp_path):
+    """lm-sys/FastChat #153: a tokenizer that is not the model's."""
+    folder = save(tmp_path, "digits")
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder)
+    model.resize_token_embeddings(3 * model.config.vocab_size)
+    model.save_pretrained(folder)
+    with pytest.raises(UserError, match="embeddings for"):
+        open_engine(str(folder))

@@ -262,7 +262,10 @@ def patient_output() -> Iterator[None]:
 
 #: Extra -> what it brings that the package imports. The list of each with its versions is in pyproject.toml.
 EXTRAS = {
-    "hf": ("torch", "transformers", "tokenizers", "safetensors", "accelerate", "huggingface_hub", "peft"),
+    "hf": (
+        *("torch", "transformers", "tokenizers", "safetensors", "accelerate", "huggingface_hub", "peft"),
+        *("sentencepiece", "google"),
+    ),
     "vllm": ("vllm",),
     "openai": ("openai", "tenacity"),
     "workflow": ("snakemake", "gensim", "nbconvert", "nbformat", "nbclient", "ipykernel"),

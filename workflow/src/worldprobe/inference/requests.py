@@ -133,8 +133,8 @@ def _warn_of_dropped(answers: Sequence[Any], model: str) -> None:
     numbers = [answer.n_dropped for answer in answers if isinstance(answer, Completion) and answer.n_dropped]
     if numbers:
         LOGGER.warning(
-            "%s: %d of %d replies contain special tokens (%d in all) that are left out of their texts. If one of them ends a turn, "
-            "add it to eos_token_id in generation_config.json",
+            "%s: %d of %d replies contain special tokens (%d in all) that are left out of their texts. If one of them ends a "
+            "turn, add it to eos_token_id in generation_config.json",
             model,
             len(numbers),
             len(answers),

@@ -24,7 +24,10 @@ from worldprobe.provenance import Provenance
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[\w.-]{1,96})?", re.ASCII)
 #: Before a hub id that is not to be looked for among the folders here.
 HUB_PREFIX = "hub:"
-TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "spiece.model", "tekken.json")
+TOKENIZER_FILES = (
+    *("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "tekken.json"),
+    *("spiece.model", "spm.model", "sentencepiece.model", "sentencepiece.bpe.model"),
+)
 #: Ends of the names of weights and of their indices.
 WEIGHTS = (".safetensors", ".bin", ".pt", ".index.json")
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")

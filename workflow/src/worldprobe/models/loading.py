@@ -176,6 +176,9 @@ def _check_vocabulary(checkpoint: Checkpoint, tokenizer: Any, rows: int) -> None
             f"has a tokenizer with token ids up to {max(beyond)}, but embeddings for {rows} tokens only.",
             "Put the model's own tokenizer into the folder.",
         )
+    if 2 * len(tokenizer) < rows:
+        problem = f"has embeddings for {rows} tokens, but a tokenizer of {len(tokenizer)}: it is not the model's."
+        raise UserError(checkpoint.name, problem, "Put the model's own tokenizer into the folder.")
 
 
 def _first_line(error: BaseException) -> str:
