@@ -753,3 +753,40 @@ def test_special_tokens_that_mark_thoughts_survive_and_a_stop_within_thoughts_en
     opened = tokenizer("Say:\n[THINK]", add_special_tokens=False)["input_ids"]
     transcript = Transcript(tokenizer, opened, ("\n\n",))
     assert not any(transcript.add(token) for token in tokenizer("1\n\n2", add_special_tokens=False)["input_ids"])
+
+
+@pytest.fixture
+def beyond(tiny_checkpoint, tmp_path):
+    """A folder whose tokenizer has two tokens more than the model has embeddings."""
+    folder = tmp_path / "beyond"
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_checkpoint())
+    transformers.AutoModelForCausalLM.from_pretrained(tiny_checkpoint()).save_pretrained(folder)
+    tokenizer.add_special_tokens({"additional_special_tokens": ["<|im_start|>", "<|im_end|>"]})
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def test_special_tokens_without_an_embedding_are_refused_only_where_they_are_used(beyond):
+    """huggingface/transformers #11102, #12763."""
+    engine = open_engine(str(beyond))
+    assert dict(engine.score(QUERIES[:1]))[0].flags == ()
+    engine.encoder.tokenizer.chat_template = "{% for m in messages %}<|im_start|>{{ m.content }}\n{% endfor %}"
+    for ask in (
+        lambda: engine.generate([(Message("user", "Who?"),)], Decoding(3)),
+        lambda: engine.choose([(Message("user", "Who?"),)], [("1", "2")]),
+        lambda: engine.score([Loglikelihood("Ana", "<|im_end|>")]),
+    ):
+        with pytest.raises(UserError, match=r"<\|im_(start|end)\|>"):
+            list(ask())
+    object.__setattr__(engine.facts, "ends", (engine.encoder.tokenizer.convert_tokens_to_ids("<|im_end|>"),))
+    with pytest.raises(UserError, match=r"<\|im_end\|>"):
+        list(engine.generate(["Who?"], Decoding(3)))
+
+
+def test_a_start_token_without_an_embedding_is_refused(beyond):
+    """huggingface/transformers #11102."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(beyond)
+    tokenizer.bos_token = "<|im_start|>"
+    tokenizer.save_pretrained(beyond)
+    with pytest.raises(UserError, match=r"embeddings for .* tokens only"):
+        list(open_engine(str(beyond), bos="always").score(QUERIES[:1]))

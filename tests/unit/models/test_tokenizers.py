@@ -268,7 +268,7 @@ def test_a_sentencepiece_model_that_transformers_reads_otherwise_is_refused(
         shutil.copy(sentencepiece_model(kind, normalization), tmp_path / name)
     (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": named} if named else {}))
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama"}))
-    with pytest.raises(UserError, match="tokenizer.model|mine.model|spiece.model") as refused:
+    with pytest.raises(UserError, match=r"(tokenizer|mine|spiece)\.model") as refused:
         own_tokenizers.load(str(tmp_path), "mine")
     assert "not certain" in str(refused.value)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from worldprobe.errors import UserError
 from worldprobe.models.engine import FIRST_UNSCORED, STRADDLE, TRUNCATED, UNKNOWN_TOKEN, Loglikelihood, Prompt
-from worldprobe.models.tokenizers import special_tokens
+from worldprobe.models.tokenizers import ensure_embedded, special_tokens
 
 #: The day that templates which write a date are given. Llama 3's own templates have it as their default.
 DAY = date(2024, 7, 26)
@@ -189,7 +189,9 @@ class Encoder:
             texts, add_special_tokens=False, return_offsets_mapping=True, return_attention_mask=False, verbose=False
         )
         rows = zip(queries, texts, borders, batch["input_ids"], batch["offset_mapping"], strict=True)
-        return [self._encoded(*row) for row in rows]
+        encoded = [self._encoded(*row) for row in rows]
+        ensure_embedded(self.tokenizer, (token for one in encoded for token in one.ids))
+        return encoded
 
     def _encoded(self, query: Loglikelihood, text: str, border: int, ids: list[int], offsets: list[tuple[int, int]]) -> Encoded:
         """One sequence with its start token; ``border`` is the character at which the target begins."""
@@ -257,6 +259,7 @@ class Encoder:
             if self.prefix and ids[: len(self.prefix)] == self.prefix:
                 ids = ids[len(self.prefix) :]
             encoded.append(((*self.prefix, *ids[max(len(ids) - room, 0) :]), len(ids) > room))
+        ensure_embedded(self.tokenizer, (token for ids, _ in encoded for token in ids))
         return encoded
 
     def count(self, text: str) -> int:

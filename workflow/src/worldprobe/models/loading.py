@@ -75,7 +75,7 @@ def load(checkpoint: Checkpoint, dtype: str, device: str = "auto") -> tuple[Any,
         ) from error
     model, report = loaded
     _check_report(checkpoint, report)
-    _check_vocabulary(checkpoint, tokenizer, model.get_input_embeddings().weight.shape[0])
+    check_vocabulary(checkpoint, tokenizer, model.get_input_embeddings().weight.shape[0])
     return model.eval(), tokenizer
 
 
@@ -166,8 +166,18 @@ def _check_report(checkpoint: Checkpoint, report: Any) -> None:
         LOGGER.warning("%s: ignored %d tensors that the model does not use", checkpoint.name, len(unexpected))
 
 
-def _check_vocabulary(checkpoint: Checkpoint, tokenizer: Any, rows: int) -> None:
-    """Every token that a text can have needs an embedding; special tokens that were added later may lack one."""
+def check_vocabulary(checkpoint: Checkpoint, tokenizer: Any, rows: int) -> None:
+    """Every token that a text can have needs an embedding; special tokens that are not used may lack one.
+
+    Args:
+        checkpoint: the tokenizer's.
+        tokenizer: what it has embeddings for is noted as ``n_embedded``; see ``tokenizers.ensure_embedded``.
+        rows: number of embeddings.
+
+    Raises:
+        UserError: the tokenizer is not the model's.
+    """
+    tokenizer.n_embedded = rows
     special = tokenizers.special_tokens(tokenizer)
     beyond = [token for token in tokenizer.get_vocab().values() if token >= rows and token not in special]
     if beyond:
@@ -179,6 +189,8 @@ def _check_vocabulary(checkpoint: Checkpoint, tokenizer: Any, rows: int) -> None
     if 2 * len(tokenizer) < rows:
         problem = f"has embeddings for {rows} tokens, but a tokenizer of {len(tokenizer)}: it is not the model's."
         raise UserError(checkpoint.name, problem, "Put the model's own tokenizer into the folder.")
+    if checkpoint.kind != CAUSAL:  # of causal models each text is looked at, as not all have these tokens
+        tokenizers.ensure_embedded(tokenizer, [*tokenizer("a")["input_ids"], tokenizer.mask_token_id], checkpoint.name)
 
 
 def _first_line(error: BaseException) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -88,10 +88,8 @@ def load(place: str, name: str, trust_remote_code: bool = False) -> Any:
     loaded.origin, loaded.states_start = type(loaded).__name__, states_start
     if not _knows(loaded):
         problem = f"has no vocabulary that transformers' {loaded.origin} reads: every text is empty or unknown to its tokenizer."
-        fix_class = (
-            "Name the class of the vocabulary's files as tokenizer_class in tokenizer_config.json, or add a tokenizer.json."
-        )
-        raise UserError(name, problem, fix_class)
+        fix = "Name the class that reads the vocabulary's files as tokenizer_class in tokenizer_config.json."
+        raise UserError(name, problem, fix)
     if path is None:  # older files, such as vocab.txt: the class says how they are meant
         _compare(loaded, pieces, name)
         return loaded
@@ -166,6 +164,27 @@ def special_tokens(tokenizer: Any) -> set[int]:
     """Tokens that decoding leaves out of a text."""
     added = getattr(tokenizer, "added_tokens_decoder", {})
     return set(tokenizer.all_special_ids) | {token for token, text in added.items() if text.special}
+
+
+def ensure_embedded(tokenizer: Any, ids: Iterable[int], name: str = "") -> None:
+    """Refuse tokens that the model has no embedding for, before it reads or is to write them.
+
+    Args:
+        tokenizer: its ``n_embedded`` says for how many tokens the model has embeddings, where that is known.
+        ids: what is read or written.
+        name: the model's name, for messages.
+    """
+    rows = getattr(tokenizer, "n_embedded", None)
+    beyond = [token for token in set(ids) if token is not None and token >= rows] if rows else []
+    if beyond:
+        token = min(beyond)
+        raise UserError(
+            name or tokenizer.name_or_path,
+            f"has embeddings for {rows} tokens only, but {tokenizer.convert_ids_to_tokens(token)!r} of its prompts or replies has "
+            f"the id {token}.",
+            "Train the model with an embedding for it (resize_token_embeddings), or remove it from tokenizer, chat template and "
+            "generation_config.json.",
+        )
 
 
 def fingerprint(tokenizer: Any) -> str:

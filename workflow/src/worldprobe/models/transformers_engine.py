@@ -119,6 +119,7 @@ class TransformersEngine:
     ) -> Iterator[tuple[int, Completion]]:
         """See ``Engine.generate``: prompts of similar length together, what all begin with read once."""
         encoded = self.encoder.encode_prompts(prompts, decoding.most_tokens)
+        tokenizers.ensure_embedded(self.encoder.tokenizer, self.facts.ends)
         rows = [ids for ids, _ in encoded]
         prefix = self._prefix(rows)
         used = prefix.length if prefix else 0

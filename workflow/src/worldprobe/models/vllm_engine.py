@@ -92,6 +92,7 @@ class VllmEngine:
     ) -> Iterator[tuple[int, Completion]]:
         """See ``Engine.generate``; the written tokens' log probabilities come along, to see that they are numbers."""
         encoded = self.encoder.encode_prompts(prompts, decoding.most_tokens)
+        tokenizers.ensure_embedded(self.encoder.tokenizer, self.facts.ends)
         draws = {"temperature": decoding.temperature, "seed": decoding.seed} if decoding.temperature > 0 else {}
         how = self._sampling(
             max_tokens=decoding.most_tokens,
@@ -186,7 +187,7 @@ class VllmEngine:
 
     def _check_cache(self) -> dict[str, Any]:
         """May prompts read the prefix cache? Next-token log probabilities with and without it, for prompts that share a head."""
-        vocabulary = len(self.encoder.tokenizer)
+        vocabulary = min(len(self.encoder.tokenizer), self.encoder.tokenizer.n_embedded)
         head = [(7919 * (i + 1)) % vocabulary for i in range(min(3 * BLOCK, self.encoder.max_length - BLOCK))]
         if len(head) <= BLOCK:
             return {"prefix_cache": "off: the model's sequences are too short"}
@@ -291,6 +292,7 @@ def open_engine(
 
     config = AutoConfig.from_pretrained(str(checkpoint.folder), local_files_only=True, trust_remote_code=trust_remote_code)
     tokenizer = tokenizers.load(str(checkpoint.folder), name, trust_remote_code)
+    loading.check_vocabulary(checkpoint, tokenizer, config.get_text_config().vocab_size)
     # vLLM makes at least one token behind every prompt, so a prompt may not fill the model's whole length.
     room = min(loading.longest_sequence(config), longest + 1)
     encoder = Encoder(tokenizer, config.model_type, getattr(config, "bos_token_id", None), room - 1, bos, name)
