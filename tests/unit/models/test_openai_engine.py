@@ -804,3 +804,56 @@ def test_a_server_whose_chat_template_drops_the_question_is_refused(server: Serv
     server.script = lambda path, body, number: chat_answer("4", n_prompt=7) if path.endswith("chat/completions") else None
     with pytest.raises(UserError, match="does not write the text of a message"):
         list(opened(server).generate([(Message("user", "Which is it?"),)], FREE))
+
+
+@pytest.mark.parametrize("refused", [{"max_tokens"}, {"temperature"}, {"max_tokens", "temperature", "stop", "logprobs"}])
+def test_a_model_that_refuses_fields_of_the_request_is_asked_without_them(server: Server, tmp_path: Path, refused: set) -> None:
+    """OpenAI's reasoning models: sttp-ai #490, gollm #33, openrag #398."""
+    words = itertools.count()
+
+    def script(path: str, body: dict, number: int) -> Reply | None:
+        if path.endswith("/models"):
+            return None
+        if not path.endswith("/chat/completions") or (refused | {"structured_outputs", "guided_choice"}) & body.keys():
+            return 400, {}, {"error": {"code": "unsupported_parameter"}}
+        text = "It is 2.\n\nYes." if "temperature" in body else f"It is 2.\n\nWord {next(words)}."
+        n_prompt = sum(len(message["content"].split()) for message in body["messages"])
+        usage = {"prompt_tokens": n_prompt, "completion_tokens": 9}
+        return OK, {}, {"choices": [{"message": {"content": text}, "finish_reason": "stop"}], "usage": usage}
+
+    server.script = script
+    for _ in range(2):
+        engine = opened(server)
+        found = run_requests([Generate((Message("user", "Is it?"),), FREE)], engine, open_store(tmp_path, engine))
+        assert found.values[0].text == "It is 2."
+        assert found.origins["made_by"][0]["process"]["request"].startswith("max_")
+    assert len(list(tmp_path.iterdir())) == 1, "drawn words make no other set-up"
+    if "temperature" in refused:
+        with pytest.raises(UserError, match="takes no temperature"):
+            list(engine.generate([(Message("user", "Is it?"),)], Decoding(20, temperature=0.5)))
+
+
+def test_a_model_that_takes_the_plain_request_is_asked_as_ever(server: Server) -> None:
+    engine = opened(server)
+    list(engine.generate([(Message("user", "Is it?"),)], FREE))
+    assert {"max_tokens", "temperature", "stop"} <= server.requests[-1][1].keys()
+    assert "request" not in engine.facts.process()
+
+
+@pytest.mark.parametrize("kind", ["zeros", "writes"])
+def test_an_echo_without_the_prompts_log_probabilities_is_refused_with_the_reason(server: Server, kind: str) -> None:
+    """pegainfer #64, facebookresearch/lingua #28: log probabilities that are all 0, or of one token too many."""
+    was = server.echo
+
+    def script(path: str, body: dict, number: int) -> Reply | None:
+        if not body.get("echo"):
+            return None
+        if kind == "zeros":
+            logprobs = was(body["prompt"]) | {"token_logprobs": [0.0] * len(split(body["prompt"]))}
+            return OK, {}, {"choices": [{"text": body["prompt"], "logprobs": logprobs}]}
+        return OK, {}, {"choices": [{"text": body["prompt"] + " so", "logprobs": was(body["prompt"] + " so")}]}
+
+    server.script = script
+    said = "0.0" if kind == "zeros" else "writes a token"
+    with pytest.raises(UserError, match=said):
+        list(opened(server).score([Loglikelihood("A lamp", "glows.")]))

@@ -180,8 +180,8 @@ def ensure_embedded(tokenizer: Any, ids: Iterable[int], name: str = "") -> None:
         token = min(beyond)
         raise UserError(
             name or tokenizer.name_or_path,
-            f"has embeddings for {rows} tokens only, but {tokenizer.convert_ids_to_tokens(token)!r} of its prompts or replies has "
-            f"the id {token}.",
+            f"has embeddings for {rows} tokens only, but {tokenizer.convert_ids_to_tokens(token)!r} in its prompts or "
+            f"replies has the id {token}.",
             "Train the model with an embedding for it (resize_token_embeddings), or remove it from tokenizer, chat template and "
             "generation_config.json.",
         )

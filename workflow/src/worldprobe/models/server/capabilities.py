@@ -21,7 +21,7 @@ from worldprobe.models.answers import OPTION_ROOM, PART
 from worldprobe.models.chat import Encoder
 from worldprobe.models.engine import Completion, Decoding, Finish, Prompt
 from worldprobe.models.reasoning import MARKS, before_stop, closes_only, part_thoughts, split_thoughts
-from worldprobe.models.server.endpoint import Client, Endpoint, MalformedAnswerError, unknown_model
+from worldprobe.models.server.endpoint import DIALECTS, Client, Endpoint, MalformedAnswerError, unknown_model
 
 #: An answer that no model gives by itself, of the numerals that are asked for: whoever returns it obeys the constraint.
 SHIBBOLETH = "24531"
@@ -135,6 +135,14 @@ def probe_chat(endpoint: Endpoint, model: str, messages: Sequence[Mapping[str, s
     return _probe(endpoint, "/chat/completions", body, {"logprobs": True, "top_logprobs": 2})
 
 
+def probe_dialects(endpoint: Endpoint, model: str) -> dict[str, Any] | None:
+    """The answer to a fixed message in the first other dialect that the server takes, which it is asked in from here on."""
+    for endpoint.dialect in DIALECTS:
+        if (chatted := probe_chat(endpoint, model)) is not None:
+            return chatted
+    return None
+
+
 def drops_messages(endpoint: Endpoint, model: str, n_prompt: int | None) -> bool:
     """Does the server's chat template leave out what a message says, as its counts of the prompt's tokens show?
 
@@ -158,7 +166,8 @@ def _probe(endpoint: Endpoint, path: str, body: Mapping[str, Any], numbers: Mapp
         read_text(answer)
         return dict(answer)
 
-    short = {**body, "max_tokens": PROBE_LENGTH, "temperature": 0}
+    length = PROBE_LENGTH if endpoint.dialect.takes_temperature else ONE_WORD_TOKENS  # reasoning models refuse a few
+    short = {**body, "max_tokens": length, "temperature": 0}
     return attempt(endpoint, path, {**short, **numbers}, read) or attempt(endpoint, path, short, read)
 
 
@@ -174,7 +183,8 @@ def opens_unseen(endpoint: Endpoint, model: str, how: Mapping[str, Any]) -> bool
     def read(answer: Any) -> tuple[str, bool]:
         message, usage = answer["choices"][0]["message"], answer.get("usage") or {}
         is_marked = bool(message.get("reasoning_content") or message.get("reasoning"))
-        return read_text(answer), is_marked or (usage.get("completion_tokens") or 0) <= FEW_TOKENS
+        n_thoughts = _as_count((usage.get("completion_tokens_details") or {}).get("reasoning_tokens"))
+        return read_text(answer), is_marked or (usage.get("completion_tokens") or 0) - n_thoughts <= FEW_TOKENS
 
     body = {"model": model, "max_tokens": ONE_WORD_TOKENS, "temperature": 0, "messages": ONE_WORD, **how}
     text, is_clear = attempt(endpoint, "/chat/completions", body, read) or ("", True)
@@ -191,14 +201,20 @@ def opens_unseen(endpoint: Endpoint, model: str, how: Mapping[str, Any]) -> bool
     return False
 
 
-def probe_echo(endpoint: Endpoint, model: str) -> tuple[int, list[str], bool] | None:
-    """Number and names of the server's start tokens, and whether it adds a space of its own; None where it does not echo."""
+def probe_echo(endpoint: Endpoint, model: str) -> tuple[int, list[str], bool] | str | None:
+    """Number and names of the server's start tokens, and whether it adds a space of its own.
+
+    None where it does not echo; where it does, but not log probabilities of the prompt, what it does instead.
+    """
     found = []
     for text in ("a a", "a", " a"):
         logprobs = attempt(endpoint, "/completions", echo_body(model, text), functools.partial(_read_probe, text))
-        if not logprobs:
-            return None
+        if not isinstance(logprobs, dict):
+            return logprobs
         found.append(logprobs)
+    values = [value for logprobs in found for value in logprobs["token_logprobs"] if value is not None]
+    if values and not any(values):
+        return "returns 0.0 as the log probability of every token"
     located = spans("a a", found[0]["tokens"], found[0]["text_offset"])
     if located is None:
         return None
@@ -214,11 +230,14 @@ def has_marks(endpoint: Endpoint, model: str) -> bool:
     return echoed is not None and any(token.strip() in MARKS for token in echoed["tokens"])
 
 
-def _read_probe(text: str, answer: Any) -> dict[str, Any] | None:
-    """The log probabilities of an echo of this text; None where the answer is not one."""
+def _read_probe(text: str, answer: Any) -> dict[str, Any] | str | None:
+    """The log probabilities of an echo of this text; None where the answer is not one, or what is wrong with it."""
     try:
-        is_echo = str(answer["choices"][0].get("text", "")).strip() == text.strip()
-        return read_echo(answer) if is_echo else None
+        echoed = str(answer["choices"][0].get("text", ""))
+        if echoed.strip() == text.strip():
+            return read_echo(answer)
+        is_longer = echoed.lstrip().startswith(text.strip())
+        return "writes a token behind every prompt, also where none is asked for" if is_longer else None
     except (MalformedAnswerError, KeyError, IndexError, TypeError, AttributeError):
         return None
 
@@ -245,7 +264,8 @@ def find_set_up(
     told = {"model": model, **{key: card[key] for key in ("root", "parent", "owned_by") if card.get(key) is not None}}
     several = probe_chat(endpoint, model, MESSAGES) if chatted else None
     answers = {"echo": echoed, "completion": completed, "chat": chatted, "messages": several}
-    return describe_set_up(told, {name: answer for name, answer in answers.items() if answer is not None})
+    set_up = describe_set_up(told, {name: answer for name, answer in answers.items() if answer is not None})
+    return set_up if endpoint.dialect.takes_temperature else set_up | {"steps": {}}  # drawn words tell nothing
 
 
 def probe_constraint(endpoint: Endpoint, model: str, chat: bool) -> str | None:

@@ -79,16 +79,45 @@ class Spending:
         return None
 
 
+@dataclass(frozen=True)
+class Dialect:
+    """Which fields of a request a server takes.
+
+    Attributes:
+        length: its word for the most tokens of a chat's reply.
+        takes_temperature: False of OpenAI's reasoning models, which draw their replies, and take no stop or bias either.
+    """
+
+    length: str = "max_tokens"
+    takes_temperature: bool = True
+
+    def spoken(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields of a request, as this server takes them; a stop that is left out is found in the reply."""
+        left_out = () if self.takes_temperature else ("temperature", "seed", "stop", "logit_bias")
+        is_chat = path.endswith("/chat/completions")
+        return {self.length if is_chat and key == "max_tokens" else key: body[key] for key in body if key not in left_out}
+
+
+#: The protocol as it is, and what is tried where a server refuses that.
+PLAIN = Dialect()
+DIALECTS = [
+    Dialect("max_completion_tokens"),
+    Dialect("max_completion_tokens", takes_temperature=False),
+    Dialect(takes_temperature=False),
+]
+
+
 class Client:
     """The server, as one question sees it.
 
     Args:
         connection: an ``openai.AsyncOpenAI``.
         spending: counts tokens.
+        dialect: how requests are put.
     """
 
-    def __init__(self, connection: Any, spending: Spending) -> None:
-        self._connection, self._spending = connection, spending
+    def __init__(self, connection: Any, spending: Spending, dialect: Dialect = PLAIN) -> None:
+        self._connection, self._spending, self._dialect = connection, spending, dialect
 
     async def get(self, path: str, timeout: float | None = None) -> Any:
         """The JSON at a path; ``timeout`` in seconds, where it is shorter than the endpoint's."""
@@ -97,7 +126,7 @@ class Client:
 
     async def post(self, path: str, body: Mapping[str, Any]) -> Any:
         """The JSON that answers a request."""
-        found = await self._whole(self._connection.post(path, body=dict(body), cast_to=object))
+        found = await self._whole(self._connection.post(path, body=self._dialect.spoken(path, body), cast_to=object))
         usage = found.get("usage") if isinstance(found, dict) else None
         name = found.get("model") if isinstance(found, dict) else None
         if isinstance(name, str) and (name := printable(name)[:200]) not in self._spending.models:
@@ -157,6 +186,7 @@ class Endpoint:
         self.url = url.rstrip("/")
         self.concurrency, self.attempts, self.first_wait, self.timeout = concurrency, attempts, first_wait, timeout
         self.spending = spending or Spending()
+        self.dialect = PLAIN
         self.is_local = parts.hostname in LOOPBACK
         self._key = read_key()
         if not self.is_local:
@@ -177,7 +207,7 @@ class Endpoint:
             UserError: the server refuses, or fails for longer than we wait.
         """
         connection = self._connect()
-        client = Client(connection, self.spending)
+        client = Client(connection, self.spending, self.dialect)
         loop = asyncio.new_event_loop()
         running: dict[asyncio.Task[Answer], Key] = {}
 

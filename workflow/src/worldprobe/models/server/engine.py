@@ -21,7 +21,7 @@ from worldprobe.models.chat import Encoded, Encoder, turn_ends
 from worldprobe.models.engine import FIRST_UNSCORED, STRADDLE, Completion, Decoding, EngineFacts, Loglikelihood, Prompt, Scored
 from worldprobe.models.reasoning import UNSEEN, part_thoughts
 from worldprobe.models.server import capabilities
-from worldprobe.models.server.endpoint import Client, Endpoint, MalformedAnswerError, Question
+from worldprobe.models.server.endpoint import PLAIN, Client, Endpoint, MalformedAnswerError, Question
 from worldprobe.models.tokenizers import fingerprint
 from worldprobe.provenance import versions
 
@@ -78,7 +78,8 @@ class OpenaiEngine:
         if self.starts is None:
             raise UserError(
                 self.endpoint.url,
-                f"does not return the log probabilities of a prompt for {self.model}, so LogProbs cannot be had there.",
+                f"{self.facts.notes.get('echo') or 'does not return the log probabilities of a prompt'} for {self.model}, so "
+                "LogProbs cannot be had there.",
                 "Ask it for Likert and Choice only, or score the weights themselves (engine: transformers or vllm).",
             )
         wanted = [i for i in range(len(queries)) if i not in skip]
@@ -137,6 +138,9 @@ class OpenaiEngine:
     ) -> Iterator[tuple[int, Completion]]:
         """See ``Engine.generate``; a conversation goes through the server's own chat template."""
         how: dict[str, Any] = {"max_tokens": decoding.most_tokens, "stop": decoding.ends_early or None}
+        if decoding.temperature not in (0, 1) and not self.endpoint.dialect.takes_temperature:
+            problem = f"takes no temperature for {self.model}: it draws replies as at 1."
+            raise UserError(self.endpoint.url, problem, "Leave --temperature out, or set it to 1.")
         if decoding.temperature > 0:
             how |= {"temperature": decoding.temperature, "seed": decoding.seed}
 
@@ -349,12 +353,17 @@ def open_engine(
     encoder = capabilities.load_encoder(tokenizer, bos, trust_remote_code, longest - 1) if tokenizer else None
     plain, chat = capabilities.probe_text(endpoint, model), capabilities.probe_chat(endpoint, model)
     if plain is None and chat is None:
+        chat = capabilities.probe_dialects(endpoint, model)
+    if plain is None and chat is None:
         raise UserError(
             endpoint.url,
             f"offers neither completions nor chat for {model}.",
             "Check --endpoint (up to and with /v1) and --checkpoint.",
         )
-    echoed = capabilities.probe_echo(endpoint, model) if plain else None
+    if not endpoint.dialect.takes_temperature:
+        LOGGER.warning("%s at %s takes no temperature: the server draws its replies, which differ each time", model, endpoint.url)
+    found = capabilities.probe_echo(endpoint, model) if plain else None
+    echoed = found if isinstance(found, tuple) else None
     keeps_special = is_vllm and (echoed is None or capabilities.has_marks(endpoint, model))
     if encoder is not None and echoed is not None:
         capabilities.check_tokenizer(endpoint, model, encoder, tokenizer or "")
@@ -371,6 +380,9 @@ def open_engine(
         }
     else:
         convention = {"before_text": "the server's own"}
+    request = None
+    if endpoint.dialect != PLAIN:
+        request = endpoint.dialect.length + ("" if endpoint.dialect.takes_temperature else ", no temperature")
     # Not the address: the same weights behind another port are the same model, other weights behind the same one are not.
     set_up = capabilities.find_set_up(endpoint, model, card, plain, chat, echoed is not None)
     facts = EngineFacts(
@@ -391,6 +403,8 @@ def open_engine(
             "device": "the server's",
             "tokenizer": encoder.tokenizer.origin if encoder else "the server's",
             "mode": "echo of " + ("token ids" if encoder else "text") if echoed else "no log probabilities",
+            "echo": found if isinstance(found, str) else None,
+            "request": request,
             "constraint": constraint or ("logit_bias" if encoder else "none"),
             "answered_by": endpoint.spending.models,  # grows where later answers come from another one
             "server": (plain or {}).get("system_fingerprint") or card.get("owned_by"),
