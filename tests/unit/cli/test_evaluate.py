@@ -108,6 +108,14 @@ def test_a_name_that_is_no_model_gets_one_clear_error(tmp_path, capsys):
     assert "there is no such model folder" in capsys.readouterr().err
 
 
+def test_a_folder_named_like_rows_that_are_no_models_is_refused_with_what_evaluate_offers(tiny_checkpoint, tmp_path, capsys):
+    folder = shutil.copytree(tiny_checkpoint(), tmp_path / "human")
+    assert cli.main(["evaluate", str(folder), "--versions", "0", "--work", str(tmp_path / "work")]) == 2
+    said = capsys.readouterr().err
+    assert "Rename the folder" in said
+    assert "--model" not in said
+
+
 @pytest.mark.parametrize(
     ("card", "options"),
     [

@@ -35,7 +35,7 @@ from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import write_text
 from worldprobe.log import LOGGER
 from worldprobe.models.checkpoint import folder_of, locate, short_name
-from worldprobe.models.registry import CAUSAL, loading_options, speed_options
+from worldprobe.models.registry import CAUSAL, check_name, loading_options, speed_options
 from worldprobe.paths import edition
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def evaluate(
     refuse_what_does_nothing(options, names)
     options = changed(options, materials=edition(options.materials))  # a result says which edition of our materials it is of
     card = look_up(model, registry)
-    name = card.get("name") or short_name(model)
+    name = check_name(card.get("name") or short_name(model), model, "Rename the folder, or name it otherwise in --registry.")
     work = work or Path("results/evaluate") / name
     refuse_another_models_folder(work / "result.json", str(card["checkpoint"]))
     if options.password:

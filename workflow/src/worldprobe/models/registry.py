@@ -11,13 +11,15 @@ from worldprobe.errors import UserError, did_you_mean
 RESERVED = ("human", "word2vec", "released")
 
 
-def check_name(name: str, where: object) -> str:
+NAMING = "Choose a name such as gpt2-xl: letters, digits, dots, dashes and underscores."
+
+
+def check_name(name: str, where: object, fix: str = NAMING) -> str:
     """A model's name for tables, as it was given.
 
     Raises:
         UserError: it is blank, cannot be shown or be part of a file's name, or is that of rows that are not a model's.
     """
-    fix = "Choose a name such as gpt2-xl: letters, digits, dots, dashes and underscores."
     if not name.strip() or name != name.strip() or not name.isprintable():
         problem = (
             f"{name!r} is not a name for a model: it is blank, begins or ends with a space, or contains a line break or the like."
