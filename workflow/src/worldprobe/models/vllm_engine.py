@@ -111,8 +111,9 @@ class VllmEngine:
             transcript.tokens = new
             finish: Finish = "length" if output.finish_reason == "length" else "end"
             finish = "stop" if isinstance(output.stop_reason, str) else finish
-            read = {"n_prompt_tokens": len(encoded[m][0]), "n_dropped": transcript.n_dropped()}
-            whole = Completion(transcript.whole(), finish, len(new), was_cut, **read)
+            n_prompt, n_dropped = len(encoded[m][0]), transcript.n_dropped()
+            text = transcript.whole()
+            whole = Completion(text, finish, len(new), was_cut, n_prompt_tokens=n_prompt, n_dropped=n_dropped)
             yield m, part_thoughts(whole, self.rendered(prompts[m]), decoding, self.encoder.count)
 
     def choose(

@@ -170,8 +170,8 @@ class OpenaiEngine:
                     finish = capabilities.read_finish(answer, decoding.ends_early)
                     is_ended = finish == "end" and not set(new[-1:]).isdisjoint(self.encoder.tokenizer.all_special_ids)
                     n_new = len(new) - is_ended
-                    read = {"n_prompt_tokens": len(before), "n_dropped": transcript.n_dropped() - is_ended}
-                    whole = Completion(transcript.whole(), finish, n_new, was_cut, **read)
+                    text, n_dropped = transcript.whole(), transcript.n_dropped() - is_ended
+                    whole = Completion(text, finish, n_new, was_cut, n_prompt_tokens=len(before), n_dropped=n_dropped)
                     return part_thoughts(whole, opening, decoding, self.encoder.count)
                 count = self.encoder.count if self.encoder is not None else None
                 return capabilities.read_completion(answer, decoding, was_cut, count, opening)
