@@ -19,10 +19,11 @@ rule fetch_model:
         "../../envs/scoring.yaml"
     params:
         checkpoint=card("checkpoint"),
+        adapter=adapter,
         revision=card("revision"),
         trust=trust,
     message:
         "Fetching {wildcards.model} ({params.checkpoint})"
     shell:
-        "worldprobe models fetch {params.checkpoint:q} --revision {params.revision:q} {params.trust}"
+        "worldprobe models fetch {params.checkpoint:q} --revision {params.revision:q} {params.adapter} {params.trust}"
         " --out {output.facts:q} &> {log:q}"

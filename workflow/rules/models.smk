@@ -61,6 +61,12 @@ def speed(wildcards):
 
 
 @once_per_model
+def adapter(wildcards):
+    """The adapter that is put on a model, as an option."""
+    return flag("--adapter", registry[wildcards.model].get("adapter"))
+
+
+@once_per_model
 def trust(wildcards):
     """What a model's checkpoint may do, as options."""
     return flags(*trust_options(registry[wildcards.model]))
@@ -90,6 +96,6 @@ def weight_inputs(wildcards):
     if entry.get("control") or entry.get("tuned"):
         return [entry["checkpoint"]]
     local = own_weights(wildcards)
-    if local or entry["engine"] in ("openai", "rule"):
+    if is_folder(entry) or entry["engine"] in ("openai", "rule"):
         return local
-    return [f"{STUDY.models}/{wildcards.model}/{source_key(entry)}.json"]
+    return [*local, f"{STUDY.models}/{wildcards.model}/{source_key(entry)}.json"]

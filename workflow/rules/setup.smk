@@ -72,7 +72,7 @@ from worldprobe.files import digest_state
 from worldprobe.models.series import places_of, trainings
 from worldprobe.operations.resources import limits, needs, tuning_needs
 from worldprobe.operations.status import missing_models, share_with_jobs, sign
-from worldprobe.operations.settings import by_strength, model_files, read_settings, shown_registry, source_key
+from worldprobe.operations.settings import by_strength, is_folder, model_files, read_settings, shown_registry, source_key
 from worldprobe.paths import RESULTS, StudyPaths
 
 #: When this run began, in seconds since 1970.

@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from worldprobe.models.engine import Engine
 
 
-def load_model(model: str | Path, dtype: str = "float32", device: str = "auto") -> Engine:
+def load_model(model: str | Path, dtype: str = "float32", device: str = "auto", adapter: str | Path | None = None) -> Engine:
     """Load a model with transformers: causal, masked or encoder-decoder, as its configuration states.
 
     Args:
         model: folder in Hugging Face format, or hub id that was fetched before.
         dtype: float32, bfloat16 or float16.
         device: auto (all visible GPUs, else the CPU), cpu, or e.g. cuda:1.
+        adapter: folder or hub id of an adapter of peft that is put on the model; "none": the weights of a folder that has both.
 
     Raises:
         UserError: it is not there, or cannot be loaded.
@@ -30,7 +31,9 @@ def load_model(model: str | Path, dtype: str = "float32", device: str = "auto") 
     from worldprobe.models.checkpoint import locate
     from worldprobe.models.transformers_engine import open_engine
 
-    return open_engine(str(model), dtype, device=device, kind=locate(str(model), kind=None).kind)
+    named = None if adapter is None else str(adapter)
+    kind = locate(str(model), kind=None, adapter=named).kind
+    return open_engine(str(model), dtype, device=device, kind=kind, adapter=named)
 
 
 def score_texts(model: Engine, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> pd.DataFrame:

@@ -55,6 +55,7 @@ class Provenance:
             "checkpoint_digest": self.inputs["checkpoint"],
             "dtype": self.dtype,
             "engine": self.engine,
+            **{key: self.details[key] for key in ("quantisation", "adapter") if key in self.details},
             "kind": self.kind or "causal",
             "packages": self.packages,
         }

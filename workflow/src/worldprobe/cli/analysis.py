@@ -366,14 +366,16 @@ def judge(
             dtype=source.dtype,
             engine=source.engine,
             kind=source.kind,
-            details=judged.details
-            | filled
-            | {key: source.details[key] for key in ("pseudo_log_likelihood",) if key in source.details},
+            details=judged.details | filled | {key: source.details[key] for key in OF_MODEL if key in source.details},
         )
         finished.append((validate(judged.table, Judgements), place, provenance))
         _report_judged(judged, found.model)
     for table, place, provenance in finished:
         write_table(table, Judgements, place, provenance)
+
+
+#: What a table of evidence says of its model, and judgements say too.
+OF_MODEL = ("pseudo_log_likelihood", "quantisation", "adapter")
 
 
 def _check_evidence(evidence: list[Path], out: list[Path], near_tie: float | None, compare_targets: str | None) -> None:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from worldprobe.cli.options import AllowPickle, Dtype, ModelName, Revision, TrustRemoteCode, between
+from worldprobe.cli.options import Adapter, AllowPickle, Dtype, ModelName, Revision, TrustRemoteCode, between
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.models.checkpoint import short_name
+from worldprobe.models.checkpoint import NO_ADAPTER, short_name
 from worldprobe.models.registry import CAUSAL, KINDS, MASKED, PSEUDO, WITHIN_WORD, check_name, refuse_prompting, with_article
 from worldprobe.operations.resources import claim_gpus
 
@@ -31,7 +31,7 @@ FLAGS = {
     "max_tokens": "openai",
 }
 #: Flags about weights and devices of this machine; with the engine openai the server decides them.
-OF_WEIGHTS = ("revision", "dtype", "device", "allow_pickle", "gpus")
+OF_WEIGHTS = ("revision", "dtype", "device", "adapter", "allow_pickle", "gpus")
 #: Flags about a tokenizer; with the engine openai they need one.
 OF_TOKENIZERS = ("trust_remote_code", "bos")
 
@@ -68,6 +68,7 @@ class ModelOptions:
     kind: Annotated[str | None, Parameter(choices=KINDS)] = None
     pseudo: Annotated[str | None, Parameter(choices=PSEUDO)] = None
     revision: Revision = None
+    adapter: Adapter = None
     dtype: Dtype = None
     device: str | None = None
     gpus: Annotated[int | None, between(0, 1024)] = None
@@ -91,16 +92,17 @@ class ModelOptions:
         Raises:
             UserError: it cannot be one.
         """
-        return model_name(self.model, self.checkpoint)
+        return model_name(self.model, self.checkpoint, self.adapter)
 
 
-def model_name(given: str | None, checkpoint: str) -> str:
-    """A model's name in tables: what is given, or the checkpoint's.
+def model_name(given: str | None, checkpoint: str, adapter: str | None = None) -> str:
+    """A model's name in tables: what is given, or the adapter's or the checkpoint's.
 
     Raises:
         UserError: it cannot be one.
     """
-    return short_name(checkpoint) if given is None else check_name(given, "--model")
+    named = checkpoint if adapter in (None, NO_ADAPTER) else str(adapter)
+    return short_name(named) if given is None else check_name(given, "--model")
 
 
 def open_engine(options: ModelOptions, skin_folder: Path | None = None) -> Engine:
@@ -198,6 +200,7 @@ def _transformers(options: ModelOptions) -> Engine:
         fastest="plain" if options.plain else "tries",
         kind=options.kind or CAUSAL,
         pseudo=options.pseudo or WITHIN_WORD,
+        adapter=options.adapter,
     )
 
 
@@ -218,6 +221,7 @@ def _vllm(options: ModelOptions) -> Engine:
         allow_pickle=options.allow_pickle,
         trust_remote_code=options.trust_remote_code,
         tensor_parallel=options.tensor_parallel,
+        adapter=options.adapter,
     )
 
 

@@ -18,8 +18,10 @@ from cyclopts import App, Parameter
 from worldprobe import __version__
 from worldprobe.benchmark import Evaluated
 from worldprobe.benchmarks import NAMES, benchmarks, list_scores
+from worldprobe.cli.engines import model_name
 from worldprobe.cli.options import (
     PASSWORD_VARIABLE,
+    Adapter,
     Compat,
     Count,
     Dtype,
@@ -34,7 +36,7 @@ from worldprobe.cli.options import (
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import write_text
 from worldprobe.log import LOGGER
-from worldprobe.models.checkpoint import folder_of, locate, short_name
+from worldprobe.models.checkpoint import folder_of, locate
 from worldprobe.models.registry import CAUSAL, check_name, loading_options, speed_options
 from worldprobe.paths import edition
 
@@ -73,6 +75,7 @@ def evaluate(
     registry: Annotated[Path, Parameter(help="model registry; one comes with the package")] = Path("config/models.yaml"),
     revision: Revision = None,
     dtype: Dtype = None,
+    adapter: Adapter = None,
     options: BenchmarkOptions = BenchmarkOptions(),
     work: Path | None = None,
     replace: bool = False,
@@ -96,13 +99,15 @@ def evaluate(
     refuse_what_does_nothing(options, names)
     options = changed(options, materials=edition(options.materials))  # a result says which edition of our materials it is of
     card = look_up(model, registry)
-    name = check_name(card.get("name") or short_name(model), model, "Rename the folder, or name it otherwise in --registry.")
+    fix = "Rename the folder, or name it otherwise in --registry."
+    name = check_name(card.get("name") or model_name(None, model, adapter), model, fix)
     work = work or Path("results/evaluate") / name
     refuse_another_models_folder(work / "result.json", str(card["checkpoint"]))
     if options.password:
         os.environ[PASSWORD_VARIABLE] = options.password  # inherited, so that no printed command shows it
     entry = {**card, "dtype": dtype or card.get("dtype"), "revision": revision or card.get("revision")}
-    refuse_what_a_server_decides(entry, {"dtype": dtype, "revision": revision})
+    entry["adapter"] = adapter or card.get("adapter")
+    refuse_what_a_server_decides(entry, {"dtype": dtype, "revision": revision, "adapter": adapter})
     entry["kind"] = card.get("kind") or kind_of(entry)
     flags = ["--model", name, "--checkpoint", entry["checkpoint"], *loading_options(entry), *speed_options(entry)]
     evaluated = Evaluated(name, entry, flags, work, asdict(options), step)
@@ -251,7 +256,7 @@ def kind_of(entry: dict[str, Any]) -> str:
     if (entry.get("engine") or "transformers") != "transformers":
         return CAUSAL
     options = (entry.get("revision"), entry.get("allow_pickle", False), entry.get("trust_remote_code", False))
-    return locate(entry["checkpoint"], *options, kind=None).kind
+    return locate(entry["checkpoint"], *options, kind=None, adapter=entry.get("adapter")).kind
 
 
 def refuse_what_does_nothing(options: BenchmarkOptions, names: Sequence[str]) -> None:
@@ -272,7 +277,7 @@ def refuse_what_a_server_decides(entry: dict[str, Any], given: dict[str, str | N
     """A model on a server has the weights and the precision that the server gives it.
 
     Raises:
-        UserError: --dtype or --revision is given for one.
+        UserError: --dtype, --revision or --adapter is given for one.
     """
     for option, value in given.items():
         if entry.get("engine") == "openai" and value:

@@ -175,6 +175,7 @@ def ask_external(
     asked = [task_and_examples(one) for one in tasks]
     precision = check_dtype(dtype or "float32")
     found = locate(checkpoint, revision, False, trust_remote_code)
+    found.refuse_adapter("lm-evaluation-harness")
     options = {"dtype": precision, "trust_remote_code": trust_remote_code}
     rows = measure(model_name(model, checkpoint), str(found.folder), asked, options, include)
     write_text(out, pd.DataFrame(rows, columns=list(COLUMNS)).to_csv(index=False, lineterminator="\n"))

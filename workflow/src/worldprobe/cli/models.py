@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from cyclopts import App
 
-from worldprobe.cli.options import AllowPickle, Registry, Revision, TrustRemoteCode, between, shipped_file
+from worldprobe.cli.options import Adapter, AllowPickle, Registry, Revision, TrustRemoteCode, between, shipped_file
 from worldprobe.errors import UserError
 from worldprobe.files import write_text
 from worldprobe.models.checkpoint import HUB_ID, HUB_PREFIX, fetch
@@ -96,6 +96,7 @@ def fetch_(
     checkpoint: str | None = None,
     registry: Registry = REGISTRY,
     revision: Revision = None,
+    adapter: Adapter = None,
     allow_pickle: AllowPickle = False,
     trust_remote_code: TrustRemoteCode = False,
     out: Path | None = None,
@@ -112,7 +113,8 @@ def fetch_(
     card: dict[str, Any] = _card(model, shipped_file(registry)) if model else {"checkpoint": checkpoint}
     name = card["checkpoint"]
     allow_pickle = allow_pickle or card.get("allow_pickle", False)
-    found = fetch(name, revision or card.get("revision"), allow_pickle, trust_remote_code or card.get("trust_remote_code", False))
+    trust = (allow_pickle, trust_remote_code or card.get("trust_remote_code", False))
+    found = fetch(name, revision or card.get("revision"), *trust, adapter=adapter or card.get("adapter"))
     files = {path.name: path.stat().st_size for path in sorted(found.folder.iterdir()) if path.is_file()}
     print(f"{name} {found.revision}: {len(files)} files, {sum(files.values()) / 1e9:.2f} GB")
     if out:

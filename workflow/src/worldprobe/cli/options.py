@@ -146,6 +146,10 @@ Registry = Annotated[Path, Parameter(help="model registry; one of that name come
 Names = Annotated[Path | None, Parameter(name="--registry", help="model registry, for names and order (default: ids are shown)")]
 Revision = Annotated[str | None, Parameter(help="branch, tag or commit of the hub id")]
 Dtype = Annotated[str | None, Parameter(help="precision of the weights: float32 (default), bfloat16 or float16")]
+Adapter = Annotated[
+    str | None,
+    Parameter(help="adapter of peft (LoRA) that is put on the checkpoint: folder or fetched hub id; none: the weights alone"),
+]
 AllowPickle = Annotated[bool, Parameter(help="accept weights that exist as pickles only (which can run code)")]
 TrustRemoteCode = Annotated[bool, Parameter(help="run the Python code that comes with the model")]
 ModelName = Annotated[str | None, Parameter(help="the model's name in tables (default: the checkpoint's)")]

@@ -17,6 +17,7 @@ from worldprobe import methods
 from worldprobe.cli.engines import ModelOptions, check_options, open_engine
 from worldprobe.cli.options import Seed, between
 from worldprobe.errors import MachineError, UserError, did_you_mean, lack_of_memory
+from worldprobe.models.checkpoint import NO_ADAPTER
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,6 +87,8 @@ def score_(
         problem = f"there is no such benchmark{did_you_mean(benchmark, known)}"
         raise UserError(f"series score {benchmark}", problem, f"Choose from {', '.join(known)}.")
     check_options(model)
+    if model.adapter not in (None, NO_ADAPTER):
+        raise UserError("--adapter", "would be put on every checkpoint of the series.", "Leave it out.")
     name, learning = model.name, known[benchmark]
     places = find_places(model.checkpoint, list(numbers), revisions, folders, factor)
     # Released sets of WorldSense differ in their folders alone.
@@ -180,7 +183,7 @@ class Checkpoints:
 
         if place.revision is None:
             trust = (self.model.allow_pickle, self.model.trust_remote_code)
-            weights = locate(place.checkpoint, None, *trust, self.model.kind or "causal").digest()
+            weights = locate(place.checkpoint, None, *trust, self.model.kind or "causal", self.model.adapter).digest()
         else:
             weights = self.revisions.commit(place.revision)
         if self._is_kept(weights):

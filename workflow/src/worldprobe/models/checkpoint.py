@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import platform
 import re
@@ -15,10 +14,23 @@ from pathlib import Path
 from typing import Any
 
 from worldprobe.errors import MachineError, UserError, did_you_mean
-from worldprobe.files import digest_file
 from worldprobe.log import LOGGER
 from worldprobe.models.engine import EngineFacts
-from worldprobe.models.registry import CAUSAL, ENCODER_DECODER, NAMES, stated_kind, with_article
+from worldprobe.models.registry import CAUSAL, ENCODER_DECODER, MASKED, NAMES, stated_kind, with_article
+from worldprobe.models.weights import (
+    ADAPTER,
+    ADAPTER_WEIGHTS,
+    Weights,
+    digest_of,
+    files_of,
+    find_weights,
+    has_weights,
+    linked,
+    quantisation_of,
+    read_object,
+    refuse_pointers,
+    unreadable,
+)
 from worldprobe.provenance import Provenance
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[\w.-]{1,96})?", re.ASCII)
@@ -30,7 +42,6 @@ TOKENIZER_FILES = (
 )
 #: Ends of the names of weights and of their indices.
 WEIGHTS = (".safetensors", ".bin", ".pt", ".index.json")
-PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 #: What a model needs, and nothing that can run code.
 SAFE_FILES = ("*.safetensors", "*.safetensors.index.json", "*.json", "*.model", "*.txt", "*.tiktoken", "*.jinja")
 PICKLE_FILES = ("*.bin", "*.bin.index.json")
@@ -44,17 +55,23 @@ NOT_CAUSAL = re.compile(
 )
 
 
+#: What --adapter says where the weights are meant without the adapter beside them.
+NO_ADAPTER = "none"
+
+
 @dataclass(frozen=True)
 class Checkpoint:
-    """A folder with weights, configuration and tokenizer.
+    """A folder with weights, configuration and tokenizer, and perhaps an adapter of peft that is put on these weights.
 
     Attributes:
-        name: as it was named: hub id or folder.
+        name: as it was named: hub id or folder; of an adapter's folder alone, that one.
         folder: where the files are.
         revision: the commit of a hub snapshot; None for a plain folder.
         allow_pickle: weights may be pickles, which can run code when they are read.
         trust_remote_code: the folder's own Python code may run.
         kind: what it is loaded as, see ``model_types``.
+        adapter: name, folder and revision of the adapter.
+        base: what the adapter is put on, as it was named.
     """
 
     name: str
@@ -63,27 +80,44 @@ class Checkpoint:
     allow_pickle: bool = False
     trust_remote_code: bool = False
     kind: str = CAUSAL
+    adapter: Checkpoint | None = None
+    base: str | None = None
+
+    @property
+    def tokenizer_folder(self) -> Path:
+        """The folder of the tokenizer: the adapter's own, where it was saved with one."""
+        is_own = self.adapter and any((self.adapter.folder / file).is_file() for file in TOKENIZER_FILES)
+        return self.adapter.folder if self.adapter and is_own else self.folder
 
     def digest(self) -> str:
-        """SHA-256 over names and contents of all files that make the scores.
+        """SHA-256 over names and contents of all files that make the scores."""
+        own = self._digest(files_of(self.folder))
+        return hashlib.sha256(f"{own} {self.adapter_digest()}".encode()).hexdigest() if self.adapter else own
 
-        A hub snapshot links to files that are named after their digests, which saves reading them.
-        """
-        return self._digest(self._files())
+    def adapter_digest(self) -> str:
+        """The same of the adapter alone; without one, nothing."""
+        return self.adapter._digest(self._adapter_files()) if self.adapter else ""
+
+    def adapter_facts(self) -> dict[str, str | None] | None:
+        """Adapter and base, for the provenance."""
+        if self.adapter is None:
+            return None
+        facts = {"name": self.adapter.name, "revision": self.adapter.revision, "digest": self.adapter_digest()}
+        return facts | {"base": self.base, "base_digest": self._digest(files_of(self.folder))}
 
     def digest_without_weights(self) -> str:
-        """The same without weights: of what a tokenizer is made from."""
-        return self._digest([path for path in self._files() if not path.name.endswith(WEIGHTS)])
+        """The digest of what a tokenizer is made from."""
+        folder = self.tokenizer_folder
+        files = [path for path in files_of(folder) if not path.name.endswith(WEIGHTS)]
+        return replace(self, folder=folder)._digest(files)
 
     def _digest(self, files: list[Path]) -> str:
         digest = hashlib.sha256()
         try:
             for path in files:
-                blob = os.path.basename(os.readlink(path)) if path.is_symlink() else ""
-                content = blob if re.fullmatch(r"[0-9a-f]{64}", blob) else digest_file(path)
-                digest.update(f"{os.path.relpath(path, self.folder)}\0{content}\n".encode())
+                digest.update(f"{os.path.relpath(path, self.folder)}\0{digest_of(path)}\n".encode())
         except OSError as error:
-            raise _unreadable(error.filename or self.folder, error) from error
+            raise unreadable(error.filename or self.folder, error) from error
         return digest.hexdigest()
 
     def state(self) -> tuple[tuple[str, int, int, int], ...]:
@@ -93,33 +127,45 @@ class Checkpoint:
             UserError: a file is gone or cannot be read.
         """
         try:
-            found = [(path, path.stat()) for path in self._files()]
+            found = [(path, path.stat()) for path in [*files_of(self.folder), *self._adapter_files()]]
         except OSError as error:
-            raise _unreadable(error.filename or self.folder, error) from error
+            raise unreadable(error.filename or self.folder, error) from error
         return tuple((str(path), facts.st_ino, facts.st_size, facts.st_mtime_ns) for path, facts in found)
 
-    def _files(self) -> list[Path]:
-        return files_of(self.folder)
+    def _adapter_files(self) -> list[Path]:
+        """The adapter's files, not what else is in its folder: whole weights, or a training's state."""
+        found = files_of(self.adapter.folder) if self.adapter else []
+        is_tokenizer = bool(self.adapter) and self.tokenizer_folder != self.folder
+        return [
+            path
+            for path in found
+            if path.name in (ADAPTER, *ADAPTER_WEIGHTS)
+            or (is_tokenizer and not path.name.endswith(WEIGHTS) and not path.name.endswith("_state.json"))
+        ]
 
+    def weights(self) -> Weights:
+        """Which files are the weights, see ``weights.find_weights``."""
+        return find_weights(self.folder, self.name, self.allow_pickle)
 
-def files_of(folder: Path) -> list[Path]:
-    """The files of a model's (or tokenizer's) folder that make the scores, and weights in other folders that an index names.
+    def folder_to_load(self) -> Path:
+        """The folder as loaders may see it: without an adapter, which they would put on, and without other weights."""
+        weights = self.weights()
+        if described := weights.described():
+            LOGGER.warning("%s: the weights are %s", self.name, described)
+        return linked(self.folder, {ADAPTER, *ADAPTER_WEIGHTS, *(path.name for path in weights.others)})
 
-    Raises:
-        UserError: an index cannot be read.
-    """
-    files = {path for path in folder.iterdir() if path.is_file() and _makes_scores(path.name)}
-    for index in folder.glob("*.index.json"):
-        weight_map = read_object(index).get("weight_map")
-        parts = weight_map.values() if isinstance(weight_map, dict) else ()
-        files |= {path for part in parts if isinstance(part, str) and (path := folder / part).is_file()}
-    return sorted(files)
+    def refuse_adapter(self, where: str) -> None:
+        """Refuse an adapter where it cannot be put on.
 
-
-def _makes_scores(name: str) -> bool:
-    if name.startswith((".", "training_args", "optimizer", "scheduler", "README", "provenance")):
-        return False
-    return name.endswith((".safetensors", ".json", ".model", ".txt", ".jinja", ".tiktoken", ".bin", ".pt", ".py"))
+        Raises:
+            UserError: there is one.
+        """
+        if self.adapter:
+            problem = (
+                f"is an adapter of {self.base}" if self.name == self.adapter.name else f"has the adapter {self.adapter.name}"
+            )
+            fix = "Merge the adapter into its base with peft (merge_and_unload) and give the merged model's folder"
+            raise UserError(self.name, f"{problem}, which {where} does not load.", f"{fix}, or use engine: transformers.")
 
 
 def folder_of(name: str) -> Path | None:
@@ -137,6 +183,15 @@ def folder_of(name: str) -> Path | None:
     if os.path.lexists(path) or name.startswith((".", "/", "~")) or not HUB_ID.fullmatch(name):
         return path
     return None
+
+
+def base_folder(name: str) -> list[str]:
+    """The folder of the base of an adapter in a folder; none where that is no adapter alone, or its base is on the hub."""
+    folder = Path(name).expanduser()
+    if not (folder / ADAPTER).is_file() or has_weights(folder):
+        return []
+    base = read_object(folder / ADAPTER).get("base_model_name_or_path")
+    return [base] if isinstance(base, str) and base and (found := folder_of(base)) and found.is_dir() else []
 
 
 def short_name(name: str) -> str:
@@ -167,39 +222,108 @@ def locate(
     allow_pickle: bool = False,
     trust_remote_code: bool = False,
     kind: str | None = CAUSAL,
+    adapter: str | None = None,
 ) -> Checkpoint:
     """Find a checkpoint on this machine and check that it is whole and safe to load.
 
     Args:
-        name: a folder, or a hub id that was fetched before; see ``folder_of``.
+        name: a folder, or a hub id that was fetched before; see ``folder_of``. The folder of an adapter of peft means the adapter
+            on its base.
         revision: branch, tag or commit of a hub id.
         allow_pickle: accept weights that exist as pickles only.
         trust_remote_code: accept models that bring their own code.
         kind: what it is to be loaded as; None: whatever its configuration states.
+        adapter: folder or hub id of the adapter that is put on the weights; ``none``: the weights alone.
 
     Raises:
-        UserError: no such folder, not fetched, or something is missing or unsafe in it.
+        UserError: no such folder, not fetched, or something is missing, unsafe or of two meanings in it.
     """
-    folder = folder_of(name)
-    if folder is None:
-        snapshot = _cached_snapshot(hub_id(name), revision)
-        checkpoint = Checkpoint(hub_id(name), snapshot, snapshot.name, allow_pickle, trust_remote_code, kind or CAUSAL)
-    elif folder.is_dir():
-        if revision not in (None, "main"):
-            LOGGER.warning("%s is a folder, so revision %s is ignored: its files are loaded as they are", name, revision)
-        checkpoint = Checkpoint(name, folder, None, allow_pickle, trust_remote_code, kind or CAUSAL)
-    elif os.path.lexists(folder):
-        raise UserError(name, "is a file, not a model folder.", "Give the folder that contains config.json and the weights.")
-    else:
-        raise UserError(name, f"there is no such model folder{_nearest_folder(folder)}", "Check the path.")
-    if kind is None and (checkpoint.folder / "config.json").is_file():
-        checkpoint = replace(checkpoint, kind=stated_kind(read_object(checkpoint.folder / "config.json")))
+    checkpoint = _placed(name, revision, allow_pickle, trust_remote_code)
+    checkpoint = _with_adapter(checkpoint, None if adapter is None else adapter.strip())
+    config = checkpoint.folder / "config.json"
+    stated = stated_kind(read_object(config)) if kind is None and config.is_file() else CAUSAL
+    checkpoint = replace(checkpoint, kind=kind or stated)
     check_folder(checkpoint)
     return checkpoint
 
 
-def _unreadable(path: object, error: OSError) -> UserError:
-    return UserError(path, f"cannot be read ({error.strerror or type(error).__name__}).", "Check the file and its permissions.")
+def _placed(name: str, revision: str | None, allow_pickle: bool = False, trust_remote_code: bool = False) -> Checkpoint:
+    """Where a checkpoint is, whatever is in its folder."""
+    folder = folder_of(name)
+    if folder is None:
+        snapshot = _cached_snapshot(hub_id(name), revision)
+        return Checkpoint(hub_id(name), snapshot, snapshot.name, allow_pickle, trust_remote_code)
+    if folder.is_dir():
+        if revision not in (None, "main"):
+            LOGGER.warning("%s is a folder, so revision %s is ignored: its files are loaded as they are", name, revision)
+        refuse_pointers(name, folder)
+        return Checkpoint(name, folder, None, allow_pickle, trust_remote_code)
+    if folder.suffix.lower() == ".gguf":
+        raise UserError(name, GGUF, SERVE_GGUF)
+    if os.path.lexists(folder):
+        raise UserError(name, "is a file, not a model folder.", "Give the folder that contains config.json and the weights.")
+    raise UserError(name, f"there is no such model folder{_nearest_folder(folder)}", "Check the path.")
+
+
+GGUF = "is in the format GGUF, which is not loaded here."
+SERVE_GGUF = "Give the model in the format of transformers (safetensors), or serve it (llama-server) and use --engine openai."
+
+
+def _with_adapter(checkpoint: Checkpoint, adapter: str | None) -> Checkpoint:
+    """The checkpoint with the adapter that is meant.
+
+    Raises:
+        UserError: its folder has an adapter beside whole weights and nobody says which is meant; or adapter or base is not there.
+    """
+    name, folder = checkpoint.name, checkpoint.folder
+    present = [file for file in (ADAPTER, *ADAPTER_WEIGHTS) if (folder / file).is_file()]
+    is_whole = has_weights(folder)
+    if adapter == NO_ADAPTER and not is_whole and present:
+        raise UserError(
+            f"--adapter {NO_ADAPTER}", f"{name} is an adapter alone, without weights.", "Leave it out, or give the base."
+        )
+    if adapter == NO_ADAPTER or (adapter is None and not present):
+        return checkpoint
+    if adapter is None and is_whole:
+        raise UserError(
+            name,
+            f"has an adapter ({present[0]}) beside the weights of a whole model: whether it is merged into them is not certain.",
+            f"Say what is meant, with --adapter or the card's key adapter: {NO_ADAPTER} takes the weights alone, as of a merged "
+            f"model; {name} puts the adapter on them.",
+        )
+    its = checkpoint if adapter is None else _placed(adapter, None)
+    if not (its.folder / ADAPTER).is_file():
+        raise UserError(its.name, f"has no {ADAPTER}, so it is no adapter of peft.", "Give the folder that peft saved.")
+    if not any((its.folder / file).is_file() for file in ADAPTER_WEIGHTS[: 2 if checkpoint.allow_pickle else 1]):
+        fix = (
+            "Save it with safetensors, or, if it is a pickle whose source you trust, set allow_pickle: true (or --allow-pickle)."
+        )
+        raise UserError(its.name, f"has no {ADAPTER_WEIGHTS[0]}: the adapter's weights are missing.", fix)
+    refuse_pointers(its.name, its.folder)
+    stated = read_object(its.folder / ADAPTER)
+    named = stated.get("base_model_name_or_path")
+    if is_whole:
+        if its.folder != folder and isinstance(named, str) and named and short_name(named) != short_name(name):
+            LOGGER.warning("the adapter %s says that its base is %s; it is put on %s", its.name, named, name)
+        return replace(checkpoint, adapter=its, base=name)
+    if its.folder.resolve() != folder.resolve():
+        if present:
+            raise UserError(
+                name, "is an adapter itself, without weights to put another one on.", "Give the base as --checkpoint."
+            )
+        return replace(checkpoint, adapter=its, base=name)  # without weights, which is refused next
+    if not isinstance(named, str) or not named:
+        fix = f"Give it: --checkpoint BASE --adapter {name}."
+        raise UserError(name, f"is an adapter, and its {ADAPTER} names no base (base_model_name_or_path).", fix)
+    at = stated.get("revision") if folder_of(named) is None else None
+    try:
+        base = _placed(named, at if isinstance(at, str) else None, checkpoint.allow_pickle, checkpoint.trust_remote_code)
+    except UserError as error:
+        fix = f"Put the base there ({error.fix.rstrip('.')}), or name it: --checkpoint BASE --adapter {name}."
+        raise UserError(name, f"is an adapter of {named}, and this base is not here: {error.problem}", fix) from error
+    if (base.folder / ADAPTER).is_file():
+        raise UserError(named, f"has an adapter too, so what {name} is put on is not certain.", "Merge it into its base first.")
+    return replace(base, name=name, revision=checkpoint.revision, adapter=checkpoint, base=named)
 
 
 def _nearest_folder(folder: Path) -> str:
@@ -238,35 +362,25 @@ def ensure_unchanged(checkpoint: Checkpoint, before: tuple[tuple[str, int, int, 
         raise UserError(changed[0], "changed while the model was being loaded.", "Run it again once the file is complete.")
 
 
-def read_object(path: Path) -> dict[str, Any]:
-    """A file that contains one JSON object.
-
-    Raises:
-        UserError: it cannot be read, or contains something else.
-    """
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise _unreadable(path, error) from error
-    except ValueError as error:
-        raise UserError(path, f"is not valid JSON ({error}).", "Fetch or save the model again.") from error
-    if not isinstance(document, dict):
-        raise UserError(path, "is not a JSON object ({...}).", "Fetch or save the model again.")
-    return document
-
-
 def check_folder(checkpoint: Checkpoint) -> None:
     """Raise UserError unless the folder has a configuration of a model of its kind, safe weights and a tokenizer."""
-    folder, name = checkpoint.folder, checkpoint.name
+    folder, name = checkpoint.folder, checkpoint.base or checkpoint.name
     if not (folder / "config.json").is_file():
-        raise UserError(name, "has no config.json, so it is not a model folder.", "Give a folder that save_pretrained wrote.")
+        raise _no_configuration(name, folder)
     found = {file: read_object(folder / file) for file in OBJECTS if (folder / file).is_file()}
     config = found["config.json"]
     if not isinstance(config.get("model_type", ""), str):
         raise UserError(folder / "config.json", "model_type is not a text.", "Fetch or save the model again.")
     _refuse_other_kinds(name, config, checkpoint.kind)
-    check_weights(checkpoint)
-    if not any((folder / file).is_file() for file in TOKENIZER_FILES):
+    if checkpoint.kind != MASKED and (quantisation := quantisation_of(config)) and quantisation.is_int8:
+        raise UserError(
+            name,
+            "has weights in 8 bit of bitsandbytes (LLM.int8), which picks outliers over all tokens of a batch: what is said of "
+            "a token depends on those that follow it and on other texts of the batch, so it has no score of its own.",
+            "Give the weights from before they were quantised, or in 4 bit (they need the package bitsandbytes).",
+        )
+    checkpoint.weights()
+    if not any((checkpoint.tokenizer_folder / file).is_file() for file in TOKENIZER_FILES):
         raise UserError(
             name,
             "has no tokenizer (none of " + ", ".join(TOKENIZER_FILES) + ").",
@@ -274,6 +388,21 @@ def check_folder(checkpoint: Checkpoint) -> None:
         )
     if config.get("auto_map") and checkpoint.trust_remote_code is False:
         _refuse_foreign_code(name, config)
+
+
+def _no_configuration(name: str, folder: Path) -> UserError:
+    """What to say of a folder without a configuration."""
+    snapshots = sorted((folder / "snapshots").glob("*/")) or (sorted(folder.glob("*/")) if folder.name == "snapshots" else [])
+    if snapshots:
+        cache = (folder if folder.name != "snapshots" else folder.parent).resolve().name
+        problem = "is a folder of the hub's cache, whose snapshots are the model's folders."
+        fix = f"Give one of them, e.g. {snapshots[-1]}"
+        if cache.startswith("models--"):
+            fix = f"Give the hub id, {cache.removeprefix('models--').replace('--', '/')}, or a snapshot, e.g. {snapshots[-1]}"
+        return UserError(name, problem, f"{fix}.")
+    if any(folder.glob("*.gguf")):
+        return UserError(name, GGUF, SERVE_GGUF)
+    return UserError(name, "has no config.json, so it is not a model folder.", "Give a folder that save_pretrained wrote.")
 
 
 def _refuse_other_kinds(name: str, config: Mapping[str, Any], kind: str) -> None:
@@ -303,35 +432,18 @@ def _refuse_foreign_code(name: str, config: Mapping[str, Any]) -> None:
         )
 
 
-def check_weights(checkpoint: Checkpoint) -> None:
-    """Raise UserError unless weights are there as safetensors, all parts of them, or as pickles that are allowed."""
-    folder, name = checkpoint.folder, checkpoint.name
-    for index in sorted(folder.glob("*.safetensors.index.json")):
-        weight_map = read_object(index).get("weight_map")
-        if not isinstance(weight_map, dict) or not all(isinstance(part, str) for part in weight_map.values()):
-            raise UserError(index, "has no weight_map from weights to files.", "Fetch or save the model again.")
-        parts = set(weight_map.values())
-        absent = sorted(part for part in parts if not (folder / part).is_file())
-        if absent:
-            raise UserError(name, f"{len(absent)} of {len(parts)} weight files are missing, e.g. {absent[0]}.", "Fetch it again.")
-    if any(folder.glob("*.safetensors")):
-        return
-    if not any(path for pattern in PICKLES for path in folder.glob(pattern)):
-        raise UserError(name, "has no weights (no *.safetensors).", "Save or fetch the whole model into this folder.")
-    if not checkpoint.allow_pickle:
-        raise UserError(
-            name,
-            "has its weights as pickle files only, and reading a pickle can run any code.",
-            "Convert it to safetensors, or, if you trust its source, set allow_pickle: true (or pass --allow-pickle).",
-        )
-
-
 HUB = "https://huggingface.co"
 #: Packages whose errors mean that a connection failed.
 TRANSPORTS = ("httpx", "httpx2", "httpcore", "httpcore2", "requests", "urllib3")
 
 
-def fetch(name: str, revision: str | None = None, allow_pickle: bool = False, trust_remote_code: bool = False) -> Checkpoint:
+def fetch(
+    name: str,
+    revision: str | None = None,
+    allow_pickle: bool = False,
+    trust_remote_code: bool = False,
+    adapter: str | None = None,
+) -> Checkpoint:
     """Download what scoring needs of a hub model, and check it. A second call downloads nothing.
 
     Args:
@@ -339,19 +451,32 @@ def fetch(name: str, revision: str | None = None, allow_pickle: bool = False, tr
         revision: branch, tag or commit.
         allow_pickle: take weights that exist as pickles only.
         trust_remote_code: also take the model's own code.
+        adapter: of peft, which is fetched too where it is a hub id; the base of an adapter is always fetched with it.
 
     Raises:
         UserError: not there, gated, no network, or unsafe.
     """
     name = check_hub_id(name)
+    folder = _download(name, revision, allow_pickle, trust_remote_code)
+    if adapter not in (None, NO_ADAPTER) and folder_of(str(adapter)) is None:
+        _download(hub_id(str(adapter)), None, allow_pickle, trust_remote_code)
+    elif adapter is None and (folder / ADAPTER).is_file() and not has_weights(folder):
+        stated = read_object(folder / ADAPTER)
+        base = stated.get("base_model_name_or_path")
+        if isinstance(base, str) and base and folder_of(base) is None:
+            _download(hub_id(base), stated.get("revision"), allow_pickle, trust_remote_code)
+    return locate(HUB_PREFIX + name, revision, allow_pickle, trust_remote_code, kind=None, adapter=adapter)
+
+
+def _download(name: str, revision: str | None, allow_pickle: bool, trust_remote_code: bool) -> Path:
+    """Download what scoring needs of one hub model; its folder."""
     from huggingface_hub import HfApi, snapshot_download
 
     with _asking_the_hub(name, revision):
         files = [sibling.rfilename for sibling in HfApi().model_info(name, revision=revision).siblings or []]
         patterns = _patterns(name, files, allow_pickle, trust_remote_code)
         LOGGER.info("fetching %s", name)
-        snapshot_download(name, revision=revision, allow_patterns=patterns, ignore_patterns=["*/*"])
-    return locate(HUB_PREFIX + name, revision, allow_pickle, trust_remote_code, kind=None)
+        return Path(snapshot_download(name, revision=revision, allow_patterns=patterns, ignore_patterns=["*/*"]))
 
 
 @contextmanager
@@ -481,6 +606,11 @@ def made_by_model(
         **known: other fields of ``Provenance``: seed, canary.
     """
     start = {"start": facts.bos} | ({"pseudo_log_likelihood": facts.pseudo} if facts.pseudo else {})
+    start |= {"quantisation": facts.quantisation} if facts.quantisation else {}
+    digests = {"checkpoint": facts.checkpoint_digest}
+    if facts.adapter:
+        start |= {"adapter": facts.adapter}
+        digests |= {"adapter": facts.adapter["digest"], "base": facts.adapter["base_digest"]}
     packages: dict[str, set[str]] = {}
     for entry in details["answers"]["made_by"]:
         for name, version in entry["process"]["packages"].items():
@@ -493,7 +623,7 @@ def made_by_model(
         dtype=facts.dtype,
         engine=facts.engine,
         kind=None if facts.kind == CAUSAL else facts.kind,
-        inputs={**inputs, "checkpoint": facts.checkpoint_digest},
+        inputs={**inputs, **digests},
         packages={name: ", ".join(sorted(found)) for name, found in packages.items()},
         details={**start, "max_length": facts.max_length, "pass": facts.notes.get("mode"), **details},
         **known,

@@ -72,7 +72,7 @@ class CausalCompletions(Encoder):
     """
 
     def __init__(self, backend: str, model: Any, tokenizer: Any, name: str) -> None:
-        super().__init__(tokenizer, max_length=loading.longest_sequence(model.config), bos="never", name=name)
+        super().__init__(tokenizer, max_length=loading.longest_read(model), bos="never", name=name)
         self.backend, self.name = backend, name
 
     def convention(self) -> dict[str, Any]:

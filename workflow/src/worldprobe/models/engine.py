@@ -156,6 +156,9 @@ class EngineFacts:
         pseudo: masked models: what is hidden together while a token is predicted, see ``model_types.PSEUDO``.
         tokenizer: a digest of what the tokenizer makes of fixed sentences (``tokenizers.fingerprint``); None where only the
             server has one.
+        quantisation: how the weights are quantised, in words; None: they are not, or only the server knows.
+        adapter: of a checkpoint with an adapter of peft: its name, revision and digest, and its base's name and digest;
+            ``checkpoint_digest`` is of both.
         set_up: of a served model, what the server tells of it and how it answers fixed prompts, see ``server.capabilities``.
         notes: how this process works. ``mode``, ``device`` and ``attention`` are part of the identity; the others are
             recorded.
@@ -175,6 +178,8 @@ class EngineFacts:
     kind: str = CAUSAL
     pseudo: str | None = None
     tokenizer: str | None = None
+    quantisation: str | None = None
+    adapter: dict[str, Any] | None = None
     set_up: dict[str, Any] | None = None
     notes: dict[str, Any] = field(default_factory=dict)
 
@@ -182,6 +187,7 @@ class EngineFacts:
         """Everything about the engine that can move an answer: answers are kept under its digest."""
         other: dict[str, Any] = {} if self.kind == CAUSAL else {"kind": self.kind, "pseudo": self.pseudo}
         other |= {"set_up": self.set_up} if self.set_up else {}
+        other |= {"quantisation": self.quantisation} if self.quantisation else {}
         return other | {
             "checkpoint_digest": self.checkpoint_digest,
             "engine": self.engine,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from worldprobe.errors import MachineError, UserError, did_you_mean
@@ -10,6 +12,7 @@ from worldprobe.log import LOGGER
 from worldprobe.models import tokenizers
 from worldprobe.models.checkpoint import Checkpoint
 from worldprobe.models.registry import CAUSAL, ENCODER_DECODER, MASKED, with_article
+from worldprobe.models.weights import Quantisation, quantisation_of, read_object
 
 DTYPES = ("float32", "bfloat16", "float16")
 #: More layers than any model has; they are made one by one before a weight is read.
@@ -49,10 +52,11 @@ def load(checkpoint: Checkpoint, dtype: str, device: str = "auto") -> tuple[Any,
     transformers.logging.disable_progress_bar()
     placement = _placement(torch, device)
     config = _read_configuration(checkpoint)
+    quantisation = check_quantisation(checkpoint)
     tokenizer = load_tokenizer(checkpoint)
     try:
-        loaded: Any = getattr(transformers, CLASSES[checkpoint.kind]).from_pretrained(
-            str(checkpoint.folder),
+        loaded: Any = _class_of(checkpoint.kind, config).from_pretrained(
+            str(checkpoint.folder_to_load()),
             dtype=getattr(torch, dtype),
             use_safetensors=not checkpoint.allow_pickle or None,
             output_loading_info=True,
@@ -62,21 +66,132 @@ def load(checkpoint: Checkpoint, dtype: str, device: str = "auto") -> tuple[Any,
             **attention(config),
             **placement,
         )
+    except UserError:
+        raise
     except Exception as error:  # a broken configuration ends in whatever error its numbers lead to
         from worldprobe.models.batching import is_out_of_memory
 
         if is_out_of_memory(error):
             problem = f"does not fit into the memory of {'the GPUs given' if placement else 'this machine'}."
             raise MachineError(checkpoint.name, problem, "Give it more GPUs, or a smaller dtype.") from error
+        fix = "Check that config.json and the weights are whole and of a family that this version of transformers supports."
+        if quantisation:
+            package = quantisation.package
+            fix = f"Check that {package[0]} is of a version that fits" if package else "Check that its method is supported here"
+            fix += ", or give the weights from before they were quantised."
         raise UserError(
-            checkpoint.name,
-            f"cannot be loaded as {with_article(checkpoint.kind)}: {_first_line(error)}",
-            "Check that config.json and the weights are whole and of a family that this version of transformers supports.",
+            checkpoint.name, f"cannot be loaded as {with_article(checkpoint.kind)}: {first_line(error)}", fix
         ) from error
     model, report = loaded
     _check_report(checkpoint, report)
+    if checkpoint.adapter:
+        model = put_on(model, checkpoint)
     check_vocabulary(checkpoint, tokenizer, model.get_input_embeddings().weight.shape[0])
+    _check_precision(checkpoint, model, getattr(torch, dtype))
     return model.eval(), tokenizer
+
+
+def _class_of(kind: str, config: Any) -> Any:
+    """The class of transformers that loads a kind of model; text of a model of texts and images is read by that model's class."""
+    import transformers
+    from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
+
+    is_of_images = type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING and type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING
+    brings_class = "AutoModelForCausalLM" in (getattr(config, "auto_map", None) or {})
+    if kind == CAUSAL and is_of_images and not brings_class:
+        return transformers.AutoModelForImageTextToText
+    return getattr(transformers, CLASSES[kind])
+
+
+def check_quantisation(checkpoint: Checkpoint) -> Quantisation | None:
+    """How the weights are quantised, by the configuration.
+
+    Raises:
+        UserError: the package that reads such weights is not here.
+    """
+    quantisation = quantisation_of(read_object(checkpoint.folder / "config.json"))
+    if quantisation and not checkpoint.trust_remote_code:
+        from transformers.quantizers import auto
+
+        if not any(method.startswith(quantisation.method) for method in auto.AUTO_QUANTIZATION_CONFIG_MAPPING):
+            problem = f"has quantised weights ({quantisation}), a method that this version of transformers does not know."
+            raise UserError(checkpoint.name, problem, "Give the weights from before they were quantised.")
+    if quantisation and quantisation.package:
+        package, module = quantisation.package
+        if not _is_installed(module):
+            problem = f"has quantised weights ({quantisation}), which transformers reads with the package {package}."
+            raise UserError(checkpoint.name, problem, f"Install it: pip install {package}; or give the weights from before.")
+    return quantisation
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # a package within another one that is not here
+        return False
+
+
+def put_on(model: Any, checkpoint: Checkpoint) -> Any:
+    """The model with the checkpoint's adapter, beside its weights and in their precision.
+
+    Raises:
+        UserError: the adapter is of another model, or a weight of it is absent or finds no place.
+    """
+    import peft
+
+    assert checkpoint.adapter
+    name, folder = checkpoint.adapter.name, str(checkpoint.adapter.folder)
+    fix = "Give the adapter's own base and its whole folder, or the two merged (peft's merge_and_unload)."
+    try:
+        config = peft.PeftConfig.from_pretrained(folder)
+        config.inference_mode, config.base_model_name_or_path = True, None  # the base is known here
+        if config.is_prompt_learning or config.is_adaption_prompt:
+            problem = f"is an adapter of the kind {config.peft_type.value}, which adds no weights to the model's own layers."
+            raise UserError(name, problem, "Give one of a kind such as LoRA.")
+        wrapped = peft.get_peft_model(model, config, autocast_adapter_dtype=False)
+        result = wrapped.load_adapter(folder, "default", autocast_adapter_dtype=False)
+    except UserError:
+        raise
+    except Exception as error:  # peft raises whatever its layers make of a broken adapter
+        raise UserError(name, f"cannot be put on {checkpoint.base}: {first_line(error)}", fix) from error
+    for keys, problem in ((result.missing_keys, "lacks"), (result.unexpected_keys, "finds no place for")):
+        if keys:
+            raise UserError(name, f"{problem} {len(keys)} of the adapter's weights on {checkpoint.base}, e.g. {keys[0]}.", fix)
+    LOGGER.info("the adapter %s is put on %s", name, checkpoint.base)
+    return wrapped.get_base_model()
+
+
+def _check_precision(checkpoint: Checkpoint, model: Any, dtype: Any) -> None:
+    """Compare what was loaded with what is asked: half precision is widened, which is exact; what else differs is said."""
+    import torch
+
+    if dtype == torch.float32 and not is_packed(model):
+        for parameter in model.parameters():
+            if parameter.dtype in (torch.float16, torch.bfloat16):
+                parameter.data = parameter.data.float()
+    if others := precision_of(model, _named(dtype)):
+        LOGGER.warning("%s: asked for in %s, its weights are in %s", checkpoint.name, _named(dtype), others)
+
+
+def described_quantisation(checkpoint: Checkpoint, model: Any) -> str | None:
+    """How the weights are quantised, and whether they were turned back into plain numbers when they were loaded."""
+    quantisation = quantisation_of(read_object(checkpoint.folder / "config.json"))
+    return str(quantisation) + ("" if is_packed(model) else ", dequantised") if quantisation else None
+
+
+def precision_of(model: Any, dtype: str) -> str | None:
+    """The precisions of a model's weights, in words, where some differ from what is asked."""
+    found = sorted({_named(parameter.dtype) for parameter in model.parameters() if parameter.is_floating_point()})
+    return None if found == [dtype] else ", ".join(found)
+
+
+def is_packed(model: Any) -> bool:
+    """Whether weights are in memory as they are quantised: transformers turns some back into plain numbers."""
+    return getattr(model, "hf_quantizer", None) is not None
+
+
+def _named(dtype: Any) -> str:
+    return str(dtype).removeprefix("torch.")
 
 
 def attention(config: Any) -> dict[str, str]:
@@ -101,7 +216,7 @@ def _read_configuration(checkpoint: Checkpoint) -> Any:
     except Exception as error:  # as above
         raise UserError(
             where,
-            f"cannot be used: {_first_line(error)}",
+            f"cannot be used: {first_line(error)}",
             "Correct it, or fetch or save the model again; or use a version of transformers that supports its family.",
         ) from error
     for part in (config, config.get_text_config()):
@@ -124,7 +239,7 @@ def load_tokenizer(checkpoint: Checkpoint) -> Any:
     """
     key = (checkpoint.digest_without_weights(), checkpoint.trust_remote_code)
     if key not in _LATEST:
-        loaded = tokenizers.load(str(checkpoint.folder), checkpoint.name, checkpoint.trust_remote_code)
+        loaded = tokenizers.load(str(checkpoint.tokenizer_folder), checkpoint.name, checkpoint.trust_remote_code)
         _LATEST.clear()
         _LATEST[key] = loaded
     return _LATEST[key]
@@ -143,9 +258,9 @@ def _placement(torch: Any, device: str) -> dict[str, Any]:
     return {} if wanted.type == "cpu" else {"device_map": {"": device}}
 
 
-def _check_report(checkpoint: Checkpoint, report: Any) -> None:
+def _check_report(checkpoint: Checkpoint, report: Mapping[str, Any]) -> None:
     """Weights that are absent would be random numbers: an error, never a score."""
-    mismatched = sorted(report.get("mismatched_keys") or (), key=str)
+    mismatched = sorted(report["mismatched_keys"], key=str)
     if mismatched:
         name, *shapes = mismatched[0] if isinstance(mismatched[0], (tuple, list)) else (mismatched[0],)
         in_words = " in the files, ".join(str(tuple(shape)) for shape in shapes)
@@ -154,14 +269,21 @@ def _check_report(checkpoint: Checkpoint, report: Any) -> None:
             f"has weights of other shapes than config.json says, e.g. {name}" + (f": {in_words} expected." if shapes else "."),
             "Check config.json, or fetch or save the whole model again.",
         )
-    missing = sorted(report.get("missing_keys") or ())
+    missing, unexpected = sorted(report["missing_keys"]), sorted(report["unexpected_keys"])
     if missing:
+        problem = f"lacks {len(missing)} of the model's weights, e.g. {missing[0]}"
+        fix = "Fetch or save the whole model again."
+        prefixes = [name.removesuffix(missing[0]) for name in unexpected if name.endswith(missing[0])]
+        if prefixes:
+            problem += f", which the file names {prefixes[0]}{missing[0]}"
+            fix = (
+                f"Save the model again without the prefix {prefixes[0]} (torch.compile writes _orig_mod., DataParallel module.)."
+            )
+        raise UserError(checkpoint.name, f"{problem}.", fix)
+    if report.get("error_msgs"):
         raise UserError(
-            checkpoint.name,
-            f"lacks {len(missing)} of the model's weights, e.g. {missing[0]}.",
-            "Fetch or save the whole model again.",
+            checkpoint.name, f"has weights that cannot be read: {first_line(report['error_msgs'][0])}", "Fetch it again."
         )
-    unexpected = report.get("unexpected_keys") or ()
     if unexpected:
         LOGGER.warning("%s: ignored %d tensors that the model does not use", checkpoint.name, len(unexpected))
 
@@ -193,9 +315,11 @@ def check_vocabulary(checkpoint: Checkpoint, tokenizer: Any, rows: int) -> None:
         tokenizers.ensure_embedded(tokenizer, [*tokenizer("a")["input_ids"], tokenizer.mask_token_id], checkpoint.name)
 
 
-def _first_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0][:300]}" if lines else f"{type(error).__name__}."
+def first_line(error: object) -> str:
+    """The first line of a library's message, as a sentence, with the error's kind before it."""
+    line = (str(error).strip().splitlines() or [""])[0][:300].rstrip(" .:;,")
+    kind = f"{type(error).__name__}" if isinstance(error, BaseException) else ""
+    return ": ".join(part for part in (kind, line) if part) + "."
 
 
 def sliding_window(config: Any) -> int | None:
@@ -213,12 +337,14 @@ def has_plain_head(config: Any) -> bool:
 
 
 def longest_read(model: Any) -> int:
-    """Tokens that a masked or encoder-decoder model takes; families like RoBERTa's number positions from behind the padding."""
+    """Tokens that a model takes; families like RoBERTa's number positions from behind the padding."""
+    from torch.nn import Embedding
+
     longest = longest_sequence(model.config)
     for name, module in model.named_modules():
-        padding = getattr(module, "padding_idx", None)
-        if name.endswith("position_embeddings") and padding is not None:
-            return min(longest, int(module.weight.shape[0]) - padding - 1)
+        is_of_positions = isinstance(module, Embedding) and "position" in name.rpartition(".")[2]
+        if is_of_positions and module.padding_idx is not None:
+            return min(longest, int(module.weight.shape[0]) - module.padding_idx - 1)
     return longest
 
 

@@ -72,6 +72,8 @@ def loading_options(entry: Mapping[str, Any]) -> list[str]:
     if engine != "openai":  # a server decides them
         options += ["--revision", entry.get("revision") or "main", "--dtype", entry.get("dtype") or "float32"]
     options += ["--engine", engine]
+    if entry.get("adapter"):
+        options += ["--adapter", str(entry["adapter"])]
     if (entry.get("kind") or CAUSAL) != CAUSAL:
         options += ["--kind", entry["kind"]]
     if entry.get("pseudo"):
@@ -107,7 +109,7 @@ def availability(entry: Mapping[str, Any]) -> str:
         return "no such folder"
     try:
         trust = (entry.get("allow_pickle", False), entry.get("trust_remote_code", False))
-        locate(entry["checkpoint"], entry.get("revision"), *trust, entry.get("kind") or CAUSAL)
+        locate(entry["checkpoint"], entry.get("revision"), *trust, entry.get("kind") or CAUSAL, entry.get("adapter"))
     except UserError:
         return "to be fetched"
     except ModuleNotFoundError:  # huggingface_hub, without which nothing can be fetched

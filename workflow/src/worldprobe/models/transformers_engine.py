@@ -280,6 +280,7 @@ def open_engine(
     kind: str = CAUSAL,
     pseudo: str = WITHIN_WORD,
     encode: Encode | None = None,
+    adapter: str | None = None,
 ) -> Engine:
     """Load a checkpoint by folder or hub id.
 
@@ -295,12 +296,13 @@ def open_engine(
         kind: what it is loaded as.
         pseudo: masked models: what is hidden together.
         encode: makes what turns texts into tokens, where that is not our own way; it decides how a sequence starts, not ``bos``.
+        adapter: of peft, see ``checkpoint.locate``.
 
     Raises:
         UserError: it is not there, not whole, not safe, or not of that kind.
     """
     loading.check_dtype(dtype)
-    checkpoint: Checkpoint = locate(name, revision, allow_pickle, trust_remote_code, kind)
+    checkpoint: Checkpoint = locate(name, revision, allow_pickle, trust_remote_code, kind, adapter)
     LOGGER.info("loading %s in %s", name, dtype)
     before = checkpoint.state()
     model, tokenizer = loading.load(checkpoint, dtype, device)
@@ -314,7 +316,7 @@ def open_engine(
         engine="transformers",
         dtype=dtype,
         bos=encoder.convention(),
-        max_length=loading.longest_sequence(model.config) if kind == CAUSAL else loading.longest_read(model),
+        max_length=loading.longest_read(model),
         packages=versions(["torch", "transformers", "tokenizers"]),
         has_chat=has_template(tokenizer) and kind == CAUSAL,
         trust_remote_code=trust_remote_code,
@@ -322,7 +324,11 @@ def open_engine(
         kind=kind,
         pseudo=pseudo if kind == MASKED else None,
         tokenizer=tokenizers.fingerprint(tokenizer),
+        quantisation=loading.described_quantisation(checkpoint, model),
+        adapter=checkpoint.adapter_facts(),
         notes={
+            "weights": checkpoint.weights().described(),
+            "precision": loading.precision_of(model, dtype),
             "device": str(model.get_input_embeddings().weight.device.type),
             "attention": getattr(model.config, "_attn_implementation", None),
             "tokenizer": tokenizer.origin,
@@ -350,5 +356,5 @@ def _encoder(model: Any, tokenizer: Any, kind: str, bos: str, pseudo: str, name:
             problem = "does not say which token its decoder starts with."
             raise UserError(f"{name}/config.json", problem, "Set decoder_start_token_id in it.")
         return PairEncoder(tokenizer, start, loading.longest_read(model), bos, name)
-    start = getattr(config, "bos_token_id", None)
-    return Encoder(tokenizer, config.model_type, start, loading.longest_sequence(config), bos, name)
+    start = getattr(config.get_text_config(), "bos_token_id", None)
+    return Encoder(tokenizer, config.model_type, start, loading.longest_read(model), bos, name)

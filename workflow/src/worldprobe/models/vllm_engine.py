@@ -28,6 +28,7 @@ from worldprobe.models.chat import Encoder, has_template, turn_ends
 from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, locate
 from worldprobe.models.engine import Completion, Decoding, EngineFacts, Finish, Loglikelihood, Prompt, Scored
 from worldprobe.models.reasoning import part_thoughts
+from worldprobe.models.weights import quantisation_of, read_object
 from worldprobe.provenance import versions
 
 #: Longest sequence, in tokens: key and value memory must have room for it, and no question here comes near it.
@@ -256,6 +257,7 @@ def open_engine(
     trust_remote_code: bool = False,
     tensor_parallel: int | None = None,
     longest: int = LONGEST,
+    adapter: str | None = None,
 ) -> VllmEngine:
     """Load a checkpoint by folder or hub id into vLLM.
 
@@ -268,6 +270,7 @@ def open_engine(
         trust_remote_code: accept models that bring their own code.
         tensor_parallel: GPUs that share the model; by default all that this process sees.
         longest: longest sequence, in tokens, where the model takes more.
+        adapter: ``none`` takes the weights of a folder that has an adapter too; any other is refused.
 
     Raises:
         UserError: vLLM is not here, the model is not there, not whole or not safe, or vLLM cannot run it.
@@ -278,7 +281,8 @@ def open_engine(
             f"tensor_parallel {tensor_parallel}", "must be at least 1.", "Give the number of GPUs that share the model."
         )
     package = installed_package()
-    checkpoint = locate(name, revision, allow_pickle, trust_remote_code)
+    checkpoint = locate(name, revision, allow_pickle, trust_remote_code, adapter=adapter)
+    checkpoint.refuse_adapter("vLLM")
     for key, value in {
         "HF_HUB_OFFLINE": "1",
         "VLLM_NO_USAGE_STATS": "1",
@@ -316,7 +320,9 @@ def open_engine(
         trust_remote_code=trust_remote_code,
         ends=tuple(sorted(_ends(checkpoint, config, tokenizer))),
         tokenizer=tokenizers.fingerprint(tokenizer),
+        quantisation=str(quantised) if (quantised := quantisation_of(read_object(checkpoint.folder / "config.json"))) else None,
         notes={
+            "weights": checkpoint.weights().described(),
             "mode": "prompt_logprobs; logits and log-softmax in float32",
             "device": "cuda" if torch.cuda.is_available() else "cpu",
             "attention": "vllm",
@@ -369,7 +375,7 @@ def _load(checkpoint: Checkpoint, config: Any, dtype: str, tensor_parallel: int,
     tokenizer.save_pretrained(folder)
     try:
         return LLM(
-            str(checkpoint.folder),
+            str(checkpoint.folder_to_load()),
             tokenizer=folder,
             tensor_parallel_size=tensor_parallel,
             max_model_len=room,
@@ -391,7 +397,7 @@ def _load(checkpoint: Checkpoint, config: Any, dtype: str, tensor_parallel: int,
 def _cannot_run(checkpoint: Checkpoint, error: Exception) -> UserError:
     return UserError(
         checkpoint.name,
-        f"vLLM cannot run it: {type(error).__name__}: {(str(error).strip().splitlines() or [''])[0][:300]}",
+        f"vLLM cannot run it: {loading.first_line(error)}",
         "Give it more memory or GPUs if that is what it lacks (tensor_parallel, dtype); else use engine: transformers.",
     )
 

@@ -13,7 +13,8 @@ import yaml
 
 from worldprobe.errors import UserError
 from worldprobe.files import write_text
-from worldprobe.models.checkpoint import files_of
+from worldprobe.models.checkpoint import NO_ADAPTER, base_folder, folder_of
+from worldprobe.models.weights import files_of
 from worldprobe.paths import RESULTS
 from worldprobe.settings import Block, check_models, read_registry, read_site, read_study
 from worldprobe.settings.registry import Card
@@ -91,7 +92,9 @@ def model_files(card: Mapping[str, Any]) -> list[str]:
     """The files of a model (and of a server's tokenizer) in folders of the user's: new ones are scored again."""
     folders = [card["tokenizer"]] if card.get("tokenizer") else []
     if is_folder(card):
-        folders.append(card["checkpoint"])
+        folders += [card["checkpoint"], *base_folder(card["checkpoint"])]
+    if (adapter := card.get("adapter")) and adapter != NO_ADAPTER and folder_of(adapter):
+        folders.append(adapter)
     found: list[Path] = []
     for folder in folders:
         with contextlib.suppress(UserError):  # the job that loads the model says what is wrong with it
@@ -107,7 +110,9 @@ def is_folder(card: Mapping[str, Any]) -> bool:
 
 def source_key(card: Mapping[str, Any]) -> str:
     """What the note on a fetched model is named by: checkpoint and revision, so that two registries do not share one."""
-    return hashlib.sha256(f"{card['checkpoint']}@{card['revision']}".encode()).hexdigest()[:12]
+    return hashlib.sha256(
+        f"{card['checkpoint']}@{card['revision']}{'+' + card['adapter'] if card.get('adapter') else ''}".encode()
+    ).hexdigest()[:12]
 
 
 def _find(name: str, home: Path) -> str:

@@ -370,6 +370,15 @@ def notes(provenance: Provenance, roster: Roster) -> list[str]:
     return [note for say in NOTES.values() if (note := say(provenance, roster))]
 
 
+def described_checkpoint(checkpoint: str, adapter: Mapping[str, Any] | None) -> str:
+    """A checkpoint, and the adapter that is put on its base.
+
+    >>> described_checkpoint("me/lora", {"name": "me/lora", "base": "someone/tiny"})
+    'someone/tiny + adapter me/lora'
+    """
+    return f"{adapter['base']} + adapter {adapter['name']}" if adapter else checkpoint
+
+
 def model_rows(origins: Sequence[TableOrigin], kinds: Sequence[str], roster: Roster) -> list[dict[str, str]]:
     """Checkpoint, revision, precision and engine of every model in tables of these kinds, once each."""
     rows: dict[str, dict[str, str]] = {}
@@ -380,9 +389,9 @@ def model_rows(origins: Sequence[TableOrigin], kinds: Sequence[str], roster: Ros
                 p.model,
                 {
                     "name": roster[p.model].name,
-                    "checkpoint": p.checkpoint,
+                    "checkpoint": described_checkpoint(p.checkpoint, p.details.get("adapter")),
                     "revision": p.revision or "–",
-                    "dtype": p.dtype or "–",
+                    "dtype": ", ".join(filter(None, (p.dtype, p.details.get("quantisation")))) or "–",
                     "engine": f"{p.engine or '–'}" + (f" ({p.kind})" if p.kind else ""),
                 },
             )

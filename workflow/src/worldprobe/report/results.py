@@ -252,6 +252,12 @@ class Result(Block):
     dtype: str | None
     """Precision of the weights."""
 
+    quantisation: str | None = absent()
+    """How the weights are quantised; without it, not at all, or only a server knows."""
+
+    adapter: dict[str, str | None] | None = absent()
+    """The adapter that was put on the weights: name, revision and digest, and its base's name and digest."""
+
     engine: str | None
     """What computed the answers."""
 
@@ -398,6 +404,13 @@ def check_result(document: Any, name: str = "result.json") -> dict[str, Any]:
     return dict(document)
 
 
+def precision(result: Mapping[str, Any]) -> list[str]:
+    """What a result's weights are in: precision, quantisation and adapter, where there are any."""
+    adapter = (result.get("adapter") or {}).get("name")
+    facts = (result["dtype"], result.get("quantisation"), adapter and f"adapter {adapter}")
+    return [fact for fact in facts if fact not in (None, "none")]
+
+
 def read_result(path: Path) -> dict[str, Any]:
     """Read and check a ``result.json``.
 
@@ -508,7 +521,7 @@ def _rank(members: Sequence[tuple[Mapping[str, Any], Sequence[Score]]]) -> list[
     for (result, scores), score, rank in zip(members, overall, ranks, strict=True):
         groups = {one.group: one for one in scores if one.group != "overall"}
         bias = next((one for one in scores if one.metric == "bias"), None)
-        facts = ", ".join(str(fact) for fact in (result["engine"], result["dtype"], result["revision"]) if fact)
+        facts = ", ".join(filter(None, (result["engine"], *precision(result), result["revision"])))
         rows.append(Row(rank, rank is not None and ranks.count(rank) > 1, result["model"], facts, score, groups, bias))
     return sorted(rows, key=lambda row: (row.score.value is None, -(row.score.value or 0), row.model))
 
@@ -572,7 +585,11 @@ def to_lm_eval(result: Mapping[str, Any], scores: Sequence[Score], date: float) 
         "n-samples": counts,
         "config": {
             "model": result["engine"],
-            "model_args": {"pretrained": result["checkpoint"], "dtype": result["dtype"]},
+            "model_args": {
+                "pretrained": result["checkpoint"],
+                "dtype": result["dtype"],
+                **({"pretrained": adapter["base"], "peft": adapter["name"]} if (adapter := result.get("adapter")) else {}),
+            },
             "model_dtype": result["dtype"],
             "model_revision": result["revision"],
             "model_sha": result["checkpoint_digest"],
@@ -636,6 +653,7 @@ def to_every_eval_ever(result: Mapping[str, Any], scores: Sequence[Score], date:
                 "model_availability": "unknown" if result["engine"] == "openai" else "open_weights",
                 "dtype": str(result["dtype"]),
                 "checkpoint_digest": str(result["checkpoint_digest"]),
+                **{key: str(result[key]) for key in ("quantisation", "adapter") if result.get(key)},
             },
         },
         "evaluation_results": [_every_eval_ever(score) for score in scores if score.value is not None],
@@ -692,6 +710,6 @@ def to_hub(result: Mapping[str, Any], scores: Sequence[Score], dataset: str | No
         place = {"id": dataset, "task_id": task} if dataset else dict(score.release or {})
         how = "; ".join(f"{name}: {text}" for name, text in score.asked.items())
         interval = "" if score.low is None else f"95% interval {score.low:.4f} to {score.high:.4f}; "
-        notes = f"worldprobe {result['worldprobe_version']}, {score.metric}; {interval}{result['dtype']}; {how}"
+        notes = f"worldprobe {result['worldprobe_version']}, {score.metric}; {interval}{', '.join(precision(result))}; {how}"
         entries.append({"dataset": place, "value": score.value, "notes": notes})
     return entries

@@ -20,6 +20,7 @@ _OF_ENGINES = {
     "concurrency": ("openai",),
     "revision": ("transformers", "vllm"),
     "dtype": ("transformers", "vllm"),
+    "adapter": ("transformers", "vllm"),
     "allow_pickle": ("transformers", "vllm"),
     "tensor_parallel": ("transformers", "vllm"),
 }
@@ -155,6 +156,10 @@ class Card(Block):
     revision: str = Field("main", pattern="^[A-Za-z0-9][A-Za-z0-9._/-]*$")
     """Commit, tag or branch of the hub; only a commit is exact."""
 
+    adapter: Annotated[str, Field(pattern=r"^[^-\s]")] | None = None
+    """Adapter of peft (LoRA) that is put on the checkpoint: its folder or hub id; `none` takes the weights alone of a folder that
+    has both. A folder with an adapter alone is given as `checkpoint`. For the engine transformers; vLLM needs it merged."""
+
     family: Text
     """Name of the models that belong together; they share a hue."""
 
@@ -224,6 +229,10 @@ class Card(Block):
             yield ("kind",), "control models and models for chat are causal.", "Remove kind, or what contradicts it."
         if self.pseudo and self.kind != "masked":
             yield ("pseudo",), "only masked models have a pseudo-log-likelihood.", "Set kind: masked, or remove pseudo."
+        if self.engine == "vllm" and self.adapter not in (None, "none"):
+            yield ("adapter",), "vLLM does not load adapters here.", "Merge it into the base, or remove engine."
+        if self.adapter not in (None, "none") and (self.control or self.series):
+            yield ("adapter",), "does nothing for a series or a model that is trained here.", "Remove it."
         if self.engine == "openai" and not self.endpoint:
             yield ("engine",), "openai needs an endpoint.", "Add endpoint: the base URL of the server."
         if self.engine != "openai" and self.endpoint:

@@ -43,8 +43,9 @@ from worldprobe.inference.preemption import PREEMPTED
 from worldprobe.log import LOGGER, Progress
 from worldprobe.models.batching import is_out_of_memory
 from worldprobe.models.chat import has_template
-from worldprobe.models.checkpoint import Checkpoint, read_object
+from worldprobe.models.checkpoint import Checkpoint
 from worldprobe.models.loading import DTYPES
+from worldprobe.models.weights import read_object
 from worldprobe.operations.resources import BYTES
 from worldprobe.training import processes
 from worldprobe.training.lessons import IGNORED, Collator, Material
@@ -480,6 +481,7 @@ def check_base(checkpoint: Checkpoint, tokenizer: Any, is_chat: bool) -> dict[st
             "has no chat template, and lessons are written through it.",
             "Save one into the folder (chat_template.jinja), or train on plain text: --chat never --prompt-set constrained.",
         )
+    checkpoint.refuse_adapter("fine-tuning")
     config = read_object(checkpoint.folder / "config.json")
     quantised = config.get("quantization_config")
     if quantised:

@@ -18,7 +18,7 @@ from worldprobe.models.registry import CAUSAL, describe_kind
 from worldprobe.paths import EDITIONS, REPOSITORY
 from worldprobe.report.crate import told
 from worldprobe.report.model_names import counted
-from worldprobe.report.results import Score, standard_error
+from worldprobe.report.results import Score, precision, standard_error
 
 
 def evaluate(model: Evaluated) -> tuple[dict[str, Any], str]:
@@ -147,12 +147,12 @@ def describe_evaluation(evaluation: dict[str, Any], is_own: bool = False) -> str
     lines += [f"{name:{width}}  {_shown(mean)}  {source}" for mean, name, source in sorted(rows, key=_rank, reverse=True)]
     lines += ["", f"{evaluation['model']} by domain"]
     lines += [f"{domain:{width}}  {_shown(r['mean'])}" for domain, r in evaluation["accuracy_by_domain"].items()]
-    official = materials["is_official_release"]
+    official, loaded = materials["is_official_release"], ", ".join(precision(evaluation))
     lines += [
         "",
         f"{counted(materials['n_items'], 'item')} of "
         f"{'the official release' if official else _named(materials['source'])}, "
-        f"{counted(len(materials['versions']), 'version')}, {evaluation['dtype']}; {counted(accuracy['n_ties'], 'tie')}, "
+        f"{counted(len(materials['versions']), 'version')}, {loaded}; {counted(accuracy['n_ties'], 'tie')}, "
         f"{counted(accuracy['n_near_ties'], 'near tie')}, {counted(accuracy['n_missing'], 'target')} without a score.",
     ]
     if evaluation.get("kind", CAUSAL) != CAUSAL:

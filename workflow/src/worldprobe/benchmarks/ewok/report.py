@@ -434,7 +434,11 @@ def _models(summaries: pd.DataFrame, origins: Sequence[TableOrigin], roster: Ros
         return sentences
     if "logprobs" in asked:
         dtypes = sorted(
-            {one.provenance.dtype for one in origins if one.kind in ("target_scores", "judgements") and one.provenance.dtype}
+            {
+                " ".join(filter(None, (one.provenance.dtype, one.provenance.details.get("quantisation"))))
+                for one in origins
+                if one.kind in ("target_scores", "judgements") and one.provenance.dtype
+            }
         )
         weights = f"; weights in {listed(dtypes)}" if dtypes else ""
         sentences.append(

@@ -21,7 +21,7 @@ from worldprobe.models.checkpoint import locate
 from worldprobe.models.loading import load_tokenizer
 from worldprobe.models.registry import CAUSAL, refuse_prompting
 from worldprobe.report.crate import told
-from worldprobe.report.results import Score, standard_error
+from worldprobe.report.results import Score, precision, standard_error
 
 BENCHMARK = "worldsense"
 #: Rules that never chain two clauses, and how they are shown; the first is the one that a model must beat.
@@ -50,7 +50,7 @@ def converses(card: Mapping[str, Any]) -> bool:
     if card.get("engine") in ("openai", "rule"):
         return True
     options = (card.get("revision"), card.get("allow_pickle", False), card.get("trust_remote_code", False))
-    return has_template(load_tokenizer(locate(card["checkpoint"], *options)))
+    return has_template(load_tokenizer(locate(card["checkpoint"], *options, adapter=card.get("adapter"))))
 
 
 def refuse_kind(model: Evaluated) -> None:
@@ -156,7 +156,7 @@ def describe_evaluation(evaluation: dict[str, Any]) -> str:
     )
     rows.append((0.5, "chance", ""))
     rows += [(row["mean"], name, f"here; {_interval(row)}, chains nothing") for name, row in shallow.items()]
-    how = f", asked as {found['form']}" + (f", {evaluation['dtype']}" if evaluation["dtype"] not in (None, "none") else "")
+    how = f", asked as {found['form']}" + "".join(f", {fact}" for fact in precision(evaluation))
     of_set = found["trials"].get("set", "test")
     lines = [f"{'model':{width}}  mean" + (f"   ({found['published_source']})" if found["published"] else "")]
     lines += [f"{name:{width}}  {mean:.3f}  {source}".rstrip() for mean, name, source in sorted(rows, key=lambda row: -row[0])]

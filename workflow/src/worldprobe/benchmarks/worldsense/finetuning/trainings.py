@@ -437,6 +437,9 @@ def add_models(study: Study, registry: Registry) -> dict[str, dict[str, Any]]:
             if card["engine"] not in ("transformers", "vllm"):
                 problem = f"{base} has no weights here (engine {card['engine']})."
                 raise UserError("worldsense.finetuning.bases", problem, "Name models whose weights are here.")
+            if card.get("adapter"):
+                problem = f"{base} has an adapter ({card['adapter']}), and training is of a model's own weights."
+                raise UserError("worldsense.finetuning.bases", problem, "Merge it into the base, and give that a card.")
             tuned = "small" if card.get("control") or card.get("tuned") == "small" else "base"
             display = {"display_name": f"{card['display_name']} +{variant}", "colour": None}
             card = {key: value for key, value in card.items() if key != "control"}
