@@ -9,6 +9,7 @@ import json
 import logging
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -183,12 +184,12 @@ def test_two_adapters_of_one_base_never_share_answers_and_one_named_in_two_ways_
 def test_the_tokenizer_that_was_saved_with_an_adapter_is_the_models(base: Path, adapt: Made, tiny_checkpoint: Any) -> None:
     """Trainings save the tokenizer with its chat template next to the adapter."""
     adapter = adapt(base)
-    assert not locate(str(adapter)).has_chat_template()
+    assert locate(str(adapter)).tokenizer_folder == base
     for path in base.glob("tokenizer*"):
         shutil.copy(path, adapter)
     (adapter / "chat_template.jinja").write_text("{{ messages[0].content }}")
     found = locate(str(base), adapter=str(adapter))
-    assert found.has_chat_template()
+    assert found.tokenizer_folder == adapter
     assert found.digest() != locate(str(base)).digest()
     assert open_engine(str(adapter)).facts.has_chat
 
@@ -487,3 +488,37 @@ def test_text_of_a_model_of_texts_and_images_is_scored_as_its_own_class_does(
     engine = open_engine(str(tmp_path))
     [(_, scored)] = engine.score(QUERIES[:1])
     assert scored.logprob == pytest.approx(sum(expected[i - 1, ids[i]].item() for i in range(start, len(ids))), abs=1e-3)
+
+
+def test_tokens_that_were_added_before_an_adapter_was_trained_have_their_embeddings(base: Path, tmp_path: Path) -> None:
+    """Chat tokens in adapters, huggingface/peft #1381 and #325: embeddings are saved with the adapter."""
+    model = transformers.AutoModelForCausalLM.from_pretrained(base)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(base)
+    tokenizer.add_special_tokens({"additional_special_tokens": ["<|im_start|>", "<|im_end|>"]})
+    model.resize_token_embeddings(len(tokenizer))
+    found = peft.get_peft_model(model, peft.LoraConfig(target_modules="all-linear"))
+    for place in (tmp_path / "adapter", tmp_path / "merged"):
+        (found if place.name == "adapter" else found.merge_and_unload()).save_pretrained(place)
+        tokenizer.save_pretrained(place)
+    assert scores(tmp_path / "adapter") == pytest.approx(scores(tmp_path / "merged"), abs=1e-3)
+    path = tmp_path / "adapter" / "adapter_model.safetensors"
+    kept = {name: weight for name, weight in load_file(path).items() if "lm_head" not in name}
+    save_file(kept, path)
+    with pytest.raises(UserError, match="size mismatch"):
+        scores(tmp_path / "adapter")
+
+
+def test_tables_and_results_name_adapter_and_quantisation(base: Path, adapt: Made, tmp_path: Path) -> None:
+    """huggingface/transformers #39993 and huggingface/peft #309, as a reader sees them."""
+    from worldprobe.models.checkpoint import made_by_model
+    from worldprobe.report.crate import TableOrigin, model_rows
+    from worldprobe.report.model_names import Roster
+
+    facts = open_engine(str(base), adapter=str(adapt(base))).facts
+    made = made_by_model(replace(facts, quantisation="mxfp4"), 1, "tiny", {}, {"answers": {"made_by": []}})
+    assert {"checkpoint", "adapter", "base"} <= made.inputs.keys()
+    stated = made.of_model()
+    assert (stated["quantisation"], stated["adapter"]["name"]) == ("mxfp4", str(tmp_path / "adapter"))
+    [row] = model_rows([TableOrigin("scores", tmp_path, made)], ("scores",), Roster())
+    assert row["dtype"] == "float32, mxfp4"
+    assert row["checkpoint"] == f"{base} + adapter {tmp_path / 'adapter'}"

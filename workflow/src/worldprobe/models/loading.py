@@ -148,17 +148,33 @@ def put_on(model: Any, checkpoint: Checkpoint) -> Any:
         if config.is_prompt_learning or config.is_adaption_prompt:
             problem = f"is an adapter of the kind {config.peft_type.value}, which adds no weights to the model's own layers."
             raise UserError(name, problem, "Give one of a kind such as LoRA.")
+        weights = peft.load_peft_weights(folder, device="cpu")
+        _resize(model, weights)
         wrapped = peft.get_peft_model(model, config, autocast_adapter_dtype=False)
         result = wrapped.load_adapter(folder, "default", autocast_adapter_dtype=False)
     except UserError:
         raise
     except Exception as error:  # peft raises whatever its layers make of a broken adapter
-        raise UserError(name, f"cannot be put on {checkpoint.base}: {first_line(error)}", fix) from error
-    for keys, problem in ((result.missing_keys, "lacks"), (result.unexpected_keys, "finds no place for")):
+        lines = [line for line in str(error).splitlines() if "size mismatch" in line] or [str(error)]
+        problem = f"cannot be put on {checkpoint.base}: {type(error).__name__}: {first_line(lines[0])}"
+        raise UserError(name, problem, fix) from error
+    # With resized embeddings peft saves those of modules_to_save twice, once under a name that it does not read.
+    left = [key for key in result.unexpected_keys if key.replace(".modules_to_save.", ".") not in weights.keys() - {key}]
+    for keys, problem in ((result.missing_keys, "lacks"), (left, "finds no place for")):
         if keys:
             raise UserError(name, f"{problem} {len(keys)} of the adapter's weights on {checkpoint.base}, e.g. {keys[0]}.", fix)
     LOGGER.info("the adapter %s is put on %s", name, checkpoint.base)
     return wrapped.get_base_model()
+
+
+def _resize(model: Any, weights: Mapping[str, Any]) -> None:
+    """Make room for tokens that were added before an adapter was trained, where it brings all of their embeddings."""
+    names = {id(module): f"base_model.model.{name}.weight" for name, module in model.named_modules()}
+    modules = [module for module in (model.get_input_embeddings(), model.get_output_embeddings()) if module is not None]
+    modules = modules[:1] if modules[0].weight is modules[-1].weight else modules
+    rows = {weights[name].shape[0] if (name := names[id(module)]) in weights else 0 for module in modules}
+    if len(rows) == 1 and rows - {0, modules[0].weight.shape[0]}:
+        model.resize_token_embeddings(rows.pop(), mean_resizing=False)
 
 
 def _check_precision(checkpoint: Checkpoint, model: Any, dtype: Any) -> None:
