@@ -122,7 +122,7 @@ def test_a_model_that_cannot_be_fetched_says_what_to_do(registry, monkeypatch, k
 def test_a_hub_id_needs_no_slash_and_a_name_of_the_registry_means_its_checkpoint(registry, monkeypatch, words, name):
     asked = []
 
-    def note(*given):
+    def note(*given, **known):
         asked.append(given[0])
         raise UserError("the hub", "is not asked here.", "Stop.")
 
