@@ -66,6 +66,29 @@ def test_a_missing_context_is_none_and_no_text_has_no_row(models: list) -> None:
     assert worldprobe.score_texts(models[0], []).empty
 
 
+def test_a_folder_stands_for_its_model_and_an_empty_context_for_none(models: list) -> None:
+    scored = worldprobe.score_texts(models[0].facts.checkpoint, ["Ben hides.", "Ben hides."], ["", None])
+    assert scored.logprob.nunique() == 1
+    assert scored.logprob.notna().all()
+
+
+def test_a_table_of_ones_own_needs_the_four_texts_only(models: list) -> None:
+    texts = {
+        "context1": ["Ana lit the lamp."],
+        "context2": ["Ana broke the lamp."],
+        "target1": ["It is on."],
+        "target2": ["It is off."],
+    }
+    judged = worldprobe.score_items(models[0], pd.DataFrame(texts))
+    scores = worldprobe.score_texts(models[0], texts["target1"] * 2, texts["context1"] + texts["context2"]).logprob
+    assert judged.accuracy[0] == float(scores[0] > scores[1])
+    assert worldprobe.score_items(models[0], pd.DataFrame({**texts, "domain": "light"})).domain.tolist() == ["light"] * 2
+    with pytest.raises(UserError, match='no column "target2"'):
+        worldprobe.score_items(models[0], pd.DataFrame(texts).drop(columns="target2"))
+    with pytest.raises(UserError, match="item_id"):
+        worldprobe.score_items(models[0], pd.DataFrame({**texts, "item_id": ["first one"]}))
+
+
 def test_models_are_compared_with_models() -> None:
     with pytest.raises(UserError, match="Give what score_items returned"):
         worldprobe.compare_models()

@@ -1,12 +1,14 @@
 """One model, one command, one row next to the published ones."""
 
 import contextlib
+import inspect
 import io
 import json
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 import yaml
 
@@ -66,6 +68,33 @@ def test_the_result_is_the_mean_of_its_own_judgements(evaluated):
     )
     assert result["dtype"] == "float32"
     assert len(result["checkpoint_digest"]) == 64
+
+
+def test_the_standard_error_that_is_exported_is_that_of_the_mean(evaluated):
+    """Not the width of an interval by Student's t, which was cut off at 0 and 1, divided by 2 x 1.96."""
+    from worldprobe.benchmarks import list_scores
+
+    result = json.loads((evaluated / "result.json").read_text())
+    judged = pd.read_parquet(evaluated / "judgements.parquet")
+    pair = judged["domain"] + judged["concept_a"] + judged["concept_b"].fillna("")
+    items = judged.assign(pair=pair).groupby("item_id").agg(accuracy=("accuracy", "mean"), pair=("pair", "first"))
+    sizes = items.groupby("pair").size()
+    sums = (items["accuracy"] - items["accuracy"].mean()).groupby(items["pair"]).sum()
+    naive = float((sums**2).sum() ** 0.5 / len(items))  # Liang and Zeger's, without a correction for few clusters
+    share = sizes / len(items)
+    stderr = result["accuracy"]["stderr"]
+    assert 1 < stderr / naive < 1 + 2 * share.max()
+    width = result["accuracy"]["ci_high"] - result["accuracy"]["ci_low"]
+    assert width / stderr / 2 > 1.97, "a t quantile"
+    exported = {(score.benchmark, score.group, score.metric): score.stderr for score in list_scores(result)}
+    assert exported["ewok", "overall", "accuracy"] == stderr
+    assert exported["worldsense", "overall", "bias"] == result["worldsense"]["bias"]["stderr"]
+
+
+def test_the_benchmark_that_is_asked_by_default_has_a_name():
+    """Another benchmark's folder may sort before it."""
+    assert evaluate.DEFAULT == "ewok"
+    assert inspect.signature(evaluate.evaluate).parameters["benchmark"].default == "ewok"
 
 
 def test_the_result_follows_its_schema_and_says_how_it_was_measured(evaluated):

@@ -101,6 +101,11 @@ def test_a_folder_whose_models_cannot_be_listed_is_refused(folder, tmp_path, cap
     assert "best\n  problem: cannot be listed (Permission denied)" in capsys.readouterr().err
 
 
+def test_before_anything_was_evaluated_the_leaderboard_says_so(tmp_path, capsys):
+    assert main(["leaderboard", str(tmp_path / "evaluate"), "--out", str(tmp_path / "page.html")]) == 2
+    assert "nothing has been evaluated yet" in capsys.readouterr().err
+
+
 def test_a_folder_without_results_or_with_a_broken_one_is_one_message(folder, tmp_path, capsys):
     (tmp_path / "empty").mkdir()
     assert main(["leaderboard", str(tmp_path / "empty"), "--out", str(tmp_path / "x.html")]) == 2

@@ -36,7 +36,7 @@ rule fetch_ewok_config:
 
 
 rule compile_templates:
-    """Templates: pairs of contexts and targets with open slots, compiled from concepts, contexts and ewok_outputs."""
+    """Templates: pairs of contexts and targets with open slots, compiled from concepts, contexts and targets."""
     input:
         materials=material_files,
     output:

@@ -33,7 +33,7 @@ from worldprobe.paths import StudyPaths
 from worldprobe.report.crate import Methods, file_rows, model_rows, package_versions, read_origins, told
 from worldprobe.report.model_names import Roster, against_chance, counted, listed, who_took_part
 from worldprobe.report.page import Material, Part, notices
-from worldprobe.report.results import Score, standard_error
+from worldprobe.report.results import ESTIMATE, Score
 from worldprobe.report.sheet import Column, Sheet, decimals, span, whole_number
 from worldprobe.settings.blocks import Block
 
@@ -144,6 +144,7 @@ def _compose(material: Material, title: str, question: str, cite: str, scores: t
     return Part(
         question=question,
         lead=against_chance(overall, chance=None),
+        chance=None,
         who=who_took_part(models, roster),
         more=[],
         facts=[(str(len(models)), "model" if len(models) == 1 else "models"), (f"{n:,}", "item" if n == 1 else "items")],
@@ -192,6 +193,7 @@ def evaluation(name: str, title: str) -> Evaluation:
                 value=row["mean"],
                 low=row["ci_low"],
                 high=row["ci_high"],
+                stderr=row["stderr"],
                 n=row["n"],
                 unit="items",
                 bounds=(0.0, 1.0),
@@ -212,6 +214,6 @@ def evaluation(name: str, title: str) -> Evaluation:
 
 def _plain(row: dict[Any, Any]) -> dict[str, Any]:
     """One mean as plain values; JSON has no NaN."""
-    numbers = {key: float(row[key]) if math.isfinite(row[key]) else None for key in ("mean", "ci_low", "ci_high")}
-    spread = {"stderr": standard_error(numbers["ci_low"], numbers["ci_high"]), "n_clusters": int(row["n_clusters"])}
-    return {"grouping": str(row["grouping"]), "group": str(row["group"])} | numbers | spread | {"n": int(row["n"])}
+    numbers = {name: row[key] if math.isfinite(row[key]) else None for name, key in ESTIMATE.items()}
+    counts = {"n_clusters": int(row["n_clusters"]), "n": int(row["n"])}
+    return {"grouping": str(row["grouping"]), "group": str(row["group"])} | numbers | counts

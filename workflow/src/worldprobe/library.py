@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,13 +36,18 @@ def load_model(model: str | Path, dtype: str = "float32", device: str = "auto", 
     return open_engine(str(model), dtype, device=device, kind=kind, adapter=named)
 
 
-def score_texts(model: Engine, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> pd.DataFrame:
+def _opened(model: Engine | str | Path) -> Engine:
+    """A model itself, or the one of this folder or hub id."""
+    return load_model(model) if isinstance(model, str | Path) else model
+
+
+def score_texts(model: Engine | str | Path, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> pd.DataFrame:
     """Log probability of each text, after a context where there is one.
 
     Args:
-        model: what ``load_model`` returned.
+        model: what ``load_model`` returned, or what it takes.
         texts: what is scored.
-        contexts: one for each text, joined to it by a space; None: the text alone, after the model's start token.
+        contexts: one for each text, joined to it by a space; None or empty: the text alone, after the model's start token.
 
     Returns:
         A row per text: context, text, logprob (nats; missing where it is not a log probability), n_tokens (scored), flags.
@@ -59,11 +64,11 @@ def score_texts(model: Engine, texts: Sequence[str], contexts: Sequence[str | No
         raise UserError("texts", "are not a list of texts.", 'Write score_texts(model, ["A sentence."]), without missing ones.')
     given: list[str | None] = [None] * len(texts)
     if contexts is not None:
-        given = [None if pd.isna(context) else context for context in contexts]
+        given = [None if pd.isna(context) or not context.strip() else context for context in contexts]
     if len(given) != len(texts):
         raise UserError("contexts", f"are {len(given)}, for {len(texts)} texts.", "Give one for each text, or None.")
     queries = [Loglikelihood(context, text) for context, text in zip(given, texts, strict=True)]
-    answers = dict(model.score(queries))
+    answers = dict(_opened(model).score(queries))
     return pd.DataFrame(
         {
             "context": given,
@@ -75,20 +80,20 @@ def score_texts(model: Engine, texts: Sequence[str], contexts: Sequence[str | No
     )
 
 
-def score_items(model: Engine, items: pd.DataFrame | str | Path, name: str = "") -> pd.DataFrame:
+def score_items(model: Engine | str | Path, items: pd.DataFrame | str | Path, name: str = "") -> pd.DataFrame:
     """Accuracy of a model on EWoK's items, by log probabilities.
 
     Args:
         model: what ``load_model`` returned.
-        items: what ``worldprobe items build`` wrote, as a path or a table.
+        items: what ``worldprobe items build`` wrote, as a path or a table; or a table of your own with the columns context1,
+            context2, target1 and target2, and more of an items table's where you have them (domain, ...).
         name: the model's name in the table; the checkpoint's, if none is given.
 
     Returns:
         Judgements: a row per item and target, with accuracy (1, 0.5 for an exact tie, 0) and the item's design.
 
     Raises:
-        UserError: the file is not an items table, or a text is missing.
-        ContractError: a table's columns are not those of items.
+        UserError: these are no items, or a text is missing.
     """
     import pandas as pd
 
@@ -99,12 +104,43 @@ def score_items(model: Engine, items: pd.DataFrame | str | Path, name: str = "")
     from worldprobe.inference.store import open_store
     from worldprobe.models.checkpoint import short_name
 
-    rows = validate(items, Items) if isinstance(items, pd.DataFrame) else read_table(items, Items)
+    rows = _as_items(items) if isinstance(items, pd.DataFrame) else read_table(items, Items)
+    model = _opened(model)
     check_texts(rows, "items")
     with TemporaryDirectory() as kept:
         scores, _, _ = score_logprobs(rows, model, open_store(kept, model))
     judged = judge_target_scores(rows, scores, name or short_name(model.facts.checkpoint), dtype=model.facts.dtype)
     return validate(judged.table, Judgements)
+
+
+def _as_items(table: pd.DataFrame) -> pd.DataFrame:
+    """A table as Items; what one's own table lacks besides the texts is filled in, each row a template of its own.
+
+    Raises:
+        UserError: it lacks a text, or a column is not what items have there.
+    """
+    import numpy as np
+    import pandas as pd
+
+    from worldprobe.benchmarks.ewok.contracts import Items
+    from worldprobe.benchmarks.ewok.vocabulary import TEXTS
+    from worldprobe.contracts import ContractError, validate
+    from worldprobe.errors import UserError
+
+    if lacking := [text for text in TEXTS if text not in table]:
+        raise UserError("items", f'have no column "{lacking[0]}".', f"Give a table with the columns {', '.join(TEXTS)}.")
+    number = np.arange(1, len(table) + 1)
+    filled: dict[str, Any] = {"item_id": [f"own_{n}_1_v0" for n in number], "domain": "own", "version": 0}
+    filled |= {"meta_template": number, "template": 1, "concept_a": "own", "concept_b": None, "context_contrast": "other"}
+    filled |= {"context_type": "direct", "target_contrast": "concept swap", "fillers": "{}", "tags": "", "duplicate_of": None}
+    rows = table.reset_index(drop=True).assign(**{name: value for name, value in filled.items() if name not in table})
+    texts = {name: pd.Series(rows[name], dtype="str") for name in ("concept_b", "duplicate_of")}
+    try:
+        return validate(rows.assign(**texts), Items)
+    except ContractError as error:
+        raise UserError(
+            "items", f"{error}.", "Give such columns as `worldprobe items build` writes, or leave them out."
+        ) from error
 
 
 def compare_models(*judgements: pd.DataFrame, has_own_fillings: bool = False) -> pd.DataFrame:

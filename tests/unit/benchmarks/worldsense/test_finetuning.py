@@ -183,7 +183,15 @@ def summaries() -> pd.DataFrame:
                     rows.append((name, "constrained", model, metric, grouping, group, 0.5 + 0.1 * place))
     frame = pd.DataFrame(rows, columns=["condition", "eval_type", "model", "metric", "grouping", "group", "mean"])
     frame = frame.assign(
-        sem=0.01, conf95=0.0196, ci_low=np.nan, ci_high=np.nan, n=100, n_clusters=1, status="one_cluster", interval_over="skins"
+        sem=0.01,
+        std_error=np.nan,
+        conf95=0.0196,
+        ci_low=np.nan,
+        ci_high=np.nan,
+        n=100,
+        n_clusters=1,
+        status="one_cluster",
+        interval_over="skins",
     )
     return validate(frame, Summaries)
 

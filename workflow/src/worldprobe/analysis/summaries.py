@@ -92,6 +92,7 @@ def _blocks(scored: Scored, group: Group, are_random: bool, lowest: np.ndarray) 
         mean=means.mean(),
         low=means.min(),
         high=means.max(),
+        std_error=found.std_error,
         ci_low=np.maximum(found.ci_low, np.repeat(lowest, n_series)),
         ci_high=np.minimum(found.ci_high, 1),
         interval_over=group.interval_over,
@@ -100,7 +101,8 @@ def _blocks(scored: Scored, group: Group, are_random: bool, lowest: np.ndarray) 
         **{name: np.tile(count.sum(), n_metrics) for name, count in counts.items()},
     )
     if group.by_condition:
-        rows = rows.assign(low=np.nan, high=np.nan, ci_low=np.nan, ci_high=np.nan, interval_over="", status="none", n_clusters=0)
+        rows = rows.assign(low=np.nan, high=np.nan, std_error=np.nan, ci_low=np.nan, ci_high=np.nan)
+        rows = rows.assign(interval_over="", status="none", n_clusters=0)
         for place, condition in enumerate(means.index):
             inside = {name: np.tile(count.iloc[place], n_metrics) for name, count in counts.items()}
             yield rows.assign(condition=str(condition), mean=means.iloc[place], **inside)

@@ -43,6 +43,8 @@ from worldprobe.paths import edition
 if TYPE_CHECKING:
     from worldprobe.benchmark import Evaluated, Evaluation
 
+#: What a model is asked where no benchmark is named.
+DEFAULT = "ewok"
 #: What a result's numbers are of; those of one result agree in it.
 FACTS = ("checkpoint_digest", "revision", "dtype", "engine", "kind")
 
@@ -71,7 +73,7 @@ def evaluate(
     model: str,
     /,
     *,
-    benchmark: Annotated[str, Parameter(help=f"comma-separated names: {', '.join(NAMES)}")] = NAMES[0],
+    benchmark: Annotated[str, Parameter(help=f"comma-separated names: {', '.join(NAMES)}")] = DEFAULT,
     registry: Annotated[Path, Parameter(help="model registry; one comes with the package")] = Path("config/models.yaml"),
     revision: Revision = None,
     dtype: Dtype = None,
@@ -417,6 +419,8 @@ def leaderboard(folder: Path, /, *, title: str = "worldprobe leaderboard", out: 
     def refuse(error: OSError) -> None:
         raise UserError(error.filename, f"cannot be listed ({error.strerror}).", "Allow it, or move the folder away.")
 
+    if not folder.exists():
+        raise UserError(folder, "is not there: nothing has been evaluated yet.", "Run `worldprobe evaluate MODEL` first.")
     paths = sorted(Path(place, "result.json") for place, _, names in os.walk(folder, onerror=refuse) if "result.json" in names)
     if not paths:
         problem = "contains no result.json."

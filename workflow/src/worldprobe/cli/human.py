@@ -408,6 +408,8 @@ def agreement(
 
 def _print_statistics(statistics: pd.DataFrame) -> None:
     """The numbers next to which a model's are shown."""
+    from worldprobe.report.model_names import counted
+
     named = {
         "accuracy": "accuracy (the paper: 0.951)",
         "split_half_r": "split-half reliability (Spearman-Brown)",
@@ -422,6 +424,9 @@ def _print_statistics(statistics: pd.DataFrame) -> None:
             if row := found.get((way, quantity)):
                 interval = "" if math.isnan(row["ci_low"]) else f" ({row['ci_low']:.3f}-{row['ci_high']:.3f})"
                 print(f"{way}: {words}: {row['value']:.3f}{interval}")
+        if (way, "accuracy") not in found:
+            n_people = int(found[way, "n_people"]["value"])
+            print(f"{way}: no accuracy: nobody answered a target in both contexts ({counted(n_people, 'person')} took part)")
     versions = statistics.query("quantity == 'accuracy' and eval_type == 'likert' and grouping == 'version'")["value"]
     if len(versions):
         print(f"likert: range over versions (the paper: 0.942-0.957): {versions.min():.3f}-{versions.max():.3f}")

@@ -34,7 +34,7 @@ class Scores(Table, name="scores", version=1, key=["model", "eval_type", "condit
     status: str = column(description="ok, or why there is no value.")
 
 
-class Summaries(Table, name="summaries", version=3, key=["model", "eval_type", "condition", "metric", "grouping", "group"]):
+class Summaries(Table, name="summaries", version=4, key=["model", "eval_type", "condition", "metric", "grouping", "group"]):
     """Means of a metric, overall and by group."""
 
     model: str = column(min_length=1)
@@ -44,6 +44,7 @@ class Summaries(Table, name="summaries", version=3, key=["model", "eval_type", "
     grouping: str = column(min_length=1, description="What units are grouped by; overall: not at all.")
     group: str = column(description="all, or values of the grouping, joined by |.")
     mean: float = column(ge=-1, le=1, nullable=True)
+    std_error: float = column(ge=0, nullable=True, description="Of the mean, for other clusters than these.")
     ci_low: float = column(ge=-1, le=1, nullable=True, description="95% interval, for other clusters than these.")
     ci_high: float = column(ge=-1, le=1, nullable=True)
     interval_over: str = column(description="What the interval takes as samples of more; empty: there is none.")

@@ -82,6 +82,7 @@ class Part:
         cite: what to cite for the measure.
         notices: boxes above the sections.
         overview: column -> model's name -> accuracy: the whole first, then its parts.
+        chance: what guessing reaches; None where that differs from item to item.
         apart: names in the overview that are no language models, and stand below them.
         extras: section id -> markup that follows its tables.
         has_item_text: whether ``extras`` quote items.
@@ -96,6 +97,7 @@ class Part:
     cite: str
     notices: Sequence[Notice] = ()
     overview: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    chance: float | None = 0.5
     apart: frozenset[str] = frozenset()
     extras: Mapping[str, Markup] = field(default_factory=dict)
     has_item_text: bool = False
@@ -191,15 +193,21 @@ class Cell:
     hint: str = ""
 
 
-def cell_of(value: float | None, hint: str = "", places: int = 2) -> Cell:
-    """A cell, white at chance.
+def cell_of(value: float | None, hint: str = "", places: int = 2, chance: float | None = 0.5) -> Cell:
+    """A cell, white at chance, without a colour where chance differs from item to item.
 
     >>> cell_of(0.5), cell_of(None)
     (Cell(text='0.50', step=10, value=0.5, hint=''), Cell(text='–', step=-1, value=0.0, hint=''))
+    >>> [cell_of(value, chance=0.25).step for value in (0, 0.25, 1)]
+    [0, 10, 20]
     """
     if value is None or math.isnan(value):
         return Cell(ABSENT, hint=hint)
-    return Cell(f"{value:.{places}f}", round(value * STEPS), value, hint)
+    text = f"{value:.{places}f}"
+    if chance is None:
+        return Cell(text, value=value, hint=hint)
+    share = value / chance / 2 if value <= chance else 1 - (1 - value) / (1 - chance) / 2
+    return Cell(text, round(share * STEPS), value, hint)
 
 
 @dataclass(frozen=True)
@@ -210,17 +218,21 @@ class Overview:
         spans: benchmark and its number of columns.
         columns: headings.
         groups: language models, then rules and other yardsticks: name -> cells, from the highest mean to the lowest.
+        chance: what guessing reaches, in words.
     """
 
     spans: Sequence[tuple[str, int]]
     columns: Sequence[str]
     groups: Sequence[Mapping[str, Sequence[Cell]]]
+    chance: str
 
 
 def overview_of(parts: Sequence[ShownPart]) -> Overview:
     """The parts' overviews side by side, the wholes of all first; a model that a benchmark did not ask has empty cells there."""
     wholes = [(shown.title, cells) for shown in parts for cells in list(shown.part.overview.values())[:1]]
     details = [pair for shown in parts for pair in list(shown.part.overview.items())[1:]]
+    chances = [shown.part.chance for shown in parts for _ in list(shown.part.overview)[:1]]
+    chances += [shown.part.chance for shown in parts for _ in list(shown.part.overview)[1:]]
     apart = frozenset().union(*(shown.part.apart for shown in parts))
 
     def mean(model: str) -> float:
@@ -228,10 +240,16 @@ def overview_of(parts: Sequence[ShownPart]) -> Overview:
         return sum(known) / len(known) if known else -1.0
 
     models = sorted({model for _, cells in wholes + details for model in cells}, key=lambda model: (-mean(model), model))
-    rows = {model: [cell_of(cells.get(model)) for _, cells in wholes + details] for model in models}
+    columns = list(zip(wholes + details, chances, strict=True))
+    rows = {model: [cell_of(cells.get(model), chance=chance) for (_, cells), chance in columns] for model in models}
     groups = [{model: rows[model] for model in models if (model in apart) == is_apart} for is_apart in (False, True)]
     spans = [("overall", len(wholes)), *((shown.title, len(shown.part.overview) - 1) for shown in parts if shown.part.overview)]
-    return Overview(spans, [heading for heading, _ in wholes + details], [group for group in groups if group])
+    by_part = {shown.title: shown.part.chance for shown in parts if shown.part.overview}
+    stated = {title: "not one number" if chance is None else f"{chance:g} (white)" for title, chance in by_part.items()}
+    is_one = len(set(by_part.values())) == 1
+    words = next(iter(stated.values())) if is_one else ", ".join(f"{chance} in {title}" for title, chance in stated.items())
+    headings = [heading for heading, _ in wholes + details]
+    return Overview(spans, headings, [group for group in groups if group], f"Chance is {words}." if by_part else "")
 
 
 def step_colours() -> Markup:

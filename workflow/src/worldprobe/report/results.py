@@ -27,8 +27,8 @@ _OF_ACCURACY = (
     *("materials", "eval_type", "measure", "metric", "tie_rule", "average", "start_tokens"),
     *("accuracy_by_domain", "published", "published_source"),
 )
-#: Standard normal quantile of a 95% interval.
-Z95 = 1.96
+#: The estimate of a mean: keys of a result, and the columns of a summary that they are from.
+ESTIMATE = {"mean": "mean", "stderr": "std_error", "ci_low": "ci_low", "ci_high": "ci_high"}
 REPAIR = "Give a result.json that `worldprobe evaluate` of this release wrote, or evaluate the model again."
 
 
@@ -72,7 +72,7 @@ class Mean(_WithInterval):
     """Upper end of the 95% interval."""
 
     stderr: Share | None
-    """The interval's width divided by 2 x 1.96."""
+    """The standard error of the mean, for the same other units as the interval."""
 
     n_items: Number
     """Number of items."""
@@ -110,7 +110,7 @@ class TupleMean(_WithInterval):
     """Upper end of the 95% interval over skins and abstract problems."""
 
     stderr: Share | None
-    """That interval's width divided by 2 x 1.96."""
+    """The standard error of the mean, for the same other units as the interval."""
 
     n_clusters: Number
     """Number of skins that the interval is over."""
@@ -206,7 +206,7 @@ class ItemMean(_WithInterval):
     """Upper end of the 95% interval over clusters of items."""
 
     stderr: Share | None
-    """The interval's width divided by 2 x 1.96."""
+    """The standard error of the mean, for the same other units as the interval."""
 
     n_clusters: Number
     """Number of clusters that the interval is over."""
@@ -331,6 +331,7 @@ class Score:
         metric: what it measures.
         value: the number; None where there is none.
         low, high: the ends of its 95% interval.
+        stderr: its standard error.
         n: of how many items or tuples.
         unit: what ``n`` counts.
         bounds: the smallest and the largest possible value.
@@ -349,6 +350,7 @@ class Score:
     value: float | None
     low: float | None
     high: float | None
+    stderr: float | None
     n: int
     unit: str
     bounds: tuple[float, float]
@@ -359,22 +361,6 @@ class Score:
     interval: str = "bootstrap"
     chance: float | None = None
     published: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def stderr(self) -> float | None:
-        """The standard error that the interval implies."""
-        return standard_error(self.low, self.high)
-
-
-def standard_error(low: float | None, high: float | None) -> float | None:
-    """The width of a 95% interval divided by 2 x 1.96.
-
-    >>> round(standard_error(0.402, 0.598), 3), standard_error(None, 0.5)
-    (0.05, None)
-    """
-    if low is None or high is None or not math.isfinite(high - low):
-        return None
-    return (high - low) / (2 * Z95)
 
 
 def merge_results(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:

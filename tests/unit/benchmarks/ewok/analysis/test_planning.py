@@ -35,6 +35,12 @@ def test_a_plan_has_every_size_overall_and_by_domain(judgements):
     assert (plans[plans["grouping"] == "domain"].groupby("group")["detectable"].min() > overall["detectable"].min()).all()
 
 
+def test_a_model_and_its_copy_say_nothing_about_differences(judgements):
+    one = judgements[judgements["model"] == "ant"]
+    with pytest.raises(UserError, match="alike everywhere"):
+        plan_studies(pd.concat([one, one.assign(model="copy")]), 0.05, n_versions=[2])
+
+
 def test_two_items_with_their_own_fillings_find_more_than_two_versions(judgements):
     shared, own = (plan_studies(judgements, 0.05, n_versions=[2], has_own_fillings=own) for own in (False, True))
     assert (validate(own, Plans)["detectable"] < shared["detectable"]).all()

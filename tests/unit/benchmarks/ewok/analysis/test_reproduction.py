@@ -33,6 +33,7 @@ def published():
 def summary(model, mean, low, high, eval_type="logprobs", metric="accuracy", grouping="overall", group="all"):
     row = {"model": model, "eval_type": eval_type, "metric": metric, "grouping": grouping, "group": group, "condition": "all"}
     ends = {
+        "std_error": np.nan,
         "ci_low": np.nan,
         "ci_high": np.nan,
         "interval_over": "",

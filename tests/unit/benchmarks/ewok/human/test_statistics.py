@@ -24,6 +24,7 @@ from worldprobe.benchmarks.ewok.people import (
     wilson,
 )
 from worldprobe.benchmarks.ewok.tables.people import human_accuracy
+from worldprobe.cli.human import _print_statistics
 from worldprobe.contracts import validate
 from worldprobe.human.cleaning import Rules, clean, read_answers
 from worldprobe.human.lists import Layout, build_lists, digest_lists, find_preference
@@ -119,6 +120,19 @@ def study():
     export, _ = simulate(lists.trials, lists.key, digest_lists(lists.trials), crowd)
     cleaned = clean(read_answers(export.raw, lists.key), export.participants, lists.key, Rules(failed_catch=None, skip=("isc",)))
     return items, lists.key, cleaned
+
+
+def test_a_pilot_of_one_person_has_no_accuracy_and_says_so(study, capsys) -> None:
+    items, key, cleaned = study
+    rated = cleaned.answers[cleaned.answers.eval_type == "likert"]
+    one = rated[rated.participant == rated.participant.iloc[0]]
+    likert = key.loc[key.eval_type == "likert", ["question", "item_id", "target"]]
+    asked = one.merge(likert, on="question").drop_duplicates(["item_id", "target"]).drop_duplicates("question")
+    statistics = measure(items, one[one.question.isin(asked.question)], key, 5, 1)
+    assert set(statistics.quantity) >= {"n_people"}
+    assert "accuracy" not in set(statistics[statistics.eval_type == "likert"].quantity)
+    _print_statistics(statistics)
+    assert "nobody answered a target in both contexts (1 person took part)" in capsys.readouterr().out
 
 
 def test_estimates_recover_what_was_simulated(study) -> None:

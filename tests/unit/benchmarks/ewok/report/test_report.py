@@ -490,6 +490,21 @@ def test_the_page_is_painted_in_a_browser(page, tmp_path):
     assert (0, 114, 178) in colours  # the bars of the figure that stands first
 
 
+def test_chance_on_the_page_is_the_benchmarks_own():
+    from worldprobe.report.crate import Methods
+    from worldprobe.report.page import Part, ShownPart, overview_of
+
+    def part(name: str, chance: float | None) -> ShownPart:
+        known = Part("What?", "", "", [], [], Methods([], {}, []), "", overview={name: {"ant": 0.5}}, chance=chance)
+        return ShownPart(name, name, known, [])
+
+    both = overview_of([part("Pairs", 0.5), part("Blimp", 0.5)])
+    assert both.chance == "Chance is 0.5 (white)."
+    three = overview_of([part("Pairs", 0.5), part("Quads", 0.25), part("Mixed", None)])
+    assert three.chance == "Chance is 0.5 (white) in Pairs, 0.25 (white) in Quads, not one number in Mixed."
+    assert [cell.step for cell in three.groups[0]["ant"]] == [10, 13, -1]
+
+
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium (apt-get install chromium)")
 def test_the_overview_of_all_domains_and_problems_fits_into_1280_pixels(tmp_path):
     from worldprobe.report.crate import Methods

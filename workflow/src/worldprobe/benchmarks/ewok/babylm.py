@@ -322,6 +322,7 @@ def summarize(rows: pd.DataFrame, judged: Mapping[str, Judged], model: str, eval
                 grouping=group.grouping,
                 group=group.name,
                 mean=np.clip(found.mean, 0, 1),
+                std_error=found.std_error,
                 ci_low=np.clip(found.ci_low, 0, 1),
                 ci_high=np.clip(found.ci_high, 0, 1),
                 interval_over=group.interval_over,

@@ -18,7 +18,7 @@ from worldprobe.models.registry import CAUSAL, describe_kind
 from worldprobe.paths import EDITIONS, REPOSITORY
 from worldprobe.report.crate import told
 from worldprobe.report.model_names import counted
-from worldprobe.report.results import Score, precision, standard_error
+from worldprobe.report.results import ESTIMATE, Score, precision
 
 
 def evaluate(model: Evaluated) -> tuple[dict[str, Any], str]:
@@ -80,8 +80,7 @@ def collect_evaluation(name: str, materials: str, items: Path, scores: Path, sum
 
 def _row(summary: Any) -> dict[str, Any]:
     """One summary as plain values."""
-    numbers = {key: _number(summary[key]) for key in ("mean", "low", "high", "ci_low", "ci_high")}
-    numbers["stderr"] = standard_error(numbers["ci_low"], numbers["ci_high"])
+    numbers = {name: _number(summary[key]) for name, key in ({"low": "low", "high": "high"} | ESTIMATE).items()}
     return numbers | {"n_items": int(summary["n"])} | {key: int(summary[key]) for key in ("n_ties", "n_near_ties", "n_missing")}
 
 
@@ -113,6 +112,7 @@ def list_scores(evaluation: dict[str, Any]) -> list[Score]:
             value=row["mean"],
             low=row["ci_low"],
             high=row["ci_high"],
+            stderr=row["stderr"],
             n=row["n_items"],
             unit="items",
             bounds=(0.0, 1.0),

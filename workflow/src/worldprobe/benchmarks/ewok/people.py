@@ -115,7 +115,7 @@ def _ask_about_raters(path: Path, frame: pd.DataFrame) -> None:
 
     A column counts as one by its name, or where texts in it recur and tell the ratings of one question apart.
     """
-    others = sorted(set(frame) - {*_LONG, *TEXTS, "rater"})
+    others = sorted(set(map(str, frame)) - {*_LONG, *TEXTS, "rater"})
     for name in [] if "rater" in frame else others:
         cells = frame[name].str.strip()
         is_text = pd.to_numeric(cells, errors="coerce").isna().any()
@@ -569,6 +569,8 @@ def wilson(accuracy: np.ndarray, cluster: np.ndarray, raters: sparse.csr_array, 
 def _accuracies(items: pd.DataFrame, cluster: np.ndarray, sums: Sums, raters: sparse.csr_array) -> Iterator[dict[str, object]]:
     accuracy, unit = judge_sums(sums).ravel(), np.repeat(cluster, 2)
     is_known = np.isfinite(accuracy)
+    if not is_known.any():  # no target was answered in both contexts, as where few people took part
+        return
     likeness = find_likeness(accuracy[is_known], unit[is_known], raters[is_known])
     for grouping, group, is_in in _groups(items):
         asked = is_known & np.repeat(is_in, 2)

@@ -33,7 +33,7 @@ from worldprobe.log import Progress
 
 #: The first bytes of a pickle, of a ZIP (also a NumPy archive) and of compressed files.
 PICKLE, ZIP = b"\x80", b"PK\x03\x04"
-COMPRESSIONS: dict[bytes, Callable[..., IO[bytes]]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
+COMPRESSIONS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
 CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 MOST_DIMENSIONS = 100_000
 LONGEST_LINE = 40 * MOST_DIMENSIONS

@@ -21,7 +21,7 @@ from worldprobe.models.checkpoint import locate
 from worldprobe.models.loading import load_tokenizer
 from worldprobe.models.registry import CAUSAL, refuse_prompting
 from worldprobe.report.crate import told
-from worldprobe.report.results import Score, precision, standard_error
+from worldprobe.report.results import ESTIMATE, Score, precision
 
 BENCHMARK = "worldsense"
 #: Rules that never chain two clauses, and how they are shown; the first is the one that a model must beat.
@@ -106,10 +106,9 @@ def collect_evaluation(name: str, trials: Path, responses: Path, summaries: Path
 
 def _row(summary: dict[Any, Any]) -> dict[str, Any]:
     """One mean as plain values; JSON has no NaN."""
-    numbers = {key: float(summary[key]) for key in ("mean", "conf95", "ci_low", "ci_high")}
-    known = {key: value if math.isfinite(value) else None for key, value in numbers.items()}
-    spread = {"stderr": standard_error(known["ci_low"], known["ci_high"]), "n_clusters": int(summary["n_clusters"])}
-    return known | spread | {"n_tuples": int(summary["n"])}
+    numbers = {name: float(summary[key]) for name, key in ({"conf95": "conf95"} | ESTIMATE).items()}
+    known = {name: value if math.isfinite(value) else None for name, value in numbers.items()}
+    return known | {"n_clusters": int(summary["n_clusters"]), "n_tuples": int(summary["n"])}
 
 
 def list_scores(evaluation: dict[str, Any]) -> list[Score]:
@@ -132,6 +131,7 @@ def list_scores(evaluation: dict[str, Any]) -> list[Score]:
             value=row["mean"],
             low=row["ci_low"],
             high=row["ci_high"],
+            stderr=row["stderr"],
             n=row["n_tuples"],
             unit="tuples",
             bounds=(0.0, 1.0) if metric == "accuracy" else (-1.0, 1.0),

@@ -96,12 +96,20 @@ def plan_studies(
             found = {n: variances_with_people(values[:, places], codes[places], raters, n, has_own_fillings) for n in numbers}
             return pd.concat([plan(one, difference, **options).assign(n_replicates=n) for n, one in found.items()])
 
+    def do_vary(places: np.ndarray) -> bool:
+        return bool((np.nan_to_num(values[:, places]) != np.nan_to_num(values[:1, places])).any())
+
+    if len(values) > 1 and not do_vary(np.arange(len(templates))):
+        problem = "of these models are alike everywhere, so nothing says how differences vary."
+        raise UserError("judgements", problem, "Give those of models that differ, not of a model and its copy.")
     tables = [planned(np.arange(len(templates))).assign(grouping=OVERALL, group=ALL)]
     for domain, places in templates.groupby("domain", sort=True).indices.items():
-        if len(np.unique(codes[places])) > 1:
-            tables.append(planned(np.asarray(places)).assign(grouping="domain", group=str(domain)))
-        else:
+        if len(np.unique(codes[places])) == 1:
             LOGGER.warning("%s has one cluster: nothing says how others would vary", domain)
+        elif len(values) > 1 and not do_vary(np.asarray(places)):
+            LOGGER.warning("%s: all answers are alike, so nothing says how differences vary", domain)
+        else:
+            tables.append(planned(np.asarray(places)).assign(grouping="domain", group=str(domain)))
     return pd.concat(tables, ignore_index=True).assign(eval_type=eval_type)
 
 

@@ -67,7 +67,7 @@ def _over_domains(table: pd.DataFrame) -> pd.DataFrame:
     found = pd.concat([means.reset_index(), over.reset_index()]).set_index([*key, "condition"])
     overall = table[table["grouping"] == OVERALL].set_index([*key, "condition"])
     ours = overall.assign(**{name: found[name] for name in ("mean", "low", "high")}).reset_index()
-    ours = ours.assign(ci_low=np.nan, ci_high=np.nan, interval_over="", status="none", n_clusters=0)
+    ours = ours.assign(std_error=np.nan, ci_low=np.nan, ci_high=np.nan, interval_over="", status="none", n_clusters=0)
     return pd.concat([ours[list(table)], table[table["grouping"] != OVERALL]], ignore_index=True)
 
 

@@ -61,6 +61,7 @@ def _means(tuples: pd.DataFrame, grouping: str, by: Sequence[str], values: np.nd
         "conf95": Z * means.sem,
         "n": means.count.astype(int),
         "n_clusters": spread.n_clusters,
+        "std_error": spread.std_error,
         "ci_low": np.maximum(spread.ci_low, lowest),
         "ci_high": np.minimum(spread.ci_high, 1),
         "status": spread.status,
@@ -288,10 +289,11 @@ def measure_consistency(name: str, questions: Questions, series: Series, seed: i
             row | {"grouping": OVERALL, "group": ALL} for row in _over_problems(rows, np.array([draws for *_, draws in found]))
         ]
     table = pd.DataFrame(
-        rows, columns=["grouping", "group", "metric", "mean", "sem", "ci_low", "ci_high", "n", "n_clusters", "status"]
+        rows,
+        columns=["grouping", "group", "metric", "mean", "std_error", "sem", "ci_low", "ci_high", "n", "n_clusters", "status"],
     )
     named = table.assign(condition=name, eval_type=series.prompting, model=series.model, conf95=np.nan, interval_over="skins")
-    return named.astype({"n": int, "n_clusters": int, **dict.fromkeys(("mean", "sem", "ci_low", "ci_high"), float)})
+    return named.astype({"n": int, "n_clusters": int, **dict.fromkeys(("mean", "std_error", "sem", "ci_low", "ci_high"), float)})
 
 
 def _of_problem(
@@ -357,7 +359,8 @@ def _with_interval(mean: float, error: float, n_skins: int) -> dict[str, object]
     half = float(stdtrit(n_skins - 1, (1 + LEVEL) / 2)) * error if is_known else np.nan
     ends = {"ci_low": float(np.maximum(mean - half, -1)), "ci_high": float(np.minimum(mean + half, 1))}
     status = OK if is_known or np.isnan(error) else NO_SPREAD
-    return {"mean": mean, "sem": error if error < np.inf else np.nan, **ends, "status": status}
+    std_error = error if is_known else np.nan
+    return {"mean": mean, "std_error": std_error, "sem": error if error < np.inf else np.nan, **ends, "status": status}
 
 
 def _of_draws(draws: np.ndarray) -> dict[str, object]:
