@@ -64,6 +64,7 @@ FAULTS = {
         change(TALL, ('"{x} lives east of {y}"', '"{x} is Shorter  than {y}"')),
         "foreign.before: has the same words as clauses.after",
     ),
+    "letters in two characters": (TALL + "# cafe\u0301\n", "NFD"),  # TheCombine #3713, qsv PR #2436
     "an answer that is not named": (
         asks("Infer", "{description}", "Is ‘{query}’ TRUE or not?"),
         "questions.Infer.directQ1: does not name the answer FALSE",

@@ -75,6 +75,7 @@ def test_rows_know_their_lines_below_comments_and_across_quoted_line_ends():
         (b"# only a comment\n", "is empty"),
         (b"a;b\n1;2\n", "by semicolons"),
         (b"a\tb\n1\t2\n", "by tabs"),
+        (b"a;;b\n1;;2\n", "by semicolons"),
         (b"a,b\n1,2\n3\n", "line 3: has 1 cells, the header 2"),
         (b"a,b\n\xff,1\n", "line 2: is not UTF-8"),
         (b"a,a\n1,2\n", 'column "a" twice'),
@@ -84,6 +85,31 @@ def test_rows_know_their_lines_below_comments_and_across_quoted_line_ends():
 def test_what_is_not_csv_is_refused_with_its_line(content, problem):
     with pytest.raises(UserError, match=problem):
         read_frame("f.csv", content)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"# note\ra,b\r1,2\r3,4\r",
+        b"# note\r\na,b\r\n1,2\r\n3,4\r\n",
+        b"a,b\n1,2\n3,4\n,\n , \n",
+        b"a,,b,\n1,,2,\n3,,4,\n,,,\n",
+    ],
+    ids=["CR", "CRLF", "blank last rows", "empty columns"],
+)
+def test_what_spreadsheets_add_to_a_table_is_no_part_of_it(content):
+    """ng-csv #28, SheetJS/sheetjs #2236, #2239."""
+    assert read_frame("f.csv", content).to_dict("list") == {"a": ["1", "3"], "b": ["2", "4"]}
+
+
+def test_an_archive_whose_folders_are_separated_by_backslashes_is_read(tmp_path):
+    """python/cpython #117084, dotnet/runtime #98247."""
+    path = pack(tmp_path / "a.zip", "plain")
+    path.write_bytes(path.read_bytes().replace(b"a/b.txt", b"a\\b.txt"))
+    archive = Archive(path)
+    assert {name: archive.read(name) for name in archive.names} == {"a/b.txt": TEXT}
+    archive.copy_member("a/b.txt", tmp_path / "b.txt")
+    assert (tmp_path / "b.txt").read_bytes() == TEXT
 
 
 def test_errors_survive_a_process_pool():

@@ -44,7 +44,10 @@ class Archive:
         if not self.path.exists():
             raise UserError(self.path, "there is no such folder or file.", "Check the path.")
         self._zip = _open(self.path)
-        self.names = sorted(name for name in self._zip.namelist() if not name.endswith("/"))
+        #: Name -> member; old packers for Windows separate folders by backslashes.
+        members = {member.filename.replace("\\", "/"): member for member in self._zip.infolist()}
+        self._members = {name: member for name, member in members.items() if not name.endswith("/")}
+        self.names = sorted(self._members)
 
     @property
     def is_folder(self) -> bool:
@@ -58,7 +61,7 @@ class Archive:
             UserError: it cannot be read, is damaged or too large, or the password is missing or wrong.
         """
         if self._zip is not None:
-            self._refuse_large(name, self._zip.getinfo(name).file_size)
+            self._refuse_large(name, self._members[name].file_size)
             return b"".join(self._pieces(name))
         path = self.path / name
         try:
@@ -88,7 +91,7 @@ class Archive:
 
     def _pieces(self, name: str) -> Iterator[bytes]:
         """The bytes of a ZIP archive's member; until the last of them has come, none of them is to be trusted."""
-        member = self._zip.getinfo(name)
+        member = self._members[name]
         if member.flag_bits & 1 and self._password is None:
             raise UserError(self.path, "is protected by a password.", self._password_hint)
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from worldprobe.errors import UserError
@@ -32,7 +32,7 @@ class CsvError(UserError):
 
 
 def read_rows(where: object, content: bytes) -> Iterator[tuple[int, list[str]]]:
-    """The header and the rows below the comment lines, each with its line number; empty lines are left out.
+    """The header and the rows below the comment lines, each with its line number; lines of empty cells are left out.
 
     Args:
         where: the file, for messages.
@@ -46,20 +46,36 @@ def read_rows(where: object, content: bytes) -> Iterator[tuple[int, list[str]]]:
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise CsvError(where, line, "is not UTF-8 text.", "Save the file as CSV in UTF-8.") from error
-    n_comments = 0
-    while text.startswith(COMMENT):
-        text = text.partition("\n")[2]
-        n_comments += 1
-    reader = csv.reader(io.StringIO(text, newline=""))
+    lines = io.StringIO(text, newline="").readlines()  # ends of lines of any kind
+    n_comments = next((number for number, line in enumerate(lines) if not line.startswith(COMMENT)), len(lines))
+    reader = csv.reader(lines[n_comments:])
     try:
         start = n_comments + 1
         for row in reader:
-            if row:
+            if any(cell.strip() for cell in row):
                 yield start, row
             start = n_comments + reader.line_num + 1
     except csv.Error as error:
         line = n_comments + reader.line_num
         raise CsvError(where, line, f"is not readable as CSV ({error}).", "Save the file as plain CSV.") from error
+
+
+def check_separator(where: object, header: Sequence[str]) -> None:
+    """Refuse a header of one cell that semicolons or tabs separate.
+
+    Raises:
+        UserError: they do.
+    """
+    if len(header) == 1 and (sign := next((sign for sign in ";\t" if sign in header[0]), None)):
+        name = {";": "semicolons", "\t": "tabs"}[sign]
+        raise UserError(where, f"separates its columns by {name}.", "Separate them by commas.")
+
+
+def without_empty_columns(rows: Sequence[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]:
+    """The header and rows of a table without columns that have neither a name nor a cell, as spreadsheets add them."""
+    width = len(rows[0][1])
+    used = [n for n in range(width) if any(len(row) <= n or row[n].strip() for _, row in rows)]
+    return [(line, [row[n] for n in used] if len(row) == width else row) for line, row in rows]
 
 
 def read_frame(where: object, content: bytes) -> pd.DataFrame:
@@ -73,10 +89,8 @@ def read_frame(where: object, content: bytes) -> pd.DataFrame:
     rows = list(read_rows(where, content))
     if not rows:
         raise UserError(where, "is empty.", "Write a header and a row per entry.")
-    (_, header), *rows = rows
-    if len(header) == 1 and (sign := next((sign for sign in ";\t" if sign in header[0]), None)):
-        name = {";": "semicolons", "\t": "tabs"}[sign]
-        raise UserError(where, f"separates its columns by {name}.", "Separate them by commas.")
+    (_, header), *rows = without_empty_columns(rows)
+    check_separator(where, header)
     for line, row in rows:
         if len(row) != len(header):
             problem = f"has {len(row)} cells, the header {len(header)}."

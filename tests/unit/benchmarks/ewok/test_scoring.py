@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from worldprobe.benchmarks.ewok.contracts import Responses
-from worldprobe.benchmarks.ewok.scoring import ask, load_prompts, presentations
+from worldprobe.benchmarks.ewok.scoring import ask, check_texts, load_prompts, presentations
 from worldprobe.benchmarks.ewok.vocabulary import way_of
 from worldprobe.contracts import validate
 from worldprobe.errors import UserError
@@ -315,3 +315,13 @@ def test_a_prompt_longer_than_the_model_takes_is_marked(tiny_checkpoint):
     found = dict(engine.choose([PREAMBLE * 40, "Short.\n"], [("1", "2")] * 2))
     assert found[0].prompt_was_cut
     assert not found[1].prompt_was_cut
+
+
+def test_texts_with_spaces_around_them_or_decomposed_letters_are_warned_of_before_they_are_asked(caplog):
+    """EleutherAI/lm-evaluation-harness #218, #4012."""
+    texts = {name: ["Ali digs.", "Zoë digs."] for name in ("context1", "context2", "target1", "target2")}
+    check_texts(pd.DataFrame({"item_id": ["a", "b"], **texts}), "items")
+    assert not caplog.text
+    odd = {"context1": ["Ali digs. ", "Zoe\u0308 digs."]}
+    check_texts(pd.DataFrame({"item_id": ["a", "b"], **texts, **odd}), "items")
+    assert "2 texts" in caplog.text

@@ -451,6 +451,7 @@ def import_(source: Path, /, *, password: options.Password = None, out: Path) ->
     found = read_items(source, word)
     is_official = is_release(found.items, read_published(RESOURCES / "published"))
     details = {"imported": "items", "release": is_official} | ({"counted": list(found.made_up)} if found.made_up else {})
+    details |= {"normalized_texts": found.n_normalized} if found.n_normalized else {}
     # The release's texts are protected whatever canary the file states.
     canary = f"{found.canary}\n{RELEASE_CANARY}" if is_official and not is_protected(found.canary) else found.canary
     write_table(found.items, Items, out, made(IMPORT_METHOD, {"source": source}, details=details, canary=canary))

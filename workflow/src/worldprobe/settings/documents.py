@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -102,6 +103,16 @@ def parse_yaml(name: str, content: bytes, kind: Any = LOADER, repeated: list[Rep
         reason = " ".join(str(error).split())
         raise UserError(name, f"is not valid YAML ({reason}).", "Save it as UTF-8, and put text in quotes.") from error
     return Source(name, document, lines)
+
+
+def find_decomposed(name: str, content: bytes) -> UserError | None:
+    """Letters in two characters, which a model reads as other tokens than the letters themselves; None where there are none."""
+    lines = content.decode("utf-8", "replace").splitlines()
+    decomposed = [number for number, line in enumerate(lines, 1) if not unicodedata.is_normalized("NFC", line)]
+    if not decomposed:
+        return None
+    problem = f"contains letters in two characters (decomposed Unicode, NFD), in {len(decomposed)} lines."
+    return UserError(f"{name}, line {decomposed[0]}", problem, "Save the file in composed Unicode (NFC): uconv -x any-nfc.")
 
 
 def _check_depth(name: str, text: str, kind: Any) -> None:

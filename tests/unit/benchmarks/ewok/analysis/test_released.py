@@ -246,6 +246,16 @@ def toy_items():
     return pd.DataFrame(rows).astype({"duplicate_of": "str"})
 
 
+def test_ratings_are_matched_by_texts_whatever_spaces_are_around_them(tmp_path, folder):
+    """EleutherAI/lm-evaluation-harness #218, #4012."""
+    wide = folder / "outputs_human" / "results_by_domain" / "toy.csv"
+    frame = pd.read_csv(wide, comment="#")
+    texts = [name for name in frame if name in ("Context1", "Context2", "Target1", "Target2")]
+    odd = tmp_path / "odd.csv"
+    frame.assign(**{name: " " + frame[name] + "\u00a0" for name in texts}).to_csv(odd, index=False)
+    pd.testing.assert_frame_equal(read_ratings(odd, toy_items()).table, read_ratings(wide, toy_items()).table)
+
+
 def test_human_ratings_are_matched_by_id_or_by_texts(tmp_path, folder, capsys):
     wide = folder / "outputs_human" / "results_by_domain" / "toy.csv"
     matched = read_ratings(wide, toy_items())

@@ -64,6 +64,10 @@ MISTAKES = {
     "cell empty": (AGENTS, "Gardener3,true", "Gardener3,", 5, 'column "tall" is empty', "Fill it"),
     "no item column": (AGENTS, "item,tall", "name,tall", 1, 'no column "item"', "Name the columns"),
     "same contrast twice": (CONTEXT, "          contrast: antonym\n", TWICE, 11, "says the same as line 8", "Remove one"),
+    "columns by semicolons": (AGENTS, "item,tall", "item;tall", 1, "by semicolons", "commas"),
+    "decomposed filler": (AGENTS, "Gardener3", "Ga\u0308rdener3", 5, "NFD", "NFC"),  # TheCombine #3713, qsv PR #2436
+    "decomposed target": (TARGET, "[object1].", "[object1] sce\u0301ne.", 3, "NFD", "NFC"),
+    "decomposed concept": (CONCEPT, "concept: lift", "concept: li\u0301ft", 2, "NFD", "NFC"),
     "target twice": (TARGET, "garden-work:\n", AGAIN, 6, "is the same target as in line 3", "Remove one"),
 }  # fmt: skip
 
@@ -150,6 +154,14 @@ def test_a_byte_order_mark_windows_line_ends_and_comment_lines_do_no_harm(garden
     assert decorated.problems == []
     assert decorated.fillers == plain.fillers
     assert decorated.canary == plain.canary == "# GARDEN canary 0000"
+
+
+def test_what_a_spreadsheet_adds_to_fillers_is_no_part_of_them(garden):
+    """opendidac #680, #681."""
+    plain = garden.read()
+    garden.with_(AGENTS, "".join(f"{line},,\n" for line in garden.files[AGENTS].splitlines()) + ",,,\n,,,\n")
+    assert garden.read().problems == []
+    assert garden.read().fillers == plain.fillers
 
 
 def zipped(garden, folder="config/"):

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import unicodedata
 from pathlib import Path
 
 import pandas as pd
@@ -179,3 +180,32 @@ def test_parquet_files_next_to_csv_files_are_left_out_and_counted(built, tmp_pat
     hub_file(built[1], built[1] / "hub.parquet")
     imported(built[1], tmp_path / "back.parquet")
     assert "1 .parquet files next to them are not" in caplog.text
+
+
+#: What files do to a text -> how.
+ODD = {
+    "spaces": lambda text: f"  {text} ",
+    "line ends": lambda text: f"{text}\r\n",
+    "no-break spaces": lambda text: "\u00a0" + text.replace(" ", "\u00a0") + "\u202f",
+    "without width": lambda text: f"\ufeff{text}\u200b",
+    "decomposed": lambda text: unicodedata.normalize("NFD", text),
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_spaces_around_texts_and_decomposed_letters_make_no_other_items_and_that_is_told(built, tmp_path, caplog, kind, form):
+    """EleutherAI/lm-evaluation-harness #218, #4012; TheCombine #3713."""
+    frame = pd.read_parquet(hub_file(built[1], tmp_path / "hub.parquet"))
+    texts = ["Context1", "Context2", "Target1", "Target2"]
+    frame[texts] = frame[texts].map(lambda text: text.replace("Gardener", "Gärtner"))
+    found = {}
+    for name, how in (("plain", str), (kind, ODD[kind])):
+        frame.assign(**{text: frame[text].map(how) for text in texts}).pipe(
+            lambda odd: odd.to_csv(tmp_path / "f.csv", index=False) if form == "csv" else odd.to_parquet(tmp_path / "f.parquet")
+        )
+        caplog.clear()
+        found[name] = imported(tmp_path / f"f.{form}", tmp_path / "back.parquet")
+        assert ("texts had spaces" in caplog.text) is (name == kind)
+    pd.testing.assert_frame_equal(found["plain"], found[kind])
+    assert read_provenance(tmp_path / "back.parquet").details["normalized_texts"] > 0

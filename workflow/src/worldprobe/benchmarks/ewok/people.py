@@ -15,7 +15,7 @@ from scipy import sparse
 from worldprobe.benchmarks.ewok.analysis.judge import Evidence
 from worldprobe.benchmarks.ewok.analysis.panel import DEFAULT_CLUSTER, cluster_codes
 from worldprobe.benchmarks.ewok.contracts import PREFERENCES
-from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, TEXTS, contrast_group, is_graded
+from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, TEXTS, contrast_group, is_graded, normalize_text
 from worldprobe.commented_csv import read_frame
 from worldprobe.errors import UserError
 from worldprobe.human.cleaning import correlate, split_half
@@ -141,7 +141,9 @@ def _from_wide(path: Path, frame: pd.DataFrame, items: pd.DataFrame, scale: tupl
         known = items[["item_id"]]
         key = ["item_id"]
     else:
-        keyed, known, key = frame, items[["item_id", *TEXTS]], list(TEXTS)
+        key = list(TEXTS)
+        keyed = frame.assign(**{text: frame[text].map(normalize_text) for text in key})
+        known = items[["item_id"]].assign(**{text: items[text].map(normalize_text) for text in key})
     numbers = pd.DataFrame({name: _on_scale(path, frame, name, scale) for name in _WIDE})
     keyed = pd.concat([keyed[key], numbers], axis=1)
     matched = keyed.merge(known, on=key)

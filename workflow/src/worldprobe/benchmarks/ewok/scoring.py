@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar
 import pandas as pd
 from pydantic import Field
 
-from worldprobe.benchmarks.ewok.vocabulary import Way
+from worldprobe.benchmarks.ewok.vocabulary import Way, normalize_text
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.inference.dialogue import Exchange, OneRound, converse, first_numeral
 from worldprobe.inference.requests import near_tie_of, run_requests
@@ -167,6 +167,14 @@ def check_texts(items: pd.DataFrame, where: Path | str) -> None:
                 f"{int(is_absent.sum())} items have no {name}, for example {items.item_id[is_absent].iloc[0]}.",
                 "Build the items again: each needs two contexts and two targets.",
             )
+    n_odd = sum(text != normalize_text(text) for name in ITEM_COLUMNS[1:] for text in items[name].unique())
+    if n_odd:
+        LOGGER.warning(
+            "%s: %d texts have spaces or line breaks around them, no-break spaces, or letters in two characters (NFD), and are "
+            "asked so: `worldprobe items import` normalizes texts",
+            where,
+            n_odd,
+        )
 
 
 def item_queries(items: pd.DataFrame) -> tuple[list[Loglikelihood], list[int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 
 from worldprobe.errors import UserError, did_you_mean
@@ -38,6 +39,23 @@ RELEASE = {"id": "ewok-core/ewok-core-1.0", "task_id": "default", "revision": "3
 SURFACE_FEATURES = {"log_frequency": "word frequency", "n_words": "number of words"}
 
 ACCURACIES = (0.0, 0.5, 1.0)
+
+
+#: Around a text: spaces and line breaks of any kind, and characters without width.
+_AROUND = re.compile(r"^[\s\u200b\u2060\ufeff]+|[\s\u200b\u2060\ufeff]+$")
+_FIXED_SPACE = re.compile(r"[\u00a0\u2007\u202f]")
+
+
+def normalize_text(text: str) -> str:
+    r"""A text as it is asked: without spaces and line breaks around it, with plain spaces, letters composed (Unicode's NFC).
+
+    A model reads other tokens otherwise, and a reader sees no difference.
+
+    >>> normalize_text(" Zoe\u0308\u00a0digs.\r\n")
+    'Zoë digs.'
+    """
+    text = unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\r", "\n")
+    return _AROUND.sub("", _FIXED_SPACE.sub(" ", text))
 
 
 def contrast_group(label: str | None) -> str:

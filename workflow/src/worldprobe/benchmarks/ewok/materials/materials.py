@@ -30,7 +30,7 @@ from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
 from worldprobe.benchmarks.ewok.materials.slots import FillerClass, read_filler_class
 from worldprobe.commented_csv import COMMENT
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.settings.documents import Keys
+from worldprobe.settings.documents import Keys, find_decomposed
 from worldprobe.settings.documents import Source as Yaml
 
 PASSWORD_VARIABLE = "WORLDPROBE_MATERIALS_PASSWORD"
@@ -364,6 +364,8 @@ def read_materials(path: Path | str | Source, rules: Rules, password: str | None
     def content(file: str) -> bytes:
         read = source.read(file)
         canaries.update(dict.fromkeys(canary_lines(read)))
+        if decomposed := find_decomposed(file, read):
+            problems.add(decomposed, problems.refuse)
         return read
 
     fillers: dict[str, FillerClass] = {}

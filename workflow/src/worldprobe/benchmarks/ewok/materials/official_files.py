@@ -14,7 +14,7 @@ import pandas as pd
 from worldprobe.archives import Archive
 from worldprobe.benchmarks.ewok.materials.items import flag_duplicates
 from worldprobe.benchmarks.ewok.materials.materials import canary_lines
-from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_TYPES, OFFICIAL_TEXTS, TARGET_CONTRASTS
+from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_TYPES, OFFICIAL_TEXTS, TARGET_CONTRASTS, normalize_text
 from worldprobe.commented_csv import read_frame
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.log import LOGGER
@@ -97,11 +97,13 @@ class ReadItems:
         items: contracts.Items; fillers are unknown, so ``fillers`` is an empty object.
         canary: canary lines of the files; ``ASSUMED_CANARY`` is among them where any file has none.
         made_up: which of ``ids`` and ``versions`` the files lack, so that places were counted instead.
+        n_normalized: texts that ``normalize_text`` changed.
     """
 
     items: pd.DataFrame
     canary: str
     made_up: tuple[str, ...]
+    n_normalized: int = 0
 
 
 def read_items(path: Path, password: str | None = None) -> ReadItems:
@@ -115,11 +117,11 @@ def read_items(path: Path, password: str | None = None) -> ReadItems:
         UserError: nothing to read, a column is missing, a cell is not what its column promises, or an item occurs twice.
     """
     is_one = path.is_file() and path.suffix in SUFFIXES
-    parts, canaries = [], []
+    parts, canaries, n_normalized = [], [], 0
     for name, content in _files(path, password):
         where = str(path) if is_one else f"{path}, {name}"
         frame, canary = _read_csv(where, content) if name.endswith(".csv") else _read_parquet(where, content)
-        _check_cells(where, frame)
+        n_normalized += _check_cells(where, frame)
         version = _VERSION.search(path.resolve().as_posix() if is_one else name)
         places = pd.Series([f"{where}, {row}" for row in frame.index], frame.index, dtype=object)  # a name may not be UTF-8
         parts.append(frame.assign(place=places, folder=version[1] if version else ""))
@@ -132,7 +134,25 @@ def read_items(path: Path, password: str | None = None) -> ReadItems:
         first = items[items["item_id"] == second["item_id"]].iloc[0]
         problem = f"is item {second['item_id']} again, which {first['place']} has."
         raise UserError(second["place"], problem, "Import one version at a time, or give the files a column Version.")
-    return ReadItems(flag_duplicates(items.drop(columns="place")), "\n".join(dict.fromkeys(canaries)), made_up)
+    if n_normalized:
+        LOGGER.warning(
+            "%s: %d texts had spaces or line breaks around them, no-break spaces, or letters in two characters (NFD): they are "
+            "asked without, with plain spaces and in NFC",
+            path,
+            n_normalized,
+        )
+    lines = "\n".join(dict.fromkeys(canaries))
+    return ReadItems(flag_duplicates(items.drop(columns="place")), lines, made_up, n_normalized)
+
+
+def _normalize(frame: pd.DataFrame) -> int:
+    """Normalize a file's texts in place; returns how many changed."""
+    n_changed = 0
+    for column in ("ConceptA", "ConceptB", *OFFICIAL_TEXTS):
+        texts = frame[column].map(normalize_text)
+        n_changed += int((texts != frame[column]).sum()) if column in OFFICIAL_TEXTS else 0
+        frame[column] = texts
+    return n_changed
 
 
 def _files(path: Path, password: str | None) -> Iterator[tuple[str, bytes]]:
@@ -173,8 +193,8 @@ def _read_parquet(where: str, content: bytes) -> tuple[pd.DataFrame, list[str]]:
     return pd.DataFrame(columns, index=index, dtype="str"), [line for line in canary.splitlines() if "canary" in line.lower()]
 
 
-def _check_cells(where: str, frame: pd.DataFrame) -> None:
-    """Columns that are needed, and cells that are what their column promises.
+def _check_cells(where: str, frame: pd.DataFrame) -> int:
+    """Columns that are needed, and cells that are what their column promises; how many texts were normalized.
 
     Raises:
         UserError: naming the first that is missing or wrong.
@@ -186,6 +206,7 @@ def _check_cells(where: str, frame: pd.DataFrame) -> None:
     if frame.empty:
         raise UserError(where, "contains no items.", "Give a file with a row per item.")
     frame["Domain"] = frame["Domain"].str.replace("_", "-")
+    n_normalized = _normalize(frame)
     checks = [(column, r"(?s).*\S.*", "is empty") for column in ("ConceptA", *OFFICIAL_TEXTS)]
     checks += [(column, r"[^\0]*", "contains a null character") for column in ("ConceptA", *OFFICIAL_TEXTS)]
     checks += [("Domain", r"[A-Za-z0-9-]+", "is not a domain's name")]
@@ -197,6 +218,7 @@ def _check_cells(where: str, frame: pd.DataFrame) -> None:
         if not is_right.all():
             place = f"{where}, {frame.index[~is_right][0]}, column {column}"
             raise UserError(place, f"the cell {problem}.", "Correct it in the file.")
+    return n_normalized
 
 
 def _to_items(rows: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:

@@ -13,7 +13,7 @@ import pandas as pd
 from worldprobe.benchmarks.ewok.materials.documents import Place, Problems
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS, slot_class
-from worldprobe.commented_csv import CsvError, read_rows
+from worldprobe.commented_csv import check_separator, read_rows, without_empty_columns
 from worldprobe.errors import UserError, did_you_mean
 
 #: Keys of a finished template: everything between braces.
@@ -204,11 +204,12 @@ class FillerClass:
 def read_filler_class(file: str, name: str, content: bytes, problems: Problems, rules: Rules) -> FillerClass:
     """Read one ``filler-<class>.csv``: a header with ``item`` and any restriction columns, then a row per filler."""
     try:
-        rows = list(read_rows(file, content))
-    except CsvError as error:
-        problems.error(Place(file, error.line), error.problem, error.fix)
+        rows = without_empty_columns(list(read_rows(file, content)) or [(1, [])])
+        check_separator(f"{file}, line {rows[0][0]}", rows[0][1])
+    except UserError as error:
+        problems.add(error)
         return FillerClass(name, (), (), Place(file))
-    line, header = rows[0] if rows else (1, [])
+    line, header = rows[0]
     if "item" not in header or len(set(header)) < len(header):
         problems.error(
             Place(file, line),

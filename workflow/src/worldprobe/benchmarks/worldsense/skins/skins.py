@@ -23,7 +23,7 @@ from worldprobe.log import LOGGER
 from worldprobe.paths import RESOURCES
 from worldprobe.settings import Source, check, read_yaml
 from worldprobe.settings.blocks import Block, Text, absent
-from worldprobe.settings.documents import dotted, place
+from worldprobe.settings.documents import dotted, find_decomposed, place
 
 #: Clause -> the placeholders that it contains, each once; the first is its subject.
 PLACEHOLDERS = {
@@ -436,6 +436,7 @@ def _right_sources(paths: Iterable[Path]) -> tuple[list[Source], list[UserError]
         try:
             source = read_yaml(path)
             found = list(faults_of(source))
+            found += [fault for fault in [find_decomposed(str(path), path.read_bytes())] if fault]
         except UserError as error:
             found = [error]
         else:
