@@ -11,7 +11,7 @@ from worldprobe.cli import main
 from worldprobe.cli.parsing import EXTRAS, missing_extra
 
 #: Modules whose package has another name.
-PACKAGES = {"jwt": "pyjwt"}
+PACKAGES = {"google": "protobuf", "jwt": "pyjwt"}
 
 
 def without(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
