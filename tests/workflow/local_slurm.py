@@ -10,6 +10,7 @@ import argparse
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -21,8 +22,8 @@ from pathlib import Path
 
 import psutil
 
-PACKAGES = ("munge", "slurmctld", "slurmd", "slurm-client")
-PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol", "scancel", "sinfo")
+PACKAGES = ("munge", "slurmctld", "slurmd", "slurm-client", "slurmdbd", "mariadb-server-core", "mariadb-client-core")
+PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol", "scancel", "sinfo", "slurmdbd", "mariadbd")
 CLIENTS = ("sbatch", "srun", "squeue", "scontrol", "scancel", "sinfo", "sacct", "sacctmgr")
 N_GPUS = 8
 SYSTEM = os.environ["PATH"] + ":/usr/sbin:/sbin"
@@ -56,7 +57,7 @@ PropagateResourceLimits=NONE
 ReturnToService=2
 SlurmdTimeout=10
 KillWait=2
-MinJobAge=3600
+MinJobAge={min_job_age}
 SchedulerType=sched/backfill
 SchedulerParameters=batch_sched_delay=0,sched_interval=2,bf_interval=2
 JobRequeue=1
@@ -64,11 +65,34 @@ PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
 JobCompType=jobcomp/filetxt
 JobCompLoc={folder}/log/finished.txt
-AccountingStorageType=accounting_storage/none
+{accounts}
 JobAcctGatherType=jobacct_gather/linux
 JobAcctGatherFrequency=task=2
 JobAcctGatherParams=OverMemoryKill
 GresTypes=gpu
+"""
+ACCOUNTS = """\
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=127.0.0.1
+AccountingStoragePort={port}
+AccountingStoragePass={folder}/munge/socket
+AccountingStorageTRES=gres/gpu
+"""
+DATABASE = """\
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge/socket
+DbdHost=localhost
+DbdAddr=127.0.0.1
+DbdPort={ports[0]}
+SlurmUser={user}
+PidFile={folder}/run/slurmdbd.pid
+LogFile={folder}/log/slurmdbd.log
+StorageType=accounting_storage/mysql
+StorageHost=127.0.0.1
+StoragePort={ports[1]}
+StorageUser=slurm
+StoragePass=slurm
+StorageLoc=accounts
 """
 #: Jobs in low, on the last node, are preempted by cancelling. Each node is also a partition of its own, whose jobs are requeued.
 PARTITIONS = """\
@@ -84,12 +108,15 @@ class LocalSlurm:
     Args:
         folder: holds everything: configuration, state, sockets, logs.
         n_nodes: nodes of 64 CPUs, 512 GB and 8 GPUs each; SLURM believes it whatever the machine has.
+        min_job_age: seconds after which squeue forgets a job that ended.
+        keeps_accounts: whether sacct works, from a database.
     """
 
-    def __init__(self, folder: Path | str, n_nodes: int = 2) -> None:
+    def __init__(self, folder: Path | str, n_nodes: int = 2, min_job_age: int = 3600, keeps_accounts: bool = False) -> None:
         self.folder = Path(folder).resolve()
         self.nodes = [f"node{number}" for number in range(1, n_nodes + 1)]
-        self.parts = ["munged", "slurmctld", *self.nodes]
+        self.min_job_age, self.keeps_accounts = min_job_age, keeps_accounts
+        self.parts = ["munged", *(("mariadbd", "slurmdbd") if keeps_accounts else ()), "slurmctld", *self.nodes]
 
     @property
     def environment(self) -> dict[str, str]:
@@ -113,6 +140,13 @@ class LocalSlurm:
         for part in started:
             if part == "munged":
                 self._start_munged()
+            elif part == "mariadbd":
+                self._start_mariadbd()
+            elif part == "slurmdbd":
+                self.run("slurmdbd")
+                self._until(part, lambda: "local" in self.run("sacctmgr", "-i", "add", "cluster", "local", check=False))
+                self.run("sacctmgr", "-i", "add", "account", "lab", check=False)
+                self.run("sacctmgr", "-i", "add", "user", self._user(), "account=lab", check=False)
             elif part == "slurmctld":
                 self.run("slurmctld", "-f", f"{self.folder}/etc/slurm.conf")
                 self._until("slurmctld", lambda: "UP" in self.run("scontrol", "ping", check=False))
@@ -164,13 +198,18 @@ class LocalSlurm:
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         (self.folder / "munge").chmod(0o700)
         with contextlib.ExitStack() as stack:
-            sockets = [stack.enter_context(socket.socket()) for _ in range(1 + len(self.nodes))]
+            sockets = [stack.enter_context(socket.socket()) for _ in range(3 + len(self.nodes))]
             for one in sockets:
                 one.bind(("127.0.0.1", 0))
             ports = [one.getsockname()[1] for one in sockets]
         host = socket.gethostname().split(".")[0]
-        text = CONFIGURATION.format(folder=self.folder, host=host, user=self._user(), ports=ports)
-        for node, port in zip(self.nodes, ports[1:], strict=True):
+        accounts = "AccountingStorageType=accounting_storage/none"
+        if self.keeps_accounts:
+            accounts = ACCOUNTS.format(folder=self.folder, port=ports[1])
+        text = CONFIGURATION.format(
+            folder=self.folder, host=host, user=self._user(), ports=ports, min_job_age=self.min_job_age, accounts=accounts
+        )
+        for node, port in zip(self.nodes, ports[3:], strict=True):
             text += (
                 f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=64 RealMemory=512000"
                 f" Gres=gpu:a100:{N_GPUS} Feature=a100 State=UNKNOWN\n"
@@ -179,6 +218,8 @@ class LocalSlurm:
             (self.folder / "spool" / node).mkdir(exist_ok=True)
         devices = [self._device(number) for number in range(N_GPUS)]
         etc = self.folder / "etc"
+        (etc / "slurmdbd.conf").touch(mode=0o600)
+        (etc / "slurmdbd.conf").write_text(DATABASE.format(folder=self.folder, ports=ports[1:], user=self._user()))
         (etc / "gres.conf").write_text(f"NodeName={','.join(self.nodes)} Name=gpu Type=a100 File={','.join(devices)}\n")
         # Named though none is used: to find out by itself slurmd needs a cgroup tree, which containers lack.
         (etc / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n")
@@ -215,6 +256,27 @@ class LocalSlurm:
             f"--seed-file={self.folder}/munge/seed",
         )
         self._until("munged", lambda: self.pid("munged") is not None)
+
+    def _start_mariadbd(self) -> None:
+        tables = self.folder / "sql"
+        [port] = re.findall(r"StoragePort=(\d+)", (self.folder / "etc" / "slurmdbd.conf").read_text())
+        own = ["--no-defaults", f"--socket={self.folder}/run/sql"]
+        settings = ["--innodb-buffer-pool-size=64M", "--innodb-lock-wait-timeout=900", "--performance-schema=OFF"]
+        settings += [f"--pid-file={self.folder}/run/mariadbd.pid", "--bind-address=127.0.0.1", f"--port={port}"]
+        if not tables.exists():
+            self.run("mariadb-install-db", own[0], f"--datadir={tables}", f"--user={self._user()}", "--skip-test-db")
+        with open(self.folder / "log" / "mariadbd.log", "ab") as log:
+            subprocess.Popen(
+                ["mariadbd", *own, f"--user={self._user()}", f"--datadir={tables}", "--skip-name-resolve", *settings],
+                env={"PATH": SYSTEM},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        user = "slurm@127.0.0.1 identified by 'slurm'"
+        made = f"create database if not exists accounts; grant all on accounts.* to {user}; select 'made'"
+        self._until("mariadbd", lambda: "made" in self.run("mariadb", *own, "-e", made, check=False))
 
     def _is_ready(self, node: str, since: float) -> bool:
         shown = self.run("scontrol", "-o", "show", "node", node, check=False)

@@ -69,16 +69,16 @@ def wait_until(test: Callable[[], Any], study: "Study", run: subprocess.Popen[by
     return found
 
 
-@pytest.fixture(scope="module")
-def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A SLURM of three nodes; installed if WORLDPROBE_INSTALL_SLURM says so, else the tests are skipped where it is missing."""
+@contextlib.contextmanager
+def cluster_of(folder: Path, **options: Any) -> Iterator[Any]:
+    """A SLURM; installed if WORLDPROBE_INSTALL_SLURM says so, else the tests are skipped where it is missing."""
     specification = importlib.util.spec_from_file_location("local_slurm", HERE / "local_slurm.py")
     local_slurm = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(local_slurm)
     missing = local_slurm.install() if os.environ.get("WORLDPROBE_INSTALL_SLURM") else local_slurm.missing()
     if missing:
         pytest.skip(f"SLURM is not installed here ({', '.join(missing)} missing); `make test-slurm` as root installs it")
-    cluster = local_slurm.LocalSlurm(tmp_path_factory.mktemp("s"), n_nodes=3)
+    cluster = local_slurm.LocalSlurm(folder, **options)
     try:
         cluster.up()
     except RuntimeError as error:
@@ -86,6 +86,13 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         pytest.skip(f"SLURM does not start here: {str(error)[:300]}")
     yield cluster
     cluster.down()
+
+
+@pytest.fixture(scope="module")
+def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A SLURM of three nodes that keeps no accounts, and remembers a job for an hour."""
+    with cluster_of(tmp_path_factory.mktemp("s"), n_nodes=3) as cluster:
+        yield cluster
 
 
 class Study:
@@ -577,3 +584,52 @@ def test_jobs_of_a_series_go_on_where_one_was_killed_and_leave_broken_checkpoint
     pd.testing.assert_frame_equal(joined, read_table(whole, CheckpointScores), check_exact=True)
     for one, (name, table) in zip(in_jobs, TRACED, strict=True):
         pd.testing.assert_frame_equal(one, read_table(results / f"{name}.parquet", table), check_exact=True)
+
+
+#: Every job waits for the file "go": until then it is at work when something befalls it.
+JOBS = """
+rule all:
+    input: expand("{name}.done", name=["undisturbed", "cancelled", "preempted", "requeued"])
+rule job:
+    output: "{name}.done"
+    resources: slurm_partition=lambda wildcards: {"preempted": "low", "requeued": "node2"}.get(wildcards.name, "node1")
+    shell: "touch {wildcards.name}.begun; while [ ! -e go ]; do sleep 1; done; touch {output}"
+"""
+
+
+def test_a_cluster_that_forgets_jobs_within_a_minute_is_asked_for_its_accounts_and_no_job_is_waited_for_in_vain(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
+) -> None:
+    """The plugin then asks sacct, whatever the profile says (snakemake/snakemake-executor-plugin-slurm #38, #157)."""
+
+    def submissions(name: str) -> list[str]:
+        return re.findall(rf"jobid (\d+) \(log: \S*/rule_job/{name}/", (tmp_path / "log").read_text())
+
+    (tmp_path / "Snakefile").write_text(JOBS)
+    command = [sys.executable, "-m", "snakemake", "--profile", str(repository / "slurm"), "--latency-wait", "10"]
+    command += ["--slurm-init-seconds-before-status-checks", "11", "--max-status-checks-per-second", "1", "--verbose"]
+    with cluster_of(tmp_path_factory.mktemp("a"), n_nodes=3, min_job_age=30, keeps_accounts=True) as cluster:
+        path = f"{repository}/slurm/bin:{Path(sys.executable).parent}:{cluster.environment['PATH']}"
+        environment = os.environ | cluster.environment | {"PATH": path}
+        with open(tmp_path / "log", "wb") as log:
+            run = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=log, stderr=log, start_new_session=True)
+        try:
+            end = time.monotonic() + 120
+            while len(list(tmp_path.glob("*.begun"))) < 4:
+                assert time.monotonic() < end, (tmp_path / "log").read_text()[-4000:]
+                time.sleep(0.5)
+            [job] = submissions("cancelled")
+            cluster.run("scancel", job)
+            for node in ("node2", "node3"):
+                cluster.run(*f"sbatch --partition=high --nodelist={node} --exclusive --time=1 -o /dev/null --wrap true".split())
+            (tmp_path / "go").touch()
+            assert run.wait(240) == 0, (tmp_path / "log").read_text()[-4000:]
+        finally:
+            if run.poll() is None:
+                os.killpg(run.pid, signal.SIGKILL)
+                run.wait()
+    assert "Falling back to 'sacct'" in (tmp_path / "log").read_text()
+    assert [len(submissions(name)) for name in ("cancelled", "preempted")] == [2, 2]
+    assert [len(submissions(name)) for name in ("undisturbed", "requeued")] == [1, 1], (
+        "SLURM starts it again, so it is submitted once"
+    )

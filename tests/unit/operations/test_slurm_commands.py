@@ -44,6 +44,24 @@ def test_where_no_accounts_are_kept_the_queue_answers_for_them(ask: Ask) -> None
     assert (told.stdout, told.returncode) == ("1|RUNNING\n", 0)
 
 
+@pytest.mark.parametrize("state", ["PREEMPTED", "CANCELLED by 1000"])
+def test_both_ways_of_asking_call_a_job_that_slurm_gave_up_cancelled(ask: Ask, state: str) -> None:
+    """The plugin asks sacct where MinJobAge is small or scontrol is silent: snakemake-executor-plugin-slurm #38, #157."""
+    assert states(ask(*BY_SACCT, sacct=f"echo '1|{state}'", squeue="true")) == {"1": "CANCELLED"}
+
+
+def test_of_a_job_that_waits_to_be_started_again_the_queue_knows_more_than_the_accounts(ask: Ask) -> None:
+    accounts = r"printf '1|PREEMPTED\n2|NODE_FAIL\n3|COMPLETED\n'"
+    told = states(ask(*BY_SACCT, sacct=accounts, squeue=r"printf '1|PENDING\n2|PENDING\n'"))
+    assert told == {"1": "PENDING", "2": "PENDING", "3": "COMPLETED"}
+
+
+def states(answer: subprocess.CompletedProcess[str]) -> dict[str, str]:
+    """As the plugin reads an answer: the last line of a job counts."""
+    assert answer.returncode == 0
+    return dict(line.split("|") for line in answer.stdout.splitlines() if "|" in line)
+
+
 def test_accounts_that_are_kept_are_believed(ask: Ask) -> None:
-    assert ask(*BY_SACCT, sacct="echo '1|COMPLETED'", squeue="echo wrong").stdout == "1|COMPLETED\n"
+    assert states(ask(*BY_SACCT, sacct="echo '1|COMPLETED'", squeue="true")) == {"1": "COMPLETED"}
     assert ask("sacct", "-j", "1", sacct='echo "$*"').stdout == "-j 1\n"

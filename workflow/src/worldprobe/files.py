@@ -210,6 +210,8 @@ def check_place(path: Path | str, is_folder: bool = False, command: str = "", so
             nearest = nearest.parent
         if not nearest.is_dir():
             raise UserError(path, f"cannot be written: {nearest} is a file.", "Give a path in a folder.")
+        if os.statvfs(nearest).f_flag & os.ST_RDONLY:
+            raise _unwritable(path, OSError(errno.EROFS, ""))
         if not os.access(nearest, os.W_OK | os.X_OK):
             raise MachineError(
                 path, f"cannot be written: no permission to write in {nearest}.", "Choose a folder that you may write in."
