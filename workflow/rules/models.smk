@@ -20,13 +20,15 @@ def need(resource):
     @asked_often
     def look_up(wildcards, attempt):
         wanted = needs(registry[wildcards.model], site["gpu_memory_gb"])
+        if resource == "gpus" and ASKS_BY_GRES:
+            return 0
         return getattr(wanted.in_attempt(attempt, site["longest_minutes"]), resource)
 
     return look_up
 
 
 def on_site(fact):
-    """A function that says where a job's model is to run: partition, constraint, gpu_model; the last two only with GPUs.
+    """A function that says where a job's model is to run: partition, constraint, gpu_model, gres; all but the first only with GPUs.
 
     None where the site names none: there is nothing to look up, job by job.
     """
@@ -35,11 +37,18 @@ def on_site(fact):
 
     @asked_often
     def look_up(wildcards):
-        if not needs(registry[wildcards.model], site["gpu_memory_gb"]).gpus:
-            return site["partition"] if fact == "partition" else None
-        return site["gpu_partition"] or site["partition"] if fact == "partition" else site[fact]
+        return fact_for(fact, needs(registry[wildcards.model], site["gpu_memory_gb"]).gpus)
 
     return look_up
+
+
+def fact_for(fact, gpus):
+    """A fact of the site for a job with so many GPUs."""
+    if fact == "partition":
+        return (gpus and site["gpu_partition"]) or site["partition"]
+    if not gpus or (fact == "gpu_model" and ASKS_BY_GRES) or (fact == "gres" and not ASKS_BY_GRES):
+        return None
+    return f"{site['gres']}:{gpus}" if fact == "gres" else site[fact]
 
 
 @once_per_model

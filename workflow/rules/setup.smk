@@ -75,6 +75,8 @@ from worldprobe.operations.status import missing_models, share_with_jobs, sign
 from worldprobe.operations.settings import by_strength, is_folder, model_files, read_settings, shown_registry, source_key
 from worldprobe.paths import RESULTS, StudyPaths
 
+#: The executor is not known while rules are read, but only one that submits jobs elsewhere has a number of nodes (--jobs).
+ON_CLUSTER = workflow.resource_settings.nodes is not None or not workflow.is_main_process
 #: When this run began, in seconds since 1970.
 START = int(time.time())
 #: A cheap rule runs again when any code of the package changes, an expensive one when its number does (worldprobe/methods.py).
@@ -162,8 +164,7 @@ def per_attempt(amount):
 
 def limit_resources(study, registry, site):
     """On one machine, keep to its GPUs and memory; a limit given by --resources is kept, a cluster has a scheduler of its own."""
-    # The executor is not known while rules are read, but only one that submits jobs elsewhere has a number of nodes (--jobs).
-    if workflow.resource_settings.nodes is not None or not workflow.is_main_process:
+    if ON_CLUSTER:
         return
     given = set(workflow.global_resources)
     models = [*benchmarks.all_models(study), *trainings(study, registry)]
@@ -201,6 +202,8 @@ except UserError as error:
     sys.exit(error.lines())
 
 STUDY = StudyPaths.of(study)
+#: Whether jobs ask SLURM for GPUs by --gres instead of --gpus.
+ASKS_BY_GRES = ON_CLUSTER and bool(site["gres"])
 #: Models whose answers could not be computed, and why; they are tried again, and the others summarised without them.
 MISSING = share_with_jobs(
     missing_models(study, benchmarks.answers_by_rule, benchmarks.all_models(study)), workflow.is_main_process
@@ -223,9 +226,16 @@ pathvars:
 if shutil.which("sbatch") and str(HOME / "slurm" / "bin") not in os.get_exec_path():
     os.environ.update(PATH=os.pathsep.join([str(HOME / "slurm" / "bin"), *os.get_exec_path()]))
 
-# What slurm/config.yaml asks for; "None" leaves it to the site.
-for fact in ("partition", "account", "qos"):
-    os.environ[f"WORLDPROBE_SITE_{fact.upper()}"] = str(site[fact])
+# What slurm/config.yaml asks for; what is not there is left to the site. squeue and scancel look for SLURM_CLUSTERS, too.
+for variable, text in {
+    **{f"WORLDPROBE_SITE_{fact.upper()}": site[fact] for fact in ("partition", "account", "qos", "cluster")},
+    "WORLDPROBE_SITE_EXTRA": site["reservation"] and f"--reservation={quote(site['reservation'])}",
+    "SLURM_CLUSTERS": site["cluster"] or os.environ.get("SLURM_CLUSTERS"),
+}.items():
+    if text:
+        os.environ[variable] = text
+    else:
+        os.environ.pop(variable, None)
 
 
 wildcard_constraints:

@@ -24,6 +24,7 @@ for asked in (one for one in benchmarks.of_study(study) if one.asking):
         resources:
             gpu=need("gpus"),
             gpu_model=on_site("gpu_model"),
+            gres=on_site("gres"),
             constraint=on_site("constraint"),
             slurm_partition=on_site("partition"),
             mem_mb=need("mem_mb"),

@@ -19,6 +19,7 @@ rule score:
     resources:
         gpu=need("gpus"),
         gpu_model=on_site("gpu_model"),
+        gres=on_site("gres"),
         constraint=on_site("constraint"),
         slurm_partition=on_site("partition"),
         mem_mb=need("mem_mb"),

@@ -48,6 +48,7 @@ rule ask:
     resources:
         gpu=need("gpus"),
         gpu_model=on_site("gpu_model"),
+        gres=on_site("gres"),
         constraint=on_site("constraint"),
         slurm_partition=on_site("partition"),
         mem_mb=need("mem_mb"),

@@ -77,6 +77,7 @@ rule finetune:
     resources:
         gpu=tuning_need("gpus"),
         gpu_model=tuning_site("gpu_model"),
+        gres=tuning_site("gres"),
         constraint=tuning_site("constraint"),
         slurm_partition=tuning_site("partition"),
         mem_mb=tuning_need("mem_mb"),
@@ -133,6 +134,7 @@ rule ask_external:
     resources:
         gpu=need("gpus"),
         gpu_model=on_site("gpu_model"),
+        gres=on_site("gres"),
         constraint=on_site("constraint"),
         slurm_partition=on_site("partition"),
         mem_mb=need("mem_mb"),

@@ -100,20 +100,20 @@ def tuning_need(resource):
     def look_up(wildcards, attempt):
         one = TRAININGS[wildcards.tuned]
         wanted = tuning_needs(registry[one.base], one.settings, site["gpu_memory_gb"])
+        if resource == "gpus" and ASKS_BY_GRES:
+            return 0
         return getattr(wanted.in_attempt(attempt, site["longest_minutes"]), resource)
 
     return look_up
 
 
 def tuning_site(fact):
-    """A function that says where a training is to run: partition, constraint, gpu_model; the last two only with GPUs."""
+    """The same as ``on_site`` for a training."""
 
     @asked_often
     def look_up(wildcards):
         one = TRAININGS[wildcards.tuned]
-        if not tuning_needs(registry[one.base], one.settings, site["gpu_memory_gb"]).gpus:
-            return site["partition"] if fact == "partition" else None
-        return site["gpu_partition"] or site["partition"] if fact == "partition" else site[fact]
+        return fact_for(fact, tuning_needs(registry[one.base], one.settings, site["gpu_memory_gb"]).gpus)
 
     return look_up
 

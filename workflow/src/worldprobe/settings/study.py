@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import yaml
 from pydantic import BaseModel, Field, create_model
 
 from worldprobe.errors import UserError
@@ -25,7 +24,7 @@ from worldprobe.settings.blocks import (
     raise_first,
     schema_at,
 )
-from worldprobe.settings.documents import Keys, Source, read_yaml
+from worldprobe.settings.documents import Keys, Source, parse_yaml, read_yaml
 
 #: Folders of results/ that all studies share.
 _SHARED = ("models", "controls")
@@ -189,7 +188,7 @@ def _typed(value: Any, kind: type[BaseModel], keys: Keys) -> Any:
     part = schema_at(kind, keys)
     is_text = part.get("type") == "string"
     if isinstance(value, str) and (not is_text or (value == "null" and part.get("nullable"))):
-        return yaml.safe_load(value)
+        return parse_yaml("--config", value.encode()).document
     return str(value) if is_text and isinstance(value, int | float) else value
 
 
@@ -199,7 +198,7 @@ def _exists(path: str) -> bool:
 
 class Site(Block):
     """Facts of one SLURM site, for `snakemake --profile slurm`. Each key can also be set in the environment, e.g. as
-    `WORLDPROBE_PARTITION`.
+    `WORLDPROBE_PARTITION`. Names are passed to SLURM as they are written.
     """
 
     partition: str | None = None
@@ -217,8 +216,18 @@ class Site(Block):
     constraint: str | None = None
     """Node features that jobs with GPUs need, e.g. a100-80gb."""
 
-    gpu_model: str | None = None
+    reservation: str | None = None
+    """Reservation that jobs run in."""
+
+    cluster: str | None = None
+    """Cluster that jobs are sent to, where SLURM has several; null takes the one of the login node."""
+
+    gpu_model: str | None = Field(None, pattern=r"^[A-Za-z0-9_.]+$")
     """GPU type as the site's GRES calls it, e.g. a100; null takes any."""
+
+    gres: str | None = Field(None, pattern=r"^[A-Za-z0-9_]+(:[A-Za-z0-9_.]*[A-Za-z_.][A-Za-z0-9_.]*)?$")
+    """For sites whose SLURM has no `--gpus`: what to request instead, e.g. gpu, or gpu:a100, which becomes `--gres=gpu:a100:2`
+    for a model on two GPUs. The number follows from the model; `gpu_model` is then unused."""
 
     gpu_memory_gb: float = Field(80, ge=1)
     """Memory of one GPU in GB; models are spread over as many as they need."""
