@@ -201,7 +201,7 @@ def test_both_editions_are_our_own_and_controls_learn_from_the_second(source: st
         ("false", "keys and values"),
         ("0", "keys and values"),
         ("[]", "keys and values"),
-        ("items: {filter: 2020-99-99}", "not valid YAML"),
+        ("items: {filter: 2020-99-99}", "in quotes"),
         ("5: 1", "Keys should be strings"),
     ],
 )
@@ -396,3 +396,47 @@ def test_a_list_with_too_few_entries_is_not_called_empty(tmp_path: Path) -> None
         missing.fix
         == "Add the key. Meaning: What the relation is about; other: neither space, time nor a scale; planar: lines in the plane."
     )
+
+
+@pytest.mark.parametrize(
+    ("written", "instead"),
+    [
+        ("24:00:00", "number"),
+        ("010", "10"),
+        ("1_000", "1000"),
+        ("0b11", "number"),
+        ("1:30.5", "number"),
+        ("012.5", "12.5"),
+        ("yes", "true or false"),
+        ("2026-01-01", "quotes"),
+    ],
+)
+def test_what_yaml_1_1_and_1_2_read_differently_is_refused_with_its_line(tmp_path: Path, written: str, instead: str) -> None:
+    """yaml/pyyaml #272, #395: 24:00:00 would be 86,400 and 010 eight, for Snakemake too."""
+    path = tmp_path / "study.yaml"
+    for text in (f"a: 1\nb: {written}\n", f"a: 1\n{written}: b\n", f"a:\n- [c, {written}]\n"):
+        path.write_text(text)
+        with pytest.raises(UserError) as told:
+            settings.read_yaml(path)
+        assert told.value.where.endswith("line 2")
+        assert instead in told.value.fix
+    path.write_text(f'b: "{written}"\n')
+    assert settings.read_yaml(path).document == {"b": written}
+
+
+def test_a_number_that_only_yaml_1_2_knows_is_a_text_and_its_other_spelling_is_named(tmp_path: Path) -> None:
+    """yaml/pyyaml #173, hiyouga/LLaMA-Factory #4014."""
+    path = tmp_path / "site.yaml"
+    for written, instead in (("1e2", "100"), ("4.5e1", "45"), ("1.25e1", "12.5"), ("08", "8")):
+        path.write_text(f"gpu_memory_gb: {written}\n")
+        with pytest.raises(UserError, match="line 1") as told:
+            settings.read_site(path, {})
+        assert f"Write {instead}." in told.value.fix
+    path.write_text("account: 1e3\n")
+    assert settings.read_site(path, {})["account"] == "1e3"
+
+
+def test_options_of_the_command_line_are_read_as_files_are() -> None:
+    """Snakemake passes inner values as text."""
+    with pytest.raises(UserError, match="--config"):
+        study_of("", {"ewok": {"items": {"seed": "24:00:00"}}})

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
+import yaml
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -28,6 +29,8 @@ from worldprobe.settings.documents import Keys, Source, dotted, in_order, place,
 
 #: What is wrong with settings that fit their class: the key within the block, the problem, the fix.
 Finding = tuple[Keys, str, str]
+#: A number as YAML 1.2 has it.
+_NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]{1,3})?")
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
 
@@ -272,6 +275,11 @@ def complaint(error: Any, kind: type[BaseModel], sources: Sequence[Source]) -> U
     meant = f" Meaning: {meaning(part)}" if "description" in part else ""
     if rule == "missing":
         return _found(keys, "is missing.", f"Add the key.{meant}", sources)
+    if isinstance(value, str) and part.get("type") in ("integer", "number") and _NUMBER.fullmatch(value):
+        # YAML 1.1 takes 1e-5 for a text
+        number = float(value)
+        text = str(int(number)) if number.is_integer() else yaml.safe_dump(number).split()[0]
+        return _found(keys, f"YAML reads {value} as a text.", f"Write {text}.{meant}", sources)
     quotes = ", in quotes" if rule == "string_type" and isinstance(value, bool | int | float) else ""
     fix = f"{'Choose' if 'enum' in part or 'const' in part else 'Write'} {in_words(part)}{quotes}.{meant}"
     if rule == "value_error":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,14 @@ from worldprobe.errors import UserError
 Keys = tuple[str | int, ...]
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the loader in C is six times as quick
+#: Of what YAML 1.1 (PyYAML, Snakemake) takes for a number, truth value or date, these alone have the same value in YAML 1.2.
+#: What only 1.2 takes for a number, e.g. 1e-5, is a text.
+_SAME = {
+    "int": re.compile(r"[-+]?(0|[1-9][0-9]*)|0x[0-9a-fA-F]+"),
+    "float": re.compile(r"[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+][0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"),
+    "bool": re.compile("true|True|TRUE|false|False|FALSE"),
+    "timestamp": re.compile("(?!)"),
+}
 #: Lists and mappings within one another at most: the loader in C ends the process where there are many thousands.
 DEEPEST = 100
 
@@ -72,7 +81,7 @@ def parse_yaml(name: str, content: bytes, kind: Any = LOADER, repeated: list[Rep
         repeated: where keys that are set twice are noted, of which the last one counts; None: they are refused.
 
     Raises:
-        UserError: it is not valid YAML, or sets a key twice.
+        UserError: it is not valid YAML, sets a key twice, or has a value that is another one in YAML 1.2.
     """
     lines: dict[Keys, int] = {(): 1}
     try:
@@ -175,8 +184,22 @@ def _note_lines(name: str, node: yaml.Node, keys: Keys, lines: dict[Keys, int], 
                     raise UserError(f"{name}, line {line}", problem, "Keep one of them.")
                 repeated.append(again)
             values[inner], lines[inner] = value.value, line
+            _check_value(name, key)
             _note_lines(name, value, inner, lines, repeated)
     elif isinstance(node, yaml.SequenceNode):
         for number, value in enumerate(node.value):
             lines[(*keys, number)] = value.start_mark.line + 1
             _note_lines(name, value, (*keys, number), lines, repeated)
+    else:
+        _check_value(name, node)
+
+
+def _check_value(name: str, node: yaml.Node) -> None:
+    """Refuse what means one thing in YAML 1.1 and another in 1.2, e.g. 24:00:00, which PyYAML reads as 86400."""
+    tag, text = node.tag.rpartition(":")[2], str(node.value)
+    if tag in _SAME and not _SAME[tag].fullmatch(text):
+        digits = text.replace("_", "").lstrip("+-0") or "0"
+        number = f"{'-' * text.startswith('-')}{digits}" if digits.replace(".", "", 1).isdigit() else "a decimal number"
+        instead = {"bool": "true or false, or ", "timestamp": ""}.get(tag, f"{number}, or ")
+        fix = f'Write {instead}"{text}" in quotes where a text is meant.'
+        raise UserError(f"{name}, line {node.start_mark.line + 1}", f"{text} is read differently by YAML 1.1 and 1.2.", fix)
