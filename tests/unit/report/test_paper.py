@@ -4,6 +4,7 @@ import re
 import shutil
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 from markupsafe import Markup
 
@@ -11,7 +12,7 @@ from worldprobe.cli import main
 from worldprobe.report.crate import Methods
 from worldprobe.report.page import Part, ShownPart, ShownSection
 from worldprobe.report.paper import Numbers, key_of, write_paper
-from worldprobe.report.sheet import PrintedColumn, PrintedTable
+from worldprobe.report.sheet import Column, PrintedColumn, PrintedTable, Sheet
 
 
 def table(rows):
@@ -47,6 +48,19 @@ def expand(paper, numbers):
     used = re.findall(r"\\result\{([^}]*)\}", body)
     assert sorted(used) == sorted(known), "every macro is used once and every used one is defined"
     return re.sub(r"\\result\{([^}]*)\}", lambda found: known[found[1]], body)
+
+
+@pytest.mark.parametrize("name", ["[ours] Llama", "*Qwen", " [x]", "中"])
+def test_a_row_that_begins_like_an_option_of_latex_is_a_row(shown, tmp_path, name):
+    """yihui/knitr #1595: after a row's end LaTeX takes [ours] for a length, and an asterisk away; of 中 the name is in brackets."""
+    section = shown.sections[0]
+    rows = [[name, "0.620", "0.591–0.650"], [name, "0.1", "–"]]
+    section = replace(section, tables=[replace(section.tables[0], rows=rows)])
+    paper, _numbers = write_paper([replace(shown, sections=[section])], "default", [], tmp_path)
+    frame = pd.DataFrame({"name": [name, name], "mean": [0.1, 0.2]})
+    sheet = Sheet("title", frame, (Column("Model", ("name",)), Column("Mean", ("mean",))), group="mean")
+    for text in (paper, sheet.to_latex("t")):
+        assert not re.search(r"(\\\\|\\(midrule|addlinespace|toprule))\s*[\[*]", text)
 
 
 def test_no_number_of_the_text_is_typed(shown, tmp_path):

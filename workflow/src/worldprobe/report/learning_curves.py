@@ -33,6 +33,7 @@ SECTION = Section(
 WORDS = {REACHED: "", OPEN: "perhaps later", NEVER: "not yet", ALREADY: "before the first", NONE: "too uncertain"}
 #: Whose means a figure shows besides the models': those of the study's ratings, or the paper's where its items are asked.
 PEOPLE, PEOPLE_OF_PAPER = "people", "people (paper)"
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _MARKS = {REACHED: "o", OPEN: "o", NEVER: ">", ALREADY: "<"}
 #: Rows of a map that can be read; of more, those with the highest accuracy over all checkpoints.
 MOST_ROWS = 60
@@ -314,6 +315,10 @@ def _decades(steps: np.ndarray) -> tuple[np.ndarray, float]:
         return np.where(steps > 0, np.log10(steps / least), -_DECADES_TO_ZERO), least
 
 
+def _power_of_ten(power: int) -> str:
+    return "10" + str(power).translate(_RAISED)
+
+
 def _label_steps(axes: Axes, steps: np.ndarray, size: float, across: float) -> None:
     """Ticks at powers of ten that do not touch each other, on an axis in decades (``_decades``) that is as wide as stated."""
     places, least = _decades(steps)
@@ -323,7 +328,7 @@ def _label_steps(axes: Axes, steps: np.ndarray, size: float, across: float) -> N
     powers = np.arange(last, first - 1, -max(int(np.ceil(_LABEL / inches)), 1))[::-1]
     if has_zero:
         powers = powers[(powers - np.log10(least) + _DECADES_TO_ZERO) * inches >= _LABEL]
-    at, labels = list(powers - np.log10(least)), [f"$10^{{{power}}}$" for power in powers]
+    at, labels = list(powers - np.log10(least)), [_power_of_ten(power) for power in powers]
     if len(powers) < 2:  # steps of one order of magnitude
         ends = sorted({float(steps.max()), float(steps.max()) if has_zero else least} - {0.0})
         at, labels = list(_decades(np.array([least, *ends]))[0][1:]), [_step(one) for one in ends]
@@ -385,6 +390,7 @@ def draw_onsets(frame: pd.DataFrame, width: str = "double") -> Figure:
     for number, (axes, name) in enumerate(zip(grid, names, strict=True)):
         here = frame[frame["name"] == name]
         axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(lambda value, _: _power_of_ten(round(np.log10(value))))
         is_large = _is_main(here)
         for row, large in zip(here.to_dict("records"), is_large, strict=True):
             if row["status"] == NONE:

@@ -440,7 +440,8 @@ def run_notebook(path: Path | str, settings: Mapping[str, str]) -> str:
     resources = {"metadata": {"path": str(path.parent)}}
     client = NotebookClient(notebook, timeout=LONGEST_CELL, kernel_name="python3", resources=resources)
     try:
-        client.execute(env={**os.environ, **settings})
+        # matplotlib is not imported with a backend that it does not know, and a kernel keeps that of the environment
+        client.execute(env={**os.environ, "MPLBACKEND": "module://matplotlib_inline.backend_inline", **settings})
     except CellExecutionError as error:
         problem = f"a cell failed: {error.ename}: {error.evalue}."
         raise UserError(

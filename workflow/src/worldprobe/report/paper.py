@@ -75,11 +75,11 @@ class Numbers:
 
 def _latex(text: str) -> str:
     """Text for LaTeX; a character that its fonts lack is named."""
-    shown = []
-    for character in text:
-        known = character in LATEX_ESCAPES or character.isascii() or character in "‘’“”…—" or ord(character) < 256
-        shown.append(latex(character) if known else f"[{unicodedata.name(character, 'character').lower()}]")
-    return "".join(shown)
+
+    def is_known(character: str) -> bool:
+        return character in LATEX_ESCAPES or character in "‘’“”…—" or ord(character) < 256
+
+    return latex("".join(one if is_known(one) else f"[{unicodedata.name(one, 'character').lower()}]" for one in text))
 
 
 def write_paper(parts: Sequence[ShownPart], study: str, figures: Sequence[Path], folder: Path) -> tuple[str, str]:

@@ -50,7 +50,8 @@ def latex(text: str) -> str:
     >>> latex("gemma_1.1 & co, 0.942–0.957")
     'gemma\\_1.1 \\& co, 0.942--0.957'
     """
-    return "".join(LATEX_ESCAPES.get(character, character) for character in text)
+    shown = "".join(LATEX_ESCAPES.get(character, character) for character in text)
+    return f"{{}}{shown}" if text.lstrip()[:1] in ("[", "*") else shown  # else an option of the row above
 
 
 def markdown(text: str) -> str:

@@ -1,14 +1,17 @@
 """The look of every figure: sizes for print, colours that colour-blind readers can distinguish, files that repeat byte for byte.
 
 Figures are drawn on ``matplotlib.figure.Figure`` objects, not through pyplot, so nothing global survives a drawing.
-Lengths are inches unless they are called points. Text is DejaVu Sans, which matplotlib brings along. It is imported where
-something is drawn: tidy tables need none.
+Lengths are inches unless they are called points. Text is DejaVu Sans, which matplotlib brings along; letters that it lacks are taken
+from a font that is installed. matplotlib is imported where something is drawn: tidy tables need none.
 """
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
+import re
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -20,6 +23,7 @@ import pandas as pd
 
 from worldprobe.errors import UserError
 from worldprobe.files import whole_file, write_text
+from worldprobe.log import LOGGER
 from worldprobe.report.model_names import CONTROL_FAMILY, HUMAN, WORD2VEC, Roster
 
 if TYPE_CHECKING:
@@ -91,6 +95,7 @@ NOTE_KEYS = {".pdf": "Subject", ".svg": "Description", ".png": "Description"}
 
 def apply_settings() -> None:
     """Set matplotlib's defaults for this process; every drawing command calls it once, before it draws."""
+    os.environ["MPLBACKEND"] = "agg"  # one that matplotlib does not know, e.g. Qt4Agg, would stop its import
     import matplotlib as mpl
     import matplotlib.style
 
@@ -100,16 +105,47 @@ def apply_settings() -> None:
     os.environ.setdefault("SOURCE_DATE_EPOCH", "0")
 
 
+def letters_without_glyph(figure: Figure) -> str:
+    """The letters that the figure's fonts lack, which would be drawn as boxes."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        figure.draw_without_rendering()
+    numbers = {number for one in told for number in re.findall(r"^Glyph (\d+) ", str(one.message))}
+    return "".join(sorted(chr(int(number)) for number in numbers))
+
+
+def fonts_with(letters: str) -> list[str]:
+    """Names of installed fonts that have these letters between them, as far as there are any; the fewest first."""
+    from matplotlib.font_manager import findSystemFonts, fontManager
+    from matplotlib.ft2font import FT2Font
+
+    for file in set(findSystemFonts()) - {one.fname for one in fontManager.ttflist}:  # installed since the list was cached
+        with contextlib.suppress(Exception):  # whatever is wrong with a font
+            fontManager.addfont(file)
+    # The letters of a font are no setting of its entry: the file is opened. "Last Resort" has a box for every letter.
+    upright = {one.name: one.fname for one in fontManager.ttflist if one.style == "normal" and "LastResort" not in one.fname}
+    has: dict[str, set[str]] = {}
+    for name, file in sorted(upright.items()):
+        with contextlib.suppress(RuntimeError, OSError):
+            has[name] = {chr(number) for number in FT2Font(file).get_charmap()}.intersection(letters)
+    chosen, left = [], set(letters)
+    while has and (best := max(has, key=lambda name: len(has[name] & left))) and has[best] & left:
+        chosen.append(best)
+        left -= has[best]
+    return chosen
+
+
 @cache
 def text_width(text: str, points: float) -> float:
     """Width of a line of text in inches, so that margins fit their labels without a trial drawing."""
     if not text.strip():
         return 0.0
+    from matplotlib import rcParams
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import TextPath
 
     # Outline points instead of exact extents: the same but for hairs, and ten times as fast.
-    across = TextPath((0, 0), text, size=points, prop=FontProperties(family="DejaVu Sans")).vertices[:, 0]
+    across = TextPath((0, 0), text, size=points, prop=FontProperties(family=rcParams["font.family"])).vertices[:, 0]
     return float(across.max() - across.min()) / 72
 
 
@@ -436,8 +472,22 @@ def render(
         options: passed to ``draw``.
     """
     apply_settings()
-    text = to_csv(frame)
-    write(draw(from_csv(text, text_columns(frame)), **options), text, paths, note)
+    from matplotlib import rcParams
+
+    text, kinds = to_csv(frame), text_columns(frame)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph ")  # told below, once
+        figure = draw(from_csv(text, kinds), **options)
+        if (letters := letters_without_glyph(figure)) and (fonts := fonts_with(letters)):
+            rcParams["font.family"] = [*rcParams["font.family"], *fonts]
+            text_width.cache_clear()
+            figure = draw(from_csv(text, kinds), **options)
+            letters = letters_without_glyph(figure)
+        if letters:
+            boxes = f"Letters that no installed font has are boxes: {letters[:20]}. Install one, e.g. of Noto (fonts-noto-core, -cjk)."
+            LOGGER.warning("%s", boxes)
+            note = f"{note} {boxes}".strip()
+        write(figure, text, paths, note)
 
 
 MISSING_COLOUR = "#E4E4E4"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -12,6 +13,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from fontTools.fontBuilder import FontBuilder
+from fontTools.pens.ttGlyphPen import TTGlyphPen
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection, PathCollection, QuadMesh
 from matplotlib.figure import Figure
@@ -412,3 +415,65 @@ def test_two_models_of_one_display_name_keep_a_row_each(paper_study):
         frame = as_saved(FIGURES[name](*tables, Roster(entries)))
         assert len(dict.fromkeys(frame[frame.columns[1]] if name == "setups_by_model" else frame.model)) == rows
         FIGURES[name].draw(frame)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_dollar_sign_in_any_label_is_a_dollar_sign(name, paper_study):
+    """matplotlib/matplotlib #20266: two of them made a formula, which lost words or was an error."""
+    if name in NEEDS_PROMPTING:
+        pytest.skip("no names of people's own")
+    names = {model: f"Price $${{\\frac {number} $x and $y" for number, model in enumerate(paper_study.roster.models)}
+    named = {model: replace(card, name=names[model]) for model, card in paper_study.roster.models.items()}
+    study = replace(paper_study, roster=replace(paper_study.roster, models=named))
+    _frame, figure = drawn(name, study)
+    figure.draw_without_rendering()
+    for text in figure.findobj(Text):
+        assert not text.get_parse_math()
+        assert not text.get_text().startswith(("$\\mathdefault", "$10^")), "a formula that nobody reads"
+
+
+def test_a_backend_of_the_environment_that_is_unknown_stops_no_figure():
+    """michaelgrupp/evo #352."""
+    code = "from worldprobe.report import style; style.apply_settings(); print(style.text_width('Accuracy', 6.5) > 0)"
+    environment = os.environ | {"MPLBACKEND": "Qt4Agg"}
+    told = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert told.stdout == "True\n", told.stderr
+
+
+def font_of(letters: str, folder: Path) -> Path:
+    """A font that has these letters, each a rectangle."""
+    font = FontBuilder(1000, isTTF=True)
+    names = [".notdef", *(f"letter{number}" for number in range(len(letters)))]
+    pen = TTGlyphPen(None)
+    pen.moveTo((0, 0))
+    for corner in ((0, 700), (900, 700), (900, 0)):
+        pen.lineTo(corner)
+    pen.closePath()
+    font.setupGlyphOrder(names)
+    font.setupCharacterMap({ord(letter): name for letter, name in zip(letters, names[1:], strict=True)})
+    font.setupGlyf(dict.fromkeys(names, pen.glyph()))
+    font.setupHorizontalMetrics(dict.fromkeys(names, (1000, 0)))
+    font.setupHorizontalHeader(ascent=800, descent=-200)
+    font.setupNameTable({"familyName": f"Invented {folder.name}", "styleName": "Regular"})
+    font.setupOS2(sTypoAscender=800, usWinAscent=800, usWinDescent=200)
+    font.setupPost()
+    font.save(folder / "invented.ttf")
+    return folder / "invented.ttf"
+
+
+def test_letters_that_the_font_lacks_come_from_an_installed_one_or_are_told(paper_study, tmp_path, monkeypatch, caplog):
+    """Names in scripts that DejaVu Sans lacks were boxes: matplotlib/matplotlib #15062."""
+    from matplotlib.font_manager import fontManager
+
+    def render(letters: str) -> str:
+        caplog.clear()
+        frame = as_saved(tidy_of("accuracy_by_domain", paper_study))
+        frame["name"] = frame["name"] + letters
+        style.render(frame, FIGURES["accuracy_by_domain"].draw, [tmp_path / "x.svg", tmp_path / "x.pdf", tmp_path / "x.png"])
+        return (tmp_path / "x.svg").read_text()
+
+    monkeypatch.setattr(fontManager, "ttflist", list(fontManager.ttflist))
+    fontManager.addfont(font_of("\ue123", tmp_path))
+    assert "boxes" not in render("\ue123") + caplog.text
+    assert "boxes" in render("\ue124")
+    assert "\ue124" in caplog.text

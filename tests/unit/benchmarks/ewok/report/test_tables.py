@@ -365,7 +365,7 @@ def test_a_printed_table_that_cannot_be_read_is_one_message(tmp_path):
 @given(st.text(alphabet=st.characters(codec="ascii", categories=("L", "N", "P", "S", "Zs")), max_size=30))
 def test_no_name_can_break_latex(name):
     text = latex(name)
-    bare = re.sub(r"\\(text\w+\{\}|[&%$#_{}])", "", text)
+    bare = re.sub(r"^\{\}|\\(text\w+\{\}|[&%$#_{}])", "", text)
     assert not set(bare) & set("&%$#_{}\\~^")
 
 

@@ -305,7 +305,7 @@ def training(trainings: pd.DataFrame, roster: Roster) -> pd.DataFrame:
 @training.drawn_by
 def draw_training(frame: pd.DataFrame, width: str = "double") -> Figure:
     """Two panels next to each other: loss and learning rate, a line per training."""
-    from matplotlib.ticker import MaxNLocator
+    from matplotlib.ticker import LogFormatter, MaxNLocator
 
     models = list(dict.fromkeys(zip(frame["model"], frame["name"], strict=True)))
     size = style.BODY if width == "double" else style.SMALL
@@ -323,6 +323,7 @@ def draw_training(frame: pd.DataFrame, width: str = "double") -> Figure:
         axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
         if column == "loss":  # the first steps of a training are far above all others
             axes.set_yscale("log")
+            axes.yaxis.set_minor_formatter(LogFormatter())
         else:
             axes.set_ylim(bottom=0)
         axes.tick_params(labelsize=size)
