@@ -52,7 +52,7 @@ def expand(paper, numbers):
 
 @pytest.mark.parametrize("name", ["[ours] Llama", "*Qwen", " [x]", "中"])
 def test_a_row_that_begins_like_an_option_of_latex_is_a_row(shown, tmp_path, name):
-    """yihui/knitr #1595: after a row's end LaTeX takes [ours] for a length, and an asterisk away; of 中 the name is in brackets."""
+    """yihui/knitr #1595: after a row's end LaTeX takes [ours] for a length. Of a letter that it lacks the name is in brackets."""
     section = shown.sections[0]
     rows = [[name, "0.620", "0.591–0.650"], [name, "0.1", "–"]]
     section = replace(section, tables=[replace(section.tables[0], rows=rows)])

@@ -1,8 +1,8 @@
 """The look of every figure: sizes for print, colours that colour-blind readers can distinguish, files that repeat byte for byte.
 
 Figures are drawn on ``matplotlib.figure.Figure`` objects, not through pyplot, so nothing global survives a drawing.
-Lengths are inches unless they are called points. Text is DejaVu Sans, which matplotlib brings along; letters that it lacks are taken
-from a font that is installed. matplotlib is imported where something is drawn: tidy tables need none.
+Lengths are inches unless they are called points. Text is DejaVu Sans, which matplotlib brings along, or where that lacks a
+letter, a font that is installed. matplotlib is imported where something is drawn: tidy tables need none.
 """
 
 from __future__ import annotations
@@ -484,8 +484,8 @@ def render(
             figure = draw(from_csv(text, kinds), **options)
             letters = letters_without_glyph(figure)
         if letters:
-            boxes = f"Letters that no installed font has are boxes: {letters[:20]}. Install one, e.g. of Noto (fonts-noto-core, -cjk)."
-            LOGGER.warning("%s", boxes)
+            boxes = f"Letters that no installed font has are boxes: {letters[:20]}."
+            LOGGER.warning("%s Install a font that has them, e.g. of Noto (fonts-noto-core, fonts-noto-cjk).", boxes)
             note = f"{note} {boxes}".strip()
         write(figure, text, paths, note)
 

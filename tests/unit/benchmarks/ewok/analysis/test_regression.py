@@ -435,3 +435,21 @@ def test_the_formula_names_what_was_fitted_and_nothing_else():
     less = table.assign(context_type="direct", target_contrast="concept swap")
     found = build_design(less, surface.assign(log_frequency=np.nan)).details["formula"]
     assert found == "Accuracy ~ 0 + Domain + ContextContrast + NumWords"
+
+
+@needs_r
+def test_objects_that_r_keeps_in_a_folder_do_not_stand_before_its_own(tmp_path: Path) -> None:
+    """rpy2/rpy2 #911, yihui/knitr #1111: .RData, .Rprofile and .Renviron of the working folder, or of the home, were loaded."""
+    mask = 'matrix <- factor <- function(...) stop("of another project")'
+    (tmp_path / ".Rprofile").write_text(f"{mask}\n")
+    (tmp_path / ".Renviron").write_text("R_ENVIRONMENT_IS_READ=yes\n")
+    subprocess.run(["R", "--vanilla", "--quiet", "-e", f"{mask}; save.image()"], cwd=tmp_path, check=True, capture_output=True)
+    code = (
+        "from worldprobe.benchmarks.ewok.analysis.regression import start_r\n"
+        "r = start_r().r\n"
+        "print(*r('sum(matrix(1:4, 2))'), *r('length(ls(globalenv()))'), *r('Sys.getenv(\"R_ENVIRONMENT_IS_READ\")'))\n"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=os.environ | {"HOME": str(tmp_path)}, capture_output=True, text=True
+    )
+    assert told.stdout == "10 0 \n", told.stderr

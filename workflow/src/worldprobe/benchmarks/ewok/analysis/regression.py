@@ -466,6 +466,10 @@ def start_r() -> Any:
     libraries = os.environ.get("LD_LIBRARY_PATH")
     try:
         import rpy2.rinterface_lib.callbacks as callbacks
+        from rpy2.rinterface_lib import embedded
+
+        if not embedded.isinitialized():  # without .RData, .Rprofile and .Renviron, whose objects would stand before R's own
+            embedded.set_initoptions(("rpy2", "--quiet", "--vanilla"))
         from rpy2 import robjects
     except Exception as error:  # rpy2 fails in many ways where R is broken
         raise UserError("mixed model", f"rpy2 cannot start R ({type(error).__name__}: {error}).", WAYS_OUT) from error
@@ -475,7 +479,7 @@ def start_r() -> Any:
             os.environ["LD_LIBRARY_PATH"] = libraries
     callbacks.consolewrite_warnerror = lambda text: None
     if not robjects.r('requireNamespace("lme4", quietly = TRUE) && requireNamespace("minqa", quietly = TRUE)')[0]:
-        raise UserError("mixed model", "R is there, but its package lme4 is not.", WAYS_OUT)
+        raise UserError("mixed model", "R is there, but its package lme4 is not (R starts --vanilla; set R_LIBS for a library of yours).", WAYS_OUT)
     return robjects
 
 
