@@ -143,3 +143,22 @@ def test_output_that_is_closed_early_or_full_or_ascii_is_no_traceback(repository
     assert shell(command, repository, PYTHONIOENCODING="ascii").returncode == 0
     closed_from_the_start = shell(f"{command} >&-", repository)
     assert (closed_from_the_start.returncode, closed_from_the_start.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["items", "build", "x.zip", "--password", "m\udcfchunter2"],
+        ["items", "build", "x.zip", "--password", "--hunter2"],
+        ["items", "build", "x.zip", "--password=hunter2", "--compat=hunter2"],
+        ["items", "--password", "hunter2"],
+        ["evaluate", "http://me:hunter2@127.0.0.1:1/v1"],
+        ["evaluate", "http://127.0.0.1:1/v1?api_key=hunter2"],
+        ["evaluate", "http://127.0.0.1:1/v1", "--password", "hunter2"],
+    ],
+)
+def test_a_password_is_printed_in_no_form(capsys, words):
+    """A Latin-1 password was repeated as what is not UTF-8 (CWE-209)."""
+    status, message = run(capsys, *words)
+    assert status == 2
+    assert "hunter2" not in message

@@ -18,12 +18,12 @@ REGISTRY = """
 tiny:
   checkpoint: someone/tiny
   family: gpt2
-  parameters: 124_000_000
+  parameters: 124000000
   display_name: Tiny
 vast:
   checkpoint: someone/vast
   family: llama
-  parameters: 70_553_706_496
+  parameters: 70553706496
   dtype: bfloat16
   engine: vllm
   display_name: Vast

@@ -33,7 +33,9 @@ class Archive:
         UserError: no such place, or not a ZIP archive.
     """
 
-    def __init__(self, path: Path | str, password: str | None = None, password_hint: str = "Give --password.") -> None:
+    def __init__(
+        self, path: Path | str, password: str | None = None, password_hint: str = "Set the variable of its password."
+    ) -> None:
         self.path = Path(path)
         self._password = password.encode("utf-8", "surrogateescape") if password else None
         self._password_hint = password_hint

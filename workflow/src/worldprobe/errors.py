@@ -18,10 +18,8 @@ class UserError(Exception):
     """
 
     def __init__(self, where: object, problem: str, fix: str) -> None:
-        super().__init__(f"{where}: {problem} {fix}")
-        self.where = str(where)
-        self.problem = problem
-        self.fix = fix
+        self.where, self.problem, self.fix = map(without_secrets, (str(where), problem, fix))
+        super().__init__(f"{self.where}: {self.problem} {self.fix}")
 
     def __reduce__(self) -> tuple[type[UserError], tuple[str, str, str]]:
         return UserError, (self.where, self.problem, self.fix)
@@ -79,6 +77,19 @@ def is_text(text: str) -> bool:
     (True, False, False)
     """
     return not re.search("[\0\ud800-\udfff]", text)
+
+
+#: Name and password in a web address, and the value of a key, token, password or secret.
+_SECRETS = re.compile(r"(?<=://)[^/\s]*(?=@)|(?<=(?:key|ken|ord|ret)=)[^&#\s]+", re.IGNORECASE)
+
+
+def without_secrets(text: str) -> str:
+    """A message without the passwords and keys of the web addresses in it.
+
+    >>> without_secrets("https://me:secret@example.org/v1?api_key=secret&a=b")
+    'https://***@example.org/v1?api_key=***&a=b'
+    """
+    return _SECRETS.sub("***", text)
 
 
 def printable(text: str) -> str:

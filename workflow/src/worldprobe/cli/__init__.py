@@ -88,8 +88,10 @@ def parse(words: Sequence[str]) -> parsing.Call | None:
     Raises:
         UserError: a mistake on the command line.
     """
-    if strange := [word for word in words if not is_text(word)]:
-        raise UserError("worldprobe", f"{strange[0][:40]!r} is not UTF-8 text.", "Rename the file, or choose another name.")
+    for number, word in enumerate(words, start=1):
+        if not is_text(word):  # and is not repeated: it may be a password
+            problem = f"word {number} of the command line is not UTF-8 text."
+            raise UserError("worldprobe", problem, "Rename the file, or choose another name or password.")
     leading = list(takewhile(lambda word: word.startswith("-"), words))
     for word in leading:
         option = word.partition("=")[0] if word.startswith("--") else word[:2]
@@ -113,7 +115,7 @@ def parse(words: Sequence[str]) -> parsing.Call | None:
         raise parsing.in_our_words(error, parsing.unknown_options(app, rest)) from error
     if isinstance(getattr(function, "__self__", None), App):  # prints help
         if not {"--help", "-h"} & set(rest):
-            command = " ".join(("worldprobe", *rest))
+            command = " ".join(("worldprobe", *takewhile(lambda word: not word.startswith("-"), rest)))
             raise UserError(command, "needs an action.", f"Run: {command} --help")
         function(*bound.args, **bound.kwargs)
         return None

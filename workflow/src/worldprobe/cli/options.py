@@ -159,7 +159,7 @@ Samples = Annotated[Path, Parameter(help="what lm-eval's --output_path named")]
 MaterialsPlace = Annotated[
     str, Parameter(help="builtin, builtin@1 or builtin@2 (our own), a folder in EWoK's official layout, or a .zip file of one")
 ]
-Password = Annotated[str | None, Parameter(help=f"password of the .zip (or the environment variable {PASSWORD_VARIABLE})")]
+Password = Annotated[str | None, Parameter(help=f"password of the .zip; in {PASSWORD_VARIABLE} other users do not see it")]
 Compat = Annotated[bool, Parameter(help="repeat the original generator, quirks included")]
 Families = Annotated[bool, Parameter(help="the families, whose templates differ in a level, in place of the domains")]
 ReleaseFilter = Annotated[bool, Parameter(help="keep only the items of the official release")]

@@ -144,7 +144,9 @@ def unknown_options(app: App, words: Sequence[str]) -> list[str]:
     if apps[-1].default_command is None:
         return []
     known = [name for argument in arguments_of(apps[-1]) for name in argument.names] + ["--help"]
-    given = [word.partition("=")[0] for word in words if word.startswith("--")]
+    before = ["", *words[:-1]]  # what follows --password is one, whatever it looks like
+    options = [word for word, last in zip(words, before, strict=True) if word.startswith("--") and last != "--password"]
+    given = [word.partition("=")[0] for word in options]
     return [f"unknown option {option}{did_you_mean(option, known)}" for option in given if option not in known]
 
 
@@ -177,6 +179,8 @@ def _problem(error: CycloptsError) -> str:
         if token is not None and choices:
             near = did_you_mean(token.value, choices, f": choose one of {', '.join(choices)}.")
             return f'{name}: "{token.value[:40]}" is unknown{near}'
+        if error.argument is not None and error.argument.hint is bool:
+            return f"{name} takes no value."
         return f"{name}: {getattr(error, 'msg', None) or error}."
     return str(error)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
-from worldprobe.cli.options import OutFolder, Password, between
+from worldprobe.cli.options import PASSWORD_VARIABLE, OutFolder, Password, between
 from worldprobe.cli.options import password as password_of
 from worldprobe.commented_csv import read_frame
 from worldprobe.errors import UserError
@@ -301,7 +301,9 @@ def _export_texts(folder: Path, with_text: Path, word: str | None, out: Path) ->
     from worldprobe.survey import export as exports
 
     if not word:
-        raise UserError("--password", "is missing: texts of items leave this machine encrypted only.", "Give a password.")
+        raise UserError(
+            "--password", "is missing: texts of items leave this machine encrypted only.", f"Set {PASSWORD_VARIABLE}."
+        )
     if out.suffix != ".zip":
         problem = "is not a .zip file: texts of items are written encrypted only."
         raise UserError(f"--out {out}", problem, "Name a .zip file.")

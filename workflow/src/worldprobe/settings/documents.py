@@ -184,17 +184,17 @@ def _note_lines(name: str, node: yaml.Node, keys: Keys, lines: dict[Keys, int], 
                     raise UserError(f"{name}, line {line}", problem, "Keep one of them.")
                 repeated.append(again)
             values[inner], lines[inner] = value.value, line
-            _check_value(name, key)
+            _check_value(name, key, keys)
             _note_lines(name, value, inner, lines, repeated)
     elif isinstance(node, yaml.SequenceNode):
         for number, value in enumerate(node.value):
             lines[(*keys, number)] = value.start_mark.line + 1
             _note_lines(name, value, (*keys, number), lines, repeated)
     else:
-        _check_value(name, node)
+        _check_value(name, node, keys)
 
 
-def _check_value(name: str, node: yaml.Node) -> None:
+def _check_value(name: str, node: yaml.Node, keys: Keys) -> None:
     """Refuse what means one thing in YAML 1.1 and another in 1.2, e.g. 24:00:00, which PyYAML reads as 86400."""
     tag, text = node.tag.rpartition(":")[2], str(node.value)
     if tag in _SAME and not _SAME[tag].fullmatch(text):
@@ -202,4 +202,6 @@ def _check_value(name: str, node: yaml.Node) -> None:
         number = f"{'-' * text.startswith('-')}{digits}" if digits.replace(".", "", 1).isdigit() else "a decimal number"
         instead = {"bool": "true or false, or ", "timestamp": ""}.get(tag, f"{number}, or ")
         fix = f'Write {instead}"{text}" in quotes where a text is meant.'
+        if {"materials", "password"}.intersection(map(str, keys)):  # may be a password
+            text, fix = "the value", "Write it in quotes."
         raise UserError(f"{name}, line {node.start_mark.line + 1}", f"{text} is read differently by YAML 1.1 and 1.2.", fix)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -188,7 +189,9 @@ def _typed(value: Any, kind: type[BaseModel], keys: Keys) -> Any:
     part = schema_at(kind, keys)
     is_text = part.get("type") == "string"
     if isinstance(value, str) and (not is_text or (value == "null" and part.get("nullable"))):
-        return parse_yaml("--config", value.encode()).document
+        with contextlib.suppress(UserError):  # what is no YAML stays a text, which the check refuses with its key
+            return parse_yaml("--config", value.encode()).document
+        return value
     return str(value) if is_text and isinstance(value, int | float) else value
 
 

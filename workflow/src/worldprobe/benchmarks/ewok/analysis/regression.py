@@ -479,7 +479,11 @@ def start_r() -> Any:
             os.environ["LD_LIBRARY_PATH"] = libraries
     callbacks.consolewrite_warnerror = lambda text: None
     if not robjects.r('requireNamespace("lme4", quietly = TRUE) && requireNamespace("minqa", quietly = TRUE)')[0]:
-        raise UserError("mixed model", "R is there, but its package lme4 is not (R starts --vanilla; set R_LIBS for a library of yours).", WAYS_OUT)
+        raise UserError(
+            "mixed model",
+            "R is there, but its package lme4 is not (R starts --vanilla; set R_LIBS for a library of yours).",
+            WAYS_OUT,
+        )
     return robjects
 
 

@@ -28,7 +28,7 @@ DESIGN = [*_PLACE, "ConceptA", "ConceptB", "TargetDiff", "ContextDiff", "Context
 #: files of the released analysis that name items with problems; found by name anywhere in the release.
 FLAGGED, REMOVED = "flagged_items_human.csv", "remove_from_results.csv"
 _LISTINGS = {FLAGGED: ["problem"], REMOVED: ["Domain"]}
-_PASSWORD_HINT = "Give --password, or set WORLDPROBE_MATERIALS_PASSWORD."
+_PASSWORD_HINT = "Set WORLDPROBE_MATERIALS_PASSWORD."
 SHOTS = {"original": "zero", "optimized": "two"}
 
 

@@ -34,9 +34,7 @@ from worldprobe.settings.documents import Keys, find_decomposed
 from worldprobe.settings.documents import Source as Yaml
 
 PASSWORD_VARIABLE = "WORLDPROBE_MATERIALS_PASSWORD"
-_PASSWORD_HINT = (
-    f"Give --password, or set {PASSWORD_VARIABLE} or materials.password; for EWoK's own materials, their README states it."
-)
+_PASSWORD_HINT = f"Set {PASSWORD_VARIABLE}, or materials.password; for EWoK's own materials, their README states it."
 #: Folders of the layout; nothing else in a folder of materials is read, or moves its digest.
 _FOLDERS = ("concepts", "contexts", "families", "fillers", "targets", "utils")
 

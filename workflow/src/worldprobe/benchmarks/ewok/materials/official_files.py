@@ -79,7 +79,7 @@ def official_files(
 ASSUMED_CANARY = "# EWoK canary: not in the imported file; items in EWoK's format are treated as EWoK's own"
 #: What the release's texts get where the file has another's canary only.
 RELEASE_CANARY = "# EWoK canary: not in the imported file, whose texts are those of EWoK-core-1.0"
-PASSWORD_HINT = "Give --password, or set WORLDPROBE_EXPORT_PASSWORD or WORLDPROBE_MATERIALS_PASSWORD."
+PASSWORD_HINT = "Set WORLDPROBE_EXPORT_PASSWORD or WORLDPROBE_MATERIALS_PASSWORD."
 SUFFIXES = (".csv", ".parquet")
 _WANTED = ("Domain", *DESIGN)
 _IDS = ("MetaTemplateID", "TemplateID")
