@@ -288,6 +288,7 @@ def test_a_changed_blob_of_the_hubs_cache_is_noticed_and_an_unchanged_one_is_rea
     from worldprobe.files import digest_file
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("worldprobe.models.weights.LARGE", 0)
     blobs, snapshot = tmp_path / "blobs", tmp_path / "snapshot"
     blobs.mkdir()
     shutil.copytree(base, snapshot)

@@ -18,6 +18,8 @@ class UserError(Exception):
     """
 
     def __init__(self, where: object, problem: str, fix: str) -> None:
+        if not problem.endswith((".", "?", "!")):  # a library's words end as they like
+            problem = problem.rstrip(" ,;:") + "."
         self.where, self.problem, self.fix = map(without_secrets, (str(where), problem, fix))
         super().__init__(f"{self.where}: {self.problem} {self.fix}")
 

@@ -319,8 +319,8 @@ def _with_adapter(checkpoint: Checkpoint, adapter: str | None) -> Checkpoint:
     try:
         base = _placed(named, at if isinstance(at, str) else None, checkpoint.allow_pickle, checkpoint.trust_remote_code)
     except UserError as error:
-        fix = f"Put the base there ({error.fix.rstrip('.')}), or name it: --checkpoint BASE --adapter {name}."
-        raise UserError(name, f"is an adapter of {named}, and this base is not here: {error.problem}", fix) from error
+        fix = f"{error.fix} Or say where the base is: --checkpoint BASE --adapter {name}."
+        raise UserError(name, f"is an adapter, and its base is not here. {error.where}: {error.problem}", fix) from error
     if (base.folder / ADAPTER).is_file():
         raise UserError(named, f"has an adapter too, so what {name} is put on is not certain.", "Merge it into its base first.")
     return replace(base, name=name, revision=checkpoint.revision, adapter=checkpoint, base=named)

@@ -120,7 +120,7 @@ def check_quantisation(checkpoint: Checkpoint) -> Quantisation | None:
         package, module = quantisation.package
         if not _is_installed(module):
             problem = f"has quantised weights ({quantisation}), which transformers reads with the package {package}."
-            raise UserError(checkpoint.name, problem, f"Install it: pip install {package}; or give the weights from before.")
+            raise UserError(checkpoint.name, problem, f"Install it: pip install {package}; or give the weights from before they were quantised.")
     return quantisation
 
 
@@ -156,7 +156,7 @@ def put_on(model: Any, checkpoint: Checkpoint) -> Any:
         raise
     except Exception as error:  # peft raises whatever its layers make of a broken adapter
         lines = [line for line in str(error).splitlines() if "size mismatch" in line] or [str(error)]
-        problem = f"cannot be put on {checkpoint.base}: {type(error).__name__}: {first_line(lines[0])}"
+        problem = f"cannot be put on {checkpoint.base}: {type(error).__name__}: {lines[0].strip()[:300]}"
         raise UserError(name, problem, fix) from error
     # With resized embeddings peft saves those of modules_to_save twice, once under a name that it does not read.
     left = [key for key in result.unexpected_keys if key.replace(".modules_to_save.", ".") not in weights.keys() - {key}]
@@ -298,7 +298,7 @@ def _check_report(checkpoint: Checkpoint, report: Mapping[str, Any]) -> None:
         raise UserError(checkpoint.name, f"{problem}.", fix)
     if report.get("error_msgs"):
         raise UserError(
-            checkpoint.name, f"has weights that cannot be read: {first_line(report['error_msgs'][0])}", "Fetch it again."
+            checkpoint.name, f"has weights that cannot be read: {report['error_msgs'][0].splitlines()[0][:300]}", "Fetch it again."
         )
     if unexpected:
         LOGGER.warning("%s: ignored %d tensors that the model does not use", checkpoint.name, len(unexpected))
@@ -331,11 +331,9 @@ def check_vocabulary(checkpoint: Checkpoint, tokenizer: Any, rows: int) -> None:
         tokenizers.ensure_embedded(tokenizer, [*tokenizer("a")["input_ids"], tokenizer.mask_token_id], checkpoint.name)
 
 
-def first_line(error: object) -> str:
-    """The first line of a library's message, as a sentence, with the error's kind before it."""
-    line = (str(error).strip().splitlines() or [""])[0][:300].rstrip(" .:;,")
-    kind = f"{type(error).__name__}" if isinstance(error, BaseException) else ""
-    return ": ".join(part for part in (kind, line) if part) + "."
+def first_line(error: BaseException) -> str:
+    """The error's kind and the first line of its message."""
+    return f"{type(error).__name__}: {(str(error).strip().splitlines() or ['no message'])[0][:300]}"
 
 
 def sliding_window(config: Any) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import hashlib
 import json
 import os
@@ -257,7 +258,7 @@ def digest_of(path: Path) -> str:
     facts = blob.stat()
     state = f"{blob.name} {facts.st_size} {facts.st_mtime_ns} {facts.st_ctime_ns} {facts.st_ino}"
     note = _verified() / hashlib.sha256(str(blob).encode()).hexdigest()[:32]
-    if _text(note) == state:
+    if facts.st_size > LARGE and _text(note) == state:
         return blob.name
     if (digest := digest_file(blob)) != blob.name:
         problem = (
@@ -265,11 +266,10 @@ def digest_of(path: Path) -> str:
         )
         fix = f"Delete {blob} and fetch the model again; weights of your own belong into a folder of their own."
         raise UserError(path, problem, fix)
-    try:
-        note.parent.mkdir(parents=True, exist_ok=True)
-        write_text(note, state)
-    except OSError:  # no place to keep it: the next process reads the file again
-        pass
+    if facts.st_size > LARGE:
+        with contextlib.suppress(OSError, UserError):  # no place for the note: the next process reads the file again
+            note.parent.mkdir(parents=True, exist_ok=True)
+            write_text(note, state)
     return digest
 
 
@@ -284,6 +284,9 @@ def _text(path: Path) -> str:
     except OSError:
         return ""
 
+
+#: Bytes of a file whose digest is worth a note.
+LARGE = 1 << 20
 
 #: Method of quantisation -> the package that reads such weights with transformers, and its name for Python.
 PACKAGES = {
