@@ -516,10 +516,57 @@ def test_tables_and_results_name_adapter_and_quantisation(base: Path, adapt: Mad
     from worldprobe.report.model_names import Roster
 
     facts = open_engine(str(base), adapter=str(adapt(base))).facts
-    made = made_by_model(replace(facts, quantisation="mxfp4"), 1, "tiny", {}, {"answers": {"made_by": []}})
+    facts = replace(facts, quantisation="mxfp4", notes={"precision": "bfloat16, float32"})
+    made = made_by_model(facts, 1, "tiny", {}, {"answers": {"made_by": []}})
     assert {"checkpoint", "adapter", "base"} <= made.inputs.keys()
     stated = made.of_model()
     assert (stated["quantisation"], stated["adapter"]["name"]) == ("mxfp4", str(tmp_path / "adapter"))
     [row] = model_rows([TableOrigin("scores", tmp_path, made)], ("scores",), Roster())
-    assert row["dtype"] == "float32, mxfp4"
+    assert row["dtype"] == "float32, mxfp4, weights in bfloat16, float32"
     assert row["checkpoint"] == f"{base} + adapter {tmp_path / 'adapter'}"
+
+
+def test_a_card_and_a_command_name_the_adapter(base: Path, adapt: Made, tmp_path: Path) -> None:
+    """huggingface/peft #309: whatever takes a checkpoint takes its adapter."""
+    from worldprobe.cli.engines import ModelOptions
+    from worldprobe.cli.engines import open_engine as opened
+    from worldprobe.models.registry import loading_options
+    from worldprobe.operations.settings import model_files
+    from worldprobe.settings import read_registry
+
+    adapter = adapt(base)
+    card = {"checkpoint": str(base), "adapter": str(adapter), "family": "tiny", "display_name": "Tiny"}
+    (tmp_path / "models.yaml").write_text(
+        json.dumps({"tiny": card, "alone": card | {"checkpoint": str(adapter), "adapter": None}})
+    )
+    registry = read_registry(tmp_path / "models.yaml")
+    assert loading_options(registry["tiny"])[-2:] == ["--adapter", str(adapter)]
+    for model in ("tiny", "alone"):
+        files = {Path(path) for path in model_files(registry[model])}
+        assert {adapter / "adapter_model.safetensors", base / "model.safetensors"} <= files
+    options = ModelOptions(checkpoint=str(base), adapter=str(adapter))
+    assert options.name == "adapter"
+    assert opened(options).facts.checkpoint_digest == locate(str(adapter)).digest()
+    (tmp_path / "models.yaml").write_text(json.dumps({"tiny": card | {"engine": "vllm"}}))
+    with pytest.raises(UserError, match=r"vLLM.*Merge"):
+        read_registry(tmp_path / "models.yaml")
+
+
+def test_adapter_and_base_are_found_in_the_hubs_cache_and_fetched_together(
+    base: Path, adapt: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """nlp-uoregon/mlmm-evaluation #10: the base of an adapter was looked for on the hub while scoring."""
+    from worldprobe.models import checkpoint
+
+    adapter = adapt(base)
+    change(adapter / "adapter_config.json", base_model_name_or_path="acme/base")
+    places = {"acme/base": base, "acme/lora": adapter}
+    fetched = []
+    monkeypatch.setattr(checkpoint, "_cached_snapshot", lambda name, revision: places[name])
+    monkeypatch.setattr(checkpoint, "_download", lambda name, *rest: (fetched.append(name), places[name])[1])
+    assert checkpoint.fetch("acme/lora").base == "acme/base"
+    assert checkpoint.fetch("acme/base", adapter="acme/lora").base == "acme/base"
+    assert fetched == ["acme/lora", "acme/base", "acme/base", "acme/lora"]
+    assert (
+        open_engine("acme/lora").facts.checkpoint_digest == open_engine("acme/base", adapter="acme/lora").facts.checkpoint_digest
+    )

@@ -606,7 +606,8 @@ def made_by_model(
         **known: other fields of ``Provenance``: seed, canary.
     """
     start = {"start": facts.bos} | ({"pseudo_log_likelihood": facts.pseudo} if facts.pseudo else {})
-    start |= {"quantisation": facts.quantisation} if facts.quantisation else {}
+    loaded = {"quantisation": facts.quantisation, "precision": facts.notes.get("precision")}
+    start |= {key: value for key, value in loaded.items() if value}
     digests = {"checkpoint": facts.checkpoint_digest}
     if facts.adapter:
         start |= {"adapter": facts.adapter}

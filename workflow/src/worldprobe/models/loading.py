@@ -120,7 +120,8 @@ def check_quantisation(checkpoint: Checkpoint) -> Quantisation | None:
         package, module = quantisation.package
         if not _is_installed(module):
             problem = f"has quantised weights ({quantisation}), which transformers reads with the package {package}."
-            raise UserError(checkpoint.name, problem, f"Install it: pip install {package}; or give the weights from before they were quantised.")
+            fix = f"Install it: pip install {package}; or give the weights from before they were quantised."
+            raise UserError(checkpoint.name, problem, fix)
     return quantisation
 
 
@@ -296,10 +297,8 @@ def _check_report(checkpoint: Checkpoint, report: Mapping[str, Any]) -> None:
                 f"Save the model again without the prefix {prefixes[0]} (torch.compile writes _orig_mod., DataParallel module.)."
             )
         raise UserError(checkpoint.name, f"{problem}.", fix)
-    if report.get("error_msgs"):
-        raise UserError(
-            checkpoint.name, f"has weights that cannot be read: {report['error_msgs'][0].splitlines()[0][:300]}", "Fetch it again."
-        )
+    if errors := report.get("error_msgs"):
+        raise UserError(checkpoint.name, f"has weights that cannot be read: {errors[0][:300]}", "Fetch it again.")
     if unexpected:
         LOGGER.warning("%s: ignored %d tensors that the model does not use", checkpoint.name, len(unexpected))
 

@@ -89,16 +89,17 @@ def by_strength(files: Iterable[str | Path], stronger: Iterable[str | Path]) -> 
 
 
 def model_files(card: Mapping[str, Any]) -> list[str]:
-    """The files of a model (and of a server's tokenizer) in folders of the user's: new ones are scored again."""
+    """The files of a model (its base, its adapter, a server's tokenizer) in folders of the user's: new ones are scored again."""
     folders = [card["tokenizer"]] if card.get("tokenizer") else []
     if is_folder(card):
-        folders += [card["checkpoint"], *base_folder(card["checkpoint"])]
+        folders.append(card["checkpoint"])
     if (adapter := card.get("adapter")) and adapter != NO_ADAPTER and folder_of(adapter):
         folders.append(adapter)
     found: list[Path] = []
     for folder in folders:
         with contextlib.suppress(UserError):  # the job that loads the model says what is wrong with it
-            found += files_of(Path(os.path.expanduser(folder)))
+            for place in (folder, *base_folder(folder)):
+                found += files_of(Path(os.path.expanduser(place)))
     return [str(path) for path in found]
 
 

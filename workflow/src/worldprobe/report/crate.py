@@ -379,6 +379,12 @@ def described_checkpoint(checkpoint: str, adapter: Mapping[str, Any] | None) -> 
     return f"{adapter['base']} + adapter {adapter['name']}" if adapter else checkpoint
 
 
+def described_precision(made: Provenance) -> str:
+    """The precision that was asked for, how weights are quantised, and what precisions they have if not that one."""
+    kept = made.details.get("precision")
+    return ", ".join(filter(None, (made.dtype, made.details.get("quantisation"), kept and f"weights in {kept}")))
+
+
 def model_rows(origins: Sequence[TableOrigin], kinds: Sequence[str], roster: Roster) -> list[dict[str, str]]:
     """Checkpoint, revision, precision and engine of every model in tables of these kinds, once each."""
     rows: dict[str, dict[str, str]] = {}
@@ -391,7 +397,7 @@ def model_rows(origins: Sequence[TableOrigin], kinds: Sequence[str], roster: Ros
                     "name": roster[p.model].name,
                     "checkpoint": described_checkpoint(p.checkpoint, p.details.get("adapter")),
                     "revision": p.revision or "–",
-                    "dtype": ", ".join(filter(None, (p.dtype, p.details.get("quantisation")))) or "–",
+                    "dtype": described_precision(p) or "–",
                     "engine": f"{p.engine or '–'}" + (f" ({p.kind})" if p.kind else ""),
                 },
             )

@@ -24,6 +24,7 @@ from worldprobe.provenance import Provenance
 from worldprobe.report.crate import (
     Methods,
     TableOrigin,
+    described_precision,
     file_rows,
     model_rows,
     notes,
@@ -435,7 +436,7 @@ def _models(summaries: pd.DataFrame, origins: Sequence[TableOrigin], roster: Ros
     if "logprobs" in asked:
         dtypes = sorted(
             {
-                " ".join(filter(None, (one.provenance.dtype, one.provenance.details.get("quantisation"))))
+                described_precision(one.provenance)
                 for one in origins
                 if one.kind in ("target_scores", "judgements") and one.provenance.dtype
             }
