@@ -72,7 +72,7 @@ def test_a_folder_stands_for_its_model_and_an_empty_context_for_none(models: lis
     assert scored.logprob.notna().all()
 
 
-def test_a_table_of_ones_own_needs_the_four_texts_only(models: list) -> None:
+def test_a_table_of_ones_own_needs_the_four_texts_only(models: list, caplog: pytest.LogCaptureFixture) -> None:
     texts = {
         "context1": ["Ana lit the lamp."],
         "context2": ["Ana broke the lamp."],
@@ -83,6 +83,9 @@ def test_a_table_of_ones_own_needs_the_four_texts_only(models: list) -> None:
     scores = worldprobe.score_texts(models[0], texts["target1"] * 2, texts["context1"] + texts["context2"]).logprob
     assert judged.accuracy[0] == float(scores[0] > scores[1])
     assert worldprobe.score_items(models[0], pd.DataFrame({**texts, "domain": "light"})).domain.tolist() == ["light"] * 2
+    odd = pd.DataFrame(texts).map(lambda text: f"{text}\u00a0")
+    assert worldprobe.score_items(models[0], odd).accuracy.equals(judged.accuracy)
+    assert "4 texts had spaces" in caplog.text  # EleutherAI/lm-evaluation-harness #218
     with pytest.raises(UserError, match='no column "target2"'):
         worldprobe.score_items(models[0], pd.DataFrame(texts).drop(columns="target2"))
     with pytest.raises(UserError, match="item_id"):

@@ -302,3 +302,22 @@ def test_a_tokenizer_of_far_fewer_tokens_than_embeddings_is_refused(tmp_path):
     model.save_pretrained(folder)
     with pytest.raises(UserError, match="embeddings for"):
         open_engine(str(folder))
+
+
+def test_a_cased_vocabulary_of_which_the_class_takes_small_letters_only_is_refused(tmp_path):
+    """As in huggingface/transformers #25611, nothing compared the vocabulary with what the class makes of it."""
+    tokenizer = cased_wordpiece()[0]
+    (tmp_path / "vocab.txt").write_text("\n".join(sorted(tokenizer.get_vocab(), key=tokenizer.get_vocab().get)) + "\n")
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert"}))
+    with pytest.raises(UserError, match="do_lower_case"):
+        own_tokenizers.load(str(tmp_path), "mine")
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "BertTokenizer", "do_lower_case": False}))
+    assert own_tokenizers.load(str(tmp_path), "mine").tokenize("Ana") == tokenizer.encode("Ana", add_special_tokens=False).tokens
+
+
+def test_a_file_that_describes_a_tokenizer_of_nothing_is_refused(tmp_path):
+    """lm-sys/FastChat #153: what transformers made of files that it could not read, saved."""
+    empty = Tokenizer(models.BPE({"<unk>": 0, "</s>": 1}, [], unk_token="<unk>"))
+    transformers.PreTrainedTokenizerFast(tokenizer_object=empty, unk_token="<unk>", eos_token="</s>").save_pretrained(tmp_path)
+    with pytest.raises(UserError, match="every text is empty or unknown"):
+        own_tokenizers.load(str(tmp_path), "mine")

@@ -123,7 +123,7 @@ def _as_items(table: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     from worldprobe.benchmarks.ewok.contracts import Items
-    from worldprobe.benchmarks.ewok.vocabulary import TEXTS
+    from worldprobe.benchmarks.ewok.vocabulary import TEXTS, normalize_texts
     from worldprobe.contracts import ContractError, validate
     from worldprobe.errors import UserError
 
@@ -134,6 +134,7 @@ def _as_items(table: pd.DataFrame) -> pd.DataFrame:
     filled |= {"meta_template": number, "template": 1, "concept_a": "own", "concept_b": None, "context_contrast": "other"}
     filled |= {"context_type": "direct", "target_contrast": "concept swap", "fillers": "{}", "tags": "", "duplicate_of": None}
     rows = table.reset_index(drop=True).assign(**{name: value for name, value in filled.items() if name not in table})
+    normalize_texts(rows, TEXTS, "items")
     texts = {name: pd.Series(rows[name], dtype="str") for name in ("concept_b", "duplicate_of")}
     try:
         return validate(rows.assign(**texts), Items)

@@ -86,22 +86,21 @@ def load(place: str, name: str, trust_remote_code: bool = False) -> Any:
     except Exception as error:  # transformers raises whatever a broken file makes of it, tokenizers bare Exception
         raise UserError(name, f"has a tokenizer that cannot be loaded ({_reason(error)}).", fix) from error
     loaded.origin, loaded.states_start = type(loaded).__name__, states_start
-    if not _knows(loaded):
-        problem = f"has no vocabulary that transformers' {loaded.origin} reads: every text is empty or unknown to its tokenizer."
-        fix = "Name the class that reads the vocabulary's files as tokenizer_class in tokenizer_config.json."
-        raise UserError(name, problem, fix)
     if path is None:  # older files, such as vocab.txt: the class says how they are meant
         _compare(loaded, pieces, name)
-        return loaded
+        _check_capitals(loaded, name)
+        return _knowing(loaded, name)
     try:
         own = _read(path)
         added = [token.content for token in own.get_added_tokens_decoder().values()]
         if not (differing := differences(own, loaded, [*SENTENCES, *added])):
-            return _as_mistral_cuts(loaded, own, place, name)
+            return _as_mistral_cuts(_knowing(loaded, name), own, place, name)
         # Special tokens that only the class names, where the file has them.
         named = {key: token for key in NAMED if (token := getattr(loaded, key, None)) and own.token_to_id(token) is not None}
         taken = _without_dropout(TokenizersBackend.from_pretrained(place, **named, **how))
         left = differences(own, taken, SENTENCES)
+    except UserError:
+        raise
     except Exception as error:  # as above
         raise UserError(f"{name}/tokenizer.json", f"cannot be read as a tokenizer ({_reason(error)}).", fix) from error
     if left:
@@ -114,7 +113,7 @@ def load(place: str, name: str, trust_remote_code: bool = False) -> Any:
         differing[0],
     )
     taken.origin, taken.states_start = f"tokenizer.json, not transformers' {loaded.origin}", states_start
-    return _as_mistral_cuts(taken, own, place, name)
+    return _as_mistral_cuts(_knowing(taken, name), own, place, name)
 
 
 def _sentencepieces(folder: Path) -> dict[str, Any]:
@@ -153,11 +152,24 @@ def _compare(loaded: Any, models: Mapping[str, Any], name: str) -> None:
                 )
 
 
-def _knows(tokenizer: Any) -> bool:
-    """Does a tokenizer know anything of what it reads? transformers makes one of three tokens where a class finds no file."""
+def _check_capitals(loaded: Any, name: str) -> None:
+    """Refuse a tokenizer that writes all in small letters, as BERT's class does by default, where the vocabulary has capitals."""
+    special, normalizer = special_tokens(loaded), getattr(getattr(loaded, "backend_tokenizer", None), "normalizer", None)
+    capitals = sum(token != token.lower() for token, index in loaded.get_vocab().items() if index not in special)
+    if normalizer is not None and normalizer.normalize_str("Ali") == "ali" and capitals > len(loaded) / 100:
+        problem = f"has {capitals} tokens with capitals, but transformers' {loaded.origin} reads small letters only."
+        raise UserError(name, problem, "Set do_lower_case to false in tokenizer_config.json, or add a tokenizer.json.")
+
+
+def _knowing(tokenizer: Any, name: str) -> Any:
+    """The tokenizer, if it knows anything of what it reads: where a class finds no file, it is one of three tokens."""
     rows = tokenizer(list(SENTENCES), add_special_tokens=False)["input_ids"]
     known = {token for row in rows for token in row} - special_tokens(tokenizer)
-    return any(tokenizer.decode([token]).strip() for token in known)
+    if any(tokenizer.decode([token]).strip() for token in known):
+        return tokenizer
+    problem = f"has no vocabulary that transformers' {tokenizer.origin} reads: every text is empty or unknown to its tokenizer."
+    fix = "Name the class that reads the vocabulary's files as tokenizer_class in tokenizer_config.json."
+    raise UserError(name, problem, fix)
 
 
 def special_tokens(tokenizer: Any) -> set[int]:

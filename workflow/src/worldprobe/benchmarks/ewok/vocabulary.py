@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from worldprobe.errors import UserError, did_you_mean
+from worldprobe.log import LOGGER
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TARGET_CONTRASTS = ("concept swap", "variable swap")
 CONTEXT_CONTRASTS = ("antonym", "negation", "variable swap", "other")
@@ -56,6 +62,23 @@ def normalize_text(text: str) -> str:
     """
     text = unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\r", "\n")
     return _AROUND.sub("", _FIXED_SPACE.sub(" ", text))
+
+
+def normalize_texts(table: pd.DataFrame, columns: Iterable[str], where: object) -> int:
+    """Normalize the texts of a table in place, see ``normalize_text``, and say how many that changed; returns the number."""
+    n_changed = 0
+    for column in columns:
+        texts = table[column].map(normalize_text, na_action="ignore")
+        n_changed += int((texts != table[column])[texts.notna()].sum())
+        table[column] = texts
+    if n_changed:
+        LOGGER.warning(
+            "%s: %d texts had spaces or line breaks around them, no-break spaces, or letters in two characters (NFD): they are "
+            "asked without, with plain spaces and in NFC",
+            where,
+            n_changed,
+        )
+    return n_changed
 
 
 def contrast_group(label: str | None) -> str:

@@ -357,8 +357,8 @@ def open_engine(
     if plain is None and chat is None:
         raise UserError(
             endpoint.url,
-            f"offers neither completions nor chat for {model}.",
-            "Check --endpoint (up to and with /v1) and --checkpoint.",
+            f"offers neither completions nor chat for {model}, or takes no request without further fields.",
+            "Check --endpoint (up to and with /v1) and --checkpoint; the server's log may say what it refuses.",
         )
     if not endpoint.dialect.takes_temperature:
         LOGGER.warning("%s at %s takes no temperature: the server draws its replies, which differ each time", model, endpoint.url)

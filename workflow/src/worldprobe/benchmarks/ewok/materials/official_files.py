@@ -14,7 +14,7 @@ import pandas as pd
 from worldprobe.archives import Archive
 from worldprobe.benchmarks.ewok.materials.items import flag_duplicates
 from worldprobe.benchmarks.ewok.materials.materials import canary_lines
-from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_TYPES, OFFICIAL_TEXTS, TARGET_CONTRASTS, normalize_text
+from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_TYPES, OFFICIAL_TEXTS, TARGET_CONTRASTS, normalize_text, normalize_texts
 from worldprobe.commented_csv import read_frame
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.log import LOGGER
@@ -134,25 +134,8 @@ def read_items(path: Path, password: str | None = None) -> ReadItems:
         first = items[items["item_id"] == second["item_id"]].iloc[0]
         problem = f"is item {second['item_id']} again, which {first['place']} has."
         raise UserError(second["place"], problem, "Import one version at a time, or give the files a column Version.")
-    if n_normalized:
-        LOGGER.warning(
-            "%s: %d texts had spaces or line breaks around them, no-break spaces, or letters in two characters (NFD): they are "
-            "asked without, with plain spaces and in NFC",
-            path,
-            n_normalized,
-        )
     lines = "\n".join(dict.fromkeys(canaries))
     return ReadItems(flag_duplicates(items.drop(columns="place")), lines, made_up, n_normalized)
-
-
-def _normalize(frame: pd.DataFrame) -> int:
-    """Normalize a file's texts in place; returns how many changed."""
-    n_changed = 0
-    for column in ("ConceptA", "ConceptB", *OFFICIAL_TEXTS):
-        texts = frame[column].map(normalize_text)
-        n_changed += int((texts != frame[column]).sum()) if column in OFFICIAL_TEXTS else 0
-        frame[column] = texts
-    return n_changed
 
 
 def _files(path: Path, password: str | None) -> Iterator[tuple[str, bytes]]:
@@ -206,7 +189,8 @@ def _check_cells(where: str, frame: pd.DataFrame) -> int:
     if frame.empty:
         raise UserError(where, "contains no items.", "Give a file with a row per item.")
     frame["Domain"] = frame["Domain"].str.replace("_", "-")
-    n_normalized = _normalize(frame)
+    frame[["ConceptA", "ConceptB"]] = frame[["ConceptA", "ConceptB"]].map(normalize_text)
+    n_normalized = normalize_texts(frame, OFFICIAL_TEXTS, where)
     checks = [(column, r"(?s).*\S.*", "is empty") for column in ("ConceptA", *OFFICIAL_TEXTS)]
     checks += [(column, r"[^\0]*", "contains a null character") for column in ("ConceptA", *OFFICIAL_TEXTS)]
     checks += [("Domain", r"[A-Za-z0-9-]+", "is not a domain's name")]
