@@ -7,6 +7,7 @@ import json
 import logging
 import shutil
 import string
+import sys
 
 import pytest
 
@@ -24,6 +25,7 @@ from tokenizers import (  # noqa: E402
     trainers,
 )
 
+from worldprobe.cli.parsing import missing_extra  # noqa: E402
 from worldprobe.errors import UserError  # noqa: E402
 from worldprobe.models import tokenizers as own_tokenizers  # noqa: E402
 from worldprobe.models.engine import Loglikelihood, Message  # noqa: E402
@@ -282,6 +284,16 @@ def test_a_sentencepiece_model_that_transformers_reads_as_it_is_meant_is_taken(t
     found = own_tokenizers.load(str(tmp_path), "mine")
     for text in PROBES:
         assert found(text, add_special_tokens=False)["input_ids"] == own.encode(text)
+
+
+def test_where_sentencepiece_is_not_installed_the_extra_that_brings_it_is_named(tmp_path, sentencepiece_model, monkeypatch):
+    """huggingface/transformers #40936: the advice was to install tiktoken."""
+    shutil.copy(sentencepiece_model("bpe", "identity"), tmp_path / "tokenizer.model")
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama"}))
+    monkeypatch.setitem(sys.modules, "sentencepiece", None)
+    with pytest.raises(ModuleNotFoundError) as missing:
+        own_tokenizers.load(str(tmp_path), "mine")
+    assert missing_extra(missing.value).fix == 'pip install "worldprobe[hf]"'
 
 
 @pytest.mark.parametrize("named", ["LlamaTokenizer", "T5Tokenizer", "GemmaTokenizer"])

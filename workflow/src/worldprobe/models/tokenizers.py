@@ -81,9 +81,9 @@ def load(place: str, name: str, trust_remote_code: bool = False) -> Any:
         states_start = (
             settings is not None and json.loads(Path(settings).read_text(encoding="utf-8")).get("add_bos_token") is True
         )
-    except ModuleNotFoundError:
-        raise
     except Exception as error:  # transformers raises whatever a broken file makes of it, tokenizers bare Exception
+        if isinstance(error, ModuleNotFoundError) and str(error.name).partition(".")[0] in ("sentencepiece", "google"):
+            raise  # the caller says which extra brings it
         raise UserError(name, f"has a tokenizer that cannot be loaded ({_reason(error)}).", fix) from error
     loaded.origin, loaded.states_start = type(loaded).__name__, states_start
     if path is None:  # older files, such as vocab.txt: the class says how they are meant
