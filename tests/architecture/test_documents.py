@@ -118,3 +118,13 @@ def test_the_numbers_of_the_page_of_claims_are_written_by_its_script() -> None:
     assert given.items() <= dict(numbers).items()
     typed = re.sub(r"<!--\w+-->[^<]*<!---->", "", page)
     assert set(re.findall(r"\d+%", typed)) <= {"5%", "80%", "95%"}  # levels, not findings
+
+
+def test_a_target_comes_before_the_option_that_takes_every_word_after_it() -> None:
+    """`snakemake --configfile X TARGET` takes TARGET for a configuration, and ends in a traceback of Snakemake's."""
+    files = [ROOT / name for name in (*DOCUMENTS, "Makefile", "slurm/config.yaml")] + sorted((ROOT / "config").rglob("*.yaml"))
+    shown = [(path.name, words) for path in files for words in re.findall(r"snakemake ([^`\n]*?)--configfile ", path.read_text())]
+    assert len(shown) > 15
+    for name, words in shown:
+        targets = re.sub(r"(--(cores|profile|directory) |-s )(\"[^\"]*\"|\S+)|-\S+|\[", "", words).split()
+        assert targets, f"{name}: snakemake {words}"

@@ -334,3 +334,23 @@ def test_the_steps_that_a_study_can_leave_out_are_those_of_the_released_analysis
     from worldprobe.settings.blocks import schema_at
 
     assert schema_at(Ewok, ("released", "skip", 0))["enum"] == list(STEPS)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("reduced/ewok/figures/accuracy_by_domian.svg", "reduced/ewok/figures/accuracy_by_domain.svg"),
+        ("reduced/ewok/tables/mean_acuracy.csv", "reduced/ewok/tables/mean_accuracy.csv"),
+        ("reduced/ewko/figures/concepts.svg", "reduced/ewok/figures/concepts.svg"),
+        ("reducde/ewok/figures/concepts.svg", "reduced/ewok/figures/concepts.svg"),
+    ],
+)
+def test_a_mistyped_target_is_one_message_with_the_nearest_file(
+    snakemake_command, environment: dict[str, str], reduced: tuple[Path, ...], tmp_path: Path, typed: str, meant: str
+) -> None:
+    """A table or figure that there is not was a KeyError with a traceback."""
+    command = snakemake_command(tmp_path, f"results/{typed}", "--dry-run", configuration=reduced)
+    told = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert told.returncode != 0
+    assert f'did you mean "results/{meant}"?' in told.stderr
+    assert "Traceback" not in told.stderr

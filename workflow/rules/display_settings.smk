@@ -1,5 +1,6 @@
 # What tables and figures of every benchmark are made from: what the benchmark declares.
 
+from difflib import get_close_matches
 
 #: (benchmark, kind, name) -> a table or figure of this study.
 DISPLAYS = {
@@ -14,9 +15,31 @@ def display(kind, look_up):
 
     @asked_often
     def of_display(wildcards):
-        return look_up(DISPLAYS[wildcards.benchmark, kind, wildcards.name], wildcards)
+        key = (wildcards.benchmark, kind, wildcards.name)
+        if key not in DISPLAYS:
+            refuse(f"{STUDY.root}/{wildcards.benchmark}/{kind}s/{wildcards.name}.{FORMATS[kind][0]}")
+        return look_up(DISPLAYS[key], wildcards)
 
     return of_display
+
+
+def refuse(target):
+    """Stop with the name of the file that a mistyped target may mean."""
+    displays = [f"{STUDY.root}/{name}/{kind}s/{one}.{form}" for name, kind, one in DISPLAYS for form in FORMATS[kind]]
+    known = [*displays, *benchmarks.outputs(ANSWERED, registry), STUDY.report]
+    near = did_you_mean(target, get_close_matches(target, known, cutoff=0.85))  # most of every two paths is the same
+    advice = f"This is study {study['study']}: another one's configuration is named by --configfile, after the targets."
+    sys.exit(UserError(target, f"no rule makes this file{near}", advice).lines())
+
+
+def refuse_mistyped_targets():
+    """Stop where a file of the command line is in the results and no rule makes it: Snakemake would name no other."""
+    if Path(workflow.main_snakefile) not in (HOME / "Snakefile", HOME / "workflow" / "Snakefile"):
+        return  # a workflow that uses this one has rules of its own
+    for before, word in zip(sys.argv, sys.argv[1:]):
+        if word.startswith(f"{STUDY.results}/") and not before.startswith("-") and not os.path.exists(word):
+            if not any(rule.is_producer(word) for rule in workflow.rules):
+                refuse(word)
 
 
 def inputs_of(shown, wildcards):

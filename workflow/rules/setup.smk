@@ -67,7 +67,7 @@ shell.prefix(
 
 from worldprobe import benchmarks, methods
 from worldprobe.benchmark import FORMATS
-from worldprobe.errors import UserError
+from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import digest_state
 from worldprobe.models.series import places_of, trainings
 from worldprobe.operations.resources import limits, needs, tuning_needs

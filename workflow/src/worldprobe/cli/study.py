@@ -75,7 +75,7 @@ def fetch(source: str, /, *, sources: Path = Path("resources/sources.yaml"), out
 def workflow() -> None:
     """Print the path of the Snakefile that belongs to this installation.
 
-    So a study runs in any folder: `snakemake -s "$(worldprobe workflow)" --cores all --configfile STUDY.yaml` makes it there.
+    So a study runs in any folder: `snakemake all -s "$(worldprobe workflow)" --cores all --configfile STUDY.yaml` makes it there.
     """
     print(REPOSITORY / "workflow" / "Snakefile")
 
