@@ -83,8 +83,8 @@ def test_an_adapter_alone_and_on_its_base_scores_as_the_two_merged(base: Path, a
     """huggingface/peft #309, nlp-uoregon/mlmm-evaluation #10."""
     adapter = adapt(base)
     expected = scores(merged(base, adapter, tmp_path / "merged"))
-    assert scores(adapter) == pytest.approx(expected, abs=1e-3)
-    assert scores(base, adapter=str(adapter)) == pytest.approx(expected, abs=1e-3)
+    assert scores(adapter) == pytest.approx(expected, abs=5e-3)
+    assert scores(base, adapter=str(adapter)) == pytest.approx(expected, abs=5e-3)
     assert scores(base) != pytest.approx(expected, abs=0.1)
 
 
@@ -100,10 +100,10 @@ def test_adapters_of_masked_and_encoder_decoder_models(
     adapter = adapt(base, kind=loader)
     whole = merged(base, adapter, tmp_path / "merged", loader)
     expected = scores(whole, kind=kind)
-    assert scores(adapter, kind=kind) == pytest.approx(expected, abs=1e-3)
+    assert scores(adapter, kind=kind) == pytest.approx(expected, abs=5e-3)
     with pytest.raises(UserError, match="beside the weights of a whole model"):
         scores(beside(whole, adapter), kind=kind)
-    assert scores(whole, kind=kind, adapter="none") == expected
+    assert scores(whole, kind=kind, adapter="none") == pytest.approx(expected, abs=1e-3)
 
 
 def test_merged_weights_with_their_adapter_beside_them_are_refused_by_every_engine_until_one_is_meant(
@@ -120,8 +120,8 @@ def test_merged_weights_with_their_adapter_beside_them_are_refused_by_every_engi
             engine(str(whole))
     with pytest.raises(UserError, match=r"adapter.*vLLM.*[Mm]erge"):
         vllm_engine.open_engine(str(base), adapter=str(adapter))
-    assert scores(whole, adapter="none") == expected
-    assert scores(beside(base, adapter), adapter=str(base)) == pytest.approx(expected, abs=1e-3)
+    assert scores(whole, adapter="none") == pytest.approx(expected, abs=1e-3)
+    assert scores(beside(base, adapter), adapter=str(base)) == pytest.approx(expected, abs=5e-3)
 
 
 @pytest.mark.parametrize("spoil", ["gap", "shape", "none"])
@@ -232,7 +232,7 @@ def test_the_shards_alone_are_scored(base: Path) -> None:
     before = scores(base)
     shards(base)
     (base / "model.safetensors").unlink()
-    assert scores(base) != before
+    assert scores(base) != pytest.approx(before, abs=0.1)
 
 
 @pytest.mark.parametrize("name", ["old.safetensors", "model.fp16.safetensors", "consolidated.safetensors"])
@@ -251,7 +251,7 @@ def test_mistrals_own_format_beside_that_of_transformers_is_refused_where_it_has
     theirs = {"norm.weight": weights["model.norm.weight"], "rope": torch.ones(2)}
     theirs["layers.1.feed_forward.w2.weight"] = weights["model.layers.1.mlp.down_proj.weight"]
     save_file(theirs, base / "consolidated.safetensors")
-    assert scores(base) == before
+    assert scores(base) == pytest.approx(before, abs=1e-3)
     folder = locate(str(base)).folder_to_load()
     assert [path.name for path in folder.glob("*.safetensors")] == ["model.safetensors"]
     save_file(
@@ -268,7 +268,7 @@ def test_pickles_beside_safetensors_are_not_read_and_this_is_said(base: Path, ca
     before = scores(base)
     torch.save({"other": torch.ones(2)}, base / "pytorch_model.bin")
     with caplog.at_level(logging.WARNING, "worldprobe"):
-        assert scores(base, allow_pickle=True) == before
+        assert scores(base, allow_pickle=True) == pytest.approx(before, abs=1e-3)
     assert "model.safetensors; not pytorch_model.bin" in caplog.text
     assert "pytorch_model.bin" in open_engine(str(base)).facts.notes["weights"]
 
