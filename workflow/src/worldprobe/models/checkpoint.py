@@ -145,13 +145,13 @@ class Checkpoint:
 
     def weights(self) -> Weights:
         """Which files are the weights, see ``weights.find_weights``."""
-        return find_weights(self.folder, self.name, self.allow_pickle)
+        return find_weights(self.folder, self.base or self.name, self.allow_pickle)
 
     def folder_to_load(self) -> Path:
         """The folder as loaders may see it: without an adapter, which they would put on, and without other weights."""
         weights = self.weights()
         if described := weights.described():
-            LOGGER.warning("%s: the weights are %s", self.name, described)
+            LOGGER.warning("%s: the weights are %s", self.base or self.name, described)
         return linked(self.folder, {ADAPTER, *ADAPTER_WEIGHTS, *(path.name for path in weights.others)})
 
     def refuse_adapter(self, where: str) -> None:

@@ -277,12 +277,13 @@ def _placement(torch: Any, device: str) -> dict[str, Any]:
 
 def _check_report(checkpoint: Checkpoint, report: Mapping[str, Any]) -> None:
     """Weights that are absent would be random numbers: an error, never a score."""
+    where = checkpoint.base or checkpoint.name
     mismatched = sorted(report["mismatched_keys"], key=str)
     if mismatched:
         name, *shapes = mismatched[0] if isinstance(mismatched[0], (tuple, list)) else (mismatched[0],)
         in_words = " in the files, ".join(str(tuple(shape)) for shape in shapes)
         raise UserError(
-            checkpoint.name,
+            where,
             f"has weights of other shapes than config.json says, e.g. {name}" + (f": {in_words} expected." if shapes else "."),
             "Check config.json, or fetch or save the whole model again.",
         )
@@ -296,11 +297,11 @@ def _check_report(checkpoint: Checkpoint, report: Mapping[str, Any]) -> None:
             fix = (
                 f"Save the model again without the prefix {prefixes[0]} (torch.compile writes _orig_mod., DataParallel module.)."
             )
-        raise UserError(checkpoint.name, f"{problem}.", fix)
+        raise UserError(where, f"{problem}.", fix)
     if errors := report.get("error_msgs"):
-        raise UserError(checkpoint.name, f"has weights that cannot be read: {errors[0][:300]}", "Fetch it again.")
+        raise UserError(where, f"has weights that cannot be read: {errors[0][:300]}", "Fetch it again.")
     if unexpected:
-        LOGGER.warning("%s: ignored %d tensors that the model does not use", checkpoint.name, len(unexpected))
+        LOGGER.warning("%s: ignored %d tensors that the model does not use", where, len(unexpected))
 
 
 def check_vocabulary(checkpoint: Checkpoint, tokenizer: Any, rows: int) -> None:

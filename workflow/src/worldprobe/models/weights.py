@@ -101,8 +101,7 @@ def find_weights(folder: Path, name: str, allow_pickle: bool) -> Weights:
 
 def has_weights(folder: Path) -> bool:
     """Whether a folder has weights of a whole model, beside an adapter's."""
-    names = {path.name for path in folder.iterdir()} - set(ADAPTER_WEIGHTS)
-    return any(name.endswith(".safetensors") or re.match(r"(pytorch_)?model.*\.bin$", name) for name in names)
+    return any(re.match(r"((pytorch_)?model|consolidated).*\.(safetensors|bin)$", path.name) for path in folder.iterdir())
 
 
 def parts_of(index: Path) -> set[str]:
