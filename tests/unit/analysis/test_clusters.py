@@ -79,11 +79,11 @@ def rejected(*of: np.ndarray) -> float:
 
 @pytest.mark.parametrize("n_versions", [2, 3, 5, 20])
 @pytest.mark.parametrize("sd_version", [0.0, 0.02])
-def test_a_null_is_rejected_in_a_twentieth_of_draws_and_not_in_far_fewer(n_versions, sd_version):
+def test_a_null_is_rejected_in_a_twentieth_of_draws_at_most_and_in_about_that_with_many_versions(n_versions, sd_version):
     values, cluster, version = crossed(np.random.default_rng([n_versions, 1]), 2000, 60, n_versions, 0.05, sd_version, 0.12)
     share = rejected(values, cluster, version)
     assert share <= 0.05 + 2.6 * np.sqrt(0.05 * 0.95 / 2000)
-    if sd_version:
+    if n_versions == 20:
         assert share >= 0.035
     as_if_fixed = rejected(values, cluster)
     assert as_if_fixed > 0.08 or sd_version == 0  # the simulation would see versions that are held fixed

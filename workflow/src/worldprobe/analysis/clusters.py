@@ -9,14 +9,14 @@ variance of a mean has a part of each, and a part of each cell:
 - versions: the same of the versions' means;
 - both contain the variance of the cells, which counts once, as in a two-way analysis of variance.
 
-Each part has degrees of freedom of its own, which ``analysis.components`` makes an interval and a test of. Simulated nulls:
-tests/performance/comparisons_null.py.
+Each part has degrees of freedom of its own, which ``analysis.components`` makes an interval and a test of. Simulations:
+tests/performance/intervals.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -29,6 +29,10 @@ from worldprobe.analysis.components import (
     interval,
     p_value,
 )
+
+
+#: The smallest value that a mean can have, of each series or of all, and the largest.
+Bounds = tuple[np.ndarray | float, float]
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,7 @@ def crossed_means(
     weight: np.ndarray | None = None,
     others: Sequence[Part] = (),
     tested: bool = True,
+    bounds: Bounds | None = None,
 ) -> Estimates:
     """Means of series of values, with clusters and, where given, versions as crossed random factors.
 
@@ -80,6 +85,7 @@ def crossed_means(
         weight: of each value within its version and stratum, shape (n,), above 0; None: all the same.
         others: further parts of the variance of each mean, where versions are random but not those of these values.
         tested: False leaves p missing, which takes most of the time.
+        bounds: the smallest and the largest possible value, of each series or of all, where intervals are to stay within them.
 
     Returns:
         One estimate per series.
@@ -94,7 +100,9 @@ def crossed_means(
         member = np.unique(cluster[known], return_inverse=True)[1]
         versions, strata = (_codes(labels, known) for labels in (version, stratum))
         further = [Part(part.variance[series], part.df) for part in others]
-        one = _estimate(values[np.ix_(series, known)].astype(float), member, versions, strata, weight[known], further, tested)
+        ends = None if bounds is None else (np.broadcast_to(bounds[0], n_series)[series], bounds[1])
+        chosen = values[np.ix_(series, known)].astype(float)
+        one = _estimate(chosen, member, versions, strata, weight[known], further, tested, ends)
         for name in found:
             found[name][series] = getattr(one, name)
         status[series], counts[0, series], counts[1, series] = one.status, one.n_clusters, one.n_versions
@@ -119,6 +127,22 @@ def variance_of_mean(residual: np.ndarray, share: np.ndarray, unit: np.ndarray) 
     return Part(scale * (sum_by_code(residual * share, unit) ** 2).sum(axis=1), df)
 
 
+def near_ends(components: Components, residual: np.ndarray, share: np.ndarray, unit: np.ndarray) -> Components:
+    """The same with the degrees of freedom of the clusters that the fourth moment of their sums leaves (Valliant & Rust 2010).
+
+    Args:
+        components: of the variance of means.
+        residual: values less their mean, shape (series, n).
+        share: weight of each value in the mean, shape (n,), summing to 1.
+        unit: code of each value's cluster.
+    """
+    squares = sum_by_code(residual * share, unit) ** 2
+    whole = squares.sum(axis=1) ** 2
+    spread = np.maximum((squares**2).sum(axis=1) - whole / squares.shape[1], 1e-60)  # of the sum of squares
+    df = np.clip(2 * whole / spread, 1, components.clusters.df)
+    return replace(components, clusters=Part(components.clusters.variance, df))
+
+
 def _estimate(
     values: np.ndarray,
     cluster: np.ndarray,
@@ -127,6 +151,7 @@ def _estimate(
     weight: np.ndarray,
     others: Sequence[Part],
     tested: bool,
+    bounds: Bounds | None,
 ) -> Estimates:
     """As ``crossed_means``, of codes, where no value is missing."""
     zeros = np.zeros(values.shape[1], int)
@@ -146,7 +171,7 @@ def _estimate(
         of_cells = _variance_of_cells(inner * share, share, cluster, version)
         components = Components(of_clusters, of_versions, of_cells, tuple(others))
     std_error = np.sqrt(components.variance)
-    low, high = interval(mean, components)
+    low, high = interval(mean, components if bounds is None else near_ends(components, inner, share, cluster), bounds)
     is_flat = of_clusters.variance < NO_VARIANCE
     status = np.where(is_flat, "no_spread", "one_version" if version is not None and n_versions == 1 else "ok").astype(object)
     if n_clusters == 1:

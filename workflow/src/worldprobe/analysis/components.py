@@ -1,20 +1,17 @@
 """Parts of the variance of a mean: the interval and the test that they give, and what the test would find.
 
-Each part (clusters, versions, ...) is known from few units, with degrees of freedom of its own. One t quantile with those of
-their sum (Welch-Satterthwaite) takes the parts' shares as known: 10 to 14 % of tests at 5 % find what is not there, with two or
-three versions. A quantile for each part (Banerjee 1960, Sankhya 22) is never wrong too often, and finds 1 to 2 %.
-Between the two: the squared half width is the variance times
+Each part (clusters, versions, ...) is known from few units, with degrees of freedom of its own. Half an interval is the root of
 
-    z² + sum over parts of (t(df_i)² - z²) w_i⁴
-    w_i = (k_i v_i)⁴ / ((k_i v_i)⁴ + rest_i⁴),   k_i = t(df_i) / z · max(z / 1.96, 1)⁸
+    sum over parts of t(df_i)² v_i
 
-with the normal quantile z, v_i the part's variance and rest_i the others'. A part that is alone gets its own t quantile, as in
-Student's test, and the fewer units it is known from, the smaller a share is enough for that. The exponents of w are those that
-leave errors nearest to 5 % where versions matter, and at most 5.5 % anywhere, by integration over the parts' distributions.
-Where versions do not differ, two or three of them leave fewer, as an interval is never narrower than with fixed versions
-(tests/performance/comparisons_null.py). Without the last factor of k, p below 0.001 would come up to four times too often with
-two versions, and Holm's correction rests on such p. The power of this test is computed for what it does, with the chance in its
-parts.
+with Student's quantile t and the part's variance v_i (Banerjee 1960, Sankhya 22: 359): never wrong too often, whatever the parts'
+shares. One t with the degrees of freedom of the sum (Satterthwaite 1946; Judd, Westfall & Kenny 2012) takes the shares as known:
+up to 12 % of its tests at 5 % find what is not there with two versions, 7 % with three (tests/performance/intervals.py).
+
+A mean that has a smallest and a largest value gets Korn & Graubard's interval (1998, Survey Methodology 24: 193): Clopper and
+Pearson's of as many independent values as would be as uncertain. The clusters' degrees of freedom are then at most those that the
+fourth moment of their sums leaves (Valliant & Rust 2010, J. Official Statistics 26: 585), as few bad clusters make up most of the
+variance of a mean near its end.
 """
 
 from __future__ import annotations
@@ -23,7 +20,7 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
 import numpy as np
-from scipy.special import gammaincinv, nctdtrinc, ndtr, ndtri, stdtr, stdtrit
+from scipy.special import betaincinv, gammaincinv, nctdtrinc, ndtr, ndtri, stdtr, stdtrit
 
 LEVEL = 0.95
 #: share of samples in which a difference is found, where "could have been found" is said.
@@ -42,11 +39,11 @@ class Part:
 
     Attributes:
         variance: shape (series,).
-        df: degrees of freedom.
+        df: degrees of freedom, of each series or of all.
     """
 
     variance: np.ndarray
-    df: float
+    df: np.ndarray | float
 
 
 @dataclass(frozen=True)
@@ -69,16 +66,16 @@ class Components:
 
     @property
     def parts(self) -> list[Part]:
-        """All parts; those of clusters and versions both contain the cells."""
-        return [self.clusters, *([] if self.versions is None else [self.versions]), *self.others]
+        """All parts; the cells, which clusters and versions both contain, are in that of the versions alone."""
+        if self.versions is None:
+            return [self.clusters, *self.others]
+        cells = np.minimum(self.cells, np.minimum(self.clusters.variance, self.versions.variance))
+        return [Part(self.clusters.variance - cells, self.clusters.df), self.versions, *self.others]
 
     @property
     def variance(self) -> np.ndarray:
         """Of the means, shape (series,); at least that of the clusters and that of the versions."""
-        whole = np.sum([part.variance for part in self.parts], axis=0)
-        if self.versions is None:
-            return np.asarray(whole)
-        return np.asarray(whole - np.minimum(self.cells, np.minimum(self.clusters.variance, self.versions.variance)))
+        return np.asarray(np.sum([part.variance for part in self.parts], axis=0))
 
     def only(self, chosen: np.ndarray) -> Components:
         """Some of the series.
@@ -133,7 +130,7 @@ class Components:
         cells = np.asarray(self.cells)
         parts = [Part(np.maximum(part.variance, cells), part.df) for part in (self.clusters, versions)] + list(self.others)
         drawn = [
-            Part(part.variance[:, None] * 2 * _half_chi_squares(part.df, place, len(parts)) / part.df, part.df)
+            Part(part.variance[:, None] * 2 * _half_chi_squares(float(part.df), place, len(parts)) / part.df, part.df)
             for place, part in enumerate(parts)
         ]
         sample = Components(drawn[0], drawn[1] if self.versions else None, cells[..., None], tuple(drawn[2:]))
@@ -177,15 +174,40 @@ def enough_versions(components: Components, n_versions: int, difference: np.ndar
     return found
 
 
-def interval(mean: np.ndarray, components: Components) -> tuple[np.ndarray, np.ndarray]:
+def interval(
+    mean: np.ndarray, components: Components, bounds: tuple[np.ndarray | float, float] | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """The ends of the 95% interval.
 
     Args:
         mean: shape (series,).
-        components: of its variance.
+        components: of its variance; where there are bounds, not 0.
+        bounds: the smallest and the largest value that the mean can have, of each series or of all; None: there are none.
     """
     half = np.sqrt(_squared_half_width(np.asarray((1 - LEVEL) / 2), components))
-    return mean - half, mean + half
+    if bounds is None:
+        return mean - half, mean + half
+    low, high = bounds
+    share, half = (mean - low) / (high - low), half / (high - low)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ends = korn_graubard(share, share * (1 - share) * (ndtri((1 + LEVEL) / 2) / half) ** 2)
+    return low + (high - low) * ends[0], low + (high - low) * ends[1]
+
+
+def korn_graubard(share: np.ndarray | float, n: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
+    """The ends of the 95% interval of a share that is as uncertain as that of n independent values.
+
+    Args:
+        share: from 0 to 1.
+        n: effective sample size, with the factor for few degrees of freedom; need not be a whole number.
+
+    >>> [np.round(end, 3) for end in korn_graubard(np.array([0.9, 1.0]), 30.0)]
+    [array([0.735, 0.884]), array([0.979, 1.   ])]
+    """
+    successes, tail = np.asarray(share * n), (1 - LEVEL) / 2
+    low = np.where(successes > 0, betaincinv(successes, n - successes + 1, tail), 0.0)
+    high = np.where(successes < n, betaincinv(successes + 1, n - successes, 1 - tail), 1.0)
+    return low, high
 
 
 def p_value(mean: np.ndarray, components: Components) -> np.ndarray:
@@ -196,7 +218,7 @@ def p_value(mean: np.ndarray, components: Components) -> np.ndarray:
         components: of its variance, which is not 0.
     """
     ratio = np.abs(mean) / np.sqrt(components.variance)
-    fewest = min(part.df for part in components.parts)
+    fewest = np.min([np.min(part.df) for part in components.parts])
     # The quantile lies between the normal one and that of the part known from the fewest units, so p does too.
     low, high = (np.log(np.maximum(tail, 1e-300)) for tail in (ndtr(-ratio), stdtr(fewest, -ratio)))
     low, high = low - 1, np.minimum(high + 1, np.log(0.5))
@@ -209,16 +231,7 @@ def p_value(mean: np.ndarray, components: Components) -> np.ndarray:
 
 def _squared_half_width(tail: np.ndarray, components: Components) -> np.ndarray:
     """Of intervals that leave out ``tail`` on either side, shape (series,)."""
-    normal = ndtri(tail) ** 2
-    caution = np.maximum(normal / ndtri((1 - LEVEL) / 2) ** 2, 1) ** 4
-    squares = [stdtrit(part.df, tail) ** 2 for part in components.parts]
-    whole = np.sum([part.variance for part in components.parts], axis=0)
-    widened = np.zeros_like(whole)
-    for part, square in zip(components.parts, squares, strict=True):
-        leaning = np.sqrt(square / np.maximum(normal, 1e-12)) * caution * part.variance
-        weight = 1 / (1 + ((whole - part.variance) / np.maximum(leaning, 1e-60)) ** 4)
-        widened = widened + (square - normal) * weight**4
-    return np.asarray(np.minimum(normal + widened, np.max(squares, axis=0)) * components.variance)
+    return np.asarray(np.sum([stdtrit(part.df, tail) ** 2 * part.variance for part in components.parts], axis=0))
 
 
 def _found(difference: np.ndarray, half_width: np.ndarray, std_error: np.ndarray) -> np.ndarray:

@@ -83,8 +83,9 @@ def _blocks(scored: Scored, group: Group, are_random: bool, lowest: np.ndarray) 
         means = pd.DataFrame((sum_by_code(np.where(known, values, 0), code) / sum_by_code(known, code)).T, index=conditions)
     counts = {name: pd.DataFrame(sum_by_code(count[:, group.units], code).T).astype(int) for name, count in scored.counts.items()}
     version, stratum = (labels, None) if are_random else (None, labels)
-    found = crossed_means(values, group.cluster, version, stratum, tested=False)
     n_metrics, n_series = len(scored.metrics), len(scored.series)
+    bounds = (np.repeat(lowest, n_series), 1.0)
+    found = crossed_means(values, group.cluster, version, stratum, tested=False, bounds=bounds)
     rows = scored.series.iloc[np.tile(np.arange(n_series), n_metrics)].reset_index(drop=True)
     rows = rows.assign(metric=np.repeat(list(scored.metrics), n_series), grouping=group.grouping, group=group.name)
     yield rows.assign(
@@ -93,8 +94,8 @@ def _blocks(scored: Scored, group: Group, are_random: bool, lowest: np.ndarray) 
         low=means.min(),
         high=means.max(),
         std_error=found.std_error,
-        ci_low=np.maximum(found.ci_low, np.repeat(lowest, n_series)),
-        ci_high=np.minimum(found.ci_high, 1),
+        ci_low=found.ci_low,
+        ci_high=found.ci_high,
         interval_over=group.interval_over,
         status=found.status,
         n_clusters=found.n_clusters,

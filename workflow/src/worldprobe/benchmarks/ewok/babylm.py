@@ -310,9 +310,8 @@ def summarize(rows: pd.DataFrame, judged: Mapping[str, Judged], model: str, eval
     series = pd.MultiIndex.from_product([judged, RULES], names=["condition", "metric"]).to_frame(index=False)
     tables = []
     for group in groups_of(rows):
-        found = crossed_means(
-            right[:, group.units], group.cluster, None, _strata(rows, group.grouping, group.units), tested=False
-        )
+        stratum = _strata(rows, group.grouping, group.units)
+        found = crossed_means(right[:, group.units], group.cluster, None, stratum, tested=False, bounds=(0.0, 1.0))
         counts = {
             f"n_{name}": np.concatenate([getattr(one, f"is_{name[:-1]}")[:, group.units].sum(axis=1) for one in judged.values()])
             for name in ("ties", "near_ties")
@@ -323,8 +322,8 @@ def summarize(rows: pd.DataFrame, judged: Mapping[str, Judged], model: str, eval
                 group=group.name,
                 mean=np.clip(found.mean, 0, 1),
                 std_error=found.std_error,
-                ci_low=np.clip(found.ci_low, 0, 1),
-                ci_high=np.clip(found.ci_high, 0, 1),
+                ci_low=found.ci_low,
+                ci_high=found.ci_high,
                 interval_over=group.interval_over,
                 status=found.status,
                 n=len(group.units),

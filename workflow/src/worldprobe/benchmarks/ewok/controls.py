@@ -247,7 +247,8 @@ def accuracy_by_group(
             chosen = joined if targets == "all" else joined[joined["targets"] == targets]
             for (group, dose), part in chosen.groupby(["group", "dose"]):
                 by_item = part.groupby("item_id").agg(accuracy=("accuracy", "mean"), pair=("pair", "first"))
-                found_mean = crossed_means(by_item["accuracy"].to_numpy()[None], by_item["pair"].to_numpy(), tested=False)
+                values = by_item["accuracy"].to_numpy()[None]
+                found_mean = crossed_means(values, by_item["pair"].to_numpy(), tested=False, bounds=(0.0, 1.0))
                 table.append(
                     {
                         "model": model,
@@ -255,8 +256,8 @@ def accuracy_by_group(
                         "dose": dose,
                         "targets": targets,
                         "mean": float(np.clip(found_mean.mean[0], 0, 1)),
-                        "ci_low": float(np.clip(found_mean.ci_low[0], 0, 1)),
-                        "ci_high": float(np.clip(found_mean.ci_high[0], 0, 1)),
+                        "ci_low": float(found_mean.ci_low[0]),
+                        "ci_high": float(found_mean.ci_high[0]),
                         "n_items": len(by_item),
                         "n_pairs": int(by_item["pair"].nunique()),
                         "n_missing": int(part["accuracy"].isna().sum()),

@@ -84,10 +84,9 @@ def intervals_by_template(judgements: pd.DataFrame, has_own_fillings: bool = Fal
     panel = build_panel(judgements)
     versions, codes = panel.items["version"].to_numpy(), cluster_codes(panel.items, "template")
     version, stratum = (None, versions) if has_own_fillings else (versions, None)
-    estimates = crossed_means(metric_values(panel)[0], codes, version, stratum, tested=False)
-    ends = np.clip([estimates.ci_low, estimates.ci_high], 0, 1)
+    estimates = crossed_means(metric_values(panel)[0], codes, version, stratum, tested=False, bounds=(0.0, 1.0))
     found: dict[str, dict[str, list[float]]] = {}
-    for series, low, high in zip(panel.series.itertuples(), *ends, strict=True):
+    for series, low, high in zip(panel.series.itertuples(), estimates.ci_low, estimates.ci_high, strict=True):
         if not np.isnan(low):
             found.setdefault(str(series.eval_type), {})[str(series.model)] = [round(float(low), 6), round(float(high), 6)]
     return found
@@ -183,8 +182,8 @@ def measure_families(judgements: pd.DataFrame, items: pd.DataFrame) -> pd.DataFr
         levels = rows["level"].to_numpy(float)
         for level in np.unique(levels):
             here = of_family[levels == level]
-            table = block(str(family), level, crossed_means(accuracy[:, here], base[levels == level], tested=False), here)
-            tables.append(table.assign(ci_low=table["ci_low"].clip(lower=0), ci_high=table["ci_high"].clip(upper=1)))
+            at_level = crossed_means(accuracy[:, here], base[levels == level], tested=False, bounds=(0.0, 1.0))
+            tables.append(block(str(family), level, at_level, here))
         slopes, owner = slopes_within(accuracy[:, of_family], levels, base, rows["version"].to_numpy())
         tables.append(block(str(family), np.nan, crossed_means(slopes, owner), of_family))
     return pd.concat(tables, ignore_index=True).astype({"level": "Int64"})

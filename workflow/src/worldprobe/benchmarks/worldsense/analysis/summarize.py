@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from worldprobe.analysis.clusters import Estimates, variance_of_mean
+from worldprobe.analysis.clusters import Estimates, near_ends, variance_of_mean
 from worldprobe.analysis.comparisons import compare_models as compare_pairs
 from worldprobe.analysis.comparisons import corrected
 from worldprobe.analysis.components import NO_VARIANCE, Components, Part, interval, p_value
@@ -52,8 +52,7 @@ _KEY = ["condition", "eval_type", "model", "metric"]
 def _means(tuples: pd.DataFrame, grouping: str, by: Sequence[str], values: np.ndarray, named: pd.DataFrame) -> pd.DataFrame:
     """The rows of one grouping."""
     means = average(tuples, values, by)
-    spread = spread_of_means(tuples, values, by)
-    lowest = np.where(named["metric"].str.startswith("bias"), -1.0, 0.0)[:, None]
+    spread = spread_of_means(tuples, values, by, lowest=np.where(named["metric"].str.startswith("bias"), -1.0, 0.0))
     group = [JOINT.join(map(str, row)) or ALL for row in means.groups.to_numpy(object)]
     columns = {
         "mean": means.mean,
@@ -62,8 +61,8 @@ def _means(tuples: pd.DataFrame, grouping: str, by: Sequence[str], values: np.nd
         "n": means.count.astype(int),
         "n_clusters": spread.n_clusters,
         "std_error": spread.std_error,
-        "ci_low": np.maximum(spread.ci_low, lowest),
-        "ci_high": np.minimum(spread.ci_high, 1),
+        "ci_low": spread.ci_low,
+        "ci_high": spread.ci_high,
         "status": spread.status,
     }
     rows = named.iloc[np.repeat(np.arange(len(named)), len(group))].reset_index(drop=True)
@@ -110,7 +109,9 @@ OVER = "skins and abstract problems"
 _STRATUM = ["problem", "size", "complexity", "query"]
 
 
-def spread_of_means(tuples: pd.DataFrame, scores: np.ndarray, by: Sequence[str], tested: bool = False) -> Estimates:
+def spread_of_means(
+    tuples: pd.DataFrame, scores: np.ndarray, by: Sequence[str], tested: bool = False, lowest: np.ndarray | None = None
+) -> Estimates:
     """Intervals of the rebalanced means by a grouping, groups in the order of ``statistics.average``.
 
     Args:
@@ -118,6 +119,7 @@ def spread_of_means(tuples: pd.DataFrame, scores: np.ndarray, by: Sequence[str],
         scores: shape (series, tuples); missing (NaN) where a tuple was not answered.
         by: columns of the grouping; tuples where one of them is missing are in no group.
         tested: whether p is wanted, which takes most of the time.
+        lowest: the smallest value that each series' mean can have, where the largest is 1; None: of differences.
 
     Returns:
         Arrays of the shape (series, groups); clusters are skins.
@@ -144,7 +146,8 @@ def spread_of_means(tuples: pd.DataFrame, scores: np.ndarray, by: Sequence[str],
             values = scores[np.ix_(series, inside)]
             mean = values @ share
             n_skins[series, place] = n = int(here["skin"].max()) + 1
-            between, *others = _parts(values, share, here)
+            within_size = values - _cluster_means(values, here["size"])
+            between, *others = _parts(values, within_size, share, here)
             components = Components(between, others=tuple(others))
             spread = between.variance > NO_VARIANCE
             status[series, place] = np.where(spread, OK, NO_SPREAD) if n > 1 else ONE_CLUSTER
@@ -153,7 +156,12 @@ def spread_of_means(tuples: pd.DataFrame, scores: np.ndarray, by: Sequence[str],
             drawn = series[spread]
             if n > 1 and len(drawn):
                 chosen = components.only(spread)
-                found["ci_low"][drawn, place], found["ci_high"][drawn, place] = interval(mean[spread], chosen)
+                if lowest is None:
+                    ends = interval(mean[spread], chosen)
+                else:
+                    bounded = near_ends(chosen, within_size[spread], share, here["skin"])
+                    ends = interval(mean[spread], bounded, (lowest[drawn], 1.0))
+                found["ci_low"][drawn, place], found["ci_high"][drawn, place] = ends
                 if tested:
                     found["p"][drawn, place] = p_value(mean[spread], chosen)
                     found["detectable"][drawn, place] = chosen.detectable()
@@ -169,9 +177,9 @@ def _shares(problem: np.ndarray, size: np.ndarray) -> np.ndarray:
     return np.asarray(1 / (np.bincount(size)[size] * n_sizes[problem] * len(n_sizes)))
 
 
-def _parts(values: np.ndarray, share: np.ndarray, codes: dict[str, np.ndarray]) -> list[Part]:
+def _parts(values: np.ndarray, within_size: np.ndarray, share: np.ndarray, codes: dict[str, np.ndarray]) -> list[Part]:
     """The variance between skins, and what abstract problems add."""
-    between = variance_of_mean(values - _cluster_means(values, codes["size"]), share, codes["skin"])
+    between = variance_of_mean(within_size, share, codes["skin"])
     if "core" not in codes:
         return [between]
     parts = (values - _cluster_means(values, codes["stratum"])) * share
