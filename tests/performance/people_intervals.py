@@ -2,7 +2,7 @@
 
 Every cell of a template is in another of twenty lists, and the people of a list give all of its ratings; a share of their answers
 are guesses, and where they differ it has a standard deviation of 0.15. The truth is the mean of all studies. Printed: accuracy,
-standard deviation of people, people a list, share of intervals that contain the truth (bar: 0.93 to 0.97), and their mean width
+standard deviation of people, people a list, share of intervals that contain the truth (bar: 0.93 to 0.99), and their mean width
 over that of the central 95 % of estimates.
 
     nice -n 19 python tests/performance/people_intervals.py [REPETITIONS]
@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import brentq
 
-from worldprobe.benchmarks.ewok.people import find_likeness, wilson
+from worldprobe.benchmarks.ewok.people import find_likeness, mean_accuracy
 from worldprobe.human.lists import find_preference
 
 N_TEMPLATES, N_LISTS = 150, 20
@@ -41,7 +41,7 @@ def measure_coverage(accuracy, differ, n_people, n_studies):
     rows = []
     for _ in range(n_studies):
         study = draw_study(random, noise, differ, n_people)
-        rows.append(wilson(*study, find_likeness(*study)))
+        rows.append(mean_accuracy(*study, find_likeness(*study)))
     mean, low, high = np.array(rows).T
     truth = mean.mean()
     spread = np.diff(np.quantile(mean, [0.025, 0.975]))[0]

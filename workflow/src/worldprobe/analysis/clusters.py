@@ -30,7 +30,6 @@ from worldprobe.analysis.components import (
     p_value,
 )
 
-
 #: The smallest value that a mean can have, of each series or of all, and the largest.
 Bounds = tuple[np.ndarray | float, float]
 

@@ -11,7 +11,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from scipy import sparse
+from scipy.special import ndtri, stdtrit
 
+from worldprobe.analysis.components import LEVEL, korn_graubard
 from worldprobe.benchmarks.ewok.analysis.judge import Evidence
 from worldprobe.benchmarks.ewok.analysis.panel import DEFAULT_CLUSTER, cluster_codes
 from worldprobe.benchmarks.ewok.contracts import PREFERENCES
@@ -306,8 +308,6 @@ def rate_items(answers: pd.DataFrame, key: pd.DataFrame) -> pd.DataFrame:
 
 #: In place of a model and its set-up in contracts.Agreements.
 PEOPLE, SETUP = "human", "people"
-#: Of the normal distribution, for 95 %.
-Z = 1.959964
 _GROUPINGS = ("domain", "version", "context_type", "context_contrast", "target_contrast")
 
 
@@ -440,7 +440,7 @@ def compare_ways(likert: Sums, choice: Sums) -> tuple[float, int]:
 def measure(items: pd.DataFrame, answers: pd.DataFrame, key: pd.DataFrame, n_draws: int, seed: int) -> pd.DataFrame:
     """All numbers about people (contracts.HumanStatistics).
 
-    Intervals of accuracy are over templates and the people who were asked about them, see ``wilson``.
+    Intervals of accuracy are over templates and the people who were asked about them, see ``mean_accuracy``.
 
     Args:
         items: contracts.Items.
@@ -545,14 +545,15 @@ def find_likeness(accuracy: np.ndarray, cluster: np.ndarray, raters: sparse.csr_
     return max(float(variance), 0.0) / known.spread
 
 
-def wilson(accuracy: np.ndarray, cluster: np.ndarray, raters: sparse.csr_array, likeness: float) -> tuple[float, float, float]:
+def mean_accuracy(
+    accuracy: np.ndarray, cluster: np.ndarray, raters: sparse.csr_array, likeness: float
+) -> tuple[float, float, float]:
     """Mean accuracy with its 95 % interval over units of items and the people who were asked about them.
 
     Accuracy is decided anew for each target from few answers, so drawing the same people again exaggerates how often it would
     turn (nearly twice the width near 1). Instead the variance has two parts: of units, whose targets share sentences, and of
     people, who differ and are asked about targets of many units. It gives the number of independent targets that would be as
-    uncertain, and Wilson's interval for that number keeps its coverage near 1, where a symmetric one would not.
-    ``tests/performance/people_intervals.py`` measures it.
+    uncertain, of which ``korn_graubard`` is the interval. ``tests/performance/people_intervals.py`` measures it.
 
     Args:
         accuracy: 0, 0.5 or 1 of each target.
@@ -563,9 +564,9 @@ def wilson(accuracy: np.ndarray, cluster: np.ndarray, raters: sparse.csr_array, 
     known = average(accuracy, cluster)
     of_units = 1 / known.n_clusters if np.isnan(known.squares) else known.squares / known.spread / known.n**2
     worth = 1 / (of_units + likeness * across(cluster, raters) / known.n**2)
-    middle = (known.mean + Z * Z / 2 / worth) / (1 + Z * Z / worth)
-    half = Z * np.sqrt(known.spread / worth + Z * Z / 4 / worth**2) / (1 + Z * Z / worth)
-    return known.mean, max(float(middle - half), 0.0), min(float(middle + half), 1.0)
+    quantile = stdtrit(max(known.n_clusters - 1, 1), (1 + LEVEL) / 2)
+    low, high = korn_graubard(known.mean, worth * (ndtri((1 + LEVEL) / 2) / quantile) ** 2)
+    return known.mean, float(low), float(high)
 
 
 def _accuracies(items: pd.DataFrame, cluster: np.ndarray, sums: Sums, raters: sparse.csr_array) -> Iterator[dict[str, object]]:
@@ -577,7 +578,7 @@ def _accuracies(items: pd.DataFrame, cluster: np.ndarray, sums: Sums, raters: sp
     for grouping, group, is_in in _groups(items):
         asked = is_known & np.repeat(is_in, 2)
         if n := int(asked.sum()):
-            mean, low, high = wilson(accuracy[asked], unit[asked], raters[asked], likeness)
+            mean, low, high = mean_accuracy(accuracy[asked], unit[asked], raters[asked], likeness)
             yield _row("accuracy", grouping, group, mean, min(low, mean), max(high, mean), n)
 
 
@@ -745,9 +746,6 @@ def _interval(x: np.ndarray, y: np.ndarray, cluster: np.ndarray, counts: np.ndar
         drawn = np.where(variances > 0, (n * sxy - sx * sy) / np.sqrt(variances), np.nan)
     low, high = np.clip(percentile_interval(drawn[:, None])[:, 0], -1, 1)
     return float(low), float(high)
-
-
-LEVEL = 0.95
 
 
 def draw_counts(rng: np.random.Generator, n_draws: int, n_units: int) -> np.ndarray:
