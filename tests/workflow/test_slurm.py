@@ -611,6 +611,7 @@ def test_a_cluster_that_forgets_jobs_within_a_minute_is_asked_for_its_accounts_a
     with cluster_of(tmp_path_factory.mktemp("a"), n_nodes=3, min_job_age=30, keeps_accounts=True) as cluster:
         path = f"{repository}/slurm/bin:{Path(sys.executable).parent}:{cluster.environment['PATH']}"
         environment = os.environ | cluster.environment | {"PATH": path}
+        environment |= {"WORLDPROBE_SITE_CLUSTER": "local", "SLURM_CLUSTERS": "local"}  # of config/cluster.yaml: cluster
         with open(tmp_path / "log", "wb") as log:
             run = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=log, stderr=log, start_new_session=True)
         try:
