@@ -246,13 +246,13 @@ class Storm(Study):
     def fill_the_disk(self) -> None:
         """A disk that cannot be written, then one that is full in the midst of the work, then one with room.
 
-        Of 160 kB, the list of questions takes 115, and each part of their answers 6.
+        Of 240 kB, the list of questions takes 198, and each part of their answers 6.
         """
-        self.has_small_disk = "disk_full" in self.models and self.mount("size=160k", "ro")
+        self.has_small_disk = "disk_full" in self.models and self.mount("size=240k", "ro")
         if not self.has_small_disk:
             return
         self.on_read_only = self.run(ONE_FILE.format("disk_full"), "--retries", "0"), self.log("disk_full")
-        assert self.mount("remount", "size=160k", "rw")
+        assert self.mount("remount", "size=240k", "rw")
         self.on_full = self.run(ONE_FILE.format("disk_full"), "--retries", "0"), self.log("disk_full")
         self.parts_on_full, self.told_on_full = self.n_parts(), self.status()
         assert self.mount("remount", "size=64m", "rw")
