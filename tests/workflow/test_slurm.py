@@ -84,8 +84,10 @@ def cluster_of(folder: Path, **options: Any) -> Iterator[Any]:
     except RuntimeError as error:
         cluster.down()
         pytest.skip(f"SLURM does not start here: {str(error)[:300]}")
-    yield cluster
-    cluster.down()
+    try:
+        yield cluster
+    finally:
+        cluster.down()
 
 
 @pytest.fixture(scope="module")
