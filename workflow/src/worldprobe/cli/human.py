@@ -26,7 +26,7 @@ app = App(name="human", help="Study with people: lists, survey, cleaning, agreem
 survey.add_commands(app)
 
 #: Bumped when the same files and options give another table.
-LISTS_METHOD, ANSWERS_METHOD, AGREEMENT_METHOD, LIKENESS_METHOD = 3, 2, 4, 1
+LISTS_METHOD, ANSWERS_METHOD, AGREEMENT_METHOD, LIKENESS_METHOD = 3, 2, 5, 1
 STEPS = ("returned", "incomplete", "duplicates", "invalid_answer", "failed_catch", "too_fast", "isc", "minimum")
 KINDS = ("reversed", "random", "constant", "straight_liner", "fast")
 _PARADIGMS = ("likert", "choice")

@@ -20,8 +20,12 @@ if TYPE_CHECKING:
     from worldprobe.models.engine import Engine, Loglikelihood, Scored
 
 #: Versions of the questions, by which answers are kept, and of the statistics.
-QUESTIONS_METHOD, METHOD = 1, 2
+QUESTIONS_METHOD, METHOD = 1, 3
+#: p below which the test finds a leak.
+FOUND = 0.05
 LIMITS = (
+    "All of it rests on the given items and the forms being filled alike, from the same fillers by the same chance: items that "
+    "were edited, picked or filled otherwise may be likelier to a model that never read them. "
     "It sees whether the model has read these items, with these fillings. It does not see whether it has read their templates "
     "with other fillings, paraphrases or translations: these raise the accuracy of all forms alike. A p that is not small does "
     "not show that the model has read nothing (docs/leak.md: power by the number of times that items were read)."
@@ -82,7 +86,7 @@ def leak(
     parts = [list(islice(values, len(part))) for part in questions]
     measured = [measure_items(table, [one.logprob for one in part]) for table, part in zip(tables, parts, strict=False)]
     given, others = measured[0], pd.concat(measured[1:], ignore_index=True)
-    found = {measure: compare_forms(given, others, measure) for measure in ("logprob", "accuracy")}
+    found = {measure: compare_forms(given, others, measure) for measure in ("logprob", "accuracy", "word_frequency")}
     if file:
         paths["file"] = file
         found["order"] = compare_orders(_whole(parts[-1], lines_per_shard, file).reshape(-1, 1 + shuffles))
@@ -162,16 +166,31 @@ def _in_words(name: str, found: dict[str, Effect], mean: float, n_forms: int) ->
     from worldprobe.analysis.comparisons import p_in_words
     from worldprobe.report.model_names import counted
 
-    read, gain = found["logprob"], found["accuracy"]
+    read, gain, words = found["logprob"], found["accuracy"], found["word_frequency"]
+    difference = f"{gain.estimate:+.4f} (95% {gain.low:+.4f} to {gain.high:+.4f}), found in 80%: {gain.detectable:.4f}"
     lines = [
         f"{name}: items of {read.n_templates} templates of {read.n_pairs} pairs of concepts "
         f"against {counted(n_forms, 'parallel form')}",
         f"  log probability of an item's texts: {read.estimate:+.3f} nats (95% {read.low:+.3f} to {read.high:+.3f}), "
         f"{p_in_words(read.p)} (one-sided: the given items are likelier), found in 80%: {read.detectable:.3f}",
-        f"  gain in accuracy: {gain.estimate:+.4f} (95% {gain.low:+.4f} to {gain.high:+.4f}), "
-        f"found in 80%: {gain.detectable:.4f}",
-        f"  accuracy {mean:.4f} on the given items, {mean - gain.estimate:.4f} without the gain",
     ]
+    if read.p < FOUND:
+        lines.append(f"  gain in accuracy: {difference}")
+        lines.append(f"  accuracy {mean:.4f} on the given items, {mean - gain.estimate:.4f} without the gain")
+    else:
+        lines.append("  no leak is found: p is not below 0.05")
+        lines.append(f"  accuracy {mean:.4f} on the given items; minus the forms', which is no gain by a leak: {difference}")
+    if min(words.p, 1 - words.p) < FOUND / 2:
+        more, so = ("more", "p may be small without a leak") if words.estimate > 0 else ("less", "a leak may be missed")
+        lines.append(
+            f"  WARNING: the given items are not filled like the forms. Their words are {more} frequent ({words.estimate:+.3f} "
+            f"in the summed log frequency of a text's words, 95% {words.low:+.3f} to {words.high:+.3f}), so {so}"
+        )
+    else:
+        lines.append(
+            f"  words of the given items and of the forms are about as frequent ({p_in_words(2 * min(words.p, 1 - words.p))}): "
+            "no sign that they are filled differently"
+        )
     if "order" in found:
         order = found["order"]
         lines.append(

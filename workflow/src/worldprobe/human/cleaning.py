@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
+from scipy.special import fdtri
 
 from worldprobe.errors import UserError
 from worldprobe.human.contracts import ANSWERS
@@ -466,9 +467,10 @@ class Reliability:
 
     Attributes:
         r: correlation of two halves' means, stepped up by Spearman and Brown to all people; the mean over splits.
-        low, high: the central 95 % of the splits.
+        low, high: 95 % interval, for other people and other sub-items (Feldt 1965, Psychometrika 30: 357).
         ceiling: square root of r: the correlation with the mean answers that a rater without any noise would reach, and so what
             can be expected of a model at most.
+        ceiling_low, ceiling_high: roots of the interval's ends.
         n_cells: sub-items that both halves answered, on average.
     """
 
@@ -476,6 +478,8 @@ class Reliability:
     low: float
     high: float
     ceiling: float
+    ceiling_low: float
+    ceiling_high: float
     n_cells: int
 
 
@@ -518,10 +522,12 @@ def split_half(answers: pd.DataFrame, n_splits: int, seed: int) -> Reliability |
         r = correlate(first, second)
         found.append(2 * r / (1 + r) if r > -1 else np.nan)
         sizes.append(int(is_both.sum()))
-    mean = float(np.mean(found))
-    low, high = (float(x) for x in np.quantile(found, [0.025, 0.975]))
-    ceiling = float(np.sqrt(mean)) if mean >= 0 else float("nan")
-    return Reliability(mean, low, high, ceiling, round(float(np.mean(sizes))))
+    mean, n_cells = float(np.mean(found)), round(float(np.mean(sizes)))
+    answered = np.bincount(cell)
+    raters = 1 / np.mean(1 / answered[answered > 1])
+    low, high = (1 - (1 - mean) * float(fdtri(n_cells - 1, (n_cells - 1) * (raters - 1), tail)) for tail in (0.975, 0.025))
+    ends = (float(np.sqrt(max(one, 0.0))) for one in (low, high))
+    return Reliability(mean, low, high, float(np.sqrt(mean)) if mean >= 0 else float("nan"), *ends, n_cells)
 
 
 def correlate(first: np.ndarray, second: np.ndarray) -> float:

@@ -312,13 +312,14 @@ class Likeness(Table, name="likeness", version=1, key=["model", "eval_type"]):
     n: int = column(ge=0, description="Targets for which both have a difference.")
 
 
-class Leaks(Table, name="leaks", version=2, key=["model", "measure"]):
+class Leaks(Table, name="leaks", version=3, key=["model", "measure"]):
     """What given items have more than parallel forms of their templates, and a file's order more than others, for a model."""
 
     model: str
     measure: str = column(
-        isin=["logprob", "accuracy", "order"],
-        description="logprob: nats, of an item's contexts and of its targets after their own; order: nats per shard of a file.",
+        isin=["logprob", "accuracy", "word_frequency", "order"],
+        description="logprob: nats, of an item's contexts and of its targets after their own; word_frequency: summed logarithm of "
+        "how often these texts' words occur in English, whatever the model; order: nats per shard of a file.",
     )
     estimate: float = column(
         description="Given minus forms, within templates and after unusually frequent fillers; own order minus others."
@@ -344,7 +345,7 @@ class HumanStatistics(Table, name="human_statistics", version=1, key=["quantity"
     grouping: str = column(description="overall, domain, version, context_type, context_contrast, target_contrast.")
     group: str
     value: float = column(nullable=True, description="Missing: not defined.")
-    ci_low: float = column(nullable=True, description="95 %, people of each list drawn again; or over random halves.")
+    ci_low: float = column(nullable=True, description="95 %, for other items and people.")
     ci_high: float = column(nullable=True)
     n: int = column(ge=0, description="Targets, sub-items or, for n_people, answers.")
 

@@ -596,7 +596,7 @@ def _reliabilities(answers: pd.DataFrame, n_splits: int, seed: int) -> Iterator[
     found = split_half(answers, n_splits, seed)
     if found is not None:
         yield _row("split_half_r", "overall", "overall", found.r, found.low, found.high, found.n_cells)
-        yield _row("noise_ceiling_r", "overall", "overall", found.ceiling, n=found.n_cells)
+        yield _row("noise_ceiling_r", "overall", "overall", found.ceiling, found.ceiling_low, found.ceiling_high, found.n_cells)
     yield _row("n_people", "overall", "overall", float(answers["participant"].nunique()), n=len(answers))
 
 

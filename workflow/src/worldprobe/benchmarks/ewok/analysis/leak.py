@@ -20,6 +20,8 @@ from scipy import stats
 from scipy.sparse import csr_matrix
 
 from worldprobe.analysis.components import detectable_by_t
+from worldprobe.benchmarks.ewok.frequency import frequencies_of_wordfreq, words
+from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.errors import UserError
 from worldprobe.models.engine import Loglikelihood
 
@@ -76,9 +78,11 @@ def measure_items(items: pd.DataFrame, logprobs: Sequence[float | None]) -> pd.D
 
     Returns:
         template_id, pair (of concepts), fillers (JSON), logprob (of both contexts and of both targets after their own context,
-        nats) and accuracy (share of the targets that are likelier after their own context; ties 0.5); items without an answer
-        are left out.
+        nats), accuracy (share of the targets that are likelier after their own context; ties 0.5) and word_frequency (summed
+        logarithm over the words of these texts); items without an answer are left out.
     """
+    spoken = [words(" ".join(row)) for row in items[list(TEXTS)].itertuples(index=False)]
+    often = frequencies_of_wordfreq({word for row in spoken for word in row})
     values = np.array([np.nan if value is None else value for value in logprobs], dtype=float).reshape(-1, len(QUESTIONS))
     margins = values[:, 2:4] - values[:, 4:6]
     measured = pd.DataFrame(
@@ -88,6 +92,7 @@ def measure_items(items: pd.DataFrame, logprobs: Sequence[float | None]) -> pd.D
             "fillers": items["fillers"].to_numpy(),
             "logprob": values[:, :4].sum(axis=1),
             "accuracy": ((np.sign(margins) + 1) / 2).mean(axis=1),
+            "word_frequency": [float(sum(np.log1p(often[word]) for word in row)) for row in spoken],
         }
     )
     return measured[~np.isnan(values).any(axis=1)].reset_index(drop=True)
@@ -106,7 +111,7 @@ def compare_forms(given: pd.DataFrame, forms: pd.DataFrame, measure: str) -> Eff
     Args:
         given: from ``measure_items``.
         forms: the same of the forms, one after the other.
-        measure: ``logprob`` or ``accuracy``.
+        measure: ``logprob``, ``accuracy`` or ``word_frequency``.
 
     Raises:
         UserError: fewer than ``LEAST_PAIRS`` pairs of concepts have a given item and a form.

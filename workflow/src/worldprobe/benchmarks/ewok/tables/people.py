@@ -222,10 +222,13 @@ def _notes(statistics: pd.DataFrame) -> list[str]:
             people = found[way, "n_people"]
             notes.append(f"{way.capitalize()}: {whole_number(people['value'])} people, {whole_number(people['n'])} answers.")
         if (way, "split_half_r") in found:
-            r, ceiling = found[way, "split_half_r"]["value"], found[way, "noise_ceiling_r"]["value"]
+            r, ceiling = (
+                f"{decimals(3)(row['value'])} (95%: {span(row['ci_low'], row['ci_high'])})"
+                for row in (found[way, "split_half_r"], found[way, "noise_ceiling_r"])
+            )
             notes.append(
-                f"{way.capitalize()}: split-half reliability {decimals(3)(r)} (Spearman-Brown), so no model can be expected to "
-                f"correlate with these answers above {decimals(3)(ceiling)}."
+                f"{way.capitalize()}: split-half reliability {r}, by Spearman and Brown, so no model can be expected to "
+                f"correlate with these answers above {ceiling}."
             )
     if ("likert", "label_r") in found:
         raw, binary = (found["likert", name]["value"] for name in ("label_r", "label_r_binarised"))
