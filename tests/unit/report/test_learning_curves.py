@@ -78,12 +78,20 @@ def test_tables_print_the_onsets_spreads_and_agreements_that_were_computed(trace
 
 def test_notes_on_onsets_count_in_words_and_claim_nothing_of_one():
     rows = pd.DataFrame({"name": "A", "grouping": "domain", "group": ["x", "y", "z"], "unit": "steps", "fall": [0.0, 0.1, 0.0]})
-    rows = rows.assign(status=[REACHED, NEVER, OPEN], onset=[1234.0, np.nan, np.nan])
+    rows = rows.assign(status=[REACHED, NEVER, OPEN], onset=[1234.0, np.nan, np.nan], level=[0.53, 0.55, 0.54])
     said = "A: 1 of 3 groups has an onset, at 1,230 steps (x); 1 may have its onset after the last checkpoint; "
-    assert _onsets_in_words(rows) == [said + "1 is below the level at the last checkpoint; y falls again."]
+    below = "below {} at the last checkpoint, and may have learned less than that"
+    assert _onsets_in_words(rows) == [f"{said}1 is {below.format('0.550')}; y falls again."]
     nobody = rows.assign(status=NEVER, fall=0.0)
-    assert _onsets_in_words(nobody) == ["A: 0 of 3 groups have an onset; 3 are below the level at the last checkpoint."]
-    assert _onsets_in_words(nobody.head(1)) == ["A: 0 of 1 group has an onset; 1 is below the level at the last checkpoint."]
+    assert _onsets_in_words(nobody) == [f"A: 0 of 3 groups have an onset; 3 are {below.format('0.530 to 0.550')}."]
+    assert _onsets_in_words(nobody.head(1)) == [f"A: 0 of 1 group has an onset; 1 is {below.format('0.530')}."]
+
+
+def test_a_censored_onset_names_the_level_that_the_curve_stayed_below(traced):
+    """A curve that rises to 0.53 was "not yet" in 43% of simulated trainings, though it had learned something."""
+    onsets = traced[1].assign(status=NEVER, onset=np.nan, level=0.5512)
+    sheet = DISPLAYS["ewok_onset_table"](onsets, roster=Roster())
+    assert set(sheet.frame["state"]) == {"below 0.551"}
 
 
 def test_people_are_those_of_the_study_or_else_of_the_paper_where_its_items_are_asked(traced):

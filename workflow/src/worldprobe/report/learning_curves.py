@@ -29,8 +29,8 @@ SECTION = Section(
     "Accuracy at checkpoints of a training. Chance is 0.5. Bands hold at all checkpoints of a curve at once (95%). An onset is "
     "where a curve rises above chance and the half width of its band, and stays there.",
 )
-#: What a censored onset is called, and its mark.
-WORDS = {REACHED: "", OPEN: "perhaps later", NEVER: "not yet", ALREADY: "before the first", NONE: "too uncertain"}
+#: What a censored onset is called, and its mark; that below the level has the level beside it.
+WORDS = {REACHED: "", OPEN: "perhaps later", NEVER: "below", ALREADY: "before the first", NONE: "too uncertain"}
 #: Whose means a figure shows besides the models': those of the study's ratings, or the paper's where its items are asked.
 PEOPLE, PEOPLE_OF_PAPER = "people", "people (paper)"
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -82,7 +82,8 @@ def learning_displays(prefix: str, panels: Sequence[str], rows: str, summaries: 
 
     def onset_table(onsets: pd.DataFrame, roster: Roster) -> Sheet:
         kept = _named(_main(onsets[onsets["grouping"].isin([OVERALL, *panels]) & _is_main(onsets)]), roster)
-        kept = kept.assign(state=kept["status"].map(WORDS))
+        level = kept["level"].map(lambda level: f" {level:.3f}").where(kept["status"] == NEVER, "")
+        kept = kept.assign(state=kept["status"].map(WORDS) + level)
         columns = (
             Column("Series", ("name",), is_number=False, once=True),
             Column("Group", ("group",), is_number=False),
@@ -244,7 +245,9 @@ def _onsets_in_words(rows: pd.DataFrame) -> list[str]:
         elif len(reached) > 1:
             parts[0] += f", from {_step(reached['onset'].iloc[0])} ({reached['group'].iloc[0]})"
             parts[0] += f" to {_step(reached['onset'].iloc[-1])} {reached['unit'].iloc[0]} ({reached['group'].iloc[-1]})"
-        parts += [f"{counts[key]} {words[int(counts[key] > 1)]}" for key, words in _CENSORED.items() if key in counts]
+        levels = " to ".join(sorted({f"{level:.3f}" for level in one.loc[one["status"] == NEVER, "level"].agg(["min", "max"])}))
+        censored = [f"{counts[key]} {words[int(counts[key] > 1)]}" for key, words in _CENSORED.items() if key in counts]
+        parts += [words.format(levels) for words in censored]
         fallen = one.loc[one["fall"] > 0, "group"]
         parts += [f"{listed(fallen)} {'falls' if len(fallen) == 1 else 'fall'} again"] if len(fallen) else []
         said.append(f"{name}: {'; '.join(parts)}.")
@@ -253,7 +256,10 @@ def _onsets_in_words(rows: pd.DataFrame) -> list[str]:
 
 _CENSORED = {
     OPEN: ("may have its onset after the last checkpoint", "may have theirs after the last checkpoint"),
-    NEVER: ("is below the level at the last checkpoint", "are below the level at the last checkpoint"),
+    NEVER: (
+        "is below {} at the last checkpoint, and may have learned less than that",
+        "are below {} at the last checkpoint, and may have learned less than that",
+    ),
     ALREADY: ("is above the level from the first checkpoint on", "are above the level from the first checkpoint on"),
     NONE: ("is known too badly to tell", "are known too badly to tell"),
 }
