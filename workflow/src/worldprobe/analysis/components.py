@@ -100,6 +100,12 @@ class Components:
         versions = Part(np.maximum(self.versions.variance, cells) * share, n_new - 1)
         return replace(self, clusters=replace(self.clusters, variance=clusters), versions=versions, cells=cells * share)
 
+    def scaled(self, factor: float) -> Components:
+        """The same with every variance multiplied by a factor."""
+        clusters, *others = (Part(part.variance * factor, part.df) for part in (self.clusters, *self.others))
+        versions = None if self.versions is None else Part(self.versions.variance * factor, self.versions.df)
+        return Components(clusters, versions, self.cells * factor, tuple(others), self.repeated * factor)
+
     def power(self, difference: np.ndarray | float) -> np.ndarray:
         """The share of samples in which a true difference is found at 5%, shape (series,).
 

@@ -24,7 +24,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtr, ndtri
+from scipy.special import gammaincinv, ndtr, ndtri
 
 from worldprobe.analysis.clusters import bell_mccaffrey, sum_by_code
 from worldprobe.analysis.components import LEVEL, POWER, VERSIONS, Components, Part
@@ -32,6 +32,8 @@ from worldprobe.errors import UserError
 
 #: How many times the pilot's clusters a study might have.
 MULTIPLES = (0.5, 1.0, 2.0, 4.0)
+#: Degrees of freedom of the clusters below which a pilot hardly knows how they vary.
+FEW_DF = 5.0
 #: variance of people's accuracy between targets, below which a pilot does not tell how it would grow.
 LEAST_SIGNAL = 0.001
 #: What the variances of a difference are of.
@@ -45,6 +47,7 @@ class Variances:
     Attributes:
         cluster, template, version, cluster_version, item: what each adds; all versions and items of a study share nothing else.
         sizes: the number of templates of each cluster of the pilot.
+        n_versions: versions of the pilot.
         has_own_fillings: whether each item was filled on its own, so that versions are no sample of more.
     """
 
@@ -54,7 +57,23 @@ class Variances:
     cluster_version: float
     item: float
     sizes: np.ndarray
+    n_versions: int
     has_own_fillings: bool = False
+
+    @property
+    def cluster_df(self) -> float:
+        """Degrees of freedom from which the pilot knows how clusters vary (Bell & McCaffrey 2002)."""
+        return bell_mccaffrey(self.sizes / self.sizes.sum())[1]
+
+    def df(self, study: Components) -> float:
+        """Degrees of freedom of the variance of a study that is planned from the pilot (Satterthwaite 1946)."""
+        known_from = [
+            self.cluster_df,
+            *([] if study.versions is None else [self.n_versions - 1]),
+            *(one.df for one in study.others),
+        ]
+        squares = sum(part.variance**2 / df for part, df in zip(study.parts, known_from, strict=True))
+        return float((study.variance**2 / squares)[0]) if squares > 0 else self.cluster_df
 
     def of_study(self, n_clusters: int, n_versions: int, per_cluster: float | None = None) -> Components:
         """The variance of the mean difference in a study of another size.
@@ -235,6 +254,7 @@ def variances_of_differences(
             cluster_version=0,
             item=item,
             sizes=sizes,
+            n_versions=n_versions,
             has_own_fillings=True,
         )
     cluster_version = (of_cells - item) / typical  # the others are without bias of what chance leaves of it, below 0 too
@@ -245,6 +265,7 @@ def variances_of_differences(
         cluster_version=max(cluster_version, 0),
         item=item,
         sizes=sizes,
+        n_versions=n_versions,
     )
 
 
@@ -288,7 +309,8 @@ def plan(
         n_replicates: numbers of replicates of each model; 1: the study is about these trained models.
 
     Returns:
-        One row per size: n_replicates, n_clusters, n_templates, n_versions, difference, power, detectable (the smallest
+        One row per size: n_replicates, n_clusters, n_templates, n_versions, difference, power with its 95% interval (chi squared,
+        with the degrees of freedom from which the pilot knows the variances of one difference), detectable (the smallest
         difference with a power of 80%), and detectable_if_independent, the same by the formula that takes items as independent.
     """
     average = float(variances.sizes.mean()) if per_cluster is None else per_cluster
@@ -303,6 +325,8 @@ def plan(
             by_items = replicates.items.of_study(clusters, versions, per_cluster).variance / number
             of_one = Part((replicates.mean / number + by_items) / 2, number - 1)
             study = replace(study, others=(of_one, of_one), repeated=by_items)
+        df = found.df(study)
+        low, high = (study.scaled(df / (2 * gammaincinv(df / 2, tail))) for tail in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
         independent = np.sqrt(found.independent_items(clusters, versions, per_cluster))
         rows.append(
             {
@@ -312,6 +336,8 @@ def plan(
                 "n_versions": versions,
                 "difference": difference,
                 "power": float(study.power(difference)[0]),
+                "power_low": float(low.power(difference)[0]),
+                "power_high": float(high.power(difference)[0]),
                 "detectable": float(study.detectable()[0]),
                 "detectable_if_independent": float(quantiles * independent),
             }

@@ -577,7 +577,7 @@ def check(
 
 
 #: Version of each computation.
-PLANS, POOLED = 1, 1
+PLANS, POOLED = 2, 2
 
 
 def plan(
@@ -625,14 +625,16 @@ def plan(
     size = (n_clusters, n_versions, named_groups(replicates), n_replicates)
     plans = plan_studies(rows, difference, eval_type, cluster, *size, rated, n_raters, has_own_fillings(judgements))
     found = versions_needed(plans, power)
-    print(f"A difference of {100 * difference:g} points is found in {power:.0%} of studies with:")
+    print(f"A difference of {100 * difference:g} points is found in about {power:.0%} of studies with:")
     most = plans["n_versions"].max()
     for row in found[found["grouping"] == OVERALL].to_dict("records"):
         what = "replicate" if replicates else "rater"
         ending = "s" if row["n_replicates"] > 1 else ""
         runs = f"{row['n_replicates']} {what}{ending}, " if replicates or people else ""
         clusters = f"{row['n_clusters']} {cluster.replace('_', ' ')}s"
-        print(f"  {runs}{clusters}, {row['n_templates']} templates: {row['n_versions'] or f'over {most}'} versions")
+        known = f" (power {row['power']:.2f}, 95% {row['power_low']:.2f} to {row['power_high']:.2f})" if row["n_versions"] else ""
+        print(f"  {runs}{clusters}, {row['n_templates']} templates: {row['n_versions'] or f'over {most}'} versions{known}")
+    print("The interval of the power is that of the pilot, which knows the variances from few pairs of concepts and versions.")
     step.write(plans, Plans, out, ["scipy"], {"cluster": cluster, "power": power})
 
 
@@ -652,6 +654,8 @@ def pool(judgements: Judgements, /, *, missing: Missing = (), orders_out: Path, 
     rows, is_own = step.read(COLUMNS), has_own_fillings(judgements)
     means, orders = pool_means(rows, is_own)
     is_one_version = not is_own and rows["version"].nunique() == 1
+    if is_one_version:
+        LOGGER.warning("one version of fixed fillings: which of two domains is harder is not said, so orders have no probability")
     details = {"drawn": drawn_in_words(DEFAULT_CLUSTER, is_own or is_one_version), "one_version": is_one_version}
     step.write(orders, Orders, orders_out, ["scipy"], details)
     step.write(means, PooledMeans, out, ["scipy"], details)

@@ -104,7 +104,7 @@ class Comparisons(
     n_clusters: int = column(gt=0)
 
 
-class Plans(Table, name="plans", version=1, key=["eval_type", "grouping", "group", "n_replicates", "n_clusters", "n_versions"]):
+class Plans(Table, name="plans", version=2, key=["eval_type", "grouping", "group", "n_replicates", "n_clusters", "n_versions"]):
     """The power of studies of several sizes to find a difference of two models (``analysis.planning``)."""
 
     eval_type: str = column(min_length=1, description="How the models of the pilot were asked.")
@@ -119,6 +119,8 @@ class Plans(Table, name="plans", version=1, key=["eval_type", "grouping", "group
     n_versions: int = column(gt=1)
     difference: float = column(gt=0, le=1, description="True difference of two models, or of people and a model.")
     power: float = column(ge=0, le=1, description="Share of such studies whose test finds it (p < 0.05).")
+    power_low: float = column(ge=0, le=1, description="95%: the variances are known from the pilot's degrees of freedom only.")
+    power_high: float = column(ge=0, le=1)
     detectable: float = column(gt=0, description="The difference that 80% of such studies find.")
     detectable_if_independent: float = column(gt=0, description="The same by the formula that takes items as independent.")
 
@@ -140,11 +142,13 @@ class PooledMeans(Table, name="pooled_means", version=1, key=["model", "eval_typ
     n_templates: int = column(ge=1)
 
 
-class Orders(Table, name="orders", version=1, key=["model", "eval_type", "lower", "higher"]):
+class Orders(Table, name="orders", version=2, key=["model", "eval_type", "lower", "higher"]):
     """Of every two groups, the one whose true mean is probably lower."""
 
     model: str = column(min_length=1)
     eval_type: str = column(min_length=1)
     lower: str
     higher: str
-    probability: float = column(ge=0, le=1, description="That the true mean of lower is below that of higher.")
+    probability: float = column(
+        ge=0, le=1, nullable=True, description="That the true mean of lower is below that of higher; missing: one version only."
+    )

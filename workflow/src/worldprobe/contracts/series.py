@@ -11,8 +11,9 @@ from worldprobe.contracts.results import STATUSES
 
 #: The seed of means over seeds, and that of a training without others.
 ALL_SEEDS, ONE_SEED = "all", "one"
-#: What is known of an onset: reached; open: perhaps after the last checkpoint; never: below the level at the last checkpoint, as is a
-#: model that learned less than the level; already: before the first one; none: the curve has no interval, or so wide a band that it could not show an onset.
+#: What is known of an onset: reached; open: perhaps after the last checkpoint; never: below the level at the last checkpoint, as
+#: is a model that learned less than the level; already: before the first one; none: the curve has no interval, or so wide a band
+#: that it could not show an onset.
 REACHED, OPEN, NEVER, ALREADY, NONE = "reached", "open", "never", "already", "none"
 #: Accuracy of what knows nothing.
 CHANCE = 0.5

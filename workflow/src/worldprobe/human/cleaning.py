@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
-from scipy.special import fdtri
 
 from worldprobe.errors import UserError
 from worldprobe.human.contracts import ANSWERS
@@ -505,6 +504,8 @@ def split_half(answers: pd.DataFrame, n_splits: int, seed: int) -> Reliability |
         n_splits: random splits of the people.
         seed: of the splits.
     """
+    from scipy.special import fdtri  # displays are declared without SciPy
+
     groups = group_people(answers)
     person = groups.index.get_indexer(pd.Index(answers["participant"]))
     cell, names = pd.factorize(answers["cell"], sort=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -199,9 +198,8 @@ def _named(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """With each series' name and colour, overall first."""
     ids = roster.in_order(rows["series"])
     colours = style.model_colours(roster, ids)
-    if len({colours[one] for one in ids}) < len(ids):  # no registry knows them
-        colours = dict(zip(ids, cycle(style.FAMILY_COLOURS), strict=False))
-    named = rows.assign(name=[roster[one].name for one in rows["series"]], colour=rows["series"].map(colours))
+    shades = style.looks({one: colours[one] for one in ids}, by_marks=False)
+    named = rows.assign(name=[roster[one].name for one in rows["series"]], colour=[shades[one][0] for one in rows["series"]])
     order = {one: n for n, one in enumerate(ids)}
     named = named.assign(_first=named["grouping"] != OVERALL, _series=named["series"].map(order))
     return named.sort_values(["_series", "_first"], kind="stable").drop(columns=["_first", "_series"]).reset_index(drop=True)

@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -334,12 +335,35 @@ def human_patch(label: str) -> Patch:
 
 
 def family_colours(families: Sequence[str]) -> dict[str, str]:
-    """A hue for each family, in the order given; from the tenth family on the hues repeat darker."""
+    """A hue for each family, in the order given; from the tenth family on the hues repeat darker, and darker still."""
     colours = {}
     for number, family in enumerate(dict.fromkeys(families)):
         colour = FAMILY_COLOURS[number % len(FAMILY_COLOURS)]
-        colours[family] = with_lightness(colour, -0.25) if number >= len(FAMILY_COLOURS) else colour
+        colours[family] = with_lightness(colour, 0.75 ** (number // len(FAMILY_COLOURS)) - 1)
     return colours
+
+
+def looks(colours: Mapping[str, str], by_marks: bool = True) -> dict[str, tuple[str, str]]:
+    """Colour and marker of each series; no two series have both in common.
+
+    Args:
+        colours: series -> the colour that it should have.
+        by_marks: series of one colour keep it and have different markers; else there are no markers, and all but the first have
+            other shades, or other hues where there are many.
+
+    >>> looks({"a": "#0072b2", "b": "#0072b2"})
+    {'a': ('#0072b2', 'o'), 'b': ('#0072b2', 's')}
+    >>> looks({"a": "#0072b2", "b": "#0072b2"}, by_marks=False)
+    {'a': ('#0072b2', 'o'), 'b': ('#66aad1', 'o')}
+    """
+    chosen: dict[str, tuple[str, str]] = {}
+    for number, (series, colour) in enumerate(colours.items()):
+        others = [with_lightness(hue, change) for change in (0, -0.25, 0.4, -0.5) for hue in FAMILY_COLOURS]
+        shades = [colour, with_lightness(colour, 0.4), with_lightness(colour, -0.4), *others]
+        marks = [shape(number + more) for more in range(len(_SHAPES))] if by_marks else [shape(0)]
+        taken = set(chosen.values())
+        chosen[series] = next((one for one in product(shades, marks) if one not in taken), (colour, marks[0]))
+    return chosen
 
 
 def with_lightness(colour: str, change: float) -> str:
@@ -356,12 +380,16 @@ def with_lightness(colour: str, change: float) -> str:
 
 
 def model_colours(roster: Roster, models: Iterable[str]) -> dict[str, str]:
-    """A colour per model: the registry's own, else its family's hue, the smaller the model the lighter."""
+    """A colour per model: the registry's own, else its family's hue, the smaller the model the lighter.
+
+    A model that no registry knows has a hue of its own.
+    """
     models = [model for model in dict.fromkeys(models) if model not in (HUMAN, WORD2VEC)]
-    hues = family_colours([roster[model].family for model in models])
+    family_of = {model: roster[model].family if model in roster.models else model for model in models}
+    hues = family_colours(list(family_of.values()))
     colours = {HUMAN: HUMAN_COLOUR, WORD2VEC: WORD2VEC_COLOUR}
     for family, hue in hues.items():
-        members = [model for model in models if roster[model].family == family]
+        members = [model for model in models if family_of[model] == family]
         sizes = sorted({roster[model].parameters or 0 for model in members}, reverse=True)
         for model in members:
             step = sizes.index(roster[model].parameters or 0)

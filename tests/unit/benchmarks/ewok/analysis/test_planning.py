@@ -48,7 +48,7 @@ def test_two_items_with_their_own_fillings_find_more_than_two_versions(judgement
 
 def test_the_fewest_versions_that_are_enough_are_named_and_none_where_none_are():
     plans = pd.DataFrame({"n_clusters": [9, 9, 9, 4], "n_versions": [2, 5, 9, 9], "power": [0.2, 0.8, 0.9, 0.3]}).assign(
-        grouping="overall", group="all", n_templates=90, n_replicates=1
+        grouping="overall", group="all", n_templates=90, n_replicates=1, power_low=0.1, power_high=1.0
     )
     found = versions_needed(plans, 0.8).set_index("n_clusters")["n_versions"]
     assert found[9] == 5
@@ -80,7 +80,7 @@ def test_commands_write_tables_that_are_printed(judgements, tmp_path, capsys):
         write_table(rows, Judgements, files[-1], Provenance(model=model))
     paths = {name: str(tmp_path / f"{name}.parquet") for name in ("plans", "means", "orders")}
     assert cli.main(["plan", *files, "--difference", "0.1", "--out", paths["plans"]]) == 0
-    assert "A difference of 10 points is found in 80% of studies with:" in capsys.readouterr().out
+    assert "A difference of 10 points is found in about 80% of studies with:" in capsys.readouterr().out
     assert cli.main(["pool", *files, "--orders-out", paths["orders"], "--out", paths["means"]]) == 0
     roster = Roster({name: Model(id=name, name=name) for name in ("ant", "bee")})
     sizes = study_sizes(read_table(paths["plans"], Plans), read_provenance(paths["plans"]))
@@ -99,7 +99,10 @@ def test_pooled_means_of_one_version_are_about_its_fillings(judgements, tmp_path
     assert cli.main(["pool", paths[0], "--orders-out", paths[1], "--out", paths[2]]) == 0
     roster = Roster({name: Model(id=name, name=name) for name in ("ant", "bee")})
     tables = read_table(paths[2], PooledMeans), read_table(paths[1], Orders)
-    notes = pooled_domains(*tables, roster, read_provenance(paths[2])).notes
+    sheet = pooled_domains(*tables, roster, read_provenance(paths[2]))
+    notes = sheet.notes
+    assert tables[1]["probability"].isna().all(), "16% of sure orders of domains were wrong with one version of fixed fillings"
+    assert not {"harder", "easier"} & {column.heading for column in sheet.columns}
     assert "are for other pairs of concepts than these, with the fillings of this one version. " in " ".join(notes)
 
 
@@ -168,3 +171,11 @@ def test_raters_who_are_not_counted_or_did_not_rate_these_items_are_refused(judg
         plan_studies(judgements, 0.05, ratings=rated.assign(item_id=rated["item_id"] + "9"))
     with pytest.raises(UserError, match="does not go with --replicates"):
         plan_studies(judgements, 0.05, ratings=rated, replicates={"ant": ["ant"], "bee": ["bee"]})
+
+
+def test_a_plan_from_one_pair_of_concepts_that_has_half_of_the_templates_is_a_guess(judgements, caplog):
+    """Such pilots promised a power of 0.43 to 0.48 where it was 0.16 to 0.23."""
+    one = judgements[judgements["domain"] == DOMAINS[0]]
+    is_first = one["meta_template"] == one.groupby("concept_a")["meta_template"].transform("min")
+    plan_studies(one[is_first | (one["concept_a"] == "concept0")], 0.05, n_versions=[3])
+    assert "degrees of freedom: its power is a guess" in caplog.text

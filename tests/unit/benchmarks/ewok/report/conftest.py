@@ -107,7 +107,7 @@ class Study:
     @property
     def plans(self) -> pd.DataFrame:
         """Of studies of half to four times 158 pairs of concepts."""
-        variances = Variances(0.005, 0.01, 0.0008, 0.001, 0.1, sizes=np.full(158, 12))
+        variances = Variances(0.005, 0.01, 0.0008, 0.001, 0.1, sizes=np.full(158, 12), n_versions=5)
         return plan(variances, 0.02).assign(eval_type="logprobs", grouping="overall", group="all")
 
     @property

@@ -318,8 +318,8 @@ class Leaks(Table, name="leaks", version=3, key=["model", "measure"]):
     model: str
     measure: str = column(
         isin=["logprob", "accuracy", "word_frequency", "order"],
-        description="logprob: nats, of an item's contexts and of its targets after their own; word_frequency: summed logarithm of "
-        "how often these texts' words occur in English, whatever the model; order: nats per shard of a file.",
+        description="logprob: nats, of an item's contexts and of its targets after their own; word_frequency: summed "
+        "logarithm of how often these texts' words occur in English, whatever the model; order: nats per shard of a file.",
     )
     estimate: float = column(
         description="Given minus forms, within templates and after unusually frequent fillers; own order minus others."

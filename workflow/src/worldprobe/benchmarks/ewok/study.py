@@ -205,6 +205,11 @@ def has_doses(study: Study, registry: Registry) -> bool:
 
 
 def has_known_sizes(study: Study, registry: Registry) -> bool:
-    """Whether the number of parameters is known, from the registry or from training, for two models or more."""
-    known = [model for model in study["models"] if registry[model]["parameters"] is not None or registry[model].get("control")]
-    return len(known) > 1
+    """Whether models of two numbers of parameters or more are known, from the registry or by what control models are built of."""
+    sizes = set()
+    for card in (registry[model] for model in study["models"]):
+        if card["parameters"] is not None:
+            sizes.add(card["parameters"])
+        elif built := card.get("control"):
+            sizes.add(tuple(str(built.get(part)) for part in ("architecture", "layers", "width")))
+    return len(sizes) > 1

@@ -298,8 +298,9 @@ def training(trainings: pd.DataFrame, roster: Roster) -> pd.DataFrame:
         width = -(-len(rows) // MOST_POINTS)
         group = (rows["step"] - 1) // width
         means = rows.groupby(group, sort=True)[["step", "lessons", "loss", "learning_rate"]].mean()
-        parts.append(means.assign(model=model, name=roster[model].name))
-    return pd.concat(parts, ignore_index=True)[["model", "name", "step", "lessons", "loss", "learning_rate"]]
+        parts.append(means.assign(model=model))
+    named = style.with_identity(pd.concat(parts, ignore_index=True), roster)
+    return named[["model", "name", "colour", "step", "lessons", "loss", "learning_rate"]]
 
 
 @training.drawn_by
@@ -307,17 +308,16 @@ def draw_training(frame: pd.DataFrame, width: str = "double") -> Figure:
     """Two panels next to each other: loss and learning rate, a line per training."""
     from matplotlib.ticker import LogFormatter, MaxNLocator
 
-    models = list(dict.fromkeys(zip(frame["model"], frame["name"], strict=True)))
+    models = dict(zip(frame["model"], frame["name"], strict=True))
+    looks = style.looks(dict(zip(frame["model"], frame["colour"], strict=True)), by_marks=False)
     size = style.BODY if width == "double" else style.SMALL
     columns = 4 if width == "double" else 2
     figure, grid, _ = style.grid(width, 2, 2, 1.9, 0.5, gap=0.62, foot=0.5 + 0.14 * -(-len(models) // columns))
     shown = (("loss", "loss (nats per token)"), ("learning_rate", "learning rate"))
     for number, (axes, (column, label)) in enumerate(zip(grid, shown, strict=True)):
-        for nth, (model, _) in enumerate(models):
+        for model in models:
             line = frame[frame["model"] == model]
-            colour = style.FAMILY_COLOURS[nth % len(style.FAMILY_COLOURS)]
-            dashes = () if nth < len(style.FAMILY_COLOURS) else (3, 1)
-            axes.plot(line["step"], line[column], color=colour, lw=0.8, dashes=dashes or (None, None))
+            axes.plot(line["step"], line[column], color=looks[model][0], lw=0.8)
         style.panel_letter(axes, "AB"[number], title=f"  {label}", size=size)
         axes.set_xlabel("step", fontsize=size)
         axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
@@ -329,8 +329,7 @@ def draw_training(frame: pd.DataFrame, width: str = "double") -> Figure:
         axes.tick_params(labelsize=size)
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:.2g}")
     handles = [
-        style.handle(color=style.FAMILY_COLOURS[n % len(style.FAMILY_COLOURS)], lw=1, label=style.shortened(name, size, 1.5))
-        for n, (_, name) in enumerate(models)
+        style.handle(color=looks[model][0], lw=1, label=style.shortened(name, size, 1.5)) for model, name in models.items()
     ]
     style.legend(figure, handles, columns, size)
     return figure
@@ -423,9 +422,7 @@ def draw_lines(frame: pd.DataFrame, width: str = "double") -> Figure:
 
     models = list(dict.fromkeys(frame["model"]))
     names = dict(zip(frame["model"], frame["name"], strict=True))
-    colours = dict(zip(frame["model"], frame["colour"], strict=True))
-    if len(set(colours.values())) < len(models):  # models that no registry knows share a hue
-        colours = {model: style.FAMILY_COLOURS[n % len(style.FAMILY_COLOURS)] for n, model in enumerate(models)}
+    looks = style.looks(dict(zip(frame["model"], frame["colour"], strict=True)))
     panels = list(dict.fromkeys(zip(frame["panel"], frame["axis"], strict=True)))
     per_row = min(len(panels), 4 if width == "double" else 2)
     size = style.BODY if width == "double" else style.SMALL
@@ -440,7 +437,7 @@ def draw_lines(frame: pd.DataFrame, width: str = "double") -> Figure:
         for nth, model in enumerate(models):
             line = here[here["model"] == model].sort_values("x")
             shift = 0.24 * ((nth + 0.5) / len(models) - 0.5) if len(models) > 1 else 0.0
-            style.line(axes, line["x"] + shift, line, colours[model], style.shape(nth), zorder=2 + nth / 100)
+            style.line(axes, line["x"] + shift, line, *looks[model], zorder=2 + nth / 100)
         axes.set_title(style.shortened(panel, size, across), fontsize=size)
         axes.set_xlabel(axis, fontsize=size)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
@@ -452,7 +449,7 @@ def draw_lines(frame: pd.DataFrame, width: str = "double") -> Figure:
         axes.tick_params(labelleft=number % per_row == 0)
         if number % per_row == 0:
             axes.set_ylabel("accuracy", fontsize=size)
-    handles = [style.mark(style.shape(n), colours[m], names[m], ms=3, ls="-") for n, m in enumerate(models)]
+    handles = [style.mark(mark, colour, names[model], ms=3, ls="-") for model, (colour, mark) in looks.items()]
     style.legend(figure, [*handles, style.chance_line("chance")], columns, size)
     return figure
 

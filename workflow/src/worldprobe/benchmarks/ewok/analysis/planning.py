@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from worldprobe.analysis.planning import Raters, Replicates, plan, variances_of_differences, variances_with_people
+from worldprobe.analysis.clusters import bell_mccaffrey
+from worldprobe.analysis.planning import FEW_DF, Raters, Replicates, plan, variances_of_differences, variances_with_people
 from worldprobe.analysis.pooling import Pooled, pool
 from worldprobe.benchmarks.ewok.analysis.panel import CLUSTERS, DEFAULT_CLUSTER, Panel, build_panel, cluster_codes
 from worldprobe.benchmarks.ewok.analysis.summarize import metric_values
@@ -110,7 +111,19 @@ def plan_studies(
             LOGGER.warning("%s: all answers are alike, so nothing says how differences vary", domain)
         else:
             tables.append(planned(np.asarray(places)).assign(grouping="domain", group=str(domain)))
+    warn_of_few(templates, codes)
     return pd.concat(tables, ignore_index=True).assign(eval_type=eval_type)
+
+
+def warn_of_few(templates: pd.DataFrame, codes: np.ndarray) -> None:
+    """Say where clusters are too few or too unequal to know how others vary."""
+    groups = {"overall": np.arange(len(templates)), **templates.groupby("domain", sort=True).indices}
+    for group, places in groups.items():
+        sizes = np.unique(codes[places], return_counts=True)[1]
+        df = bell_mccaffrey(sizes / sizes.sum())[1]
+        if len(sizes) > 1 and df < FEW_DF:
+            shown = f"{len(sizes)} clusters of unequal size are worth {df:.1f} degrees of freedom"
+            LOGGER.warning("%s: %s: its power is a guess, and probably less than is said", group, shown)
 
 
 def _people(panel: Panel, ratings: pd.DataFrame) -> tuple[np.ndarray, Raters]:
@@ -159,11 +172,13 @@ def versions_needed(plans: pd.DataFrame, power: float) -> pd.DataFrame:
         power: in which share of samples.
 
     Returns:
-        Columns grouping, group, n_replicates, n_clusters, n_templates and n_versions; 0 where no planned number is enough.
+        Columns grouping, group, n_replicates, n_clusters, n_templates and n_versions (0 where no planned number is enough), and
+        the power with that many, with its interval.
     """
     key = ["grouping", "group", "n_replicates", "n_clusters", "n_templates"]
-    fewest = plans[plans["power"] >= power].groupby(key, sort=False)["n_versions"].min()
-    found = plans[key].drop_duplicates().merge(fewest.reset_index(), on=key, how="left")
+    enough = plans[plans["power"] >= power].sort_values("n_versions", kind="stable").drop_duplicates(key)
+    columns = [*key, "n_versions", "power", "power_low", "power_high"]
+    found = plans[key].drop_duplicates().merge(enough[columns], on=key, how="left")
     return found.assign(n_versions=found["n_versions"].fillna(0).astype(int))
 
 
@@ -175,14 +190,16 @@ def pool_means(judgements: pd.DataFrame, has_own_fillings: bool = False) -> tupl
         has_own_fillings: whether each item was filled on its own, so that versions share nothing.
 
     Returns:
-        contracts.PooledMeans, and contracts.Orders: of every two domains the one that is probably harder. Templates count where
-        they have an accuracy in every version.
+        contracts.PooledMeans, and contracts.Orders: of every two domains the one that is probably harder. With one version of
+        shared fillings it has no probability: a sure order of these fillings was wrong in 16% of simulations. Templates count
+        where they have an accuracy in every version.
 
     Raises:
         UserError: no series has such a template.
     """
     panel = build_panel(judgements)
     templates, values = _by_template(panel)
+    can_order = has_own_fillings or values.shape[2] > 1
     if has_own_fillings:
         values = values.mean(axis=2, keepdims=True)
     codes = {name: cluster_codes(templates, name) for name in CLUSTERS}
@@ -203,7 +220,8 @@ def pool_means(judgements: pd.DataFrame, has_own_fillings: bool = False) -> tupl
     if not means:
         problem = "no template has an accuracy in every version."
         raise UserError("judgements", problem, "Judge a model that answered the items of all versions.")
-    return pd.concat(means, ignore_index=True), pd.DataFrame(orders, columns=list(Orders.columns))
+    found = pd.DataFrame(orders, columns=list(Orders.columns))
+    return pd.concat(means, ignore_index=True), found if can_order else found.assign(probability=np.nan)
 
 
 def _by_template(panel: Panel) -> tuple[pd.DataFrame, np.ndarray]:

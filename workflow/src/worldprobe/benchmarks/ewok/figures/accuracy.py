@@ -459,7 +459,7 @@ def draw_families(frame: pd.DataFrame, width: str = "double") -> Figure:
     """The figure from its tidy table."""
     models = list(dict.fromkeys(frame["model"]))
     names = dict(zip(frame["model"], frame["name"], strict=True))
-    colours = dict(zip(frame["model"], frame["colour"], strict=True))
+    looks = style.looks(dict(zip(frame["model"], frame["colour"], strict=True)))
     panels = list(dict.fromkeys(zip(frame["panel"], frame["axis"], strict=True)))
     per_row = min(len(panels), 3 if width == "double" else 2)
     size = style.BODY if width == "double" else style.SMALL
@@ -473,7 +473,7 @@ def draw_families(frame: pd.DataFrame, width: str = "double") -> Figure:
         for place, model in enumerate(models):
             line = here[here["model"] == model].sort_values("level")
             shift = 0.2 * ((place + 0.5) / len(models) - 0.5)
-            style.line(axes, line["level"].astype(float) + shift, line, colours[model], style.shape(place))
+            style.line(axes, line["level"].astype(float) + shift, line, *looks[model])
         axes.set_title(panel, fontsize=size)
         axes.set_xlabel(axis, fontsize=style.fitting([axis], size, across))
         axes.set_xticks(sorted(here["level"].astype(int).unique()))
@@ -481,7 +481,7 @@ def draw_families(frame: pd.DataFrame, width: str = "double") -> Figure:
         axes.tick_params(labelsize=size, labelleft=number % per_row == 0)
         if number % per_row == 0:
             axes.set_ylabel("accuracy", fontsize=size)
-    handles = [style.mark(style.shape(n), colours[m], names[m], ms=3, ls="-") for n, m in enumerate(models)]
+    handles = [style.mark(mark, colour, names[model], ms=3, ls="-") for model, (colour, mark) in looks.items()]
     style.legend(figure, [*handles, style.chance_line("chance")], legend_columns, size)
     return figure
 
@@ -523,7 +523,7 @@ def draw_scaling(frame: pd.DataFrame, width: str = "double") -> Figure:
     # Controls differ in more than size: each is a series of its own, and no line joins them.
     models["series"] = models["name"].where(models.family == CONTROL_FAMILY, models.family.map(family_name))
     series = list(dict.fromkeys(models.series))
-    hues = {one: _of_largest(models[models.series == one]) for one in series}
+    looks = style.looks({one: _of_largest(models[models.series == one]) for one in series})
     size = style.BODY if width == "double" else style.SMALL
     total = style.WIDTHS[width]
     right = style.widest([*series, "humans, range" if HUMAN in set(frame.model) else "chance"], size) + 0.42
@@ -534,14 +534,13 @@ def draw_scaling(frame: pd.DataFrame, width: str = "double") -> Figure:
     style.dash(axes, across=True)
     # Models of one size are drawn a little apart, or they would cover each other.
     models["x"] = models.parameters.astype(float) * 1.035 ** _ranks_within(models.parameters)
-    for number, one in enumerate(series):
+    for one, (hue, mark) in looks.items():
         part = models[models.series == one].sort_values(["x", "model"], kind="stable")
         means = part.groupby("parameters").agg(x=("x", "mean"), mean=("mean", "mean"))
         if len(means) > 1:
-            axes.plot(means.x, means["mean"], color=hues[one], lw=0.8, alpha=0.6, zorder=2)
-        axes.vlines(part.x, part.low, part.high, color=hues[one], lw=0.8, zorder=3)
-        mark = style.shape(number)
-        axes.scatter(part.x, part["mean"], s=20, marker=mark, color=hues[one], edgecolors="white", linewidths=0.4, zorder=4)
+            axes.plot(means.x, means["mean"], color=hue, lw=0.8, alpha=0.6, zorder=2)
+        axes.vlines(part.x, part.low, part.high, color=hue, lw=0.8, zorder=3)
+        axes.scatter(part.x, part["mean"], s=20, marker=mark, color=hue, edgecolors="white", linewidths=0.4, zorder=4)
     axes.set_xscale("log")
     span = np.log10(models.x.max() / models.x.min()) if len(models) > 1 else 1
     axes.set_xlim(models.x.min() / 10 ** (0.06 * span + 0.03), models.x.max() * 10 ** (0.06 * span + 0.03))
@@ -552,7 +551,7 @@ def draw_scaling(frame: pd.DataFrame, width: str = "double") -> Figure:
     axes.tick_params(labelsize=size)
     axes.set_xlabel("parameters", fontsize=size)
     axes.set_ylabel(f"accuracy ({in_words(frame.eval_type[~frame.model.isin([HUMAN, WORD2VEC])].iloc[0])})", fontsize=size)
-    handles: list[Any] = [style.mark(style.shape(i), hues[one], one, lw=0.8, ls="-") for i, one in enumerate(series)]
+    handles: list[Any] = [style.mark(mark, hue, one, lw=0.8, ls="-") for one, (hue, mark) in looks.items()]
     handles.append(style.chance_line("chance"))
     if HUMAN in set(frame.model):
         handles.append(style.human_patch("humans, range"))

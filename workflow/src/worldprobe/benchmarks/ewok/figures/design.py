@@ -32,9 +32,9 @@ COLUMNS = ("panel", "group", "model", "name", "family", "colour", "is_untrained"
     inputs=[Summaries, Correlations],
     title="Design features",
     section="design",
-    caption="A-C: accuracy by design feature, a dot per model in the colours of D-F, their mean in red. D-F: correlation of "
-    "accuracy with the word2vec baseline's accuracy, the number of words and word frequency over domains and versions, with 95% "
-    "intervals; filled: p < 0.05. EWoK, Figure 5.",
+    caption="A-C: accuracy by design feature, a dot per model in the colours and the order of D-F, their mean in red. D-F: "
+    "correlation of accuracy with the word2vec baseline's accuracy, the number of words and word frequency over domains and "
+    "versions, with 95% intervals; filled: p < 0.05. EWoK, Figure 5.",
     when=has_logprobs,
     options=[EVAL_TYPE],
 )
@@ -274,7 +274,7 @@ log_frequency = _scatter("log_frequency", "Word frequency", "word frequency")
     title="Power against versions",
     section="planning",
     caption="How often a study of two models finds a difference (p < 0.05), by its numbers of versions and of pairs of concepts, "
-    "with the variances of this study's models. Dashed: 80%.",
+    "with the variances of this study's models. Bands: 95%, as these are known from few pairs and versions only. Dashed: 80%.",
     when=(has_logprobs, has_versions),
 )
 def study_power(plans: pd.DataFrame) -> pd.DataFrame:
@@ -302,6 +302,7 @@ def draw_planning(frame: pd.DataFrame, width: str = "double") -> Figure:
     for place, (number, colour) in enumerate(zip(numbers, colours.values(), strict=True)):
         rows = frame[frame.n_clusters == number].sort_values("n_versions")
         mark = style.shape(place)
+        axes.fill_between(rows.n_versions, rows.power_low, rows.power_high, color=colour, alpha=0.12, lw=0)
         axes.plot(rows.n_versions, rows.power, color=colour, marker=mark, ms=3.5, mec="white", mew=0.4, lw=0.9, zorder=3)
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(FixedLocator([2, 3, 5, 10, 20, 50]))
