@@ -2,7 +2,7 @@
 RUN = .venv/bin/snakemake --cores all --rerun-incomplete --keep-going --show-failed-logs
 QUICK = not (slow or whole_run or vllm or slurm or survey or release)
 
-.PHONY: reproduce test test-all test-slurm test-survey release-check rulegraph settings docs format python
+.PHONY: reproduce test test-all test-slurm test-survey release-check rulegraph numbers settings docs format python
 
 reproduce: python
 	@.venv/bin/worldprobe unlock
@@ -39,6 +39,10 @@ rulegraph: python
 	.venv/bin/snakemake --rulegraph dot > resources/rulegraph.dot
 	tred resources/rulegraph.dot | dot -Gsize=7,14 -Granksep=0.35 -Gnodesep=0.15 -Nfontname=Helvetica -Nfontsize=11 \
 		-Nmargin=0.08,0.04 -Nheight=0.25 -Earrowsize=0.6 -Tsvg > resources/rulegraph.svg
+
+# Numbers and pictures of README.md and docs/, from the finished default study; needs Chromium (envs/install-survey).
+numbers: python
+	.venv/bin/python docs/numbers_from_study.py results/default
 
 settings: python
 	.venv/bin/python docs/reference.py

@@ -5,10 +5,15 @@ import runpy
 import shlex
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 
+from worldprobe.benchmarks.ewok.contracts import ControlAccuracies
 from worldprobe.cli import main, parse
+from worldprobe.contracts import write_table
+from worldprobe.errors import UserError
+from worldprobe.provenance import Provenance
 from worldprobe.survey.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -118,6 +123,46 @@ def test_the_numbers_of_the_page_of_claims_are_written_by_its_script() -> None:
     assert given.items() <= dict(numbers).items()
     typed = re.sub(r"<!--\w+-->[^<]*<!---->", "", page)
     assert set(re.findall(r"\d+%", typed)) <= {"5%", "80%", "95%"}  # levels, not findings
+
+
+def test_pages_and_pictures_have_the_numbers_of_one_default_study() -> None:
+    """controls.png and numbers.md said 0.485 and "below chance", `make reproduce` and report.png 0.506."""
+    script = runpy.run_path(str(ROOT / "docs" / "numbers_from_study.py"))
+    assert script["differences"]() == []
+    assert "<!--study:control_taught.new_concept.all-->" in (ROOT / "docs" / "numbers.md").read_text()
+
+
+def test_one_command_writes_numbers_and_pictures_of_a_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = runpy.run_path(str(ROOT / "docs" / "numbers_from_study.py"))
+    study, pictures, page = tmp_path / "study", tmp_path / "docs" / "pictures", tmp_path / "docs" / "numbers.md"
+    (study / "ewok" / "figures").mkdir(parents=True)
+    pictures.mkdir(parents=True)
+    (tmp_path / "README.md").write_text("")
+    page.write_text("Taught: <!--study:taught.new_concept.all-->0.485<!---->")
+    browser = tmp_path / "bin" / "chromium"
+    browser.parent.mkdir()
+    browser.write_text("#!/bin/sh\nfor word; do case $word in --screenshot=*) echo drawn > ${word#--screenshot=};; esac; done\n")
+    browser.chmod(0o755)
+    monkeypatch.setenv("PATH", str(browser.parent), prepend=":")
+    with pytest.raises(UserError, match=r"is not finished: .*report.html"):
+        script["write"](study, tmp_path)
+    row = {"model": "taught", "group": "new_concept", "dose": 0, "targets": "all", "mean": 0.506, "ci_low": 0.494}
+    row |= {"ci_high": 0.518, "n_items": 3603, "n_pairs": 90, "n_missing": 0}
+    write_table(pd.DataFrame([row]), ControlAccuracies, study / "ewok" / "control_accuracies.parquet", Provenance())
+    (study / "report.html").write_text("<p>The report.</p>")
+    (study / "ewok" / "figures" / "controls.png").write_bytes(b"picture")
+    csv = study / "ewok" / "figures" / "controls.csv"
+    csv.write_text("model,group,dose,mean\ntaught,new_concept,0,0.485\n")
+    with pytest.raises(UserError, match="taught has another accuracy"):
+        script["write"](study, tmp_path)
+    csv.write_text("model,group,dose,mean\ntaught,new_concept,0,0.506\n")
+    script["write"](study, tmp_path)
+    assert page.read_text() == "Taught: <!--study:taught.new_concept.all-->0.506 (0.494–0.518)<!---->"
+    assert (pictures / "controls.png").read_bytes() == b"picture"
+    assert script["differences"](tmp_path) == []
+    page.write_text(page.read_text().replace("0.506", "0.507"))
+    (pictures / "controls.png").write_bytes(b"another picture")
+    assert script["differences"](tmp_path) == ["controls.png", "numbers.md"]
 
 
 def test_a_target_comes_before_the_option_that_takes_every_word_after_it() -> None:

@@ -527,8 +527,8 @@ def split_half(answers: pd.DataFrame, n_splits: int, seed: int) -> Reliability |
     answered = np.bincount(cell)
     raters = 1 / np.mean(1 / answered[answered > 1])
     low, high = (1 - (1 - mean) * float(fdtri(n_cells - 1, (n_cells - 1) * (raters - 1), tail)) for tail in (0.975, 0.025))
-    ends = (float(np.sqrt(max(one, 0.0))) for one in (low, high))
-    return Reliability(mean, low, high, float(np.sqrt(mean)) if mean >= 0 else float("nan"), *ends, n_cells)
+    ceiling, ceiling_low, ceiling_high = (float(np.sqrt(max(one, 0.0))) for one in (mean, low, high))
+    return Reliability(mean, low, high, ceiling if mean >= 0 else float("nan"), ceiling_low, ceiling_high, n_cells)
 
 
 def correlate(first: np.ndarray, second: np.ndarray) -> float:

@@ -220,8 +220,8 @@ def pool_means(judgements: pd.DataFrame, has_own_fillings: bool = False) -> tupl
     if not means:
         problem = "no template has an accuracy in every version."
         raise UserError("judgements", problem, "Judge a model that answered the items of all versions.")
-    found = pd.DataFrame(orders, columns=list(Orders.columns))
-    return pd.concat(means, ignore_index=True), found if can_order else found.assign(probability=np.nan)
+    ordered = pd.DataFrame(orders, columns=list(Orders.columns))
+    return pd.concat(means, ignore_index=True), ordered if can_order else ordered.assign(probability=np.nan)
 
 
 def _by_template(panel: Panel) -> tuple[pd.DataFrame, np.ndarray]:

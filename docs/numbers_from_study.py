@@ -1,0 +1,139 @@
+"""Numbers and pictures of README.md and docs/ that are of the default study, written from a finished one.
+
+``python docs/numbers_from_study.py [results/default]`` copies the figure, photographs the report's first screen (Chromium), writes the
+numbers to ``docs/pictures/study.json``, and from there into the marked places of the pages, which look like
+``<!--study:control_taught.new_filling.all-->0.943 (0.913–0.973)<!---->``. A test compares pages and pictures with that file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "workflow" / "src"))
+
+from worldprobe.benchmarks.ewok.contracts import ControlAccuracies  # noqa: E402
+from worldprobe.contracts import read_table  # noqa: E402
+from worldprobe.errors import UserError  # noqa: E402
+
+PICTURES = ("controls.png", "report.png")
+MARK = re.compile(r"<!--study:([\w.]+)-->[^<]*<!---->")
+#: Width and height of the report's first screen.
+SCREEN = (1280, 1058)
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+def numbers_of(study: Path) -> dict[str, str]:
+    """What pages print: MODEL.GROUP.TARGETS is a mean with its interval, with ``.mean`` the mean, with ``.n`` how many items.
+
+    Raises:
+        UserError: the figure is of other numbers than the table.
+    """
+    import pandas as pd
+
+    table = read_table(study / "ewok" / "control_accuracies.parquet", ControlAccuracies)
+    drawn = pd.read_csv(study / "ewok" / "figures" / "controls.csv").set_index(["model", "group", "dose"])["mean"]
+    numbers = {}
+    for row in table.sort_values("dose", kind="stable").to_dict("records"):  # the most frequent dose counts
+        if pd.isna(row["mean"]):
+            continue
+        place = (row["model"], row["group"], row["dose"])
+        if row["targets"] == "all" and place in drawn.index and abs(drawn[place] - row["mean"]) > 1e-6:
+            problem = f"is not of control_accuracies.parquet: {row['model']} has another accuracy."
+            raise UserError(study / "ewok/figures/controls.png", problem, "Let the study run to its end: make reproduce.")
+        key = f"{row['model']}.{row['group']}.{row['targets'].replace(' ', '_')}"
+        interval = "" if pd.isna(row["ci_low"]) else f" ({row['ci_low']:.3f}–{row['ci_high']:.3f})"
+        numbers |= {key: f"{row['mean']:.3f}{interval}", f"{key}.mean": f"{row['mean']:.3f}", f"{key}.n": f"{row['n_items']:,}"}
+    return numbers
+
+
+def filled(page: str, numbers: Mapping[str, str]) -> str:
+    """A page with the numbers in its marked places.
+
+    >>> filled("<!--study:a.all-->0<!---->", {"a.all": "0.5"})
+    '<!--study:a.all-->0.5<!---->'
+
+    Raises:
+        KeyError: a mark names no number.
+    """
+    return MARK.sub(lambda match: f"<!--study:{match[1]}-->{numbers[match[1]]}<!---->", page)
+
+
+def pages(root: Path) -> list[Path]:
+    """The documents that may have marks."""
+    return [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
+
+
+def digest(picture: Path) -> str:
+    """Of a picture's bytes."""
+    return hashlib.sha256(picture.read_bytes()).hexdigest()
+
+
+def photograph(report: Path, picture: Path) -> None:
+    """The first screen of a report.
+
+    Raises:
+        UserError: there is no browser, or it draws nothing.
+    """
+    fix = "Install Chromium (envs/install-survey), and run the command again."
+    if not (browser := next(filter(None, map(shutil.which, BROWSERS)), None)):
+        raise UserError(picture, "is drawn by Chromium, which is not there.", fix)
+    with tempfile.TemporaryDirectory() as folder:
+        words = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={folder}/profile"]
+        shot = Path(folder, "report.png")
+        size = f"--window-size={SCREEN[0]},{SCREEN[1]}"
+        run = [*words, size, f"--screenshot={shot}", report.resolve().as_uri()]
+        said = subprocess.run(run, capture_output=True, text=True, timeout=300, check=False)
+        if not shot.is_file():
+            raise UserError(picture, f"was not drawn: {said.stderr.strip()[-300:]}", fix)
+        shutil.copyfile(shot, picture)
+
+
+def write(study: Path, root: Path = ROOT) -> None:
+    """Pictures, ``study.json`` and the marked places, of a finished study.
+
+    Raises:
+        UserError: the study is not finished, or pages have marks that it does not know.
+    """
+    sources = [study / name for name in ("report.html", "ewok/control_accuracies.parquet", "ewok/figures/controls.png")]
+    if missing := [str(path) for path in sources if not path.is_file()]:
+        raise UserError(study, f"is not finished: {', '.join(missing)} is missing.", "Run the default study: make reproduce.")
+    numbers = numbers_of(study)
+    texts = {page: page.read_text(encoding="utf-8") for page in pages(root)}
+    marks = {key for text in texts.values() for key in MARK.findall(text)}
+    if strange := sorted(marks - numbers.keys()):
+        problem = f"has no number for the marks {', '.join(strange)}."
+        raise UserError(study, problem, "Give the default study, with its four control models, or correct the marks.")
+    folder = root / "docs" / "pictures"
+    shutil.copyfile(sources[2], folder / "controls.png")
+    photograph(sources[0], folder / "report.png")
+    kept = {"numbers": {key: numbers[key] for key in sorted(marks)}, "pictures": {one: digest(folder / one) for one in PICTURES}}
+    (folder / "study.json").write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    for page, text in texts.items():
+        page.write_text(filled(text, numbers), encoding="utf-8")
+
+
+def differences(root: Path = ROOT) -> list[str]:
+    """Pages and pictures that are not as ``study.json`` has them."""
+    kept = json.loads((root / "docs" / "pictures" / "study.json").read_text(encoding="utf-8"))
+    found = [name for name in PICTURES if digest(root / "docs" / "pictures" / name) != kept["pictures"][name]]
+    for page in pages(root):
+        text = page.read_text(encoding="utf-8")
+        if not set(MARK.findall(text)) <= kept["numbers"].keys() or filled(text, kept["numbers"]) != text:
+            found.append(page.name)
+    return found
+
+
+if __name__ == "__main__":
+    try:
+        write(Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "results" / "default"))
+    except UserError as error:
+        sys.exit(str(error))
