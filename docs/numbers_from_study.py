@@ -1,7 +1,7 @@
 """Numbers and pictures of README.md and docs/ that are of the default study, written from a finished one.
 
-``python docs/numbers_from_study.py [results/default]`` copies the figure, photographs the report's first screen (Chromium), writes the
-numbers to ``docs/pictures/study.json``, and from there into the marked places of the pages, which look like
+``python docs/numbers_from_study.py [results/default]`` copies the figure, photographs the report's first screen (Chromium),
+writes the numbers to ``docs/pictures/study.json``, and from there into the marked places of the pages, which look like
 ``<!--study:control_taught.new_filling.all-->0.943 (0.913–0.973)<!---->``. A test compares pages and pictures with that file.
 """
 

@@ -1,4 +1,4 @@
-"""One model, one command, one row next to the published ones."""
+"""One model, one command, one row, and the published ones."""
 
 import contextlib
 import inspect
@@ -118,10 +118,16 @@ def test_the_published_row_is_beside_it_and_other_items_are_said_to_be_others(ev
     text = describe_evaluation(result)
     assert result["published"]["human"] == 0.951
     assert not result["materials"]["is_official_release"]
-    assert "a yardstick, not a comparison" in text
-    rows = [line.split()[:2] for line in text.splitlines()[1 : len(result["published"]) + 2]]
+    own, caveat, published = text.partition("a yardstick, not a comparison.")
+    assert caveat, "a row among published ones of other items says that it beats them"
+    assert "human" not in own
+    assert f"{result['accuracy']['mean']:.3f}" in own.splitlines()[1]
+    rows = [line.split()[:2] for line in published.splitlines()[2:]]
     means = [float(mean) for _, mean in rows]
     assert means == sorted(means, reverse=True)
+    assert len(rows) == len(result["published"])
+    official = result | {"materials": result["materials"] | {"is_official_release": True}}
+    rows = [line.split()[:2] for line in describe_evaluation(official).splitlines()[1 : len(result["published"]) + 2]]
     assert [result["model"], f"{result['accuracy']['mean']:.3f}"] in rows
     without = result | {"accuracy": result["accuracy"] | {"ci_low": None, "ci_high": None}}
     assert "  here; no interval\n" in describe_evaluation(without)
@@ -173,6 +179,30 @@ def test_the_card_says_by_which_engine_and_how_a_model_is_scored(tmp_path, monke
     assert f" --model mine --checkpoint a/b {options} --answers" in lines[-1]
 
 
+def test_what_evaluate_asked_is_not_asked_again_by_a_study_and_other_settings_share_nothing(
+    tiny_checkpoint, tmp_path, monkeypatch, capsys
+):
+    """`evaluate`, then a study, asked all 14,280 questions of a model again."""
+    monkeypatch.chdir(tmp_path)
+    folder, whole_step = str(tiny_checkpoint()), evaluate.step
+
+    def step(*words):
+        whole_step(*words, *(["--filter", "object2"] if words[1] == "build" else []))
+
+    monkeypatch.setattr(evaluate, "step", step)
+    assert cli.main(["evaluate", folder, "--versions", "0"]) == 0
+    parts = sorted(Path("results/.answers").glob("*/part-*"))
+    assert parts
+    items = next(Path("results/evaluate").glob("*/items.parquet"))
+    study = ["score", "logprobs", str(items), "--model", "mine", "--checkpoint", folder, "--answers", "results/.answers"]
+    assert cli.main([*study, "--out", "scores.parquet"]) == 0
+    assert sorted(Path("results/.answers").glob("*/part-*")) == parts
+    assert cli.main([*study, "--dtype", "bfloat16", "--out", "others.parquet"]) == 0
+    new = set(Path("results/.answers").glob("*/part-*")) - set(parts)
+    assert new
+    assert not {part.parent for part in new} & {part.parent for part in parts}
+
+
 def test_a_password_is_in_no_printed_command(tmp_path, capsys, caplog, monkeypatch):
     monkeypatch.setenv("WORLDPROBE_MATERIALS_PASSWORD", "")  # restored afterwards
     archive = str(tmp_path / "none.zip")
@@ -216,17 +246,20 @@ def test_a_control_model_of_the_registry_is_evaluated_by_its_folder(capsys):
     assert "is trained by a study" in capsys.readouterr().err
 
 
-def test_both_benchmarks_have_their_row_among_the_published_ones(evaluation):
+def test_both_benchmarks_have_their_row_apart_from_published_ones_of_other_items(evaluation):
     work, printed = evaluation
     result = json.loads((work / "result.json").read_text())
     found = result["worldsense"]
     ewok, worldsense = printed.split("\n\n\n")
     assert [result["model"], f"{result['accuracy']['mean']:.3f}"] in [line.split()[:2] for line in ewok.splitlines()]
-    lines = worldsense.splitlines()
-    means = [float(line[line.index("0.") :].split()[0]) for line in lines[1:10]]
+    own, caveat, published = worldsense.partition("a yardstick, not a comparison.")
+    assert caveat, "a row among published ones of other trials says that it beats them"
+    assert "GPT4" not in own
+    lines = [line for line in published.splitlines() if line.endswith("  published")]
+    means = [float(line[line.index("0.") :].split()[0]) for line in lines]
     assert means == sorted(means, reverse=True)
     assert any(line.startswith("GPT4 ") and "0.756  published" in line for line in lines)
-    mine = next(line for line in lines[1:10] if ", bias " in line)
+    mine = next(line for line in own.splitlines() if ", bias " in line)
     assert mine.split()[:2] == [result["model"], f"{found['accuracy']['mean']:.3f}"]
     asked = f"{found['trials']['n_trials']:,} trials of our own set test, prompting constrained, asked as text, float32"
     assert asked in printed
@@ -396,7 +429,7 @@ def test_numbers_of_other_software_do_not_pass_for_those_of_this(quick, monkeypa
 
 
 def test_a_benchmark_that_cannot_ask_a_model_is_skipped_where_another_can(tmp_path, caplog):
-    evaluated = Evaluated("bert", {"kind": "masked", "checkpoint": "x"}, [], tmp_path, {}, print)
+    evaluated = Evaluated("bert", {"kind": "masked", "checkpoint": "x"}, [], tmp_path, {}, tmp_path, print)
     found, skipped = evaluate.able(evaluated, ["ewok", "worldsense"])
     assert list(found) == ["ewok"]
     assert skipped[0].startswith("WorldSense was skipped: ")

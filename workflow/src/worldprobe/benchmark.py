@@ -278,6 +278,7 @@ class Evaluated:
         flags: the same, as options of commands.
         folder: where tables go.
         options: the command's options that benchmarks define.
+        answers: store of answers.
         step: runs one command, given in words.
     """
 
@@ -286,6 +287,7 @@ class Evaluated:
     flags: Sequence[Any]
     folder: Path
     options: Mapping[str, Any]
+    answers: Path
     step: Callable[..., None]
 
 

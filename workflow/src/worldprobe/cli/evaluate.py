@@ -38,13 +38,15 @@ from worldprobe.files import write_text
 from worldprobe.log import LOGGER
 from worldprobe.models.checkpoint import folder_of, locate
 from worldprobe.models.registry import CAUSAL, check_name, loading_options, speed_options
-from worldprobe.paths import edition
+from worldprobe.paths import StudyPaths, edition
 
 if TYPE_CHECKING:
     from worldprobe.benchmark import Evaluated, Evaluation
 
 #: What a model is asked where no benchmark is named.
 DEFAULT = "ewok"
+#: Where studies keep what models answer; each set-up of a model has a store of its own there, and each question an id.
+ANSWERS = Path(StudyPaths("default").answers)
 #: What a result's numbers are of; those of one result agree in it.
 FACTS = ("checkpoint_digest", "revision", "dtype", "engine", "kind")
 
@@ -91,7 +93,8 @@ def evaluate(
     Args:
         model: model folder, fetched hub id, or a name of the registry
         replace: let numbers with other options, or of other weights, take the place of those in the result
-        work: folder of the tables (default: results/evaluate/MODEL)
+        work: folder of the tables and of the answers (default: results/evaluate/MODEL, and results/.answers, where those of
+            studies are)
         out: JSON result (default: result.json in that folder)
     """
     from worldprobe.report.results import SCHEMA_VERSION, check_result, merge_results
@@ -103,6 +106,7 @@ def evaluate(
     card = look_up(model, registry)
     fix = "Rename the folder, or name it otherwise in --registry."
     name = check_name(card.get("name") or model_name(None, model, adapter), model, fix)
+    answers = work / ".answers" if work else ANSWERS
     work = work or Path("results/evaluate") / name
     refuse_another_models_folder(work / "result.json", str(card["checkpoint"]))
     if options.password:
@@ -112,7 +116,7 @@ def evaluate(
     refuse_what_a_server_decides(entry, {"dtype": dtype, "revision": revision, "adapter": adapter})
     entry["kind"] = card.get("kind") or kind_of(entry)
     flags = ["--model", name, "--checkpoint", entry["checkpoint"], *loading_options(entry), *speed_options(entry)]
-    evaluated = Evaluated(name, entry, flags, work, asdict(options), step)
+    evaluated = Evaluated(name, entry, flags, work, asdict(options), answers, step)
     evaluations, skipped = able(evaluated, names)
     out = out or work / "result.json"
     earlier, asked = read_earlier(out, replace), {each: stated_options(one, options) for each, one in evaluations.items()}

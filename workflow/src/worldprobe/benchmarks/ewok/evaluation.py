@@ -28,7 +28,7 @@ def evaluate(model: Evaluated) -> tuple[dict[str, Any], str]:
     chosen = model.options
     flags = ["--compat"] * chosen["compat"] + ["--release-filter"] * chosen["release_filter"]
     model.step("items", "build", chosen["materials"], "--versions", chosen["versions"], *flags, "--out", items)
-    model.step("score", "logprobs", items, *model.flags, "--answers", model.folder / ".answers", "--out", scores)
+    model.step("score", "logprobs", items, *model.flags, "--answers", model.answers, "--out", scores)
     model.step("judge", items, scores, "--out", judgements)
     model.step("summarize", judgements, "--out", summaries)
     evaluation = collect_evaluation(model.name, chosen["materials"], items, scores, summaries)
@@ -129,7 +129,7 @@ def list_scores(evaluation: dict[str, Any]) -> list[Score]:
 
 
 def describe_evaluation(evaluation: dict[str, Any], is_own: bool = False) -> str:
-    """The evaluation for a reader: the model's row among the published ones, the human line, its domains.
+    """The evaluation for a reader: the model's row, among the published ones if these are of the same items, else apart.
 
     Args:
         evaluation: from ``collect_evaluation``.
@@ -142,9 +142,11 @@ def describe_evaluation(evaluation: dict[str, Any], is_own: bool = False) -> str
     about = ", about these fillings only" if len(materials["versions"]) == 1 and not is_own else ""
     interval = "no interval" if accuracy["ci_low"] is None else f"95% {ci_low}-{ci_high}{about}"
     here = f"here; range {low}-{high}, {interval}" if len(materials["versions"]) > 1 else f"here; {interval}"
-    rows.append((accuracy["mean"], evaluation["model"], here))
-    lines = [f"{'model':{width}}  mean   ({evaluation['published_source']})"]
-    lines += [f"{name:{width}}  {_shown(mean)}  {source}" for mean, name, source in sorted(rows, key=_rank, reverse=True)]
+    own = (accuracy["mean"], evaluation["model"], here)
+    is_causal, source = evaluation.get("kind", CAUSAL) == CAUSAL, evaluation["published_source"]
+    is_comparable = materials["is_official_release"] and is_causal
+    lines = [f"{'model':{width}}  mean" + (f"   ({source})" if is_comparable else "")]
+    lines += _lines([own, *rows] if is_comparable else [own], width)
     lines += ["", f"{evaluation['model']} by domain"]
     lines += [f"{domain:{width}}  {_shown(r['mean'])}" for domain, r in evaluation["accuracy_by_domain"].items()]
     official, loaded = materials["is_official_release"], ", ".join(precision(evaluation))
@@ -155,14 +157,20 @@ def describe_evaluation(evaluation: dict[str, Any], is_own: bool = False) -> str
         f"{counted(len(materials['versions']), 'version')}, {loaded}; {counted(accuracy['n_ties'], 'tie')}, "
         f"{counted(accuracy['n_near_ties'], 'near tie')}, {counted(accuracy['n_missing'], 'target')} without a score.",
     ]
-    if evaluation.get("kind", CAUSAL) != CAUSAL:
+    if not is_causal:
         kind = describe_kind(evaluation["kind"], evaluation.get("pseudo_log_likelihood"))
         lines.append(
             f"{evaluation['model']} is not causal ({kind}): the published models are, and their scores are another measure."
         )
     if not official:
         lines.append("The published numbers are for EWoK-core-1.0: with these items they are a yardstick, not a comparison.")
+    if not is_comparable:
+        lines += [f"{'published':{width}}  mean   ({source})", *_lines(rows, width)]
     return "\n".join(lines)
+
+
+def _lines(rows: list[tuple[float | None, str, str]], width: int) -> list[str]:
+    return [f"{name:{width}}  {_shown(mean)}  {source}" for mean, name, source in sorted(rows, key=_rank, reverse=True)]
 
 
 def _named(source: str) -> str:

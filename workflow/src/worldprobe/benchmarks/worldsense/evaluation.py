@@ -39,7 +39,7 @@ def evaluate(model: Evaluated) -> tuple[dict[str, Any], str]:
         how = ["--model", f"rule {rule}", "--checkpoint", rule, "--engine", "rule", "--prompting", prompting]
         asked[responses.with_name(f"rule_{rule}.parquet")] = how
     for out, how in asked.items():
-        model.step("worldsense", "ask", trials, *how, "--answers", model.folder / ".answers", "--out", out)
+        model.step("worldsense", "ask", trials, *how, "--answers", model.answers, "--out", out)
     model.step("worldsense", "summarize", "--set", of_set, trials, *asked, "--out", summaries)
     evaluation = collect_evaluation(model.name, trials, responses, summaries)
     return evaluation, describe_evaluation(evaluation) + told(summaries)
@@ -145,21 +145,17 @@ def list_scores(evaluation: dict[str, Any]) -> list[Score]:
 
 
 def describe_evaluation(evaluation: dict[str, Any]) -> str:
-    """The evaluation for a reader: the model's row among the published ones, then its problems."""
+    """The evaluation for a reader: the model's row beside chance and rules, its problems, then published rows of other trials."""
     found, model = evaluation[BENCHMARK], evaluation["model"]
     names = {problem: PROBLEM_NAMES[problem] for problem in found["accuracy_by_problem"]}
     shallow = {SHALLOW[rule]: row for rule, row in found.get("baselines", {}).items()}
     width = max(map(len, [*found["published"], model, *names.values(), *shallow]))
-    rows = [(mean, name, "published") for name, mean in found["published"].items()]
-    rows.append(
-        (found["accuracy"]["mean"], model, f"here; {_interval(found['accuracy'])}, bias {_signed(found['bias']['mean'])}")
-    )
+    rows = [(found["accuracy"]["mean"], model, f"here; {_interval(found['accuracy'])}, bias {_signed(found['bias']['mean'])}")]
     rows.append((0.5, "chance", ""))
     rows += [(row["mean"], name, f"here; {_interval(row)}, chains nothing") for name, row in shallow.items()]
     how = f", asked as {found['form']}" + "".join(f", {fact}" for fact in precision(evaluation))
     of_set = found["trials"].get("set", "test")
-    lines = [f"{'model':{width}}  mean" + (f"   ({found['published_source']})" if found["published"] else "")]
-    lines += [f"{name:{width}}  {mean:.3f}  {source}".rstrip() for mean, name, source in sorted(rows, key=lambda row: -row[0])]
+    lines = [f"{'model':{width}}  mean", *_lines(rows, width)]
     lines += ["", f"{model} by problem"]
     lines += [f"{names[problem]:{width}}  {row['mean']:.3f}" for problem, row in found["accuracy_by_problem"].items()]
     lines += [
@@ -168,14 +164,21 @@ def describe_evaluation(evaluation: dict[str, Any]) -> str:
         f"{found['invalid']:,} without a valid answer.",
         *_judge(model, found),
     ]
-    if found["published"]:
-        lines.append(
-            "The published numbers are for the released test set and basic prompting: with these trials they are a yardstick, "
-            "not a comparison."
-        )
     if found.get("answer_tokens"):
         lines.append(f"Tokens per answer: {show_tokens(found['answer_tokens'])}.")
+    if found["published"]:
+        published = [(mean, name, "published") for name, mean in found["published"].items()]
+        lines += [
+            "The published numbers are for the released test set and basic prompting: with these trials they are a yardstick, "
+            "not a comparison.",
+            f"{'published':{width}}  mean   ({found['published_source']})",
+            *_lines(published, width),
+        ]
     return "\n".join(lines)
+
+
+def _lines(rows: list[tuple[float, str, str]], width: int) -> list[str]:
+    return [f"{name:{width}}  {mean:.3f}  {source}".rstrip() for mean, name, source in sorted(rows, key=lambda row: -row[0])]
 
 
 def _judge(model: str, found: dict[str, Any]) -> list[str]:
