@@ -344,7 +344,7 @@ def quantisation_of(config: Mapping[str, Any]) -> Quantisation | None:
         stated = text.get("quantization_config")
     if not isinstance(stated, dict) or not stated:
         return None
-    is_4bit, is_8bit = (bool(stated.get(f"{prefix}load_in_{n}bit")) for prefix, n in (("", 4), ("", 8)))
+    is_4bit, is_8bit = (bool(stated.get(f"load_in_{n}bit")) for n in (4, 8))
     method = str(stated.get("quant_method") or ("bitsandbytes" if is_4bit or is_8bit else "unknown method"))
     bits = stated.get("bits") or stated.get("w_bit") or (4 if is_4bit else 8 if is_8bit else None)
     if bits is None and method == "compressed-tensors":
