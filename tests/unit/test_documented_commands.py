@@ -82,7 +82,8 @@ def test_a_call_of_snakemake_in_running_text_names_what_there_is(command: str) -
     from snakemake.cli import get_argument_parser
 
     given = get_argument_parser().parse_args(shlex.split(command)[1:])
-    rules = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "workflow").rglob("*.smk"))
+    files = [ROOT / "workflow" / "Snakefile", *(ROOT / "workflow").rglob("*.smk")]
+    rules = "".join(path.read_text(encoding="utf-8") for path in files)
     assert all(name.endswith(".yaml") for name in map(str, given.configfile or ())), "an option must not take the targets"
     assert all(re.search(rf"^rule {name}:", rules, re.M) for name in given.targets if "/" not in name)
 

@@ -33,7 +33,7 @@ def refuse(target):
 
 
 def refuse_mistyped_targets():
-    """Stop where a file of the command line is in the results and no rule makes it: Snakemake would name no other."""
+    """Stop where a file of the command line is in the results and nothing makes it, as Snakemake would name no other."""
     if Path(workflow.main_snakefile) not in (HOME / "Snakefile", HOME / "workflow" / "Snakefile"):
         return  # a workflow that uses this one has rules of its own
     for before, word in zip(sys.argv, sys.argv[1:]):

@@ -534,7 +534,7 @@ EEE_VERSION = "0.3.0"
 def task_name(score: Score) -> str:
     """The name of a number among lm-eval's tasks: prefixed, so that it is never taken for another implementation's.
 
-    >>> task_name(Score("ewok", "social-relations", "accuracy", 0.5, 0.4, 0.6, 9, "items", (0, 1), "", {}))
+    >>> task_name(Score("ewok", "social-relations", "accuracy", 0.5, 0.4, 0.6, 0.05, 9, "items", (0, 1), "", {}))
     'worldprobe_ewok_social_relations'
     """
     end = "" if score.group == "overall" else f"_{score.group}"

@@ -92,6 +92,8 @@ def parse_yaml(name: str, content: bytes, kind: Any = LOADER, repeated: list[Rep
             root = loader.get_single_node()
             if root is not None:
                 _note_lines(name, root, (), lines, repeated)
+                if kind is LOADER:  # others read words that have two meanings as the texts that they are
+                    _check_values(name, root, ())
             document = None if root is None else loader.construct_document(root)
         finally:
             loader.dispose()
@@ -184,18 +186,24 @@ def _note_lines(name: str, node: yaml.Node, keys: Keys, lines: dict[Keys, int], 
                     raise UserError(f"{name}, line {line}", problem, "Keep one of them.")
                 repeated.append(again)
             values[inner], lines[inner] = value.value, line
-            _check_value(name, key, keys)
             _note_lines(name, value, inner, lines, repeated)
     elif isinstance(node, yaml.SequenceNode):
         for number, value in enumerate(node.value):
             lines[(*keys, number)] = value.start_mark.line + 1
             _note_lines(name, value, (*keys, number), lines, repeated)
-    else:
-        _check_value(name, node, keys)
 
 
-def _check_value(name: str, node: yaml.Node, keys: Keys) -> None:
+def _check_values(name: str, node: yaml.Node, keys: Keys) -> None:
     """Refuse what means one thing in YAML 1.1 and another in 1.2, e.g. 24:00:00, which PyYAML reads as 86400."""
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            _check_values(name, key, keys)
+            _check_values(name, value, (*keys, str(key.value)))
+        return
+    if isinstance(node, yaml.SequenceNode):
+        for value in node.value:
+            _check_values(name, value, keys)
+        return
     tag, text = node.tag.rpartition(":")[2], str(node.value)
     if tag in _SAME and not _SAME[tag].fullmatch(text):
         digits = text.replace("_", "").lstrip("+-0") or "0"
