@@ -38,7 +38,7 @@ def refuse_mistyped_targets():
         return  # a workflow that uses this one has rules of its own
     for before, word in zip(sys.argv, sys.argv[1:]):
         if word.startswith(f"{STUDY.results}/") and not before.startswith("-") and not os.path.exists(word):
-            if not any(rule.is_producer(word) for rule in workflow.rules):
+            if not any(made.is_producer(word) for made in workflow.rules):
                 refuse(word)
 
 
