@@ -147,6 +147,26 @@ def test_every_eval_evers_schema_accepts_the_record(result_file):
     assert list(jsonschema.Draft7Validator(schema).iter_errors(broken))
 
 
+def test_exports_say_nothing_that_nobody_said_and_no_folder(make_result, tmp_path):
+    """`third_party` and `open_weights` of any local folder, whose path was published as the model's id."""
+    made = {"revision": None, "checkpoint": "/home/ada/secret/tiny"}
+    made["adapter"] = {"name": "/home/ada/adapters/mine", "revision": None, "digest": "a" * 64, "base": "/home/ada/base"}
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps(make_result("tiny") | made))
+    for form in (["lm-eval"], ["eee"], ["hub", "--dataset", "lab/items"]):
+        text = export(path, *form).read_text()
+        assert "/home" not in text
+        assert "secret" not in text
+    record = json.loads(export(path, "eee").read_text())
+    assert record["source_metadata"]["evaluator_relationship"] == "other"
+    assert record["model_info"]["id"] == "tiny"
+    assert record["model_info"]["additional_details"]["model_availability"] == "unknown"
+    said = export(path, "eee", "--relationship", "first_party", "--availability", "closed_weights")
+    assert json.loads(said.read_text())["source_metadata"]["evaluator_relationship"] == "first_party"
+    path.write_text(json.dumps(make_result("tiny") | {"revision": "607a30d", "checkpoint": "lab/tiny"}))
+    assert json.loads(export(path, "eee").read_text())["model_info"]["id"] == "lab/tiny"
+
+
 def test_the_hubs_own_reader_understands_the_entries(result_file):
     hub = pytest.importorskip("huggingface_hub")
     entries = yaml.safe_load(export(result_file, "hub", "--dataset", "lab/items").read_text())

@@ -364,6 +364,8 @@ def export(
     format: Literal["lm-eval", "eee", "hub"],
     date: str | None = None,
     organization: str = "unknown",
+    relationship: Literal["first_party", "third_party", "collaborative", "other"] = "other",
+    availability: Literal["open_weights", "closed_weights", "unknown"] = "unknown",
     dataset: str | None = None,
     out: Path,
 ) -> None:
@@ -374,6 +376,8 @@ def export(
         format: lm-eval: a results file of lm-evaluation-harness; eee: a record of Every Eval Ever; hub: .eval_results/*.yaml
         date: day of the evaluation, e.g. 2026-01-31 (default: the file's own)
         organization: eee: who computed the numbers
+        relationship: eee: of whoever computed the numbers to the model; first_party made it
+        availability: eee: whether others can have the model's weights
         dataset: hub: the dataset with these items (default: EWoK's release, for its items)
         out: JSON, or YAML for the hub
     """
@@ -387,7 +391,8 @@ def export(
         entries = to_hub(read, scores, dataset)
         write_text(out, yaml.safe_dump(entries, sort_keys=False, allow_unicode=True, width=200))
         return
-    record = to_lm_eval(read, scores, day) if format == "lm-eval" else to_every_eval_ever(read, scores, day, organization)
+    said = (organization, relationship, availability)
+    record = to_lm_eval(read, scores, day) if format == "lm-eval" else to_every_eval_ever(read, scores, day, *said)
     write_text(out, json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 

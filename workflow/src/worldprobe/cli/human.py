@@ -222,7 +222,7 @@ def clean_(
     key: Key,
     skip: Annotated[Sequence[str], Parameter(choices=STEPS)] = (),
     failed_catch: Annotated[int, between(0, 20)] = 2,
-    too_fast: Annotated[float, between(0, 1e7)] = 0.0,
+    too_fast: Annotated[float, between(0, 1e7)] = 1000.0,
     isc: Annotated[float, between(-1, 1)] = 0.3,
     passes: Annotated[int, between(0, 1000)] = 0,
     min_corated: Annotated[int, between(3, 1000)] = 5,

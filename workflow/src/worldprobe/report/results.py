@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -392,7 +393,7 @@ def check_result(document: Any, name: str = "result.json") -> dict[str, Any]:
 
 def precision(result: Mapping[str, Any]) -> list[str]:
     """What a result's weights are in: precision, quantisation and adapter, where there are any."""
-    adapter = (result.get("adapter") or {}).get("name")
+    adapter = public_adapter(result["adapter"])["name"] if result.get("adapter") else None
     facts = (result["dtype"], result.get("quantisation"), adapter and f"adapter {adapter}")
     return [fact for fact in facts if fact not in (None, "none")]
 
@@ -541,6 +542,28 @@ def task_name(score: Score) -> str:
     return f"worldprobe_{score.benchmark}{end}".replace("-", "_").replace(".", "_").lower()
 
 
+def public_name(result: Mapping[str, Any]) -> str:
+    """The model's id on the hub, or its name: where somebody keeps a folder is nobody else's business.
+
+    >>> public_name({"model": "mine", "checkpoint": "/home/ada/mine", "revision": None, "engine": "transformers"})
+    'mine'
+    >>> public_name({"model": "gpt2", "checkpoint": "openai-community/gpt2", "revision": "607a30d", "engine": "transformers"})
+    'openai-community/gpt2'
+    """
+    return str(result["checkpoint"] if result.get("revision") or _is_id(result["checkpoint"]) else result["model"])
+
+
+def _is_id(name: str) -> bool:
+    """Whether it is a name as the hub and servers have them, and of no folder here."""
+    return bool(re.fullmatch(r"[\w-][\w.:-]*(/[\w.:-]+)?", name)) and not Path(name).exists()
+
+
+def public_adapter(adapter: Mapping[str, Any]) -> dict[str, Any]:
+    """An adapter's facts without folders, of which the last part is left."""
+    names = {key: str(adapter[key]) for key in ("name", "base") if adapter.get(key)}
+    return {**adapter, **{key: name if _is_id(name) else Path(name).name for key, name in names.items()}}
+
+
 def to_lm_eval(result: Mapping[str, Any], scores: Sequence[Score], date: float) -> dict[str, Any]:
     """The keys of a results file of lm-evaluation-harness 0.4: one task per number, one group per benchmark.
 
@@ -558,6 +581,7 @@ def to_lm_eval(result: Mapping[str, Any], scores: Sequence[Score], date: float) 
         entry |= {f"{metric},none": score.value, f"{metric}_stderr,none": "N/A" if score.stderr is None else score.stderr}
         counts[name] = {"original": score.n, "effective": score.n}
         configs[name] = {"task": name, "metadata": {"version": 1, "items": score.items, **score.asked}}
+    adapter = public_adapter(result["adapter"]) if result.get("adapter") else None
     benchmarks = dict.fromkeys(score.benchmark for score in scores)
     groups = {f"worldprobe_{name}": tasks[f"worldprobe_{name}"] for name in benchmarks}
     return {
@@ -572,9 +596,9 @@ def to_lm_eval(result: Mapping[str, Any], scores: Sequence[Score], date: float) 
         "config": {
             "model": result["engine"],
             "model_args": {
-                "pretrained": result["checkpoint"],
+                "pretrained": public_name(result),
                 "dtype": result["dtype"],
-                **({"pretrained": adapter["base"], "peft": adapter["name"]} if (adapter := result.get("adapter")) else {}),
+                **({"pretrained": adapter["base"], "peft": adapter["name"]} if adapter else {}),
             },
             "model_dtype": result["dtype"],
             "model_revision": result["revision"],
@@ -599,7 +623,7 @@ def to_lm_eval(result: Mapping[str, Any], scores: Sequence[Score], date: float) 
         "upper_git_hash": None,
         "task_hashes": {name: configs[name]["metadata"]["items"] for name in tasks},
         "model_source": result["engine"],
-        "model_name": result["checkpoint"],
+        "model_name": public_name(result),
         "model_name_sanitized": result["model"],
         "system_instruction": None,
         "system_instruction_sha": None,
@@ -610,7 +634,14 @@ def to_lm_eval(result: Mapping[str, Any], scores: Sequence[Score], date: float) 
     }
 
 
-def to_every_eval_ever(result: Mapping[str, Any], scores: Sequence[Score], date: float, organization: str) -> dict[str, Any]:
+def to_every_eval_ever(
+    result: Mapping[str, Any],
+    scores: Sequence[Score],
+    date: float,
+    organization: str,
+    relationship: str = "other",
+    availability: str = "unknown",
+) -> dict[str, Any]:
     """A record of Every Eval Ever (arXiv 2606.14516); numbers that are missing are left out, as it has no place for them.
 
     Args:
@@ -618,7 +649,10 @@ def to_every_eval_ever(result: Mapping[str, Any], scores: Sequence[Score], date:
         scores: its numbers.
         date: seconds since 1970.
         organization: who computed them.
+        relationship: of them to the model.
+        availability: of the model's weights.
     """
+    adapter = {"adapter": str(public_adapter(result["adapter"]))} if result.get("adapter") else {}
     return {
         "schema_version": EEE_VERSION,
         "evaluation_id": f"worldprobe/{result['model']}/{date:.0f}",
@@ -627,19 +661,20 @@ def to_every_eval_ever(result: Mapping[str, Any], scores: Sequence[Score], date:
             "source_name": "worldprobe",
             "source_type": "evaluation_run",
             "source_organization_name": organization,
-            "evaluator_relationship": "third_party",
+            "evaluator_relationship": relationship,
         },
         "eval_library": {"name": "worldprobe", "version": result["worldprobe_version"]},
         "model_info": {
             "name": result["model"],
-            "id": result["checkpoint"],
+            "id": public_name(result),
             "inference_engine": {"name": str(result["engine"])},
             "additional_details": {
-                "deployment_type": "externally_managed" if result["engine"] == "openai" else "self_deployed",
-                "model_availability": "unknown" if result["engine"] == "openai" else "open_weights",
+                "deployment_type": "unknown" if result["engine"] == "openai" else "self_deployed",
+                "model_availability": availability,
                 "dtype": str(result["dtype"]),
                 "checkpoint_digest": str(result["checkpoint_digest"]),
-                **{key: str(result[key]) for key in ("quantisation", "adapter") if result.get(key)},
+                **({"quantisation": str(result["quantisation"])} if result.get("quantisation") else {}),
+                **adapter,
             },
         },
         "evaluation_results": [_every_eval_ever(score) for score in scores if score.value is not None],

@@ -239,8 +239,8 @@ class Cleaning(Block):
     failed_catch: Annotated[int, Field(ge=0, le=20)] = 2
     """Number of failed catch trials from which a person is left out; 0 is no limit."""
 
-    too_fast_ms: Annotated[float, Field(ge=0)] = 0
-    """Lowest median time per answer in milliseconds; 0 is no limit."""
+    too_fast_ms: Annotated[float, Field(ge=0)] = 1000
+    """Lowest median time per answer in milliseconds; 0 is no limit, as in the paper. Nobody reads these sentences in a second."""
 
     isc: Annotated[float, Field(ge=-1, le=1)] = 0.3
     """Lowest correlation of a person with the mean of the others. Those who give one answer to everything are left out, too.
