@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import subprocess
 
+import pandas as pd
 import pytest
 import yaml
 
@@ -18,6 +19,15 @@ from worldprobe.survey.settings import RECORDED, read_settings
 from worldprobe.survey.store import ANSWER_TABLES, IDENTITY_TABLES, steady_clock
 from worldprobe.survey.study import open_survey, read_fact, refuse_checkout, write_fact
 
+#: Words that are shown to people who came with an id, alone.
+ONLY_WITH_IDS = (
+    "consent.recorded.ids",
+    "consent.recorded.outcome",
+    "consent.recorded.owed",
+    "withdrawn.paid",
+    "returned.",
+    "complete.code",
+)
 #: Tables that are about the survey, not about somebody.
 IMPERSONAL = {"facts", "lists", "list_trials", "designs", "tallies"}
 #: What the consent calls it -> the columns that are stored about a person.
@@ -98,6 +108,19 @@ def test_the_consent_says_only_what_this_study_stores_and_its_own_days(write_set
     assert "Your id" not in text
     assert "If you choose to tell us" not in text
     assert "41 days after the study has\nended" in text or "41 days after the study has ended" in text
+
+
+def test_an_open_survey_speaks_of_no_submission_code_or_pay(write_settings, repository):
+    """Of an open survey nobody knows an id, and nobody is paid: the consent promised to keep a submission's until payment."""
+    shipped = re.sub(r"\[\[.*?\]\]", "X", (repository / "resources" / "survey" / "consent.md").read_text(), flags=re.DOTALL)
+    settings = write_settings(entry="open", codes={}, consent_text=shipped)
+    leaves = pd.json_normalize(settings.page_texts).iloc[0].to_dict()
+    pages = {name: str(text) for name, text in leaves.items() if not name.startswith(ONLY_WITH_IDS)}
+    for name, text in {"consent": settings.consent_text, **pages}.items():
+        assert not re.search(r"submission|completion code|\bpa(y|id)\b|payment|Prolific|your id\b|platform", text), name
+    paid = write_settings(consent_text=shipped).consent_text
+    assert "Your id is used only to pay you" in paid
+    assert "{{" not in paid + settings.consent_text
 
 
 def test_the_consent_that_we_ship_says_what_leaves_the_pay_alone(repository):
@@ -220,7 +243,7 @@ def test_every_text_is_on_a_page_and_no_page_has_words_of_its_own(repository):
     for block, texts in english.items():
         for key in texts if isinstance(texts, dict) else ():
             is_used = f"t.{block}.{key}" in joined or re.search(rf"\b(texts|mistakes)\.{key}\b", scripts)
-            assert is_used or block in ("demographics", "consent", "instructions"), f"{block}.{key}"
+            assert is_used or block in ("demographics", "consent", "instructions", "open"), f"{block}.{key}"
 
 
 def test_a_page_is_in_the_language_of_its_texts(make_lab, repository, tmp_path):

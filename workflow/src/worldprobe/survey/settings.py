@@ -87,7 +87,8 @@ class Settings(Block):
 
     consent: Text
     """Markdown file of the consent page, next to this file. In it, `{{recorded}}` and `{{deleted}}` stand for what the survey
-    says about itself, and `{{minutes}}` and `{{retention_days}}` for the settings."""
+    says about itself, and `{{minutes}}` and `{{retention_days}}` for the settings. With `entry: open`, what is between `{{#ids}}`
+    and `{{/ids}}` is left out, else what is between `{{^ids}}` and `{{/ids}}`."""
 
     texts: Text = "en"
     """Words of all pages: a language in resources/survey/texts, or a YAML file next to this file."""
@@ -259,6 +260,8 @@ def read_settings(path: Path) -> Settings:
     settings = parse(Settings, source.document, [source])
     settings = settings.model_copy(update=PAPER) if settings.style == "paper" else settings
     settings._texts = read_texts(settings.texts, path.parent)
+    for page, words in settings._texts.pop("open", {}).items() if settings.entry == "open" else ():
+        settings._texts[page] |= words
     fix = "Copy resources/survey/consent.md, adapt it to your study, and name it here."
     settings._consent_text = write_consent(_read_text(path, "consent", settings.consent, fix), settings)
     if settings.debriefing:
@@ -307,7 +310,9 @@ def read_texts(name: str, folder: Path) -> dict[str, Any]:
     path = shipped / f"{name}.yaml" if (shipped / f"{name}.yaml").is_file() else folder / name
     texts = read_yaml(path).document
     found = set(_keys_of(texts))
-    for problem, keys in (("lacks", set(_keys_of(english)) - found), ("has no use for", found - set(_keys_of(english)))):
+    known = set(_keys_of(english))
+    lacking = {key for key in known - found if not key.startswith("open.")}
+    for problem, keys in (("lacks", lacking), ("has no use for", found - known)):
         if keys:
             raise UserError(
                 path, f"{problem} {', '.join(sorted(keys))}.", "Translate each text of resources/survey/texts/en.yaml."
@@ -330,10 +335,15 @@ RECORDED = ("answers", "times", "attention", "demographics", "comment", "consent
 def write_consent(text: str, settings: Settings) -> str:
     """The consent with what the survey says about itself in the places that the lab's text leaves for it.
 
+    What stands between ``{{#ids}}`` and ``{{/ids}}`` is for people who come with an id, between ``{{^ids}}`` and ``{{/ids}}`` for
+    those of an open survey, of whom no id is known.
+
     Raises:
         UserError: the text leaves no place for one of them.
     """
     words = settings.page_texts["consent"]
+    other = "#" if settings.entry == "open" else "^"
+    text = re.sub(r"\{\{([#^])ids\}\}(.*?)\{\{/ids\}\}", lambda part: "" if part[1] == other else part[2], text, flags=re.DOTALL)
     numbers = {"minutes": f"{settings.minutes:g}", "retention_days": str(settings.retention_days)}
     recorded = [name for name in RECORDED if name != "demographics" or settings.demographics]
     if settings.entry == "open":
