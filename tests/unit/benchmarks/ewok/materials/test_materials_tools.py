@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 
 import numpy as np
 import pandas as pd
@@ -326,3 +327,46 @@ def test_a_sheet_of_ewoks_own_materials_is_not_written_in_the_open(garden, tmp_p
             garden.replace(name, "GARDEN canary", "EWoK canary")
     assert main(["materials", "review", str(garden.write()), "--out", str(tmp_path / "s.csv")]) == 2
     assert "forbid plain-text" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("is_without_contexts", [False, True], ids=["no target fits its contexts", "without contexts"])
+def test_a_concept_that_makes_no_template_is_told(garden, tmp_path, capsys, caplog, is_without_contexts):
+    """A concept whose contexts have a variable that no target has made nothing, and `check` said "0 warnings"."""
+    garden.replace(
+        "concept-garden", "opposite_concepts: [lift]\n  agentive: true\n", "opposite_concepts: [lift]\n  agentive: true\n" + MORE
+    )
+    if not is_without_contexts:
+        garden.files["contexts/context-garden-work.yml"] += MORE_CONTEXTS
+    folder = str(garden.write())
+    assert main(["materials", "check", folder]) == 0
+    printed = capsys.readouterr().out
+    file = "concept-garden-work.yml" if is_without_contexts else "context-garden-work.yml"
+    assert re.search(rf"warning: .*{file}.*\n.*makes no template", printed)
+    assert main(["items", "build", folder, "--versions", "0", "--out", str(tmp_path / "items.parquet")]) == 0
+    assert "make no template, the first at" in caplog.text
+    assert file in caplog.text
+
+
+MORE = """\
+- concept: sow
+  domain: garden
+  concept_type: action
+  opposite_concepts: [mow]
+  agentive: true
+- concept: mow
+  domain: garden
+  concept_type: action
+  opposite_concepts: [sow]
+  agentive: true
+"""
+MORE_CONTEXTS = """\
+- conceptA: sow
+  conceptB: mow
+  probes:
+    - type: direct
+      pattern: "[agent1] shows [agent2] and [agent3] how to {segment1}."
+      segments:
+        - segmentA: begin
+          segmentB: end
+          contrast: antonym
+"""

@@ -19,6 +19,7 @@ from worldprobe.benchmarks.ewok.materials.compile import (
     context_sentence,
     target_sentence,
     targets_for,
+    without_template,
 )
 from worldprobe.benchmarks.ewok.materials.documents import Place, Problems
 from worldprobe.benchmarks.ewok.materials.items import check_slots, enough_for
@@ -241,6 +242,9 @@ def check_all(materials: Materials, versions: int) -> int:
     check_sentences(materials)
     check_templates(templates, materials.problems)
     check_giveaways(templates, materials.problems)
+    for place in without_template(materials, templates):
+        fix = "A context fits a target that has the same variables, and whose criteria hold for both concepts: add one."
+        materials.problems.warn(place, "makes no template: no context fits a target.", fix)
     if not materials.families:
         return len(templates)
     of_families = compile_families(materials)

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.materials.balance import spelt
+from worldprobe.benchmarks.ewok.materials.documents import Place
 from worldprobe.benchmarks.ewok.materials.materials import (
     Concept,
     Domain,
@@ -138,6 +139,23 @@ def compile_templates(materials: Materials) -> pd.DataFrame:
     frame = pd.DataFrame(rows, columns=columns)
     frame = frame.assign(situation=name_situations(frame)).astype({"meta_template": "int64", "template": "int64"})
     return add_marks(frame, materials.source)
+
+
+def without_template(materials: Materials, templates: pd.DataFrame) -> list[Place]:
+    """Where the contexts of pairs of concepts, and concepts without any, stand that make no template.
+
+    Args:
+        materials: of which the templates are.
+        templates: a templates table.
+    """
+    places = []
+    for domain in materials.domains:
+        rows = templates[templates["domain"] == domain.name]
+        made = {(a, b if isinstance(b, str) else None) for a, b in zip(rows["concept_a"], rows["concept_b"], strict=True)}
+        places += [meta.place for meta in domain.meta_templates if (meta.concept_a, meta.concept_b) not in made]
+        named = {name for meta in domain.meta_templates for name in (meta.concept_a, meta.concept_b)}
+        places += [concept.place for name, concept in domain.concepts.items() if name not in named]
+    return places
 
 
 #: Where the numbers of bases begin, so that no template of a family has the id of another template of its domain.

@@ -20,7 +20,7 @@ import pyarrow as arrow
 
 from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.benchmarks.ewok.materials.balance import count_parts
-from worldprobe.benchmarks.ewok.materials.compile import compile_families, compile_templates
+from worldprobe.benchmarks.ewok.materials.compile import compile_families, compile_templates, without_template
 from worldprobe.benchmarks.ewok.materials.documents import Place, Problems
 from worldprobe.benchmarks.ewok.materials.materials import Materials, Source
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
@@ -888,6 +888,9 @@ def compile_all(materials: Materials, families: bool = False) -> pd.DataFrame:
     if templates.empty:
         fix = "`worldprobe materials check` lists what is wrong; contexts need entries, and targets that fit them."
         raise UserError(materials.source.path, "these materials yield no template.", fix)
+    if unused := without_template(materials, templates):
+        message = "%d concepts or pairs of concepts make no template, the first at %s; `worldprobe materials check` lists them"
+        LOGGER.warning(message, len(unused), unused[0])
     return templates
 
 
