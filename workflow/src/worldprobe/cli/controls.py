@@ -248,8 +248,9 @@ def measure(
     tables = [read_table(path, Judgements) for path in judgements]
     check_items(items, judgements)
     kinds = {model: text.split(",") for model, text in pairs_of(reads).items()}
-    accuracies = controls.accuracy_by_group(tables, read_table(items, Items), told, kinds)
-    details = missing_models(missing, accuracies["model"].unique()) | kinds_of(judgements)
+    item_table = read_table(items, Items)
+    accuracies = controls.accuracy_by_group(tables, item_table, told, kinds)
+    details = {"n_items": len(item_table)} | missing_models(missing, accuracies["model"].unique()) | kinds_of(judgements)
     inputs = paths | {str(path): path for path in judgements}
     provenance = made(ACCURACY_METHOD, inputs, ["numpy", "pandas"], details=details)
     write_table(accuracies, ControlAccuracies, out, provenance)

@@ -168,6 +168,8 @@ def _fill_and_write(
     many = [version] if version is not None else list(range(how.per_template)) if mode == "independent" else versions
     mode = "independent" if of_families(templates) else mode  # each base is filled on its own
     is_independent = mode == "independent"
+    if mode == "fixed" and how.seed and not how.compat:
+        LOGGER.warning("--seed %d does nothing: the fixed filling has no chance; --mode balanced or independent has", how.seed)
     filling = Filling(mode, many, how.seed, tuple(how.swap), how.filter)
     made.method = methods.ITEMS
     made.seed = None if mode == "fixed" else how.seed

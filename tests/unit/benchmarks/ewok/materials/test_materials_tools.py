@@ -370,3 +370,12 @@ MORE_CONTEXTS = """\
           segmentB: end
           contrast: antonym
 """
+
+
+@pytest.mark.parametrize(("mode", "is_told"), [("fixed", True), ("balanced", False)])
+def test_a_seed_that_does_nothing_is_told(garden, tmp_path, caplog, mode, is_told):
+    """`--mode fixed --seed 3` and `--seed 4` gave identical items without a word."""
+    folder = str(garden.write())
+    how = ["--mode", mode, "--seed", "3", "--versions", "0", "--out", str(tmp_path / "items.parquet")]
+    assert main(["items", "build", folder, *how]) == 0
+    assert ("--seed 3 does nothing" in caplog.text) == is_told

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from worldprobe.benchmarks.ewok.contracts import Reproduction
 from worldprobe.benchmarks.ewok.selection import over_versions
 from worldprobe.benchmarks.ewok.tables import accuracy, materials, statistics
 from worldprobe.cli import main
@@ -217,7 +218,14 @@ def test_the_control_models_table_says_what_each_knows_of_what_it_had_and_had_no
     assert line["mean_variable_swap"] == row["mean"]
     assert sheet.frame["group"].tolist()[:3] == ["read", "new_filling", "new_concept"]
     trained = set(sheet.frame["model"]) - {"control_untrained"}
-    assert len(sheet.notes) == 1 + len(trained) + 1
+    assert len(sheet.notes) == 1 + len(trained) + 1 + 1
+    below = accuracies.query("ci_high < 0.5 and model in @trained")
+    assert f"Below chance, with {len(below)} of {len(accuracies.query('model in @trained'))} intervals" in sheet.notes[-2]
+    assert "on variable swaps of neither situation nor concept: 0.394" in sheet.notes[-2]
+    total = int(accuracies.query("targets == 'all'").groupby("model")["n_items"].sum().max()) + 975
+    rest = accuracy.control_accuracy(accuracies, roster, Provenance(details={"n_items": total})).notes[0]
+    assert " 975 to " in rest, "where 975 of 7,140 items are was not said"
+    assert f"of {total:,} items are in no line" in rest
     one = accuracies.query("model == 'control_gpt2_small' and targets == 'all'").set_index("group")["mean"]
     assert sheet.notes[1].startswith(f"{roster['control_gpt2_small'].name} is right about {one['read']:.2f} (")
     assert f"{one['new_concept']:.2f} (" in sheet.notes[1]
@@ -433,3 +441,23 @@ def test_people_are_named_with_the_ways_of_asking_and_with_the_domains_only_wher
     assert "Humans" not in accuracy.accuracy_by_paradigm(small_study.summaries, small_study.roster).to_markdown()
     assert "models and humans by domain" in accuracy.accuracy_by_domain(paper_study.summaries, paper_study.roster).title
     assert "models by domain" in accuracy.accuracy_by_domain(small_study.summaries, small_study.roster).title
+
+
+def test_intervals_of_correlations_are_in_one_style_and_explained(small_study):
+    """0.21–0.62 beside −0.47 to 0.51, both of 39 points, without a word on why they differ in width."""
+    sheet = statistics.correlations(small_study.correlations, small_study.roster)
+    intervals = [column for column in sheet.columns if column.heading == "95% interval"]
+    shown = [column.show(*row) for column in intervals for row in sheet.frame[list(column.cells)].to_numpy()]
+    assert any(" to " in text for text in shown)
+    assert not any("–" in text.strip("–") for text in shown)
+    assert "jackknife" in " ".join(sheet.notes)
+
+
+def test_published_numbers_of_models_that_were_not_run_are_no_comparison(small_study):
+    """A title of every number that the paper prints stood above a table without rows."""
+    row = {"block": "table1", "model": "phi_1", "grouping": "overall", "group": "all", "quantity": "mean", "printed": "0.522"}
+    table = pd.DataFrame([dict.fromkeys(Reproduction.columns) | row | {"status": "not_run", "compared_with": "ours"}])
+    sheet = statistics.reproduction(table.assign(position=1), Provenance(), small_study.roster)
+    assert not len(sheet.printed)
+    assert sheet.title == "No published number can be compared."
+    assert any("ran none of the paper's models" in note for note in sheet.notes)

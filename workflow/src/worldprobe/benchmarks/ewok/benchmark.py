@@ -74,7 +74,7 @@ SECTIONS = (
     LEARNING_SECTION,
     Section("comparisons", "Pairwise comparisons", "Do two models differ on the same items?"),
     Section("planning", "What a study can find", "How large a study must be to find a difference of this size."),
-    Section("reproduction", "Published numbers", "Every number printed in the EWoK paper, next to ours."),
+    Section("reproduction", "Published numbers", "Numbers printed in the EWoK paper, next to ours where the same was run."),
     Section("materials", "Materials", "What the items were built from.", is_folded=True),
 )
 

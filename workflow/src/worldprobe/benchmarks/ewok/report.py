@@ -124,7 +124,10 @@ def more(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -
             said.append(_untrained(roster[row["model"]].name, row["mean"], row["ci_low"], row["ci_high"]))
     word2vec = means[means.model == WORD2VEC]["mean"]
     if len(word2vec):
-        said.append(f"A bag-of-words baseline (word2vec), which ignores word order, reaches {word2vec.iloc[0]:.3f}.")
+        said.append(
+            f"A bag-of-words baseline (word2vec), which ignores word order, reaches {word2vec.iloc[0]:.3f}; vectors of "
+            "other text than these have read may reach more."
+        )
     return said
 
 

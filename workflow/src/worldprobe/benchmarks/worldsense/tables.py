@@ -559,7 +559,9 @@ def reproduction(table: pd.DataFrame, provenance: Provenance, roster: Roster) ->
     frame = table.assign(shown=table["status"].map(known))
     compared = table["status"].isin(["within_rounding", "differs"])
     return Sheet(
-        title="WorldSense: every number that the paper prints in tables and text, next to that of this run.",
+        title="WorldSense: numbers that the paper prints in tables and text, next to those of this run."
+        if compared.any()
+        else "WorldSense: this study ran none of the paper's models, so no published number can be compared.",
         frame=frame,
         columns=(
             Column("Table", ("block",), lambda name: str(name).removeprefix("table"), is_number=False, once=True),

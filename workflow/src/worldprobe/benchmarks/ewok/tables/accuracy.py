@@ -191,7 +191,10 @@ def mean_accuracy(
         *status_notes(means["status"]),
     ]
     if WORD2VEC in set(frame.model):
-        notes.append("word2vec: summed word vectors of target and context, compared by cosine.")
+        notes.append(
+            "word2vec: summed word vectors of target and context, compared by cosine. The control models' vectors have read the "
+            "sentences of these materials only; vectors of other text, or of whole sentences, reach more."
+        )
     kept = "one half" if metric == "accuracy" else "as wrong"
     of_models = frame[frame.kind == "model"]
     notes.append(f"Exact ties count {kept}; the models have {_rows(int(of_models.n_ties.sum()))} with a tie.")
@@ -277,8 +280,8 @@ def _setup_heading(eval_type: str) -> tuple[str, str]:
     inputs=[Summaries],
     title="Adversarial part",
     section="design",
-    caption="Accuracy inside and outside the adversarial part: the tenth of each domain's templates on which word2vec misleads "
-    "most, having read the others.",
+    caption="Accuracy inside and outside the adversarial part: the tenth of each domain's templates on which word vectors "
+    "mislead most that have read the other templates, and nothing else.",
     when=study.has_adversarial_part,
     options=[selection.EVAL_TYPE],
 )
@@ -305,7 +308,10 @@ def adversarial_part(summaries: pd.DataFrame, roster: Roster, eval_type: str = "
         title="Accuracy inside and outside the adversarial part.",
         frame=frame,
         columns=(Column("Model", ("name",), is_number=False), *parts, Column("Difference", ("difference",), decimals(3))),
-        notes=("Inside: the tenth of each domain's templates on which the relatedness of words points the wrong way most.",),
+        notes=(
+            "Inside: the tenth of each domain's templates on which the relatedness of words points the wrong way most, as "
+            "vectors have it that read these materials only. To models that read other text they need not be harder.",
+        ),
     )
 
 
@@ -390,12 +396,13 @@ READ = {
     "In brackets 95% intervals over pairs of concepts.",
     when=study.has_generalisation,
 )
-def control_accuracy(accuracies: pd.DataFrame, roster: Roster) -> Sheet:
+def control_accuracy(accuracies: pd.DataFrame, roster: Roster, provenance: Provenance | None = None) -> Sheet:
     """A line per model, what it had read and how often; columns by what the two targets swap.
 
     Args:
         accuracies: ControlAccuracies.
         roster: names and order of the models.
+        provenance: of that table, with the number of items.
     """
     keys = ["model", "group", "dose"]
     wide = accuracies.pivot(index=keys, columns="targets", values=["mean", "ci_low", "ci_high", "n_items"])
@@ -425,13 +432,25 @@ def control_accuracy(accuracies: pd.DataFrame, roster: Roster) -> Sheet:
         ),
         notes=(
             "The last line of a model is the test part of the materials' split: no text that it read has its situations or its "
-            "concepts. Chance is one half.",
+            f"concepts. Chance is one half. {_left_out(accuracies, provenance)}are in no line: they are neither known nor new, "
+            "as they share situations or words with what was taught, or as stories of another template tell them, too.",
             *say_what_reading_does(accuracies, roster),
+            *say_what_misleads(accuracies, roster),
             *say_what_a_leak_does(by_dose(accuracies)),
         ),
         group="model",
         headline=say_what_knowledge_scores(accuracies, roster),
     )
+
+
+def _left_out(accuracies: pd.DataFrame, provenance: Provenance | None) -> str:
+    """How many items are in no line of a model."""
+    n_items = provenance.details.get("n_items") if provenance else None
+    if n_items is None:
+        return "Other items "
+    shown = accuracies[accuracies["targets"] == "all"].groupby("model")["n_items"].sum()
+    fewest, most = n_items - int(shown.max()), n_items - int(shown.min())
+    return f"{fewest:,}{f' to {most:,}' if most > fewest else ''} of {n_items:,} items "
 
 
 def say_what_knowledge_scores(accuracies: pd.DataFrame, roster: Roster) -> str:
@@ -471,6 +490,23 @@ def say_what_reading_does(accuracies: pd.DataFrame, roster: Roster) -> list[str]
         if parts and new:
             said.append(f"{roster[model].name} is right about {', '.join([*parts, *new])}.")
     return said
+
+
+def say_what_misleads(accuracies: pd.DataFrame, roster: Roster) -> list[str]:
+    """Where a model's interval is below chance: what it learned points the wrong way there."""
+    is_untrained = accuracies["model"].map(lambda model: roster[model].is_untrained).astype(bool)
+    rows = accuracies[accuracies["ci_high"].notna() & ~is_untrained]
+    below = [
+        f"{roster[row['model']].name} on {'items' if row['targets'] == 'all' else row['targets'] + 's'} of "
+        f"{READ[row['group']]}: {_with_interval(row['mean'], row['ci_low'], row['ci_high'])}"
+        for row in rows[rows["ci_high"] < 0.5].to_dict("records")
+    ]
+    if not below:
+        return []
+    return [
+        f"Below chance, with {len(below)} of {len(rows)} intervals (of so many, {0.025 * len(rows):.1f} would be by chance): "
+        f"{'; '.join(below)}. What is learned of a pair of concepts can point the wrong way in its other templates."
+    ]
 
 
 def by_dose(accuracies: pd.DataFrame) -> pd.DataFrame:

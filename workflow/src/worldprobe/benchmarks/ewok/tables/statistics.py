@@ -73,7 +73,8 @@ def correlations(table: pd.DataFrame, roster: Roster, eval_type: str = "logprobs
         notes=(
             STARS_NOTE,
             f"Pearson's r over {n_points} points. Interval and stars: {CLUSTERS[points]} and versions are samples of more, "
-            "left out one by one; where there is one version, they are about its fillings only. "
+            "left out one by one (a jackknife of Fisher's z); where there is one version, they are about its fillings only. "
+            "Intervals of equal numbers of points differ in width, as a single domain that decides r makes one wide. "
             "Found in 80%: the smallest true r for which p is below 0.05 in 80% of such samples. "
             "The paper's stars (p_paper in the CSV) take the points as independent, and are too many.",
             "A dash: one of the two does not vary, or there are too few points.",
@@ -149,7 +150,7 @@ def _fit_notes(provenance: Provenance) -> list[str]:
 
 
 def _interval(low: Any, high: Any) -> str:
-    return as_text(None) if is_absent(low) or is_absent(high) else span(low, high, 2)
+    return as_text(None) if is_absent(low) or is_absent(high) else f"{decimals(2)(low)} to {decimals(2)(high)}"
 
 
 #: Statuses of the reproduction table as they are printed; what was not run stays in the CSV only.
@@ -167,8 +168,8 @@ BLOCK_NAMES = {
     inputs=[Reproduction],
     title="Published numbers",
     section="reproduction",
-    caption="Every number that the EWoK paper printed, next to that of this run: the difference, whether it is within the "
-    "rounding of the printed number and, where it is known, why not.",
+    caption="Numbers that the EWoK paper printed, next to those of this run where it asked the paper's models the paper's items: "
+    "the difference, whether it is within the rounding of the printed number and, where it is known, why not.",
     when=has_other_materials,
 )
 def reproduction(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> Sheet:
@@ -190,10 +191,14 @@ def reproduction(table: pd.DataFrame, provenance: Provenance, roster: Roster) ->
     shown = frame[frame.status != "not_run"]
     n_hidden = len(frame) - len(shown)
     notes = [str(provenance.details.get("summary", ""))]
+    if shown.empty:
+        notes.append("This study ran none of the paper's models on its items, so there is nothing to compare.")
     if n_hidden:
         notes.append(f"{whole_number(n_hidden)} numbers of what was not run are left out here; the CSV file lists them.")
     return Sheet(
-        title="Published numbers next to ours, and the paper's tables next to those of its repository.",
+        title="Published numbers next to ours, and the paper's tables next to those of its repository."
+        if len(shown)
+        else "No published number can be compared.",
         frame=frame,
         columns=(
             Column("Published in", ("block_name",), is_number=False, once=True),
