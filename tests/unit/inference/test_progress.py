@@ -198,3 +198,14 @@ def test_units_that_an_earlier_run_finished_say_nothing_about_the_time_left(monk
     now[0] += 60
     progress.advance()
     assert progress.seconds_left() == pytest.approx(49 * 60)
+
+
+def test_time_left_follows_a_machine_that_becomes_four_times_as_slow(monkeypatch):
+    """A busy machine made the time left wrong by a factor of four for half an hour: what had been fast counted for ever."""
+    now = [0.0]
+    monkeypatch.setattr(log, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    progress = log.Progress("Scoring", 1000)
+    for done in range(1, 701):
+        now[0] += 1.0 if done <= 300 else 4.0
+        progress.advance()
+    assert progress.seconds_left() == pytest.approx(300 * 4, rel=0.05)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import time
+from collections import deque
 from types import TracebackType
 
 LOGGER = logging.getLogger("worldprobe")
@@ -12,6 +13,8 @@ SECONDS_BETWEEN_LINES = 10.0
 #: Units that come with less than a pause between them were finished together, and are all there after the longest burst; seconds.
 PAUSE = 0.01
 LONGEST_BURST = 0.5
+#: So many points in the later half of the time so far tell how fast work is done now.
+FEWEST_POINTS = 20
 
 
 class _StandardError(logging.StreamHandler):
@@ -36,7 +39,8 @@ class Progress:
     """Counts finished units: done/total, rate and time left, as lines in a file or one bar on a terminal.
 
     Units may differ in what they cost, and may be finished many at once. Time left is therefore computed from the share of all
-    work that is done, as of the end of what was finished together: a line is written when the next units come.
+    work that is done, as of the end of what was finished together: a line is written when the next units come. Machines become
+    busy and idle, so the later half of the time so far counts.
 
     Args:
         what: what is being done, e.g. "Scoring gpt2".
@@ -51,6 +55,7 @@ class Progress:
         self.done, self.already = done, done
         self.share = 0.0
         self.first: tuple[float, float] | None = None
+        self.points: deque[tuple[float, float]] = deque(maxlen=100_000)
         self.started = self.last = self.latest = time.monotonic()
         self.is_terminal = sys.stderr.isatty()
 
@@ -71,6 +76,10 @@ class Progress:
         began, before = self.first if self.first and self.prepares else (self.started, 0.0)
         if self.share <= before or (self.prepares and self.first is None):
             return None
+        while len(self.points) > 1 and self.points[1][0] - began <= (self.latest - began) / 2:
+            self.points.popleft()
+        if self.points and began < self.points[0][0] <= (began + self.latest) / 2 and len(self.points) >= FEWEST_POINTS:
+            began, before = self.points[0]
         needed = (self.latest - began) / (self.share - before) * (1 - self.share)
         return max(needed - (time.monotonic() - self.latest), 0.0)
 
@@ -100,6 +109,8 @@ class Progress:
             else:
                 LOGGER.info("%s", self.line())
             self.last = now
+        if now > self.latest and self.share:
+            self.points.append((self.latest, self.share))
         self.done += count
         self.share = share if share is not None else (self.done - self.already) / max(self.total - self.already, 1)
         self.latest = now
