@@ -33,16 +33,24 @@ def reference() -> Path:
     return folder
 
 
-#: The commit of https://github.com/babylm-org/babylm-eval that we follow, and what names a clone of it.
-BABYLM_COMMIT = "45fe2c1"
+#: What names a clone of https://github.com/babylm-org/babylm-eval.
 BABYLM_VARIABLE = "WORLDPROBE_BABYLM_EVAL"
 
 
+@pytest.fixture(scope="session", params=["2025", "2026"])
+def babylm_rules(request: pytest.FixtureRequest) -> str:
+    """A year of the BabyLM challenge's rules."""
+    return str(request.param)
+
+
 @pytest.fixture(scope="session")
-def babylm_challenge(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def babylm_challenge(babylm_rules: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder strict/ of the BabyLM challenge's own code, from a clone; tests that need it are skipped where there is none."""
+    from worldprobe.benchmarks.ewok.babylm import COMMITS
+
     clone = os.environ.get(BABYLM_VARIABLE) or str(Path(__file__).resolve().parents[2] / "shared" / "babylm-eval")
-    packed = subprocess.run(["git", "-C", clone, "archive", BABYLM_COMMIT, "strict/evaluation_pipeline"], capture_output=True)
+    command = ["git", "-C", clone, "archive", COMMITS[babylm_rules], "strict/evaluation_pipeline"]
+    packed = subprocess.run(command, capture_output=True)
     if packed.returncode:
         pytest.skip(f"a peer for comparison only: {BABYLM_VARIABLE} names no clone of babylm-org/babylm-eval")
     folder = tmp_path_factory.mktemp("babylm_eval")

@@ -35,7 +35,7 @@ from scoring import SOURCE, build_tokenizer  # noqa: E402
 from worldprobe.benchmarks.ewok import babylm as challenge  # noqa: E402
 from worldprobe.benchmarks.ewok.materials.official_files import DESIGN, read_items  # noqa: E402
 
-COMMIT = "45fe2c1"
+COMMIT = challenge.COMMITS["2026"]
 #: Our command with as many checkpoints, and with a final model that is asked as many rows.
 OURS = (
     "import sys; from worldprobe.cli import main; from worldprobe.benchmarks.ewok import babylm as challenge; "

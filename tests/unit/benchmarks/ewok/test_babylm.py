@@ -30,10 +30,10 @@ NAMES, VERBS = ("Ana", "Ben", "Cora", "Dov"), ("lifts", "drops", "paints", "hide
 THINGS, SIZES = ("crate", "lamp", "kettle", "rug"), ("heavy", "light", "blue")
 #: Items of each domain, and rows.
 N_ITEMS, N_ROWS = 2, 4
-#: Backend and tiny model -> which target the challenge's own code chose in each row (1: the first), domain by domain: recorded
-#: from it at commit 45fe2c1 (test_the_challenges_own_code_predicts_the_same), none within 0.001 nats of a tie.
+#: Rules, backend and tiny model -> whether the challenge's own code chose rightly in each row (1), domain by domain:
+#: recorded from it at ``COMMITS`` (test_the_challenges_own_code_predicts_the_same), none within 0.001 nats of a tie.
 EXPECTED = json.loads(Path(__file__).with_name("babylm_predictions.json").read_text(encoding="utf-8"))
-CASES = [tuple(name.split()) for name in EXPECTED]
+CASES = [tuple(name.split()) for name in EXPECTED["2025"]]
 #: The trainer of BERT's tokenizer does not always make the same one, so that nothing can be recorded.
 UNRECORDED = [("mlm", "bert"), ("mntp", "bert")]
 
@@ -80,91 +80,117 @@ def checkpoint(tiny_checkpoint, gap_checkpoint):
     return find
 
 
-def judged(rows: pd.DataFrame, folder: Path, backend: str, answers: Path) -> challenge.Judged:
+def judged(rows: pd.DataFrame, folder: Path, backend: str, answers: Path, rules: str) -> challenge.Judged:
     from worldprobe.cli import babylm
 
     kind = BACKENDS[backend]
     options = ModelOptions(checkpoint=str(folder), kind=kind, pseudo=ORIGINAL if kind == MASKED else None, dtype="float32")
     engine = babylm._open(options, backend)
-    return challenge.judge(challenge.asking(rows, "1")(engine, open_store(answers, engine), "tiny"), backend, "float32")
+    scores = challenge.asking(rows, "1")(engine, open_store(answers, engine), "tiny")
+    return challenge.judge(scores, backend, "float32", rules)
 
 
 @pytest.mark.parametrize(("backend", "model"), CASES)
-def test_predictions_are_those_that_the_challenges_code_was_seen_to_make(backend, model, checkpoint, tmp_path):
+def test_predictions_are_those_that_the_challenges_code_was_seen_to_make(backend, model, babylm_rules, checkpoint, tmp_path):
     write_data(tmp_path, challenge.WHOLE)
-    found = judged(challenge.read_data(tmp_path, challenge.WHOLE), checkpoint(model), backend, tmp_path / "answers")
-    assert "".join(f"{one:.0f}" for one in found.right[0]) == EXPECTED[f"{backend} {model}"]
+    rows = challenge.read_data(tmp_path, challenge.WHOLE)
+    found = judged(rows, checkpoint(model), backend, tmp_path / "answers", babylm_rules)
+    assert "".join(f"{one:.0f}" for one in found.right[0]) == EXPECTED[babylm_rules][f"{backend} {model}"]
 
 
 @pytest.fixture
-def own_code(babylm_challenge, monkeypatch):
+def own_path(babylm_challenge, monkeypatch):
+    """The challenge's own code can be imported."""
+    for folder in (babylm_challenge / "evaluation_pipeline", babylm_challenge):
+        monkeypatch.syspath_prepend(str(folder))
+    yield
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("evaluation_pipeline", "utils")]:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def own_code(own_path, monkeypatch):
     """The challenge's program of zero-shot tasks; the packages that it needs for images alone may be missing."""
     for name in ("datasets", "aiohttp"):
         if importlib.util.find_spec(name) is None:
             monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
             monkeypatch.setattr(sys.modules[name], "load_dataset", None, raising=False)
-    monkeypatch.syspath_prepend(str(babylm_challenge))
     dataset = importlib.import_module("evaluation_pipeline.sentence_zero_shot.dataset").CompletionRankingDataset
-    # At this commit both backends of encoder-decoder models end in a KeyError: their sentences lack a key that is about images.
+    # Both backends of encoder-decoder models end in a KeyError: their sentences lack a key that is about images.
     images = {f"sentence_{number}_image": None for number in (0, 1)}
     for name in ("process_enc_dec_mask_sentences", "process_enc_dec_prefix_sentences"):
         real = getattr(dataset, name)
         monkeypatch.setattr(dataset, name, lambda self, *given, real=real: real(self, *given) | images)
-    yield importlib.import_module("evaluation_pipeline.sentence_zero_shot.run")
-    for name in [name for name in sys.modules if name.partition(".")[0] == "evaluation_pipeline"]:
-        del sys.modules[name]
+    return importlib.import_module("evaluation_pipeline.sentence_zero_shot.run")
 
 
 @pytest.mark.parametrize(("backend", "model"), CASES + UNRECORDED)
-def test_the_challenges_own_code_predicts_the_same(backend, model, checkpoint, own_code, tmp_path, monkeypatch):
+def test_the_challenges_own_code_predicts_the_same(backend, model, babylm_rules, checkpoint, own_code, tmp_path, monkeypatch):
     folder, name = checkpoint(model), challenge.WHOLE
     place = write_data(tmp_path, name)
     words = ["--data_path", place, "--task", "ewok", "--model_path_or_name", folder, "--backend", backend, "--save_predictions"]
     monkeypatch.setattr(sys, "argv", ["run", *map(str, words), "--output_dir", str(tmp_path / "theirs")])
     own_code.main()
     rows = challenge.read_data(tmp_path, name)
-    found = judged(rows, folder, backend, tmp_path / "answers")
-    challenge.write_predictions(rows, found.right[0], challenge.place_of(tmp_path / "ours", str(folder), "main", backend, name))
+    found = judged(rows, folder, backend, tmp_path / "answers", babylm_rules)
+    place = challenge.place_of(tmp_path / "ours", str(folder), "main", backend, name)
+    challenge.write_predictions(rows, found.right[0], place, babylm_rules)
     ours, theirs = (challenge.place_of(tmp_path / one, str(folder), "main", backend, name) for one in ("ours", "theirs"))
     predictions = [json.loads((one / "predictions.json").read_text()) for one in (ours, theirs)]
     assert predictions[0] == predictions[1]
     # Domains are in the order of files there, which is the disk's.
     reports = [(one / "best_temperature_report.txt").read_text().split("\n") for one in (ours, theirs)]
     assert sorted(reports[0]) == sorted(reports[1])
-    if recorded := EXPECTED.get(f"{backend} {model}"):
-        chosen = [one["pred"] for domain in challenge.SIZES for one in predictions[1][domain]["predictions"]]
-        is_first = [one == f" {first}" for one, first in zip(chosen, rows["target1"], strict=True)]
-        assert "".join(str(int(one)) for one in is_first) == recorded
+    if recorded := EXPECTED[babylm_rules].get(f"{backend} {model}"):
+        assert "".join(f"{one:.0f}" for one in found.right[0]) == recorded
 
 
-def test_the_challenges_own_code_counts_and_scores_our_files(babylm_challenge, tmp_path, monkeypatch):
+def test_the_challenges_own_code_counts_and_scores_our_files(own_path, babylm_rules, tmp_path):
+    """Its scorer gave every file of ours 0.0 % once it read whole sentences (babylm-org/babylm-eval, 68cdd16)."""
     pytest.importorskip("statsmodels")
-    monkeypatch.syspath_prepend(str(babylm_challenge))
     collate = importlib.import_module("evaluation_pipeline.collate_preds")
     place = write_data(tmp_path, challenge.FAST, 50)
     rows = challenge.read_data(tmp_path, challenge.FAST)
     right = np.arange(len(rows)) % 3 > 0
     folder = challenge.place_of(tmp_path, "me/mine", "chck_1M", "causal", challenge.FAST)
-    challenge.write_predictions(rows, right, folder)
+    challenge.write_predictions(rows, right, folder, babylm_rules)
     found = collate._load_results(folder / "predictions.json")
     assert collate._check_size("ewok", found, True)
-    scored = collate._calculate_target_results(found, "ewok", place)
-    assert scored == pd.Series(right).groupby(rows["domain"]).mean().to_dict()
+    scorer = importlib.import_module("evaluation_pipeline.calculate_results_from_pred")
+    means = 100 * pd.Series(right).groupby(rows["domain"]).mean()
+    assert scorer._calculate_ewok_results(found, place) == pytest.approx(means.mean())
 
 
-def test_a_tie_is_right_by_the_challenges_rule_and_a_half_by_the_papers():
+def test_predictions_of_2026_are_whole_sentences_and_its_rule_is_the_papers_with_ties_drawn(tmp_path):
+    write_data(tmp_path, challenge.WHOLE)
+    rows = challenge.read_data(tmp_path, challenge.WHOLE)
+    scores = pd.DataFrame(np.random.default_rng(2).normal(-30, 5, (len(rows), 4)), columns=challenge._COLUMNS)
+    scores.loc[: len(rows) // 2, challenge._COLUMNS[2]] = scores[challenge._COLUMNS[0]]
+    for backend in ("causal", "enc_dec_prefix"):
+        found = challenge.judge(scores, backend, "float32", "2026")
+        by_rule, by_paper = found.right
+        assert set(by_paper[found.is_tie[1]]) == {0.5}
+        assert set(by_rule[found.is_tie[0]]) == {0, 1}
+        assert (by_rule == by_paper)[~found.is_tie[0]].all()
+    challenge.write_predictions(rows, by_rule, tmp_path, "2026")
+    written = json.loads((tmp_path / "predictions.json").read_text())
+    said = [one["pred"] for domain in challenge.SIZES for one in written[domain]["predictions"]]
+    assert [one == f"{row.context1} {row.target1}" for one, row in zip(said, rows.itertuples(), strict=True)] == list(by_rule > 0)
+
+
+def test_a_tie_is_right_by_the_challenges_rule_of_2025_and_a_half_by_the_papers():
     scores = pd.DataFrame([[-5, -5, -5, -4], [-5, -6, -4, -9], [-5, -4.9999, -5.1, -4]], columns=challenge._COLUMNS, dtype=float)
-    found = challenge.judge(scores, "causal", "float32")
+    found = challenge.judge(scores, "causal", "float32", "2025")
     assert found.right.tolist() == [[1, 1, 0], [0.5, 0, 1]]
     assert found.is_tie.tolist() == [[True, False, False], [True, False, False]]
     assert found.is_near_tie.tolist() == [[False, False, True], [False, False, False]]
-    # The challenge's prefix backend compares the first target after the first context with the second after the second.
-    assert challenge.judge(scores, "enc_dec_prefix", "float32").right[0].tolist() == [0, 1, 0]
+    # The challenge's prefix backend compared the first target after the first context with the second after the second.
+    assert challenge.judge(scores, "enc_dec_prefix", "float32", "2025").right[0].tolist() == [0, 1, 0]
 
 
 def test_sums_that_differ_by_less_than_single_precision_tie():
     scores = pd.DataFrame([[-45.1234567, -45.1234568, -50, -50]], columns=challenge._COLUMNS)
-    assert challenge.judge(scores, "causal", "float32").is_tie[0].all()
+    assert challenge.judge(scores, "causal", "float32", "2025").is_tie[0].all()
 
 
 def test_intervals_hold_for_other_pairs_of_concepts_and_the_average_is_that_of_domains(tmp_path):
@@ -183,12 +209,12 @@ def test_intervals_hold_for_other_pairs_of_concepts_and_the_average_is_that_of_d
     assert plain["n_clusters"].max() > found["n_clusters"].max()
 
 
-def test_the_rule_of_prefixes_gives_half_whatever_the_model(tmp_path):
+def test_the_rule_of_prefixes_of_2025_gives_half_whatever_the_model(tmp_path):
     write_data(tmp_path, challenge.WHOLE)
     rows = challenge.read_data(tmp_path, challenge.WHOLE)
     values = np.random.default_rng(1).normal(-30, 5, (len(rows) // 2, 2, 2))  # item, context, target
     both = np.stack([values, values[:, ::-1, ::-1]], axis=1).reshape(len(rows), 4)
-    found = challenge.judge(pd.DataFrame(both, columns=challenge._COLUMNS), "enc_dec_prefix", "float32")
+    found = challenge.judge(pd.DataFrame(both, columns=challenge._COLUMNS), "enc_dec_prefix", "float32", "2025")
     assert found.right[0].mean() == 0.5
 
 
@@ -259,7 +285,6 @@ FILES = ("predictions.json", "best_temperature_report.txt")
         (lambda data, _: _edit(data, lambda lines: [lines[0].replace("Target2", "Target3"), *lines[1:]]), "has no Target2"),
         (lambda data, _: _edit(data, lambda lines: [lines[0].replace("agent-p", "p"), *lines[1:]]), "of the domain properties"),
         (lambda data, _: (data / "full_eval" / "ewok_filtered" / "agents.jsonl").touch(), "is of no domain"),
-        (lambda _, training: shutil.rmtree(training / "chck_2M"), "has no chck_2M on this machine"),
         (lambda _, training: shutil.rmtree(training / "main"), "has no main on this machine"),
     ],
 )
@@ -275,6 +300,24 @@ def test_what_the_challenge_would_refuse_is_told_before_a_model_is_loaded(
     assert told in shown
     assert [line.split(":")[0].strip() for line in shown.splitlines()[-3:]] == ["error", "problem", "fix"]
     assert not (tmp_path / "results").exists()
+
+
+def test_the_final_model_alone_is_scored_and_checkpoints_that_are_not_there_are_named(data, training, tmp_path, capsys):
+    shutil.rmtree(training / "chck_2M")
+    assert call(data, training, tmp_path / "some") == 0
+    assert "left out: chck_2M: it is not on this machine" in capsys.readouterr().out
+    shutil.rmtree(data / "fast_eval")
+    for out, model in (("alone", training / "main"), ("folder", training)):
+        shutil.rmtree(training / "chck_1M", ignore_errors=True)
+        assert call(data, model, tmp_path / out, "--rules", "2025") == 0
+        shown = capsys.readouterr().out
+        assert "2025" in shown
+        assert "left out: chck_1M, chck_2M: it is not on this machine" in shown
+        table = tmp_path / out / model.name / "ewok_causal" / "babylm.parquet"
+        assert set(read_table(table, BabylmSummaries)["condition"]) == {"main"}
+        details = read_provenance(table).details
+        assert (details["rules"], details["commit"]) == ("2025", "45fe2c1")
+        assert (tmp_path / out / model.name / "main" / "zero_shot" / "causal" / "ewok" / "ewok_filtered" / FILES[0]).is_file()
 
 
 def _edit(data: Path, change) -> None:
@@ -310,7 +353,7 @@ def test_a_model_that_computes_no_number_is_not_called_right(tmp_path, tiny_chec
     engine = babylm._open(ModelOptions(checkpoint=str(tiny_checkpoint("gpt2")), kind="causal", dtype="float32"), "causal")
     broken = Broken()
     broken.facts = engine.facts
-    with pytest.raises(UserError, match="calls such rows right"):
+    with pytest.raises(UserError, match="would count"):
         challenge.asking(rows, "1")(broken, open_store(tmp_path / "answers", engine), "tiny")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -24,6 +25,7 @@ def babylm(
     *,
     track: Literal["strict-small", "strict", "multimodal", "interaction"],
     backend: Literal["causal", "mlm", "mntp", "enc_dec_mask", "enc_dec_prefix"] = "causal",
+    rules: Literal["2025", "2026"] = "2026",
     data: Path,
     items: Path | None = None,
     words: Path | None = None,
@@ -39,16 +41,19 @@ def babylm(
     keep_weights: bool = False,
     out: OutFolder,
 ) -> None:
-    """Score the final model and all checkpoints of a track of the BabyLM challenge on EWoK, by its rule and by the paper's.
+    """Score the final model and the checkpoints of a track of the BabyLM challenge on EWoK, by its rule and by the paper's.
 
     The final model (main) is asked the whole data set, each checkpoint the fast one. Predictions and a report of each are where
     the challenge's collate_preds.py looks for them. What was scored is kept: a run that was stopped goes on. A checkpoint that
-    cannot be loaded is named and left out.
+    is not there or cannot be loaded is named and left out.
 
     Args:
-        model: hub id with the revisions main, chck_1M, ..., or a folder with folders of these names
+        model: hub id with the revisions main, chck_1M, ..., a folder with folders of these names, or a final model's own folder
         track: track of the challenge, which says what checkpoints there are
         backend: the challenge's name of how the model predicts
+        rules: version of the challenge's code (babylm-org/babylm-eval) whose files are written. 2026 (commit 7d0a6c8, July 2026):
+            contexts are compared, as in the paper, ties are drawn, and a prediction is a whole sentence. 2025 (until commit
+            45fe2c1, April 2026): targets are compared, ties are right, and a prediction is a target
         data: the challenge's folder evaluation_data, with full_eval/ewok_filtered and fast_eval/ewok_fast
         items: EWoK-core-1.0 (.csv, .parquet, folder or .zip), to make the whole data set where the folder lacks it
         words: the challenge's vocab.txt, by whose words it selects these items
@@ -75,10 +80,14 @@ def babylm(
     from worldprobe.provenance import made
 
     name = model_name(None, model)  # all is refused before a model is loaded
-    rows = {challenge.WHOLE: _whole(data, items, words, password), challenge.FAST: _fast(data)}
-    numbers = challenge.TRACKS[track]
-    revisions = [challenge.MAIN, *(challenge.CHECKPOINT.format(n=n) for n in numbers)]
-    places = [Place(n, n, *place) for n, place in zip([0, *numbers], _find(model, revisions, fetch), strict=True)]
+    numbers = {challenge.MAIN: 0} | {challenge.CHECKPOINT.format(n=n): n for n in challenge.TRACKS[track]}
+    places = {revision: Place(numbers[revision], numbers[revision], *place) for revision, place in _find(model, numbers, fetch)}
+    left_out = {revision: "it is not on this machine." for revision in numbers if revision not in places}
+    if left_out:
+        LOGGER.warning("%d of the %d checkpoints of %s are not on this machine, and left out", len(left_out), len(numbers), name)
+    rows = {challenge.WHOLE: _whole(data, items, words, password)}
+    if len(places) > 1:
+        rows[challenge.FAST] = _fast(data)
     kind = BACKENDS[backend]
     options = ModelOptions(
         checkpoint=model,
@@ -102,13 +111,11 @@ def babylm(
         kept[one] = Checkpoints(options, asked, out, fetch, keep_weights, opened)
         ask[one] = challenge.asking(table, method)
     found: dict[str, dict[str, challenge.Judged]] = {one: {} for one in rows}
-    left_out: dict[str, str] = {}
-    n_rows = len(rows[challenge.WHOLE]) + len(numbers) * len(
-        rows[challenge.FAST]
-    )  # the final model takes as long as seven others
+    data_of = {revision: challenge.WHOLE if revision == challenge.MAIN else challenge.FAST for revision in places}
+    n_rows = sum(len(rows[one]) for one in data_of.values())  # the final model takes as long as seven others
     with Progress(f"Scoring checkpoints of {name} (BabyLM, {backend})", n_rows, "rows") as progress:
-        for revision, place in zip(revisions, places, strict=True):
-            one = challenge.WHOLE if revision == challenge.MAIN else challenge.FAST
+        for revision, place in places.items():
+            one = data_of[revision]
             try:
                 scores = kept[one].score(place, ask[one], f"{name}, {revision}", progress, len(rows[one]))
             except MachineError:
@@ -120,36 +127,44 @@ def babylm(
                 left_out[revision] = error.problem
                 progress.advance(len(rows[one]))
             else:
-                judged = found[one][revision] = challenge.judge(scores, backend, str(options.dtype))
+                judged = found[one][revision] = challenge.judge(scores, backend, str(options.dtype), rules)
                 folder = challenge.place_of(out, model, revision, backend, one)
-                challenge.write_predictions(rows[one], judged.right[0], folder)
+                challenge.write_predictions(rows[one], judged.right[0], folder, rules)
     if not any(found.values()):
         first = next(iter(left_out.values()))
         raise UserError(name, f"none of its {len(places)} checkpoints can be scored.", f"The first: {first}")
     details = {"benchmark": "babylm", "series": series or name, "unit": challenge.UNIT, "checkpoints": len(places)}
-    over = {group.grouping: group.interval_over for group in challenge.groups_of(rows[challenge.FAST])}
+    over = {group.grouping: group.interval_over for table in rows.values() for group in challenge.groups_of(table)}
     details |= {"weights": {one: checkpoints.weights for one, checkpoints in kept.items()}}
     details |= {"left_out": left_out, "over": over, "track": track, "backend": backend}
+    details |= {"rules": rules, "commit": challenge.COMMITS[rules]}
     made_here = made(
-        challenge.METHOD, packages=["numpy", "pandas"], digests=inputs, model=name, dtype=options.dtype, details=details
+        challenge.METHOD,
+        packages=["numpy", "pandas"],
+        digests=inputs,
+        model=name,
+        dtype=options.dtype,
+        seed=challenge.SEED if rules == "2026" else None,
+        details=details,
     )
     folder = out / challenge.stem_of(model) / f"ewok_{backend}"
     summaries = pd.concat(
         [challenge.summarize(rows[one], judged, name, backend) for one, judged in found.items() if judged], ignore_index=True
     )
     write_table(summaries, BabylmSummaries, folder / "babylm.parquet", made_here)
-    if found[challenge.FAST]:
-        steps = dict(zip(revisions, places, strict=True))
+    if found.get(challenge.FAST):
         cells = pd.concat(
             [
-                challenge.cells_of(rows[challenge.FAST], judged).assign(step=float(steps[revision].step))
+                challenge.cells_of(rows[challenge.FAST], judged).assign(step=float(places[revision].step))
                 for revision, judged in found[challenge.FAST].items()
             ],
             ignore_index=True,
         ).assign(series=series or name, model=name, seed=training_seed)
         write_table(cells[list(CheckpointScores.columns)], CheckpointScores, folder / "checkpoints.parquet", made_here)
+    print(f"babylm: the rules of {rules} (babylm-org/babylm-eval, {challenge.COMMITS[rules]})")
     print("\n".join(challenge.in_words(summaries, [one for judged in found.values() for one in judged])))
-    print("".join(f"left out: {revision}: {problem}\n" for revision, problem in left_out.items()), end="")
+    for problem in dict.fromkeys(left_out.values()):
+        print(f"left out: {', '.join(one for one, why in left_out.items() if why == problem)}: {problem}")
 
 
 def _whole(data: Path, items: Path | None, words: Path | None, password: str | None) -> pd.DataFrame:
@@ -192,31 +207,27 @@ def _fast(data: Path) -> pd.DataFrame:
     return found
 
 
-def _find(model: str, revisions: list[str], fetch: bool) -> list[tuple[str, str | None]]:
-    """Checkpoint and revision of each; in a folder, the final model may be the folder itself.
+def _find(model: str, revisions: Iterable[str], fetch: bool) -> list[tuple[str, tuple[str, str | None]]]:
+    """Checkpoint and revision of each that is there or will be fetched; in a folder, the final model may be the folder itself.
 
     Raises:
-        UserError: one is not on this machine, and will not be fetched.
+        UserError: the final model is not on this machine, and will not be fetched.
     """
+    from worldprobe.benchmarks.ewok.babylm import MAIN
     from worldprobe.models import checkpoint as hub
 
     root = hub.folder_of(model)
+    found: list[tuple[str, tuple[str, str | None]]] = []
     if root is None:
-        gone = [] if fetch else [one for one in revisions if hub.cached_commit(hub.hub_id(model), one) is None]
-        found: list[tuple[str, str | None]] = [(model, one) for one in revisions]
-        fix = "Add --fetch, or fetch them where there is internet: worldprobe models fetch."
+        found = [(one, (model, one)) for one in revisions if fetch or hub.cached_commit(hub.hub_id(model), one) is not None]
+        fix = "Add --fetch, or fetch it where there is internet: worldprobe models fetch."
     else:
-        places = [root / one for one in revisions]
-        if not places[0].is_dir() and (root / "config.json").is_file():
-            places[0] = root
-        gone = [one for one, place in zip(revisions, places, strict=True) if not place.is_dir()]
-        found = [
-            (f"{model.rstrip('/')}/{one}" if place != root else model, None) for one, place in zip(revisions, places, strict=True)
-        ]
-        fix = "Correct the path or the track, or put them there (main: the final model); the challenge asks for each."
-    if gone:
-        more = f" and {len(gone) - 1} other checkpoints" if gone[1:] else ""
-        raise UserError(model, f"has no {gone[0]}{more} on this machine.", fix)
+        found = [(one, (f"{model.rstrip('/')}/{one}", None)) for one in revisions if (root / one).is_dir()]
+        if not (root / MAIN).is_dir() and (root / "config.json").is_file():
+            found.insert(0, (MAIN, (model, None)))
+        fix = "Correct the path, or put the final model there."
+    if MAIN not in dict(found):
+        raise UserError(model, f"has no {MAIN} on this machine.", fix)
     return found
 
 

@@ -1,9 +1,10 @@
 """EWoK as the BabyLM challenge asks it: its data, its rule next to the paper's, and the files in which it looks for predictions.
 
-A row of its files is an item as it stands, or with contexts and targets exchanged. Its rule calls a row right where the first
-target is at least as likely after the first context as the second target is: targets are compared within a context, and a tie is
-right. The paper's rule compares contexts: is the first target likelier after the first context than after the second? Both are
-answered from the same log probabilities. Read off https://github.com/babylm-org/babylm-eval at commit 45fe2c1, folder strict/.
+A row of its files is an item as it stands, or with contexts and targets exchanged. Until April 2026 the challenge called a row
+right where the first target is at least as likely after the first context as the second target is: targets are compared within a
+context, and a tie is right. Since May 2026 it compares contexts, as the paper: is the first target likelier after the first
+context than after the second? It draws ties, where the paper counts a half. All are answered from the same log probabilities.
+Read off https://github.com/babylm-org/babylm-eval, folder strict/, at the commits ``COMMITS``.
 """
 
 from __future__ import annotations
@@ -61,6 +62,10 @@ _UNTIL_90 = [*range(1, 10), *range(10, 100, 10)]
 _LONG = [*_UNTIL_90, *range(100, 1001, 100)]
 TRACKS = {"strict-small": [*_UNTIL_90, 100], "strict": _LONG, "multimodal": _LONG, "interaction": _LONG}
 MAIN, CHECKPOINT, UNIT = "main", "chck_{n}M", "million words"
+#: Year of the challenge's rules -> the last commit of its code that was read.
+COMMITS = {"2025": "45fe2c1", "2026": "7d0a6c8"}
+#: Of the draw of ties.
+SEED = 0
 #: The challenge's rule, and the paper's.
 RULES = ("babylm", "paper")
 #: Columns of the rows -> key of the challenge's files, in the order of its report.
@@ -187,10 +192,9 @@ def asking(rows: pd.DataFrame, method: str) -> Callable[[Engine, Store, str], pd
         answers = run_requests(queries, engine, store, method, what=f"Scoring {name}", total=len(rows)).values
         found = {query: answer.logprob for query, answer in zip(queries, answers, strict=True)}
         if lost := sum(value is None for value in found.values()):
-            problem = (
-                f"computes NaN, infinity or no number for {lost} of {len(found)} sentences, and the challenge calls such rows"
-            )
-            raise UserError(name, f"{problem} right.", "Check the weights; with --dtype float16 try float32.")
+            problem = f"computes NaN, infinity or no number for {lost} of {len(found)} sentences,"
+            problem += " and the challenge would count such rows."
+            raise UserError(name, problem, "Check the weights; with --dtype float16 try float32.")
         values = np.array([found[query] for query in wanted], float).reshape(-1, len(_QUESTIONS))
         return pd.DataFrame(values, columns=_COLUMNS)
 
@@ -212,40 +216,45 @@ class Judged:
     is_near_tie: np.ndarray
 
 
-def judge(scores: pd.DataFrame, backend: str, dtype: str) -> Judged:
+def judge(scores: pd.DataFrame, backend: str, dtype: str, rules: str) -> Judged:
     """Both rules.
 
-    The challenge sums in single precision, so sums are compared as such numbers. Its backend enc_dec_prefix gives the encoder the
-    first context with the first target and the second with the second: it compares log P(T1 | C1) with log P(T2 | C2).
+    The challenge sums in single precision, so sums are compared as such numbers. In 2025 its backend enc_dec_prefix compared
+    log P(T1 | C1) with log P(T2 | C2).
 
     Args:
         scores: as ``asking`` gives them.
         backend: name of ``models.completions.BACKENDS``.
         dtype: what they were computed in.
+        rules: year of the challenge's, of ``COMMITS``.
     """
-    other = _COLUMNS[3] if backend == "enc_dec_prefix" else _COLUMNS[1]
+    other = _COLUMNS[2] if rules == "2026" else _COLUMNS[3] if backend == "enc_dec_prefix" else _COLUMNS[1]
     single = scores.astype(np.float32).astype(float)
     found = [
         compare_scores(some[_COLUMNS[0]].to_numpy(), some[against].to_numpy(), near_tie_of(dtype))
         for some, against in ((single, other), (scores, _COLUMNS[2]))
     ]
     right = np.stack([one[0] for one in found])
-    right[0] = right[0] > 0  # a tie is right
+    is_drawn_right = np.random.default_rng(SEED).random(len(scores)) < 0.5 if rules == "2026" else np.ones(len(scores), bool)
+    right[0] = np.where(found[0][1], is_drawn_right, right[0])
     return Judged(right, np.stack([one[1] for one in found]), np.stack([one[2] for one in found]))
 
 
-def write_predictions(rows: pd.DataFrame, right: np.ndarray, folder: Path) -> None:
+def write_predictions(rows: pd.DataFrame, right: np.ndarray, folder: Path, rules: str) -> None:
     """The challenge's own two files: its predictions, and its report of accuracies in percent.
 
     Args:
         rows: as ``read_data`` gives them.
         right: by the challenge's rule, shape (rows,).
         folder: where they are written, see ``place_of``.
+        rules: year of the challenge's: in 2025 a prediction is a target, in 2026 a context with the first target.
     """
+    texts = rows[["context1", "target1", *(["context2", "target1"] if rules == "2026" else ["context1", "target2"])]]
     predictions: dict[str, Any] = {}
-    for domain, first, second, is_right in zip(rows["domain"], rows["target1"], rows["target2"], right, strict=True):
+    for domain, pairs, is_right in zip(rows["domain"], texts.to_numpy(), right, strict=True):
         kept = predictions.setdefault(domain, {"predictions": []})["predictions"]
-        kept.append({"id": f"{domain}_{len(kept)}", "pred": f" {first if is_right else second}"})
+        context, target = pairs[:2] if is_right else pairs[2:]
+        kept.append({"id": f"{domain}_{len(kept)}", "pred": f"{context} {target}" if rules == "2026" else f" {target}"})
     lines, domains = ["TEMPERATURE: 1.00", ""], 0.0
     for column, key in _GROUPS.items():
         means = 100 * pd.Series(right).groupby(rows[column].astype("object").fillna("None").to_numpy(), sort=False).mean()

@@ -199,7 +199,10 @@ class BabylmSummaries(results.Summaries, name="babylm_summaries"):
     """Means by the BabyLM challenge's rule and by the paper's (metrics babylm and paper), for each checkpoint (condition)."""
 
     mean: float = column(ge=0, le=1, nullable=True, description="Overall: the mean of the domains' means.")
-    n_ties: int = column(ge=0, description="Rows that were exact ties: right by the challenge's rule, 0.5 by the paper's.")
+    n_ties: int = column(
+        ge=0,
+        description="Exact ties: right by the challenge's rules of 2025, drawn by those of 2026, 0.5 by the paper's.",
+    )
     n_near_ties: int = column(ge=0)
 
 
