@@ -230,6 +230,7 @@ class Stages:
 
 
 REPLIES = [
+    "1. It is impossible to decide.",
     "4",
     " 2.",
     "4.0",

@@ -26,7 +26,7 @@ from worldprobe.contracts import Table, column, results
 from worldprobe.models.engine import FINISHES
 
 
-class Trials(Table, name="trials", version=1, key=["number"], unique=["trial_id"]):
+class Trials(Table, name="trials", version=2, key=["number"], unique=["trial_id"]):
     """One row per question; the trials of a tuple are adjacent rows that differ in one relation only (paper, Section 3.4)."""
 
     number: int = column(ge=0, description="Place in the set, from 0.")
@@ -48,6 +48,10 @@ class Trials(Table, name="trials", version=1, key=["number"], unique=["trial_id"
     gold: str = column(isin=DISGUISES, description="The right answer in disguise.")
     n_worlds: int = column(ge=0, description="Worlds that satisfy the description.")
     depth: int = column(ge=0, description="Size of the smallest set of relations that decides the trial.")
+    moment: str = column(
+        nullable=True,
+        description="In motion, what is asked about: after all, before all, after change K, without change K.",
+    )
 
 
 #: ok, and why there is no answer, in the order in which they are shown.
@@ -102,6 +106,8 @@ GROUPINGS: dict[str, tuple[str, ...]] = {
     "problem_depth": ("problem", "depth"),
     "problem_worlds": ("problem", "worlds"),
     "problem_updates": ("problem", "updates"),
+    "problem_counted": ("problem", "counted"),
+    "problem_moment": ("problem", "moment"),
     "problem_size_places": ("problem", "size", "places"),
 }
 

@@ -377,7 +377,7 @@ def depth(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """
     rows = of_main(pick(summaries, "problem_depth", columns=("problem", "depth")))
     by_depth = rows.assign(panel=rows["problem"].map(PROBLEM_NAMES), axis="relations to combine", x=rows["depth"].astype(int))
-    normal = ["Infer.normal", "Consist.normal", "Compl.normal", "Infer.extrema", "Infer.parallel", *HARD, *MOTION]
+    normal = ["Infer.normal", "Consist.normal", "Compl.normal", "Infer.extrema", "Infer.parallel", *HARD]
     by_depth = by_depth[by_depth["problem"].isin(normal)]
     order = {name: number for number, name in enumerate(normal)}
     by_depth = by_depth.sort_values("problem", key=lambda column: column.map(order), kind="stable")
@@ -395,12 +395,12 @@ def depth(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     inputs=[SUMMARIES],
     title="Changes",
     section="difficulty",
-    caption="Accuracy in worlds in motion by number of changes that are stated and of changes that matter, with 95% intervals "
-    "over skins.",
+    caption="Accuracy in worlds in motion by number of changes that are stated and of changes that count for the question, "
+    "with 95% intervals over skins.",
     when=(outputs.is_asked, outputs.has_motion),
 )
 def motion(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
-    """By changes that are stated and changes that matter, in the first set in motion."""
+    """By changes that are stated and changes that count, in the first set in motion."""
     rows = of_main(by_changes(summaries))
     order = {name: number for number, name in enumerate(MOTION)}
     rows = rows.sort_values("problem", key=lambda column: column.map(order), kind="stable")

@@ -178,9 +178,7 @@ def has_trainings(study: Study) -> bool:
 
 def has_normal_problems(study: Study) -> bool:
     """Whether the main set has a problem that needs a world in mind."""
-    return _has_any(
-        study, _main_set(study), (*vocabulary.NORMAL, *vocabulary.HARD, *vocabulary.MOTION, "Infer.extrema", "Infer.parallel")
-    )
+    return _has_any(study, _main_set(study), (*vocabulary.NORMAL, *vocabulary.HARD, "Infer.extrema", "Infer.parallel"))
 
 
 def has_places(study: Study) -> bool:

@@ -256,11 +256,11 @@ def domains(summaries: pd.DataFrame, roster: Roster) -> Sheet:
 
 _SET = Column("Set", ("condition",), is_number=False)
 #: Grouping of the summaries -> its column, and what that counts.
-BY_CHANGES = {"problem_updates": ("updates", "changes"), "problem_depth": ("depth", "changes that matter")}
+BY_CHANGES = {"problem_updates": ("updates", "changes"), "problem_counted": ("counted", "changes that count")}
 
 
 def by_changes(summaries: pd.DataFrame) -> pd.DataFrame:
-    """Rows of problems in motion by how many changes are stated and how many matter (``axis``, ``number``)."""
+    """Rows of problems in motion by how many changes are stated and how many count (``axis``, ``number``)."""
     parts = []
     for grouping, (column, axis) in BY_CHANGES.items():
         rows = selection.pick(summaries, grouping, columns=("problem", column))
@@ -274,18 +274,19 @@ def by_changes(summaries: pd.DataFrame) -> pd.DataFrame:
     inputs=[selection.SUMMARIES],
     title="Changes",
     section="difficulty",
-    caption="Accuracy in worlds in motion by set, problem, number of changes that are stated, and number of changes that matter.",
+    caption="Accuracy in worlds in motion by set, problem, number of changes that are stated, and number of changes that count "
+    "for the question.",
     when=(outputs.is_asked, outputs.has_motion),
 )
 def motion(summaries: pd.DataFrame, roster: Roster) -> Sheet:
-    """Accuracy by set, problem, changes that are stated and changes that matter."""
+    """Accuracy by set, problem, changes that are stated and changes that count."""
     rows = by_changes(summaries)
     rows = rows[rows["eval_type"] == rows["model"].map(selection.main_promptings(rows))]
     numbers = [str(number) for number in sorted(set(rows["number"]))]
     rows = rows.assign(number=rows["number"].astype(str))
     frame, columns = _grid(rows, ["axis", "condition", "problem", "model"], "number", numbers, roster, "")
     return Sheet(
-        title="WorldSense in motion: accuracy by changes that are stated, and by changes that matter.",
+        title="WorldSense in motion: accuracy by changes that are stated, and by changes that count.",
         frame=frame,
         columns=(
             Column("By", ("axis",), is_number=False, once=True),
@@ -295,8 +296,8 @@ def motion(summaries: pd.DataFrame, roster: Roster) -> Sheet:
             *columns,
         ),
         notes=(
-            "Changes that matter: the size of the smallest set of changes with which the answer stays the same, whichever of the "
-            "others are made as well; of a tuple, the least among its trials.",
+            "Changes that count: those before the moment that is asked about, and not the one that is left out. From three, "
+            "inference and consistency have the answer of who follows nobody but what is asked about in half of the problems.",
             UNITS,
         ),
         group="axis",

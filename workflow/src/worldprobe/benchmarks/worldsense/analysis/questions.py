@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.benchmarks.worldsense.problems import worlds
+from worldprobe.benchmarks.worldsense.problems.problems import name_moment, story_of
 from worldprobe.benchmarks.worldsense.skins.skins import group_skins
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, ANSWERS, DISGUISE, MOTION, NORMAL, TRIVIAL, problem_type
 from worldprobe.benchmarks.worldsense.trials.files import places, read_trials, relations_of
@@ -123,10 +124,13 @@ def add_properties(questions: Questions, trials: pd.DataFrame) -> Questions:
 
     * variant: normal or trivial;
     * ternary: ternary relations of description and query as the paper's Figure 6 counts them, 2 for more;
-    * depth: the fewest relations that decide one of the tuple's trials;
+    * depth: the fewest relations that decide one of the tuple's trials; not in motion, where the answer goes with it;
     * worlds: how many worlds the description leaves open, the most among the trials;
     * places: the two places in the line that a binary inference or consistency problem asks about, e.g. "1-3";
     * updates: in motion, how many updates are stated;
+    * counted: in motion, how many of them count for the question: all, those before its moment, or all but one; in each such
+      group, who does not follow what the updates move is at chance (``problems.motion``);
+    * moment: in motion, what is asked about: after all, before all, after change, without change;
     * core: number of the abstract problem: tuples that state and ask the same, in whatever order, share it.
 
     Args:
@@ -138,36 +142,43 @@ def add_properties(questions: Questions, trials: pd.DataFrame) -> Questions:
     variant = problem.map({**dict.fromkeys(NORMAL, "normal"), **dict.fromkeys(TRIVIAL, "trivial")})
     complexity = tuples["complexity"].astype(str).str[-1].astype(int)
     found = per_trial(trials)
-    updates = complexity.where(problem.isin(MOTION)).astype("Int64")
+    is_moving = problem.isin(MOTION)
+    updates = complexity.where(is_moving).astype("Int64")
     by_tuple = found.groupby(questions.tuple_of, sort=True)
-    first = found.groupby(questions.tuple_of, sort=True)["places"].first()
+    first = by_tuple[["places", "moment", "counted"]].first()
     added = tuples.assign(
         variant=variant,
         ternary=np.minimum(MOST_TERNARY, complexity + (tuples["query"] == "tern")),
-        depth=by_tuple["depth"].min().to_numpy(),
+        depth=by_tuple["depth"].min().astype("Int64").mask(is_moving.to_numpy()).to_numpy(),
         worlds=by_tuple["worlds"].max().to_numpy(),
-        places=first.to_numpy(),
+        places=first["places"].to_numpy(),
         updates=updates,
+        counted=first["counted"].astype("Int64").to_numpy(),
+        moment=first["moment"].to_numpy(),
         core=_cores(trials, questions.tuple_of),
     )
     return replace(questions, tuples=added)
 
 
 def per_trial(trials: pd.DataFrame) -> pd.DataFrame:
-    """depth, worlds and places of every trial."""
+    """depth, worlds, places, moment and counted of every trial."""
     code, problems = _abstract_problems(trials)
     rows = [_properties(*key) for key in problems]
-    found = pd.DataFrame(rows, columns=["depth", "worlds", "places"]).iloc[code].reset_index(drop=True)
+    found = pd.DataFrame(rows, columns=["depth", "worlds", "places", "moment", "counted"]).iloc[code].reset_index(drop=True)
     if {"depth", "n_worlds"} <= set(trials):
         found["depth"], found["worlds"] = trials["depth"].to_numpy(), trials["n_worlds"].to_numpy()
     return found
 
 
-def _properties(problem: str, size: int, description: str, query: str) -> tuple[int, int, str | None]:
+def _properties(problem: str, size: int, description: str, query: str) -> tuple[int, int, str | None, str | None, int | None]:
     relations, asked = worlds.read_description(description), worlds.read_relation(query)
     is_pair = problem_type(problem) != "Compl" and asked.kind == "before" and min(asked.entities) >= 0
     places = "-".join(str(entity + 1) for entity in sorted(asked.entities)) if is_pair else None
-    return worlds.depth(problem, size, relations, asked), worlds.count_worlds(size, relations), places
+    depth, n_worlds = worlds.depth(problem, size, relations, asked), worlds.count_worlds(size, relations)
+    if problem not in MOTION:
+        return depth, n_worlds, places, None, None
+    story = story_of(relations)
+    return depth, n_worlds, places, name_moment(story.moment).rstrip(" 0123456789"), len(story.counted())
 
 
 def _cores(trials: pd.DataFrame, tuple_of: np.ndarray) -> np.ndarray:

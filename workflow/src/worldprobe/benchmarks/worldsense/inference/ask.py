@@ -229,7 +229,7 @@ def ask(
     else:
         texts = write_prompts(trials, prompts, pool)
         rows, origins = _hold(texts, kinds, trials, engine, prompts, store, asking, protocol, what)
-        facts["reading"] = {"rule": asking.reading, **_differences(rows, kinds, prompts)}
+        facts["reading"] = {"rule": asking.reading, **_differences(rows, texts, kinds, prompts)}
         facts |= {"samples": asking.samples, "temperature": asking.temperature, "thoughts": asking.thoughts}
     if pool is not None and prompts.examples is not None:
         facts["examples_seed"] = pool.seed
@@ -351,13 +351,10 @@ def _hold(
     for sample in range(asking.samples):
         first = asking.decoding(prompts.tokens, prompts.stops, sample)
         then = asking.decoding(prompts.follow_up_tokens, prompts.stops, sample)
-        of_kind = {
-            kind: TrialDialogue(
-                reader_of(asking.reading, kind, prompts.answers[kind]), first, prompts.second_question(kind), then
-            )
-            for kind in dict.fromkeys(kinds)
-        }
-        openings += [(_opening(text, prompts, asking.is_chat), of_kind[kind]) for text, kind in zip(texts, kinds, strict=True)]
+        for text, kind in zip(texts, kinds, strict=True):
+            reader = reader_of(asking.reading, kind, prompts.answers[kind], text)
+            dialogue = TrialDialogue(reader, first, prompts.second_question(kind), then)
+            openings.append((_opening(text, prompts, asking.is_chat), dialogue))
     exchanges, origins = converse(openings, engine, store, protocol, what, len(trials) * asking.samples)
     rows = []
     for place, exchange in enumerate(exchanges):
@@ -366,12 +363,14 @@ def _hold(
     return rows, origins
 
 
-def _differences(rows: Sequence[dict[str, Any]], kinds: Sequence[str], prompts: PromptSet) -> dict[str, int]:
+def _differences(
+    rows: Sequence[dict[str, Any]], texts: Sequence[str], kinds: Sequence[str], prompts: PromptSet
+) -> dict[str, int]:
     """How often the two rules of reading differ, on first and second replies that were not cut."""
     found: Counter[str] = Counter()
-    for kind in dict.fromkeys(kinds):
-        asked = [row for place, row in enumerate(rows) if kinds[place % len(kinds)] == kind]
-        found += differences(kind, prompts.answers[kind], [reply for row in asked for reply in row["read"]])
+    for place, row in enumerate(rows):
+        kind = kinds[place % len(kinds)]
+        found.update(differences(kind, prompts.answers[kind], row["read"], texts[place % len(texts)]))
     return dict(sorted(found.items()))
 
 

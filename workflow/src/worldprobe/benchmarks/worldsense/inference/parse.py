@@ -1,9 +1,11 @@
 """What a reply answers: the paper's rule (its last word), and a reader of what chat models write, which flags what is not sure.
 
-The reader looks, in this order, for an answer that is set apart (a box, a tag, JSON), for words that announce the answer, for an
-answer with which the reply begins, and for what its last sentences claim. A negated answer of two is the other one. What is
-supposed, quoted as a choice ("whether TRUE or FALSE") or rejected ("rather than FALSE") is no claim. Several claims without
-a reason to prefer one are ambiguous; declining is a refusal, and so is "impossible to decide" where that is no alternative.
+The reader looks, in this order (``_STEPS``), for an answer that is set apart (a box, a tag, JSON), for words that announce the
+answer, for an answer with which the reply begins, and for what its last sentences claim. A negated answer of two is the other
+one. What is supposed, quoted as a choice ("whether TRUE or FALSE") or rejected ("rather than FALSE") is no claim, nor is a
+list of the options, unless it says which are wrong. Several claims without a reason to prefer one are ambiguous, as is a
+number with the words of another option ("1. It is impossible to decide"); declining is a refusal, and so is "impossible to
+decide" where that is no alternative.
 """
 
 from __future__ import annotations
@@ -11,17 +13,19 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
-from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS
 from worldprobe.inference.dialogue import Reader, Reading, last_word
 
 #: Names of the rules, as a study's settings have them.
 PAPER, EXPLICIT = "last_word", "explicit"
 RULES = (EXPLICIT, PAPER)
 
+#: In the place of an answer: several are given.
+SEVERAL = "several"
 _OTHER = {"TRUE": "FALSE", "FALSE": "TRUE", "POSSIBLE": "IMPOSSIBLE", "IMPOSSIBLE": "POSSIBLE"}
 _NUMBERS = {"one": "1", "two": "2", "three": "3", "first": "1", "second": "2", "third": "3"}
 #: What options are called.
@@ -36,7 +40,7 @@ _APART = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 #: Words that announce the answer, up to where it stands.
-_ANNOUNCED = re.compile(
+_ANNOUNCEMENT = re.compile(
     r"(?:\b(?:final|correct|right|my|the)\s+(?:\w+\s+)?)?\b(?:answer|response|verdict|conclusion|solution|choice|chosen|alternative|option)s?"
     r"(?:\s+(?:is|would be|must be|has to be|should be))?\s*(?::|=|->|→|\bis\b)\s*"
     r"|\bfinal (?:answer|response)\b\s*\n+\s*|(?:^|\n)\s*A\s*:\s*|\bleaves\s+"
@@ -45,7 +49,8 @@ _ANNOUNCED = re.compile(
 )
 _NOT = r"(?:not|never|cannot|can't|isn't|aren't|wasn't|doesn't|don't|couldn't|won't|no|nor|neither|nothing|none)"
 _NEGATED = re.compile(
-    rf"\b{_NOT}(?:\s+(?:a|an|the|be|really|actually|necessarily|at|all|indeed|logically|always|possibly|in|fact|any|quite))*\s*$"
+    rf"\b{_NOT}(?:\s+(?:a|an|the|be|really|actually|necessarily|at|all|indeed|logically|always|possibly|in|fact|any|quite"
+    r"|entirely|completely|wholly|fully|totally|strictly|exactly|altogether))*\s*$"
     r"|\b(?:nothing|none)\b[^.;]*$|\bnot the case that\b.*$|\bno way\b.*$|\bcannot be\s*$|\bun$",
     re.IGNORECASE,
 )
@@ -53,7 +58,7 @@ _NEGATED = re.compile(
 _SUPPOSED = re.compile(
     r"\b(?:would|were|might|may|could|whether|assum\w+|suppos\w+|thought|think that|consider\w*|seem\w*"
     r"|look(?:s|ed)?|was going to|otherwise|wrong|rather than|instead of|as opposed to|between|over"
-    r"|options|alternatives|can't say|cannot say)\b",
+    r"|options|alternatives|can't say|cannot say)\b|\b(?:partly|partially|half|almost|nearly|mostly)\s*$",
     re.IGNORECASE,
 )
 _SAYS = re.compile(r"\bI(?: would|'d) (?:say|go|choose|pick|answer|opt|guess|conclude)\b", re.IGNORECASE)
@@ -95,29 +100,50 @@ class _Claim:
     sentence: str = ""
 
 
-def reader_of(rule: str, kind: str, accept: Sequence[str]) -> Reader:
+def reader_of(rule: str, kind: str, accept: Sequence[str], text: str = "") -> Reader:
     """The reader of a rule's name.
 
     Args:
         rule: ``PAPER`` or ``EXPLICIT``.
         kind: Infer, Consist or Compl.
         accept: the accepted answers, in the order in which they were listed.
+        text: what was asked, for the words of options.
     """
-    return last_word(accept) if rule == PAPER else partial(read_explicit, kind)
+    if rule == PAPER:
+        return last_word(accept)
+    return partial(read_explicit, kind, words=options_of(text) if kind == "Compl" else None)
 
 
-def differences(kind: str, accept: Sequence[str], replies: Sequence[str]) -> Counter[str]:
+_QUESTION = re.compile(r"\(1\) (?P<one>[^()\n]+?)[,;.]? (?:or )?\(2\) (?P<two>[^()\n]+?)[,;.]? (?:or )?\(3\)")
+
+
+def options_of(text: str) -> dict[str, str]:
+    """Number -> words of the two options that are about the world; empty where a text does not list them.
+
+    >>> options_of("Which is right: (1) Ann is older than Bo, (2) Ann is younger than Bo, or (3) it is impossible to decide?")
+    {'1': 'Ann is older than Bo', '2': 'Ann is younger than Bo'}
+    """
+    matches = list(_QUESTION.finditer(text))  # before the question there may be examples
+    return {"1": matches[-1]["one"], "2": matches[-1]["two"]} if matches else {}
+
+
+def differences(kind: str, accept: Sequence[str], replies: Sequence[str], text: str = "") -> Counter[str]:
     """How often the two rules read a reply otherwise: another answer, or an answer where the other rule reads none."""
     found: Counter[str] = Counter({"replies": len(replies)})
     for reply in replies:
-        ours, papers = (reader_of(rule, kind, accept)(reply).value for rule in RULES)
+        ours, papers = (reader_of(rule, kind, accept, text)(reply).value for rule in RULES)
         if ours != papers:
             found["only_last_word" if ours is None else "only_explicit" if papers is None else "another_answer"] += 1
     return found
 
 
-def read_explicit(kind: str, text: str) -> Reading:
+def read_explicit(kind: str, text: str, words: Mapping[str, str] | None = None) -> Reading:
     """What a reply answers; status ok, ambiguous, refused or invalid.
+
+    Args:
+        kind: Infer, Consist or Compl.
+        text: the reply.
+        words: of Compl, number -> words of the option, where they are known.
 
     >>> [read_explicit("Infer", text).value for text in ("I would say TRUE, not FALSE.", "It is not true.", "TRUE or FALSE")]
     ['TRUE', 'FALSE', None]
@@ -127,47 +153,169 @@ def read_explicit(kind: str, text: str) -> Reading:
     'refused'
     """
     text = _plain(text)
-    if kind == "Compl":
-        text = re.sub(r"\(([123])\)", r"#\1", text)
-    if apart := [
-        next(filter(None, match.group("box", "inside", "double", "square", "json")), "") for match in _APART.finditer(text)
-    ]:
-        found = {value for content in apart for value in [_single(kind, content)] if value}
-        if found:
-            return Reading(found.pop(), "ok") if len(found) == 1 else Reading(None, "ambiguous")
-    announced = [value for match in _ANNOUNCED.finditer(text) if (value := _lead(kind, text[match.end() :]))]
-    if announced:
-        return _reading(announced[-1])
+    if kind != "Compl":
+        return _read(kind, _without_lists(text))
+    text = re.sub(r"\(([123])\)", r"#\1", text)
+    text = re.sub(r"(?<!\w)([123])[.:)]\s+#?\1(?!\w)", r"#\1", text)  # a number in a numbered line
+    text = _numbered(text, words or {})
+    options = _options(text)
+    if options is None:
+        return _read(kind, _without_lists(text))
+    reading = _read(kind, _without_lists(options.rest))
+    return _of_options(options) if reading.status in ("ambiguous", "invalid") else reading
+
+
+def _numbered(text: str, words: Mapping[str, str]) -> str:
+    """An option's words stand for its number, where they are the whole reply or stand behind the number of another one.
+
+    >>> _numbered("1. Ann is younger than Bo.", {"2": "Ann is younger than Bo"})
+    '1 or #2 .'
+    """
+    for number, said in words.items():
+        said = re.escape(_plain(said)).replace(r"\ ", r"\s+")
+        alone = rf"(^|\b(?:answer|response|conclusion)(?: is)?:?\s)\W*{said}\W*$"
+        text = re.sub(alone, rf"\1#{number}", text, flags=re.IGNORECASE)
+        others = "123".replace(number, "")
+        text = re.sub(rf"((?<!\w)#?[{others}])\W{{1,4}}{said}\b", rf"\1 or #{number} ", text, flags=re.IGNORECASE)
+    return text
+
+
+def _read(kind: str, text: str) -> Reading:
+    """What the first step reads that reads something."""
     claims = list(_claims(kind, text))
+    return next(filter(None, (step(kind, text, claims) for step in _STEPS)), Reading(None, "invalid"))
+
+
+_AMBIGUOUS = Reading(None, "ambiguous")
+
+
+def _set_apart(kind: str, text: str, claims: list[_Claim]) -> Reading | None:
+    contents = [
+        next(filter(None, match.group("box", "inside", "double", "square", "json")), "") for match in _APART.finditer(text)
+    ]
+    values = {value for content in contents for value in [_single(kind, content)] if value}
+    return None if not values else _reading(values.pop()) if len(values) == 1 else _AMBIGUOUS
+
+
+def _announced(kind: str, text: str, claims: list[_Claim]) -> Reading | None:
+    values = [value for match in _ANNOUNCEMENT.finditer(text) if (value := _lead(kind, text[match.end() :]))]
+    return _reading(values[-1]) if values else None
+
+
+def _leading(kind: str, text: str, claims: list[_Claim]) -> Reading | None:
+    """The answer with which the reply begins, unless it is corrected, or another one stands alone later."""
     lead = _lead(kind, text)
-    if lead == "several":
-        return Reading(None, "ambiguous")
-    if lead is not None:
-        others = [claim for claim in claims[1:] if claim.value not in (lead, None) and not claim.is_denied]
-        if others and _CORRECTION.search(text):
-            return Reading(others[-1].value if claims[-1].value != lead else lead, "ok")
-        return Reading(None, "ambiguous") if any(claim.is_bare for claim in others) else Reading(lead, "ok")
-    if _REFUSED.search(text) and not (kind == "Compl" and _UNDECIDED.search(text) and not _declines(text)):
-        return Reading(None, "refused")
+    if lead in (None, SEVERAL):
+        return None if lead is None else _AMBIGUOUS
+    others = [claim for claim in claims[1:] if claim.value not in (lead, None) and not claim.is_denied]
+    if others and _CORRECTION.search(text):
+        return Reading(others[-1].value if claims[-1].value != lead else lead, "ok")
+    return _AMBIGUOUS if any(claim.is_bare for claim in others) else Reading(lead, "ok")
+
+
+def _refused(kind: str, text: str, claims: list[_Claim]) -> Reading | None:
+    is_answer = kind == "Compl" and _UNDECIDED.search(text) and not _declines(text)
+    return Reading(None, "refused") if _REFUSED.search(text) and not is_answer else None
+
+
+def _asserted(kind: str, text: str, claims: list[_Claim]) -> Reading | None:
+    """What the last sentence with a claim says, where all say the same or it concludes."""
     asserted = [claim for claim in claims if not claim.is_denied]
-    if asserted:
-        last = [claim for claim in asserted if claim.sentence == asserted[-1].sentence]
-        values = {claim.value for claim in last}
-        if None in values or (len(values) > 1 and not _CONCLUDES.search(last[-1].sentence)):
-            return Reading(None, "ambiguous")
-        is_sure = len({claim.value for claim in asserted}) == 1 or _lead(kind, last[-1].sentence) is not None
-        if is_sure or _CONCLUDES.search(last[-1].sentence) or _CORRECTION.search(text):
-            return Reading(last[-1].value, "ok")
-        return Reading(None, "ambiguous")
-    if _UNDECIDED.search(text):
-        return Reading("3", "ok") if kind == "Compl" else Reading(None, "refused")
+    if not asserted:
+        return None
+    sentence = asserted[-1].sentence
+    values = {claim.value for claim in asserted if claim.sentence == sentence}
+    concludes = bool(_CONCLUDES.search(sentence))
+    if None in values or (len(values) > 1 and not concludes):
+        return _AMBIGUOUS
+    is_sure = len({claim.value for claim in asserted}) == 1 or _lead(kind, sentence) is not None
+    return Reading(asserted[-1].value, "ok") if is_sure or concludes or _CORRECTION.search(text) else _AMBIGUOUS
+
+
+def _undecided(kind: str, text: str, claims: list[_Claim]) -> Reading | None:
+    if not _UNDECIDED.search(text):
+        return None
+    return Reading("3", "ok") if kind == "Compl" else Reading(None, "refused")
+
+
+def _left_over(kind: str, text: str, claims: list[_Claim]) -> Reading | None:
+    """The third option, where two are denied; of two, the one in a question; else what is mentioned is ambiguous."""
     denied = {claim.value for claim in claims}
     if kind == "Compl" and len(denied) == 2:
         return Reading(({"1", "2", "3"} - denied).pop(), "ok")
     values = {_value(match) for match in _mentions(kind, text)}
-    if len(values) == 1 and not denied and kind != "Compl":
-        return Reading(values.pop(), "ok") if text.rstrip().endswith("?") else Reading(None, "ambiguous")
-    return Reading(None, "ambiguous" if values else "invalid")
+    if len(values) == 1 and not denied and kind != "Compl" and text.rstrip().endswith("?"):
+        return Reading(values.pop(), "ok")
+    return _AMBIGUOUS if values else None
+
+
+_STEPS = (_set_apart, _announced, _leading, _refused, _asserted, _undecided, _left_over)
+
+
+class _Options(NamedTuple):
+    """A reply that goes through the options of a completeness problem.
+
+    Attributes:
+        contents: number -> what is said of that option.
+        rest: the reply without this.
+    """
+
+    contents: dict[str, str]
+    rest: str
+
+
+#: An option's number with words of the option behind it.
+_LABEL = re.compile(
+    rf"(?:(?<=^)|(?<=\n)|(?<=[;,.:!?(])|\band\b|\bor\b)\s*(?:-\s+)?(?:{_OPTION}\s+)?"
+    r"(?:#(?P<marked>[123])[.:)\]]*|(?P<plain>[123])[.:)\]])\s*-?\s+"
+    r"(?=[^\W\d_])(?!(?:and|or|nor|not|is|are|was|isn't|aren't|does|do|doesn't|don't|holds?|contradict\w*|agrees?|follows?|says|can|"
+    r"cannot|can't|could|would|must|may|might|because|since|as|rather|instead|over|but|if|so|hence|therefore|thus)\b)",
+    re.IGNORECASE,
+)
+_OPTION_END = re.compile(r"[.;!?](?=\s|$)|\n|$")
+_WRONG = re.compile(
+    r"\b(?:(?:not|isn't|can't be|cannot be) (?:a |the )?(?:possible|correct|right|true|valid|answer)"
+    r"|incorrect|wrong|false|excluded|ruled out|contradict\w*|invalid)\b",
+    re.IGNORECASE,
+)
+_CORRECT = re.compile(r"\b(?:correct|true|valid)\b|✓|✔|✅", re.IGNORECASE)
+_IS_UNDECIDED = re.compile(
+    rf"\W*(?:(?:it|this|that|there|we|one|you|the order)(?:'s| is| are)? )?(?:{_UNDECIDED.pattern})", re.IGNORECASE
+)
+
+
+def _options(text: str) -> _Options | None:
+    """The last list of two options or more, in their order; the numbers of a list of anything else are no options.
+
+    Such a list stands in one sentence or has "(1)", or ends with what option 3 says.
+    """
+    labels = list(_LABEL.finditer(text))
+    runs: list[list[re.Match[str]]] = []
+    for label in labels:
+        if runs and _number(label) > _number(runs[-1][-1]):
+            runs[-1].append(label)
+        else:
+            runs.append([label])
+    for run in reversed(runs):
+        ends = [label.start() for label in run[1:]]
+        ends.append(_OPTION_END.search(text, run[-1].end()).end())  # type: ignore[union-attr]
+        contents = {_number(label): text[label.end() : end] for label, end in zip(run, ends, strict=True)}
+        is_list_of_lines = all(label["plain"] and (not label.start() or "\n" in label[0]) for label in run)
+        if len(run) > 1 and (not is_list_of_lines or _IS_UNDECIDED.match(contents.get("3", ""))):
+            return _Options(contents, text[: run[0].start()] + "\n" + text[ends[-1] :])
+    return None
+
+
+def _number(label: re.Match[str]) -> str:
+    return label["marked"] or label["plain"]
+
+
+def _of_options(options: _Options) -> Reading:
+    """The only option that is called correct, or that is not called wrong."""
+    right = {number for number, content in options.contents.items() if not _WRONG.search(content)}
+    correct = {number for number in right if _CORRECT.search(options.contents[number])}
+    (chosen,) = correct if len(correct) == 1 else right if len(right) == 1 and len(options.contents) > 2 else (None,)
+    return Reading(chosen, "ok") if chosen else _AMBIGUOUS
 
 
 def _plain(text: str) -> str:
@@ -179,8 +327,7 @@ def _plain(text: str) -> str:
         text = plain
     text = re.sub(r"</?(?:b|i|strong|em|u|code)>|```\w*|[*`$#]|\\[()\[\]]", " ", text)
     text = re.sub(r"(?<!\w)_+|_+(?!\w)|(?<=[A-Z])_(?=[A-Z])", " ", text)
-    text = re.sub(r"\bim-possible\b", "impossible", text, flags=re.IGNORECASE)
-    return _without_lists(text)
+    return re.sub(r"\bim-possible\b", "impossible", text, flags=re.IGNORECASE)
 
 
 def _without_lists(text: str) -> str:
@@ -216,6 +363,12 @@ _NO_OPTION = re.compile(
 )
 
 
+#: What is (im)possible to do: "it is impossible to have a possible order" says IMPOSSIBLE and nothing else.
+_INFINITIVE = re.compile(
+    r"(\b(?:im)?possible (?:(?:for [^.,;]+ )?to|that)\b(?! (?:decide|say|tell|determine|know)\b))[^.;!?\n]*", re.IGNORECASE
+)
+
+
 def _mentions(kind: str, text: str) -> Iterator[re.Match[str]]:
     for match in _MENTIONS[kind].finditer(text):
         if kind != "Compl" or match["bare"] is None or not _NO_OPTION.search(text[: match.start()]):
@@ -231,7 +384,7 @@ def _single(kind: str, content: str) -> str | None:
     """The answer in a place of its own: the one with which it begins, or the only one."""
     lead = _lead(kind, content.strip("\"' "))
     values = {_value(match) for match in _mentions(kind, content)}
-    return lead if lead in ANSWERS[kind] else values.pop() if len(values) == 1 else None
+    return lead or (values.pop() if len(values) == 1 else None)
 
 
 _LEADS = {
@@ -246,7 +399,10 @@ _AFTER_LEAD = (
 
 
 def _lead(kind: str, text: str) -> str | None:
-    """The answer with which a text begins; "several" where others follow it at once, None where it begins with none."""
+    """The answer with which a text begins, None where it begins with none.
+
+    ``SEVERAL`` where others follow it at once, or what follows is another option or says that this one is wrong.
+    """
     match = re.match(rf"[\s\W]*?{_LEADS[kind]}", text, re.IGNORECASE)
     if match is None:
         return None
@@ -254,25 +410,34 @@ def _lead(kind: str, text: str) -> str | None:
     rest = text[match.end() :]
     is_marked = kind == "Compl" and "#" in match[0]
     other = re.match(r"['\")\]]*\s*(?:,|/|or\b|and\b|&|\n|\s)\s*" + _LEADS[kind] + r"(?!\.\s*\w)", rest, re.IGNORECASE)
-    if other:
-        return "several"
+    if other or _denies(kind, value, rest):
+        return SEVERAL
     if re.match(r"\s*\?", rest) and rest.strip("? \n"):
         return None
     is_lead = re.match(_AFTER_LEAD, rest) or (is_marked and re.match(r"\s+[A-Z]|\s+it\b", rest))
     return value if is_lead and not _REJECTED.match(rest) else None
 
 
+def _denies(kind: str, value: str, rest: str) -> bool:
+    """Says what follows an answer that nothing can be decided, or that this option is wrong ("..., which is not possible")?"""
+    said = rest[: _OPTION_END.search(rest, len(rest) - len(rest.lstrip(" .:)\n"))).end()]  # type: ignore[union-attr]
+    if value != "3" and _IS_UNDECIDED.match(said):
+        return True
+    relative = re.search(r"\b(?:which|that|this) (?:is|was|cannot|can't|isn't)\b.*", said, re.IGNORECASE)
+    return kind == "Compl" and relative is not None and _WRONG.search(relative[0]) is not None
+
+
 def _declines(text: str) -> bool:
     return re.search(r"\b(?:sorry|as an ai|assist|help)\b", text, re.IGNORECASE) is not None
 
 
-def _reading(found: str) -> Reading:
-    return Reading(None, "ambiguous") if found == "several" else Reading(found, "ok")
+def _reading(value: str) -> Reading:
+    return _AMBIGUOUS if value == SEVERAL else Reading(value, "ok")
 
 
 def _claims(kind: str, text: str) -> Iterator[_Claim]:
     """What each clause of each sentence claims; questions, conditions and suppositions claim nothing."""
-    for sentence in re.split(r"(?<=[.!?;])\s+|\n+", text):
+    for sentence in re.split(r"(?<=[.!?;])\s+|\n+", _INFINITIVE.sub(r"\1", text) if kind == "Consist" else text):
         if sentence.rstrip(" \"')").endswith("?") or _CONDITION.search(sentence):
             continue
         before: _Claim | None = None

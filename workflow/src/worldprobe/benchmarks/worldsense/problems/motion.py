@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise, permutations, product
-from typing import NamedTuple
 
 import numpy as np
 
@@ -28,6 +27,7 @@ from worldprobe.benchmarks.worldsense.problems.problems import (
     MOST_UPDATES,
     MOTION_PROBLEMS,
     Cell,
+    Story,
     cores,
     divide,
     incomplete_descriptions,
@@ -55,21 +55,6 @@ BLIND_FROM = 3
 DRAWN = (3_000, 40_000)
 #: How often each kind of update is drawn; at most one entity joins.
 _KINDS = dict(zip(UPDATES, (0.25, 0.25, 0.3, 0.08, 0.06, 0.06), strict=True))
-
-
-class Story(NamedTuple):
-    """Updates and the moment that is asked about; ``at`` and ``without`` as in ``worlds.MOMENTS``, None: after all."""
-
-    updates: tuple[Relation, ...]
-    moment: Relation | None
-
-    def counted(self) -> list[Relation]:
-        """The updates that count for the question."""
-        if self.moment is None:
-            return list(self.updates)
-        (number,) = self.moment.entities
-        at = self.moment.kind == "at"
-        return list(self.updates[:number] if at else self.updates[: number - 1] + self.updates[number:])
 
 
 def view_moving(description: Description, query: Relation) -> View:

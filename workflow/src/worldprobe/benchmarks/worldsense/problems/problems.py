@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from worldprobe.benchmarks.worldsense.problems.worlds import (
+    MOMENTS,
     PLANAR,
     UNKNOWN,
+    UPDATES,
     Description,
     Relation,
     before,
@@ -76,6 +78,39 @@ class Solved(NamedTuple):
     answer: str
     n_worlds: int
     depth: int
+
+
+class Story(NamedTuple):
+    """Updates and the moment that is asked about; ``at`` and ``without`` as in ``worlds.MOMENTS``, None: after all."""
+
+    updates: tuple[Relation, ...]
+    moment: Relation | None
+
+    def counted(self) -> list[Relation]:
+        """The updates that count for the question."""
+        if self.moment is None:
+            return list(self.updates)
+        (number,) = self.moment.entities
+        at = self.moment.kind == "at"
+        return list(self.updates[:number] if at else self.updates[: number - 1] + self.updates[number:])
+
+
+def story_of(description: Description) -> Story:
+    """What a problem in motion says of changes and the moment."""
+    moment = next((relation for relation in description if relation.kind in MOMENTS), None)
+    return Story(tuple(relation for relation in description if relation.kind in UPDATES), moment)
+
+
+def name_moment(moment: Relation | None) -> str:
+    """The moment as a column has it.
+
+    >>> [name_moment(one) for one in (None, Relation("at", (0,)), Relation("at", (2,)), Relation("without", (1,)))]
+    ['after all', 'before all', 'after change 2', 'without change 1']
+    """
+    if moment is None:
+        return "after all"
+    (number,) = moment.entities
+    return f"{'after' if moment.kind == 'at' else 'without'} change {number}" if number else "before all"
 
 
 def cells(sizes: tuple[int, ...], problems: tuple[str, ...] = LINEAR_PROBLEMS) -> list[Cell]:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from math import factorial, perm
 from typing import Any, NamedTuple
 
-from worldprobe.benchmarks.worldsense.problems.problems import Cell, Core, cells, cores, numbers_in, solve
+from worldprobe.benchmarks.worldsense.problems.problems import Cell, Core, cells, cores, name_moment, numbers_in, solve, story_of
 from worldprobe.benchmarks.worldsense.problems.worlds import (
     MOMENTS,
     UNKNOWN,
@@ -106,6 +106,7 @@ COLUMNS = (
     "gold",
     "n_worlds",
     "depth",
+    "moment",
 )
 
 Row = tuple[Any, ...]
@@ -256,6 +257,7 @@ def _render(stratum: Stratum, facts: _Facts, number: int) -> list[Row]:
             opposite = render_opposite(query, names, skin, flip)
         text = render_question(problem, wording, skin, shared, asked, opposite)
         rows.append((described, asks, text, gold, span, n_worlds, depth))
+    moment = name_moment(story_of(facts.description).moment) if is_moving else None
     digest = hashlib.blake2b(repr((cell, skin.name, wording, entities, rows)).encode(), digest_size=16).digest()
     tuple_id = digest[:8].hex()
     cell_fields = (problem, size, complexity, arity)
@@ -274,6 +276,7 @@ def _render(stratum: Stratum, facts: _Facts, number: int) -> list[Row]:
             gold,
             n_worlds,
             depth,
+            moment,
         )
         for described, asks, text, gold, span, n_worlds, depth in _turn(rows, digest[8])
     ]
