@@ -18,7 +18,7 @@ TEMPLATES = 2
 ITEMS = 2
 SCORE = 3
 #: WorldSense: trials and a model's responses.
-TRIALS = 4
+TRIALS = 5
 ASK = 3
 ASK_EXTERNAL = 1
 #: How scores of checkpoints are gathered, besides what asks them.
@@ -31,8 +31,8 @@ TOKENIZER = 1
 TRAINING = 2
 VECTORS = 2
 #: Fine-tuning on WorldSense's problems.
-PHRASES = 5
-LESSONS = 5
+PHRASES = 6
+LESSONS = 6
 START_MODEL = 1
 FINETUNING = 1
 

@@ -208,7 +208,7 @@ def gather_external(answers: list[Path], /, *, out: Path) -> None:
     write_text(out, next_to_published(answers).to_csv(index=False, lineterminator="\n"))
 
 
-def write_phrases(*, skin_folder: SkinFolder = None, wording_version: WordingVersion = 2, out: OutFolder) -> None:
+def write_phrases(*, skin_folder: SkinFolder = None, wording_version: WordingVersion = 3, out: OutFolder) -> None:
     """Write a tokenizer whose tokens are entities and phrases of the skins, for small models that read nothing else.
 
     Args:
@@ -228,7 +228,7 @@ def write_phrases(*, skin_folder: SkinFolder = None, wording_version: WordingVer
     LOGGER.info("%d tokens: %s", tokenizer.get_vocab_size(), out)
 
 
-def write_lessons(*, settings: Settings, skin_folder: SkinFolder = None, wording_version: WordingVersion = 2, out: Path) -> None:
+def write_lessons(*, settings: Settings, skin_folder: SkinFolder = None, wording_version: WordingVersion = 3, out: Path) -> None:
     """Write lessons in reading, on which a small model is trained before it is fine-tuned.
 
     Descriptions in the words of training skins or in invented ones, and what follows from them; refused if a test's words are

@@ -168,7 +168,7 @@ Versions = Annotated[str, Parameter(help="first and last version, FIRST-LAST")]
 Trials = Annotated[str, Parameter(help="official trials (.jsonl, .jsonl.bz2, .jsonl.gz) or our table (.parquet)")]
 SkinFolder = Annotated[Path | None, Parameter(help="folder of skins (default: the skins of this repository)")]
 WordingVersion = Annotated[
-    int, between(1, 2), Parameter(help="version of the wording; 1 gives the texts of earlier releases, byte for byte")
+    int, between(1, 3), Parameter(help="version of the wording; 1 and 2 give the texts of earlier releases, byte for byte")
 ]
 Encrypt = Annotated[
     bool, Parameter(help=f"encrypt texts with the password in {EXPORT_VARIABLE}, which whoever uses them then needs as well")

@@ -111,7 +111,7 @@ def preview(
     size: Size = 4,
     seed: Seed = 0,
     skin_folder: SkinFolder = None,
-    wording_version: WordingVersion = 2,
+    wording_version: WordingVersion = 3,
 ) -> None:
     """Print one trial of each problem in the words of a skin.
 
@@ -136,7 +136,7 @@ def generate(
     per_cell: Annotated[int | None, between(1)] = None,
     seed: Seed = 0,
     skin_folder: SkinFolder = None,
-    wording_version: WordingVersion = 2,
+    wording_version: WordingVersion = 3,
     processes: Processes = 1,
     dialogues_out: Path | None = None,
     out: Path,

@@ -25,7 +25,12 @@ from worldprobe.report.results import ESTIMATE, Score, precision
 
 BENCHMARK = "worldsense"
 #: Rules that never chain two clauses, and how they are shown; the first is the one that a model must beat.
-SHALLOW = {"counting": "counting (rule)", "together": "single clauses (rule)", "ngrams": "n-grams (trained)"}
+SHALLOW = {
+    "counting": "counting (rule)",
+    "together": "single clauses (rule)",
+    "ngrams": "n-grams (trained)",
+    "roles": "n-grams of roles (trained)",
+}
 
 
 def evaluate(model: Evaluated) -> tuple[dict[str, Any], str]:

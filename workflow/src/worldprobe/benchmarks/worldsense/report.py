@@ -49,6 +49,7 @@ RULE_WORDS = {
     "rule_counting": "Counting mentions shows how far one gets without chaining two clauses.",
     "rule_together": "Matching single clauses shows the same.",
     "rule_ngrams": "N-grams of words show what a classifier learns from other trials.",
+    "rule_roles": "N-grams of relations and roles show the same without names; they join clauses that stand side by side.",
 }
 #: The rule that a model must beat.
 COUNTING = "rule_counting"

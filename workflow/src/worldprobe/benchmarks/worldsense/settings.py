@@ -22,7 +22,10 @@ _OPTIONS = {"--skins": "skins", "--sizes": "sizes", "--problems": "problems", "-
 #: Tuples of a cell that every set has room for with the skins of the repository: as many as the largest set contains.
 _CERTAIN = 357
 #: The rules that every study knows, also with a registry of its own.
-RULES = {f"rule_{name}": name for name in ("solver", "random", "positive", "mention", "query", "counting", "together", "ngrams")}
+RULES = {
+    f"rule_{name}": name
+    for name in ("solver", "random", "positive", "mention", "query", "counting", "together", "ngrams", "roles")
+}
 
 
 class Asking(Block):
@@ -141,8 +144,8 @@ class WorldSense(Block):
     skin_folder: Text | None = None
     """Folder of skins; null takes those of the repository."""
 
-    wording_version: Literal[1, 2] = 2
-    """Version of the sets' wording; 1 makes the sets of earlier releases again, byte for byte."""
+    wording_version: Literal[1, 2, 3] = 3
+    """Version of the sets' wording; 1 and 2 make the sets of earlier releases again, byte for byte."""
 
     promptings: Distinct[Text] = ["constrained"]
     """Prompting strategies, as names of sets in `resources/prompts/worldsense`, or YAML files; with none, no model is asked.

@@ -256,7 +256,7 @@ def _written(rng: random.Random, how: ReadingLessons, size: int, names: Sequence
     moment = rng.choice([one for one in moments if decided_orders(n_described, changes, one)] or [None])
     orders = decided_orders(n_described, changes, moment)
     later = rng.randint(0, len(ORDINALS) - len(changes)) if rng.random() < 0.5 else 0
-    text = render_story(told, changes, names, skin, "", render_moment(moment, len(changes)))
+    text = render_story(told, changes, names, skin, "", render_moment(moment, len(changes), skin.stories))
     asked = []
     for _ in range(how.statements):
         query = before(*rng.sample(orders[-1][1], 2))
@@ -308,7 +308,7 @@ def _told(rng: random.Random, how: ReadingLessons, is_asked: bool, size: int, na
     skin = skin.in_motion() if any(how.updates) else skin
     n_described = len(description) + 1 if changes else size
     told, flips = _begun(rng, how, description, n_described, names[:size], skin)
-    lines = render_story(told, changes, names, skin, "", render_moment(None, len(changes))).split("\n")
+    lines = render_story(told, changes, names, skin, "", render_moment(None, len(changes), skin.stories)).split("\n")
     # Texts, and after how many changes statements follow each.
     moments = [("\n".join(lines), len(changes))]
     if changes and rng.random() < how.each:

@@ -84,24 +84,36 @@ class Classifier:
 class NgramRule:
     """The classifiers as a rule; they learn when the first text is asked."""
 
+    #: Sets whose trials it learns from, and rounds of each.
+    sets: tuple[tuple[str, int], ...] = (("test", ROUNDS),)
+
     def __init__(self, skins: Sequence[Skin]) -> None:
         """Take the skins in whose words the trials to learn from are."""
         self._skins = list(skins)
 
     def __call__(self, statement: Statement, text: str) -> str:
         """The likeliest answer."""
-        return self._classifiers[statement.problem_type].answer(text)
+        return self._classifiers[statement.problem_type].answer(self.words(statement, text))
+
+    def words(self, statement: Statement, text: str) -> str:
+        """What its n-grams are of."""
+        return text
+
+    def chosen(self) -> list[Skin]:
+        """The skins of the trials that it learns from."""
+        return [skin for skin in self._skins if skin.name in self._balanced()]
 
     @cached_property
     def _classifiers(self) -> dict[str, Classifier]:
-        plan = plan_set("test", per_cell=ROUNDS)
-        blocks = blocks_of(plan, self._skins, self._balanced())
         texts: dict[str, list[str]] = {kind: [] for kind in ANSWERS}
         answers: dict[str, list[str]] = {kind: [] for kind in ANSWERS}
-        for batch in stream_set(plan, blocks, SEED):
-            for problem, text, gold in zip(batch["problem"], batch["text"], batch["gold"], strict=True):
-                texts[problem_type(problem)].append(text)
-                answers[problem_type(problem)].append(ANSWER_OF[gold])
+        for name, rounds in self.sets:
+            plan = plan_set(name, per_cell=rounds)
+            for batch in stream_set(plan, blocks_of(plan, self.chosen()), SEED):
+                for problem, *facts, gold in batch[[*_STATED, "gold"]].itertuples(index=False, name=None):
+                    kind = problem_type(problem)
+                    texts[kind].append(self.words(_stated(problem, *facts), facts[-1]))
+                    answers[kind].append(ANSWER_OF[gold])
         return {kind: Classifier(texts[kind], answers[kind], options) for kind, options in ANSWERS.items()}
 
     def _balanced(self) -> list[str]:
@@ -111,6 +123,34 @@ class NgramRule:
         }
         number = min(len(names) for names in known.values() if names)
         return [name for names in known.values() for name in names[:number]]
+
+
+class RoleRule(NgramRule):
+    """The same of relations instead of words: entities are X, Y, Z where the question names them, others in the order of mention.
+
+    So what it learns does not depend on skins; it learns from the problems for training, hard ones among them.
+    """
+
+    sets = (("train-10k", 12), ("train-hard", 40))
+
+    def words(self, statement: Statement, text: str) -> str:
+        """The relations as words.
+
+        >>> told = (worlds.before(0, 1), worlds.between(1, 0, 2))
+        >>> RoleRule([]).words(Statement("Infer", "directQ1", 3, ("Al", "Bo", "Cy"), told, worlds.before(2, 1)), "")
+        'e0 before Y . Y between X e0 . X before Y'
+        """
+        told = [*statement.description, *([statement.query] if statement.query else [])]
+        # The two that one is between are in the order of mention: the notation may have them in their order in the world.
+        lines = [(kind, first, *(sorted(others) if kind == "between" else others)) for kind, (first, *others) in told]
+        roles = dict(zip(lines[-1][1:], "XYZ", strict=False)) if statement.query else {}
+        named = [[kind, *(roles.get(entity, f"e{entity}") for entity in entities)] for kind, *entities in lines]
+        return " . ".join(" ".join([first, kind, *others]) for kind, first, *others in named)
+
+    def chosen(self) -> list[Skin]:
+        """One skin of each domain, as a skin for training: its words do not count."""
+        first = {skin.domain: skin for skin in reversed(super().chosen())}
+        return [replace(skin, use="train") for skin in first.values()]
 
 
 def _ngrams(text: str) -> set[str]:
@@ -301,9 +341,9 @@ RULES: dict[str, Rule] = {
     "counting": count_mentions,
     "together": match_clause,
 }
-#: The rule that learns, from trials in the words of the skins.
-NGRAMS = "ngrams"
-NAMES = (*RULES, NGRAMS)
+#: The rules that learn.
+LEARNED = {"ngrams": NgramRule, "roles": RoleRule}
+NAMES = (*RULES, *LEARNED)
 
 
 class _Frame(NamedTuple):
@@ -323,7 +363,7 @@ class RuleEngine:
     """
 
     def __init__(self, name: str, skins: Sequence[Skin]) -> None:
-        self.rule = NgramRule(skins) if name == NGRAMS else RULES[name]
+        self.rule = LEARNED[name](skins) if name in LEARNED else RULES[name]
         self.facts = EngineFacts(
             checkpoint=name,
             revision=None,
@@ -350,12 +390,11 @@ class RuleEngine:
         Args:
             trials: of an official file.
         """
-        columns = ["problem", "size", "wording", "description", "query", "entities", "text"]
-        for problem, size, wording, description, query, entities, text in trials[columns].itertuples(index=False, name=None):
-            kind = problem_type(problem)
+        for problem, *facts in trials[list(_STATED)].itertuples(index=False, name=None):
+            kind, text = problem_type(problem), facts[-1]
             if problem == "Infer.parallel":
                 continue  # only the texts say which lines are parallel
-            statement = _state(kind, size, wording, description, query, json.loads(entities), text)
+            statement = _stated(problem, *facts)
             for prompts in self._sets:
                 body = prompts.model_copy(update={"question": "{text}"}).body(text, kind)
                 if body is not None:
@@ -429,8 +468,13 @@ def _digest(name: str, skins: Sequence[Skin]) -> str:
     return hashlib.sha256("\n".join([f"rule {name} {METHOD}", *known]).encode()).hexdigest()
 
 
-def _state(kind: str, size: int, wording: str, description: str, query: str, entities: list[str], text: str) -> Statement:
+#: Columns of a trial that say what it states.
+_STATED = ("problem", "size", "wording", "description", "query", "entities", "text")
+
+
+def _stated(problem: str, size: int, wording: str, description: str, query: str, names: str, text: str) -> Statement:
     """What a trial states, its entities numbered in the order in which the text names them."""
+    kind, entities = problem_type(problem), json.loads(names)
     at = {name: match.start() for name in entities if (match := re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text))}
     order = sorted(range(len(entities)), key=lambda entity: at.get(entities[entity], len(text)))
     number = [order.index(entity) for entity in range(len(entities))]

@@ -11,29 +11,21 @@ from itertools import pairwise, product
 from typing import NamedTuple, cast
 
 from worldprobe.benchmarks.worldsense.problems import worlds
-from worldprobe.benchmarks.worldsense.skins.skins import Skin
+from worldprobe.benchmarks.worldsense.skins.skins import FORMER_STORIES, Skin, StoryWords
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS, problem_type
 
 NUMBERS = {3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
-#: What introduces one update, and several.
-_ONE = "Then there is one change (“directly” means with none of the others in between):"
-_SEVERAL = "Then there are {number} changes, one after another (“directly” means with none of the others in between):"
-#: What is asked about: after all updates, before them, after some, without one; with a single update, and with several.
-_MOMENTS = {
-    "after all": ("Consider how things are after the change.", "Consider how things are after all changes."),
-    "before": ("Consider how things were before the change.", "Consider how things were before the first change."),
-    "at": ("", "Consider how things were right after the {ordinal} change, before any later one."),
-    "without": (
-        "Suppose that the change had not been made, and consider how things would be then.",
-        "Suppose that the {ordinal} change had not been made, but all the others had, and consider how things would be then.",
-    ),
-}
 _SEEN = "In the end, {clause}."
-#: Everything that stories say whatever the skin.
+#: Everything that stories say whatever the skin, in any version.
 STORY_TEXTS = (
-    *(_ONE, _SEVERAL, _SEEN, *ORDINALS, *(f"{ordinal.capitalize()} change:" for ordinal in ORDINALS)),
-    *(text for texts in _MOMENTS.values() for text in texts),
+    *(_SEEN, *ORDINALS, *(f"{ordinal.capitalize()} change:" for ordinal in ORDINALS)),
+    *(
+        text.replace("{gloss}", gloss)
+        for words in (StoryWords(), FORMER_STORIES)
+        for gloss in ("", words.gloss)
+        for text in (words.one, words.several, f"{words.label}:", *(text for texts in words.moments.values() for text in texts))
+    ),
 )
 
 
@@ -99,25 +91,34 @@ def render_story(
     """
     if not changes:
         return described
-    lines = [described, _ONE if len(changes) == 1 else _SEVERAL.format(number=("two", *NUMBERS.values())[len(changes) - 2])]
-    for ordinal, (kind, entities) in zip(ORDINALS, changes, strict=False):
-        said = skin.motion[kind].format(**{key: names[entity] for key, entity in zip("xy", entities, strict=False)})
-        lines.append(f"{ordinal.capitalize()} change: {said}.")
-    return "\n".join([*lines, _SEEN.format(clause=seen) if seen else moment])
+    words = skin.stories
+    said = [
+        skin.motion[kind].format(**{key: names[entity] for key, entity in zip("xy", entities, strict=False)})
+        for kind, entities in changes
+    ]
+    gloss = words.gloss if words.is_always_glossed or any("directly" in change for change in said) else ""
+    number = ("", "two", *NUMBERS.values())[len(changes) - 1]
+    introduced = (words.one if len(changes) == 1 else words.several).format(number=number, gloss=gloss)
+    lines = [f"{label}: {change}." for label, change in zip(_labels_of(len(changes), words), said, strict=True)]
+    return "\n".join([described, introduced, *lines, _SEEN.format(clause=seen) if seen else moment])
 
 
-def render_moment(moment: worlds.Relation | None, n_changes: int) -> str:
+def _labels_of(n_changes: int, words: StoryWords) -> list[str]:
+    return [words.label] if n_changes == 1 else [f"{ordinal.capitalize()} change" for ordinal in ORDINALS[:n_changes]]
+
+
+def render_moment(moment: worlds.Relation | None, n_changes: int, words: StoryWords) -> str:
     """Which state a question is about."""
     number = 0 if moment is None else moment.entities[0]
     kind = "after all" if moment is None else "before" if moment.kind == "at" and not number else moment.kind
-    return _MOMENTS[kind][n_changes > 1].format(ordinal=ORDINALS[number - 1])
+    return words.moments[kind][n_changes > 1].format(ordinal=ORDINALS[number - 1])
 
 
-def _moments_of(n_changes: int) -> dict[str, worlds.Relation | None]:
+def _moments_of(n_changes: int, words: StoryWords) -> dict[str, worlds.Relation | None]:
     """What each sentence about a moment means."""
     every: list[worlds.Relation | None] = [None, *(worlds.Relation("at", (i,)) for i in range(n_changes))]
     every += [worlds.Relation("without", (i + 1,)) for i in range(n_changes)]
-    return {render_moment(moment, n_changes): moment for moment in every}
+    return {render_moment(moment, n_changes, words): moment for moment in every}
 
 
 def render_listing(names: Sequence[str], skin: Skin) -> str:
@@ -264,11 +265,12 @@ class StatementReader:
         """What changes, what is seen in the end, and the moment."""
         _, *told, last = text.split("\n")
         changes: list[list[_Clause]] = []
-        for ordinal, line in zip(ORDINALS, told, strict=False):
-            said = line.removeprefix(f"{ordinal.capitalize()} change: ").removesuffix(".")
+        words = self.skin.stories
+        for label, line in zip(_labels_of(len(told), words), told, strict=False):
+            said = line.removeprefix(f"{label}: ").removesuffix(".")
             found = ((kind, pattern.fullmatch(said)) for kind, pattern in self._changes.items())
             changes.append([_Clause(kind, match.groupdict()) for kind, match in found if match is not None])
-        moments = _moments_of(len(told))
+        moments = _moments_of(len(told), words)
         seen: list[_Clause | None] = [None]
         if last not in moments:
             seen = [*self._whole(last.removeprefix(_SEEN.partition("{")[0]).removesuffix("."), ("before", "after"))]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -327,9 +327,59 @@ def at_key(source: Source, fault: Fault) -> UserError:
 
 FOLDER = RESOURCES / "skins"
 SUFFIXES = (".yaml", ".yml")
-#: Versions of the sets' wording, and what version 1 said otherwise: its questions, and the words of our skins.
-VERSIONS = (1, 2)
-VERSION_1 = FOLDER / "versions" / "1.yaml"
+#: Versions of the sets' wording; the folder ``versions`` has what each former one said otherwise than the next one.
+VERSIONS = (1, 2, 3)
+
+
+@dataclass(frozen=True)
+class StoryWords:
+    """What stories of changes say whatever the skin.
+
+    Attributes:
+        one: introduces one change.
+        several: introduces ``{number}`` changes.
+        gloss: of "directly", for ``{gloss}``.
+        is_always_glossed: also where no change says "directly".
+        label: of the only change.
+        is_quoted: a story whose possibility is asked stands in the question's quotation marks, though it has several lines.
+        moments: what is asked about, with a single change, and with several.
+    """
+
+    one: str = "Then there is one change{gloss}:"
+    several: str = "Then there are {number} changes, one after another{gloss}:"
+    gloss: str = " (“directly” means with none of the others in between)"
+    is_always_glossed: bool = False
+    label: str = "Change"
+    is_quoted: bool = False
+    moments: Mapping[str, tuple[str, str]] = field(
+        default_factory=lambda: {
+            "after all": ("Consider how things are after the change.", "Consider how things are after all changes."),
+            "before": ("Imagine that the change has not been made yet.", "Imagine that no change has been made yet."),
+            "at": ("", "Imagine that the {ordinal} change has just been made, and no later one yet."),
+            "without": (
+                "Suppose that the change is left out, and consider how things are then.",
+                "Suppose that the {ordinal} change is left out and all the others are made in their order, as they are "
+                "described, and consider how things are then.",
+            ),
+        }
+    )
+
+
+#: Until version 2: past moments with questions in the present tense, and a change that "had not been made".
+FORMER_STORIES = StoryWords(
+    is_always_glossed=True,
+    label="First change",
+    is_quoted=True,
+    moments={
+        "after all": ("Consider how things are after the change.", "Consider how things are after all changes."),
+        "before": ("Consider how things were before the change.", "Consider how things were before the first change."),
+        "at": ("", "Consider how things were right after the {ordinal} change, before any later one."),
+        "without": (
+            "Suppose that the change had not been made, and consider how things would be then.",
+            "Suppose that the {ordinal} change had not been made, but all the others had, and consider how things would be then.",
+        ),
+    },
+)
 
 
 @dataclass(frozen=True)
@@ -347,6 +397,7 @@ class Skin:
         foreign: a relation of another kind, ``before`` and ``after``; empty for planar skins.
         questions: problem type -> wording -> text.
         motion: what is said where things change; empty where the skin does not say it.
+        stories: what stories say whatever the skin.
         path: its file, for messages.
     """
 
@@ -360,12 +411,22 @@ class Skin:
     foreign: dict[str, str]
     questions: dict[str, dict[str, str]]
     motion: dict[str, str] = field(default_factory=dict, repr=False)
+    stories: StoryWords = field(default=StoryWords(), repr=False)
     path: str = field(default="", repr=False, compare=False)
 
     def in_motion(self) -> Skin:
         """The skin as it speaks of things that change."""
         said = {name: self.motion[name] for name in ("before", "after") if name in self.motion}
-        return replace(self, situation=self.motion.get("situation", self.situation), clauses=self.clauses | said)
+        questions = self.questions
+        if not self.stories.is_quoted:
+            told = {wording: re.sub(r" ?‘(\{description\})’", _on_lines, text) for wording, text in questions["Consist"].items()}
+            questions = questions | {"Consist": told}
+        situation = self.motion.get("situation", self.situation)
+        return replace(self, situation=situation, clauses=self.clauses | said, questions=questions)
+
+
+def _on_lines(quoted: re.Match[str]) -> str:
+    return ("\n" if quoted[0].startswith(" ") else "") + quoted[1]
 
 
 def read_skins(folder: Path | str = FOLDER, version: int = VERSIONS[-1]) -> list[Skin]:
@@ -393,7 +454,9 @@ def _read_skins(folder: Path | str, version: int) -> list[Skin]:
         raise UserError(
             first.where, first.problem, first.fix + (f" ({more} more: worldprobe worldsense skins check)" if more else "")
         )
-    return skins if version == VERSIONS[-1] else _former(skins)
+    for former in reversed(range(version, VERSIONS[-1])):
+        skins = _former(skins, former)
+    return skins
 
 
 def read_all_wordings(folder: Path | str = FOLDER) -> list[Skin]:
@@ -464,32 +527,28 @@ def _skin(document: dict[str, Any], path: str) -> Skin:
     )
 
 
-def _former(skins: Sequence[Skin]) -> list[Skin]:
-    """Skins in version 1, which had no set test-new."""
-    former, now = read_yaml(VERSION_1).document, Questions().model_dump()
-    return [_in_version_1(skin, former, now) for skin in skins if skin.use != "test-new"]
+def _former(skins: Sequence[Skin], version: int) -> list[Skin]:
+    """Skins of the next version in this one; version 1 had no set test-new."""
+    former, now = read_yaml(FOLDER / "versions" / f"{version}.yaml").document, Questions().model_dump()
+    return [_in_former(skin, former, now) for skin in skins if version > 1 or skin.use != "test-new"]
 
 
-def _in_version_1(skin: Skin, former: dict[str, Any], now: dict[str, Any]) -> Skin:
-    """A skin in version 1; of a user's skin, only the questions that it leaves to us were others."""
+def _in_former(skin: Skin, former: dict[str, Any], now: dict[str, Any]) -> Skin:
+    """A skin in a former version; of a user's skin, only the questions that it leaves to us were others."""
     own = former["skins"].get(skin.name, {}) if Path(skin.path).resolve().parent == FOLDER.resolve() else {}
+    asked = former.get("questions", {})
     questions = {
         kind: {
-            wording: "\n".join(former["questions"].get(kind, {}).get(wording, now[kind][wording]))
+            wording: "\n".join(asked.get(kind, {}).get(wording, now[kind][wording]))
             if text == "\n".join(now[kind][wording])
             else text
             for wording, text in wordings.items()
         }
         for kind, wordings in skin.questions.items()
     }
-    return replace(
-        skin,
-        entities=tuple(own.get("entities", skin.entities)),
-        situation=own.get("situation", skin.situation),
-        clauses=skin.clauses | own.get("clauses", {}),
-        foreign=skin.foreign | own.get("foreign", {}),
-        questions=questions,
-    )
+    words = {group: getattr(skin, group) | own.get(group, {}) for group in ("clauses", "foreign", "motion")}
+    entities, situation = tuple(own.get("entities", skin.entities)), own.get("situation", skin.situation)
+    return replace(skin, entities=entities, situation=situation, questions=questions, stories=FORMER_STORIES, **words)
 
 
 def entities_needed(size: int) -> int:

@@ -299,7 +299,7 @@ def _tell(facts: _Facts, clauses: Sequence[str], update: Relation | None, names:
     if update is not None:
         return render_story(described, [*changes, update], names, skin, render_clause(rest[-1], names, skin, flip), "")
     moment = rest[-1] if rest and rest[-1].kind in MOMENTS else None
-    return render_story(described, changes, names, skin, "", render_moment(moment, len(changes)))
+    return render_story(described, changes, names, skin, "", render_moment(moment, len(changes), skin.stories))
 
 
 def _span(query: Relation, core: Core, problem: str) -> int | None:
