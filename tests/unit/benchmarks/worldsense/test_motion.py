@@ -208,8 +208,8 @@ def test_by_changes_that_count_rules_that_keep_no_order_are_at_chance(problem: s
 def test_which_moment_is_asked_is_a_column_of_trials_and_summaries_and_depth_is_not(summaries: Path) -> None:
     plan = plan_set("test-motion", per_cell=1)
     trials = pd.concat(stream_set(plan, blocks_of(plan, read_skins(), ["trips"]), seed=0), ignore_index=True)
-    wordings = {"after all": "after", "before all": "before the", "after change": "right after the"}
-    wordings |= {"without change": "had not been"}
+    wordings = {"after all": "after", "before all": "been made yet", "after change": "has just been made"}
+    wordings |= {"without change": "is left out"}
     for moment, rows in trials.assign(kind=trials["moment"].str.rstrip(" 0123456789")).groupby("kind"):
         asked = rows[~rows["problem"].str.startswith("Consist") & (rows["complexity"] > 0)]
         assert asked["text"].str.contains(wordings[str(moment)]).all()
@@ -411,7 +411,7 @@ def test_a_text_with_another_update_states_something_else() -> None:
     text = (
         "At the ticket counter, four people stand in line, one behind the other: James is in front of David, David is in front "
         "of Alice and Alice is in front of Grace.\nThen there is one change (“directly” means with none of the others in "
-        "between):\nFirst change: {update}.\nConsider how things are after the change.\n"
+        "between):\nChange: {update}.\nConsider how things are after the change.\n"
         "Is the sentence ‘James is in front of Alice’ TRUE or FALSE?\nAnswer with one word, ‘TRUE’ or ‘FALSE’, and nothing else."
     )
     reader = StatementReader(skin)
@@ -438,7 +438,7 @@ def test_solved_examples_of_the_same_cell_precede_the_question(set_name: str, pr
         other = "er than" if (skin == "old/young") == (prompting == "icl_iid") else "Bob"
         assert all(other in example for example in examples)
         if set_name == "test-motion":
-            assert {example.count(" change: ") for example in examples} == {n_changes}
+            assert {len(re.findall("hange: ", example)) for example in examples} == {n_changes}
     engine = RuleEngine("solver", skins)
     said = [completion.text for _, completion in engine.generate([[Message("user", text)] for text in texts], Decoding(5))]
     assert said == asked["gold"].map(ANSWER_OF).tolist()

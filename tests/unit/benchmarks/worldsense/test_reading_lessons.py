@@ -126,7 +126,7 @@ def test_what_is_said_of_stories_is_what_the_solver_reads_in_them() -> None:
         check.checked(lesson)
         text = asked(lesson)[0].removesuffix("\nAnswer:")
         assert read_by_any(readers, text).answer() == said(lesson)[0]
-        n_changes.add(text.count(" change: "))
+        n_changes.add(text.count("hange: "))
     assert n_changes == {0, 1, 2, 3}
 
 
@@ -145,9 +145,10 @@ def test_statements_after_each_change_are_about_the_order_of_that_moment() -> No
                 told += "".join(f"\n{line}" for line in more if line and "Consider" not in line)
                 texts.append(statement)
                 continue
-            n_changes = told.count(" change: ")
+            n_changes = told.count("hange: ")
             number = {1: "is one change", 2: "are two changes, one after another"}.get(n_changes, THREE)
-            whole = re.sub(r"Then there .+ \(", f"Then there {number} (", told).strip()
+            whole = re.sub(r"Then there [^(:\n]+?(?= \(|:)", f"Then there {number}", told).strip()
+            whole = whole.replace("First change:", "Change:") if n_changes == 1 else whole
             moment = {0: "", 1: "\nConsider how things are after the change."}.get(n_changes, AT_LAST)
             question = ONE[0].questions["Infer"]["directQ1"].format(description=whole + moment, query=texts[-1])
             assert reader.read(question).answer() == text
@@ -171,13 +172,13 @@ def test_an_order_that_is_written_after_each_change_has_the_answers_in_its_last_
             is_older = lists[-1].index(first) < lists[-1].index(second)
             assert verdict == ("TRUE" if is_older == ("older" in statement) else "FALSE")
         begun.add(re.findall(r"(\w+) change: ", text)[0] if " change: " in text else "")
-        if "First change: " in text or " change: " not in text:
+        if re.search("^(?:First c|C)hange: ", text, re.M) or " change: " not in text:
             asked = reader.read(text.removesuffix("\nOrder:"))
             assert f"Answer: {asked.answer()}" == answer
             facts = tuple(relation for relation in asked.description if relation.kind == "before")
             order = tuple(asked.names.index(name) for name in re.findall(known, lists[0]))
             assert all(is_true(fact, order) for fact in facts)
-    assert begun == {"", "First", "Second", "Third", "Fourth", "Fifth", "Sixth"}
+    assert begun == {"", "First", "Second", "Third", "Fourth", "Fifth"}  # a single change has no number
 
 
 @pytest.mark.parametrize("wrong", [{"invented": 0.5}, {"sizes": [3]}])

@@ -399,7 +399,7 @@ class LessonCheck:
         self.tested = tested - trained - set(map(_words, (*GRAMMAR, *FUNCTION)))
         # A training skin's phrase is looked for too: it may contain a test's, as "Cousin Emily" does.
         self.phrases: dict[str, list[tuple[str, ...]]] = {}
-        for phrase in sorted(self.tested | trained, key=lambda phrase: (-len(phrase), phrase)):
+        for phrase in sorted(filter(None, self.tested | trained), key=lambda phrase: (-len(phrase), phrase)):
             self.phrases.setdefault(phrase[0], []).append(phrase)
 
     def found_in(self, texts: Iterable[str]) -> str | None:

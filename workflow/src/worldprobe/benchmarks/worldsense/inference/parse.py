@@ -56,7 +56,7 @@ _NEGATED = re.compile(
 )
 #: What makes a mention no claim: before it in its clause, or anywhere in its sentence.
 _SUPPOSED = re.compile(
-    r"\b(?:would|were|might|may|could|whether|assum\w+|suppos\w+|thought|think that|consider\w*|seem\w*"
+    r"\b(?:would|were|might|may|could|whether|assum\w+|suppos\w+|thought|think that|consider\w*|seem\w*|sounds?"
     r"|look(?:s|ed)?|was going to|otherwise|wrong|rather than|instead of|as opposed to|between|over"
     r"|options|alternatives|can't say|cannot say)\b|\b(?:partly|partially|half|almost|nearly|mostly)\s*$",
     re.IGNORECASE,
@@ -72,13 +72,14 @@ _REFUSED = re.compile(
     r"\b(?:can(?:no|')t|can not|unable to|not able to|won't|will not) (?:\w+ )?"
     r"(?:answer|assist|help|choose|say|decide|determine|tell|judge)"
     r"|\b(?:refuse|decline|rather not|prefer not)d?(?: to)? (?:\w+ )?(?:answer|choose|pick|decide|say|guess|judge)\b"
-    r"|\b(?:don't|do not|cannot|can't) know\b|\bdo not have opinions\b|\bneither true nor false\b|^\W*unknown\W*$",
+    r"|\b(?:don't|do not|cannot|can't) know\b|\bdo not have opinions\b"
+    r"|\b(?:neither true nor false|not true or false)\b|^\W*unknown\W*$",
     re.IGNORECASE,
 )
 _UNDECIDED = re.compile(
     r"\b(?:impossible|not possible|unable|not able|no way|not enough information|insufficient information)"
     r"(?: \w+)? to (?:decide|say|tell|determine|know|conclude|judge)\b"
-    r"|\b(?:can(?:no|')t|can not|could not|couldn't) (?:be )?(?:decide|determine|tell|know|say|conclude)\w*"
+    r"|\b(?:can(?:no|')t|can not|could not|couldn't) (?:be )?(?:\w+ly )?(?:be )?(?:decide|determine|tell|know|say|conclude)\w*"
     r"|\b(?:not enough|insufficient) information\b|\bundecidable\b|\bundetermined\b|\bcannot be known\b",
     re.IGNORECASE,
 )
@@ -187,6 +188,8 @@ def _read(kind: str, text: str) -> Reading:
 
 
 _AMBIGUOUS = Reading(None, "ambiguous")
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
+_OF_THIRD = re.compile(r"(?<!\w)3\b|\bthird\b|\b(?:if|unless|would|were)\b", re.IGNORECASE)
 
 
 def _set_apart(kind: str, text: str, claims: list[_Claim]) -> Reading | None:
@@ -207,6 +210,9 @@ def _leading(kind: str, text: str, claims: list[_Claim]) -> Reading | None:
     lead = _lead(kind, text)
     if lead in (None, SEVERAL):
         return None if lead is None else _AMBIGUOUS
+    _, *later = _SENTENCE.split(text)
+    if kind == "Compl" and lead != "3" and any(_UNDECIDED.search(one) and not _OF_THIRD.search(one) for one in later):
+        return _AMBIGUOUS
     others = [claim for claim in claims[1:] if claim.value not in (lead, None) and not claim.is_denied]
     if others and _CORRECTION.search(text):
         return Reading(others[-1].value if claims[-1].value != lead else lead, "ok")
@@ -233,7 +239,7 @@ def _asserted(kind: str, text: str, claims: list[_Claim]) -> Reading | None:
 
 
 def _undecided(kind: str, text: str, claims: list[_Claim]) -> Reading | None:
-    if not _UNDECIDED.search(text):
+    if not any(_UNDECIDED.search(sentence) for sentence in _SENTENCE.split(text) if not sentence.endswith("?")):
         return None
     return Reading("3", "ok") if kind == "Compl" else Reading(None, "refused")
 
@@ -351,7 +357,7 @@ _MENTIONS = {
     "Compl": re.compile(
         rf"(?:\b{_OPTION}s?\s+#?|#|\[)(?P<named>[123])\b|\b{_OPTION}\s+(?P<word>one|two|three)\b"
         rf"|\b(?P<ordinal>first|second|third)\s+(?:one\b|{_OPTION})"
-        r"|(?<![\w.,/-])(?P<bare>[123])(?:\.0)?(?=\s*(?:$|[.,;:!?)\]/\"'–—-]|\n|and\b|or\b|nor\b|is\b|isn't\b|are\b|because\b|since\b|rather\b|"
+        r"|(?<![\w.,/-])(?P<bare>[123])(?!\d)(?:\.0)?(?=\s*(?:$|[.,;:!?)\]/\"'–—-]|\n|and\b|or\b|nor\b|is\b|isn't\b|are\b|because\b|since\b|rather\b|"
         r"instead\b|not\b|does\b|do\b|holds\b|over\b|but\b|[123]\b|\())"
         r"|(?<=/)(?P<slash>[123])\b",
         re.IGNORECASE,
@@ -367,6 +373,9 @@ _NO_OPTION = re.compile(
 _INFINITIVE = re.compile(
     r"(\b(?:im)?possible (?:(?:for [^.,;]+ )?to|that)\b(?! (?:decide|say|tell|determine|know)\b))[^.;!?\n]*", re.IGNORECASE
 )
+
+
+_ANY = re.compile(r"\b(?:the|any|other|all|most|multiple|many|several|these|those|its|their|some|of) $", re.IGNORECASE)
 
 
 def _mentions(kind: str, text: str) -> Iterator[re.Match[str]]:
@@ -409,8 +418,9 @@ def _lead(kind: str, text: str) -> str | None:
     value = _NUMBERS.get(match["value"].lower(), match["value"].upper())
     rest = text[match.end() :]
     is_marked = kind == "Compl" and "#" in match[0]
-    other = re.match(r"['\")\]]*\s*(?:,|/|or\b|and\b|&|\n|\s)\s*" + _LEADS[kind] + r"(?!\.\s*\w)", rest, re.IGNORECASE)
-    if other or _denies(kind, value, rest):
+    bracket = r"(?:\s*\([^()]*\)(?=\s*(?:and|or)\b))?"
+    other = re.match(bracket + r"['\")\]]*\s*(?:,|/|or\b|and\b|&|\n|\s)\s*" + _LEADS[kind] + r"(?!\.\s*\w)", rest, re.IGNORECASE)
+    if (other and _NUMBERS.get(other["value"].lower(), other["value"].upper()) != value) or _denies(kind, value, rest):
         return SEVERAL
     if re.match(r"\s*\?", rest) and rest.strip("? \n"):
         return None
@@ -423,7 +433,7 @@ def _denies(kind: str, value: str, rest: str) -> bool:
     said = rest[: _OPTION_END.search(rest, len(rest) - len(rest.lstrip(" .:)\n"))).end()]  # type: ignore[union-attr]
     if value != "3" and _IS_UNDECIDED.match(said):
         return True
-    relative = re.search(r"\b(?:which|that|this) (?:is|was|cannot|can't|isn't)\b.*", said, re.IGNORECASE)
+    relative = re.search(r"(?:\b(?:which|that|this) (?:is|was|cannot|can't|isn't)|, not possible)\b.*", said, re.IGNORECASE)
     return kind == "Compl" and relative is not None and _WRONG.search(relative[0]) is not None
 
 
@@ -437,7 +447,7 @@ def _reading(value: str) -> Reading:
 
 def _claims(kind: str, text: str) -> Iterator[_Claim]:
     """What each clause of each sentence claims; questions, conditions and suppositions claim nothing."""
-    for sentence in re.split(r"(?<=[.!?;])\s+|\n+", _INFINITIVE.sub(r"\1", text) if kind == "Consist" else text):
+    for sentence in _SENTENCE.split(_INFINITIVE.sub(r"\1", text) if kind == "Consist" else text):
         if sentence.rstrip(" \"')").endswith("?") or _CONDITION.search(sentence):
             continue
         before: _Claim | None = None
@@ -465,5 +475,7 @@ def _claim(kind: str, clause: str, match: re.Match[str], is_bare: bool, sentence
     if kind == "Compl":
         is_denied = bool(re.search(rf"\b{_NOT}\b|\bexcluded\b", before, re.IGNORECASE) or _REJECTED.match(after))
         return _Claim(value, is_denied, is_bare, sentence)
+    if kind == "Consist" and _ANY.search(before) and re.match(r"\s+[a-z]", after):
+        return None  # "the possible outcomes" are no claim
     is_denied = bool(_NEGATED.search(before)) or bool(re.match(r"\W*(?:does not|doesn't) hold", after))
     return _Claim(_OTHER[value] if is_denied else value, False, is_bare, sentence)
