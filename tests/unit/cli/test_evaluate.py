@@ -25,9 +25,10 @@ from worldprobe.report.crate import told
 
 @pytest.fixture(scope="module")
 def few_to_learn_from():
-    """The rule of n-grams learns from few trials, all of three entities."""
+    """The rules of n-grams learn from few trials, all of three entities."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reference_solvers, "ROUNDS", 1)
+        for kind, name in (("ngrams", "test"), ("roles", "train-10k")):
+            patch.setattr(reference_solvers.LEARNED[kind], "sets", ((name, 1),))
         patch.setattr(reference_solvers, "plan_set", lambda name, per_cell: plan_set(name, [3], per_cell=per_cell))
         yield
 
