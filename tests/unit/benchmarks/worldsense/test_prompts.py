@@ -164,7 +164,8 @@ def test_exchanged_answers_are_listed_the_other_way_round_and_mean_the_same(tria
             first, second = ANSWERS[kind]
             assert re.search(rf"\b{second}\b.{{1,6}}\b{first}\b", text)
         else:
-            found, was = (re.search(r"\(1\) (.+?)[,;] \(2\) (.+?)[,;](?: or)? \(3\)", one, re.S).groups() for one in (text, plain))
+            listed = re.compile(r"\(1\) (.+?)[,;] \(2\) (.+?)[,;](?: or)? \(3\)", re.S)
+            found, was = (listed.search(one).groups() for one in (text, plain))
             assert found == was[::-1]
     assert [prompts.meant("Compl", one) for one in "123"] == ["2", "1", "3"]
     assert [prompts.written("Compl", one) for one in "123"] == ["2", "1", "3"]

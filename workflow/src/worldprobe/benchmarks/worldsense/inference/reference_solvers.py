@@ -142,10 +142,10 @@ class RoleRule(NgramRule):
         """
         told = [*statement.description, *([statement.query] if statement.query else [])]
         # The two that one is between are in the order of mention: the notation may have them in their order in the world.
-        lines = [(kind, first, *(sorted(others) if kind == "between" else others)) for kind, (first, *others) in told]
-        roles = dict(zip(lines[-1][1:], "XYZ", strict=False)) if statement.query else {}
-        named = [[kind, *(roles.get(entity, f"e{entity}") for entity in entities)] for kind, *entities in lines]
-        return " . ".join(" ".join([first, kind, *others]) for kind, first, *others in named)
+        lines = [(kind, [first, *(sorted(others) if kind == "between" else others)]) for kind, (first, *others) in told]
+        roles = dict(zip(lines[-1][1], "XYZ", strict=False)) if statement.query else {}
+        named = ((kind, [roles.get(entity, f"e{entity}") for entity in entities]) for kind, entities in lines)
+        return " . ".join(" ".join([first, kind, *others]) for kind, (first, *others) in named)
 
     def chosen(self) -> list[Skin]:
         """One skin of each domain, as a skin for training: its words do not count."""
