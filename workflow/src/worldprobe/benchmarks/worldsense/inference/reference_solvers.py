@@ -138,7 +138,7 @@ class RoleRule(NgramRule):
 
         >>> told = (worlds.before(0, 1), worlds.between(1, 0, 2))
         >>> RoleRule([]).words(Statement("Infer", "directQ1", 3, ("Al", "Bo", "Cy"), told, worlds.before(2, 1)), "")
-        'e0 before Y . Y between X e0 . X before Y'
+        'e0 before Y . Y between e0 X . X before Y'
         """
         told = [*statement.description, *([statement.query] if statement.query else [])]
         # The two that one is between are in the order of mention: the notation may have them in their order in the world.
