@@ -99,6 +99,17 @@ def test_sections_about_the_making_and_long_tables_are_left_to_the_report(shown,
     assert "tabular" not in folded.split("\\begin{document}")[1]
 
 
+@pytest.mark.parametrize("n_rows", [0, 31])
+def test_a_section_without_a_table_that_can_be_printed_has_no_heading(shown, tmp_path, n_rows):
+    """ "Published numbers: every number that the paper prints, next to ours" stood above a table without rows."""
+    section = shown.sections[0]
+    empty = replace(
+        section, title="Published", tables=[replace(section.tables[0], name="empty", rows=[["a", "0.1", "–"]] * n_rows)]
+    )
+    paper, _ = write_paper([replace(shown, sections=[section, empty])], "", [], tmp_path)
+    assert "Published" not in paper.split("\\begin{document}")[1]
+
+
 def test_same_study_same_bytes(shown, tmp_path):
     assert write_paper([shown], "default", [], tmp_path) == write_paper([shown], "default", [], tmp_path)
 

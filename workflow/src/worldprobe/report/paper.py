@@ -116,9 +116,14 @@ def _part(shown: ShownPart, numbers: Numbers, pictures: dict[str, str]) -> list[
     lines += [f"The study has {counted}." if counted else "", "", "\\paragraph{Methods.}"]
     lines += [numbers.define(part.methods.text, name, "methods"), f"Please cite: {numbers.define(part.cite, name, 'cite')}", ""]
     for section in shown.sections:
-        if not section.is_folded and (section.figures or section.tables):
+        if not section.is_folded and (section.figures or _short(section)):
             lines += _section(section, name, numbers, pictures)
     return lines
+
+
+def _short(section: ShownSection) -> list[PrintedTable]:
+    """The tables that have rows, and few enough for a page."""
+    return [table for table in section.tables if 0 < len(table.rows) <= MOST_ROWS]
 
 
 def _section(section: ShownSection, name: str, numbers: Numbers, pictures: dict[str, str]) -> list[str]:
@@ -127,7 +132,7 @@ def _section(section: ShownSection, name: str, numbers: Numbers, pictures: dict[
         size = "width=\\linewidth,height=0.3\\textheight,keepaspectratio"
         lines += ["\\begin{figure}[htbp]\\centering", f"\\includegraphics[{size}]{{{pictures[picture.name]}}}"]
         lines += [f"\\caption{{{numbers.define(picture.caption, name, picture.name, 'caption')}}}", "\\end{figure}", ""]
-    for table in [one for one in section.tables if len(one.rows) <= MOST_ROWS][:1]:
+    for table in _short(section)[:1]:
         lines += _table(table, name, numbers)
     return lines
 
