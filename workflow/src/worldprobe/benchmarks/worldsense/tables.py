@@ -460,7 +460,7 @@ def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
         notes=(
             "Interval and p are for other skins and abstract problems than these: Student's t of the differences between skins, "
             "with one degree of freedom less than skins. A model that is better in these skins need not be so in others. "
-            "Found in 80%: the smallest true difference for which p is below 0.05 in 80% of such samples.",
+            "Found in 80%: the smallest true difference for which p is below 0.05 in about 80% of such samples.",
         ),
         group="eval_type",
     )

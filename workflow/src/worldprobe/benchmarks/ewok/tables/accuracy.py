@@ -371,7 +371,7 @@ def conditions(comparisons: pd.DataFrame, roster: Roster, provenance: Provenance
             "Means are over the templates that both conditions have; range: lowest and highest mean of a version, or of a sample "
             "of each template. "
             f"Interval (95%) and p (two-sided, with Holm's correction): {drawn_units(provenance)} are samples of more. "
-            "Found in 80%: the smallest true difference for which p is below 0.05 in 80% of such samples.",
+            "Found in 80%: the smallest true difference for which p is below 0.05 in about 80% of such samples.",
             *status_notes(frame.status),
         ),
         group="model",
@@ -647,7 +647,8 @@ def family_accuracy(levels: pd.DataFrame, roster: Roster, eval_type: str = "logp
             f"Levels are {'; '.join(said)}.",
             "The templates of a base have the same targets and fillers at all levels and differ in the level alone. Slope: "
             "change of accuracy per unit of the level, by least squares within bases. Interval and p (two-sided, slope 0): "
-            "bases are samples of more. Found in 80%: the smallest true slope for which p is below 0.05 in 80% of such samples. "
+            "bases are samples of more. Found in 80%: the smallest true slope for which p is below 0.05 in about "
+            "80% of such samples. "
             "Each p is of one slope: of twenty slopes that are 0, one has p < 0.05. Chance is one half.",
         ),
         group="family",

@@ -31,7 +31,7 @@ POINTS = {"domain_version": "one point per domain and version", "item": "one poi
 CLUSTERS = {"domain_version": "domains", "item": "pairs of concepts"}
 FIXED_NOTE = "It takes all rows as independent, so its p values are too small: where the mixed model was fitted, go by that one."
 STARS_NOTE = "* p < 0.05, ** p < 0.01, *** p < 0.001."
-FOUND_NOTE = "Found in 80%: the smallest true effect for which p is below 0.05 in 80% of such samples."
+FOUND_NOTE = "Found in 80%: the smallest true effect for which p is below 0.05 in about 80% of such samples."
 
 
 @table(
@@ -75,7 +75,7 @@ def correlations(table: pd.DataFrame, roster: Roster, eval_type: str = "logprobs
             f"Pearson's r over {n_points} points. Interval and stars: {CLUSTERS[points]} and versions are samples of more, "
             "left out one by one (a jackknife of Fisher's z); where there is one version, they are about its fillings only. "
             "Intervals of equal numbers of points differ in width, as a single domain that decides r makes one wide. "
-            "Found in 80%: the smallest true r for which p is below 0.05 in 80% of such samples. "
+            "Found in 80%: the smallest true r for which p is below 0.05 in about 80% of such samples. "
             "The paper's stars (p_paper in the CSV) take the points as independent, and are too many.",
             "A dash: one of the two does not vary, or there are too few points.",
         ),
