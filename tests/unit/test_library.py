@@ -98,10 +98,12 @@ def test_models_are_compared_with_models() -> None:
 
 
 def test_items_with_fillings_of_their_own_are_compared_over_pairs_of_concepts_alone() -> None:
+    """The items say it: nobody has to."""
     items = simulate_items(12, 3, seed=0)
     judged = simulate_judgements(items, np.zeros((2, len(items), 2)), ["mine", "yours"], "logprobs", seed=0)
     pairs = [judged[judged.model == model] for model in ("mine", "yours")]
-    together, apart = worldprobe.compare_models(*pairs), worldprobe.compare_models(*pairs, has_own_fillings=True)
+    together = worldprobe.compare_models(*pairs)
+    apart = worldprobe.compare_models(*(rows.assign(filling="own") for rows in pairs))
     assert together.interval_over.unique().tolist() == ["pairs of concepts and versions"]
     assert apart.interval_over.unique().tolist() == ["pairs of concepts"]
 

@@ -1,8 +1,10 @@
 """Sentences at their edges: one model, all at chance, ties, intervals that are missing, models of several kinds."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from worldprobe.analysis.comparisons import place
 from worldprobe.report.model_names import Model, Roster, against_chance, counted, ranging, who_took_part
 
 NONE = float("nan")
@@ -26,19 +28,19 @@ HIGH = (0.7, 0.65, 0.75)
         (
             {"A": ABOVE, "B": AT},
             "Mean accuracies run from 0.500 (B) to 0.600 (A)",
-            ", and the 95% interval of 1 of 2 models lies above it",
+            ", and the 95% interval (for all at once) of 1 of 2 models lies above it",
         ),
         (
             {"A": ABOVE, "B": HIGH, "C": AT},
             "Mean accuracies run from 0.500 (C) to 0.700 (B)",
-            ", and the 95% intervals of 2 of 3 models lie above it",
+            ", and the 95% intervals (for all at once) of 2 of 3 models lie above it",
         ),
         (
             {"A": ABOVE, "B": HIGH},
             "Mean accuracies run from 0.600 (A) to 0.700 (B)",
-            ", and the 95% intervals of both models lie above it",
+            ", and the 95% intervals (for all at once) of both models lie above it",
         ),
-        ({"A": AT, "B": AT}, "Mean accuracies are all 0.500", ", and no model's 95% interval lies above it"),
+        ({"A": AT, "B": AT}, "Mean accuracies are all 0.500", ", and no model's 95% interval (for all at once) lies above it"),
         (
             {"A": ABOVE, "B": (0.6001, NONE, NONE), "C": (0.5, NONE, NONE)},
             "Mean accuracies run from 0.500 (C) to 0.600 (A and B)",
@@ -47,14 +49,14 @@ HIGH = (0.7, 0.65, 0.75)
         (
             {"A": ABOVE, "B": HIGH, "C": (0.5, NONE, NONE)},
             "Mean accuracies run from 0.500 (C) to 0.700 (B)",
-            ", and the 95% intervals of both models that have one lie above it",
+            ", and the 95% intervals (for all at once) of both models that have one lie above it",
         ),
         (
             {"A": ABOVE, "B": AT, "C": (0.5, NONE, NONE)},
             "Mean accuracies run from 0.500 (B and C) to 0.600 (A)",
-            ", and the 95% interval of 1 of 2 models that have one lies above it",
+            ", and the 95% interval (for all at once) of 1 of 2 models that have one lies above it",
         ),
-        ({"A": UNKNOWN, "B": (0.5, NONE, NONE)}, "Mean accuracies run from 0.500 (B) to 0.600 (A)", ""),
+        ({"A": UNKNOWN, "B": (0.5, NONE, NONE)}, "Mean accuracies run from 0.500 (B) to 0.600 (A)", "; no model has an interval"),
         (
             {"A": AT, "B": (NONE, NONE, NONE)},
             "A has a mean accuracy of 0.500 (95% interval 0.450 to 0.550)",
@@ -80,9 +82,34 @@ def test_where_chance_is_not_known_nothing_is_said_of_it():
 
 def test_intervals_of_another_kind_are_named_in_the_plural():
     both = means(A=(0.6, 0.55, 0.65), B=(0.7, 0.65, 0.75))
-    assert against_chance(both, interval="interval over skins").endswith(
-        "and the intervals over skins of both models lie above it."
+    assert "95% intervals over skins" in against_chance(both, over=" over skins")
+
+
+def test_twenty_models_at_chance_are_hardly_ever_said_to_be_above_it():
+    """EWoK's headline takes intervals for all models at once, as WorldSense's: one by one, 41 % name some."""
+    random = np.random.default_rng(0)
+    named = 0
+    for _ in range(200):
+        mean = 0.5 + 0.02 * random.standard_normal(20)
+        ends = {"ci_low": mean - 0.0392, "ci_high": mean + 0.0392, "std_error": 0.02, "n_clusters": 366}
+        rows = pd.DataFrame({"name": "m", "mean": mean} | ends)
+        named += "no model's" not in against_chance(rows)
+    assert named <= 16
+
+
+def test_missing_intervals_and_near_ties_are_neither_right_nor_wrong():
+    rows = pd.DataFrame(
+        {
+            "mean": [0.5, 0.9, 0.8, 0.2, 0.52],
+            "ci_low": [NONE, NONE, 0.7, 0.1, 0.51],
+            "ci_high": [NONE, NONE, 0.9, 0.3, 0.53],
+            "n_clusters": [2, 2, 30, 30, 366],
+            "n": 2380,
+            "n_ties": 0,
+            "n_near_ties": [0, 0, 0, 0, 4758],
+        }
     )
+    assert place(rows).tolist() == ["no interval", "no interval", "above", "below", "near ties"]
 
 
 def test_a_range_of_one_of_several_and_of_equal_means():

@@ -102,7 +102,7 @@ def score_items(model: Engine | str | Path, items: pd.DataFrame | str | Path, na
     from worldprobe.benchmarks.ewok.scoring import check_texts, score_logprobs
     from worldprobe.contracts import read_table, validate
     from worldprobe.inference.store import open_store
-    from worldprobe.models.checkpoint import short_name
+    from worldprobe.models.checkpoint import short_name, taught_here
 
     rows = _as_items(items) if isinstance(items, pd.DataFrame) else read_table(items, Items)
     model = _opened(model)
@@ -110,7 +110,7 @@ def score_items(model: Engine | str | Path, items: pd.DataFrame | str | Path, na
     with TemporaryDirectory() as kept:
         scores, _, _ = score_logprobs(rows, model, open_store(kept, model))
     judged = judge_target_scores(rows, scores, name or short_name(model.facts.checkpoint), dtype=model.facts.dtype)
-    return validate(judged.table, Judgements)
+    return validate(judged.table.assign(**taught_here(model.facts.checkpoint)), Judgements)
 
 
 def _as_items(table: pd.DataFrame) -> pd.DataFrame:
@@ -144,13 +144,11 @@ def _as_items(table: pd.DataFrame) -> pd.DataFrame:
         ) from error
 
 
-def compare_models(*judgements: pd.DataFrame, has_own_fillings: bool = False) -> pd.DataFrame:
+def compare_models(*judgements: pd.DataFrame) -> pd.DataFrame:
     """Is one model better than another on the same items? Paired, overall and by domain.
 
     Args:
         judgements: what ``score_items`` returned, of models with different names.
-        has_own_fillings: whether each item was filled on its own (``items build`` with the built-in materials, or ``--mode
-            independent``), so that versions share nothing.
 
     Returns:
         Comparisons: difference, interval and p of every pair of models; ``sentence`` says it in words.
@@ -165,4 +163,4 @@ def compare_models(*judgements: pd.DataFrame, has_own_fillings: bool = False) ->
 
     if not judgements:
         raise UserError("judgements", "there are none.", "Give what score_items returned of two models.")
-    return compare.compare_models(pd.concat(judgements, ignore_index=True), has_own_fillings=has_own_fillings)
+    return compare.compare_models(pd.concat(judgements, ignore_index=True))

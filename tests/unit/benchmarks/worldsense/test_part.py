@@ -82,8 +82,7 @@ def material(folder: Path, item_text: Path | None) -> Material:
 def test_the_part_says_whose_intervals_lie_above_chance_and_which_biases_differ_from_none(folder: Path) -> None:
     part = compose(material(folder, None))
     assert part.lead == (
-        "Mean accuracies run from 0.500 (positive) to 1.000 (knows); chance is 0.5, and the interval over skins, at 95% for all "
-        "at once, of 1 of 2 models lies above it. Prompting: basic."
+        "Mean accuracies run from 0.500 (positive) to 1.000 (knows); chance is 0.5; no model has an interval. Prompting: basic."
     )
     assert any("positive" in sentence and "+1.00" in sentence for sentence in part.more)
     assert part.who == "Asked: 2 language models."
@@ -108,10 +107,7 @@ def test_where_no_model_is_above_chance_the_part_says_so_with_the_interval(folde
     both = pd.concat(alike).sort_values(list(Summaries.Config.key), ignore_index=True)
     write_table(both, Summaries, tmp_path / "summaries.parquet", Provenance(seed=0))
     part = compose(Material(tmp_path / "summaries.parquet", Roster(), read_origins([]), None))
-    assert part.lead == (
-        "Mean accuracies are all 0.500; chance is 0.5, and no model's interval over skins, at 95% for all at once, lies above it."
-        " Prompting: basic."
-    )
+    assert part.lead == ("Mean accuracies are all 0.500; chance is 0.5; no model has an interval. Prompting: basic.")
 
 
 def test_intervals_over_skins_that_training_has_and_others_are_compared(folder: Path, tmp_path: Path) -> None:
@@ -171,7 +167,7 @@ def rows_of(folder: Path, tmp_path: Path, **values: dict[str, tuple[float, float
 def test_a_second_model_may_be_above_chance_where_the_first_is_not(folder: Path, tmp_path: Path) -> None:
     part = rows_of(folder, tmp_path, wide=("all", (0.6, 0.45, 0.75)), narrow=("all", (0.56, 0.558, 0.562)))
     assert (
-        "from 0.560 (narrow) to 0.600 (wide); chance is 0.5, and the interval over skins, at 95% for all at once, of 1 of 2"
+        "from 0.560 (narrow) to 0.600 (wide); chance is 0.5, and the 95% interval over skins (for all at once) of 1 of 2"
         in part.lead
     )
 
@@ -179,7 +175,7 @@ def test_a_second_model_may_be_above_chance_where_the_first_is_not(folder: Path,
 def test_one_of_several_models_is_above_chance_only_by_an_interval_for_all_of_them(folder: Path, tmp_path: Path) -> None:
     """One of five models that know nothing has an interval above 0.5 in one of eight studies."""
     luck = {f"m{k}": ("all", (0.51, 0.501, 0.519)) for k in range(5)}
-    assert "no model's interval" in rows_of(folder, tmp_path, **luck).lead
+    assert "no model's 95% interval" in rows_of(folder, tmp_path, **luck).lead
 
 
 def test_no_bias_is_named_whose_interval_contains_none(folder: Path, tmp_path: Path) -> None:
@@ -229,10 +225,14 @@ def test_consistency_in_the_first_table_has_its_interval(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("n_clusters", "said"), [(1, "knows is not shown to be above it, and so not to reason."), (18, "knows is above it.")]
+    ("n_clusters", "said"),
+    [
+        (1, "knows is not shown to be above it, and so not to reason."),
+        (18, "whether knows is above it for other skins nothing tells, as all are alike."),
+    ],
 )
 def test_one_skin_shows_no_model_to_be_above_the_rule_that_counts(folder: Path, n_clusters: int, said: str) -> None:
-    """With one skin there is no interval, and 0.9 above 0.878 says nothing; 18 skins in which all is right do."""
+    """Without an interval nothing is said to be above, with one skin or with 18 that are all alike."""
     row = {"mean": 1.0, "conf95": 0.0, "ci_low": None, "ci_high": None, "stderr": None, "n_clusters": n_clusters, "n_tuples": 60}
     (sentence,) = _judge("knows", {"accuracy": row, "baselines": {"counting": row | {"mean": 0.878}}})
     assert sentence.endswith(f"; {said}")
@@ -242,7 +242,7 @@ def test_no_problem_is_called_highest_where_intervals_overlap(folder: Path, tmp_
     part = rows_of(folder, tmp_path, one=("problem", (0.5, 0.4, 0.6)), two=("problem", (0.5, 0.4, 0.6)))
     said = [sentence for sentence in part.more if sentence.startswith("Means by problem")]
     assert said == [
-        "Means by problem are all 0.500; the intervals of the ends over skins, at 95% for all problems at once, overlap."
+        "Means by problem are all 0.500; the 95% intervals of the ends over skins (for all problems at once) overlap."
     ]
 
 

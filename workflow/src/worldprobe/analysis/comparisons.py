@@ -1,4 +1,4 @@
-"""Pairs of models on the same units: difference of their means, its interval and its test, corrected for their number."""
+"""Which means are above others, or above chance: pairs of models on the same units, and intervals, corrected for their number."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtr, stdtr, stdtrit
+from scipy.special import ndtr, stdtr, stdtridf, stdtrit
 
 from worldprobe.analysis.clusters import Estimates, crossed_means
-from worldprobe.analysis.components import detectable_by_t
+from worldprobe.analysis.components import LEVEL, detectable_by_t
 from worldprobe.analysis.summaries import Group, arrange
-from worldprobe.contracts.results import Comparisons
+from worldprobe.contracts.results import Comparisons, over_in_words
 from worldprobe.errors import UserError
 
 #: Means of series, shape (series, units of a group), with intervals, and tests where the last argument says so.
@@ -31,7 +31,7 @@ def compare_models(models: Sequence[str], values: np.ndarray, groups: Iterable[G
 
     Returns:
         Columns of ``contracts.results.Comparisons``, without eval_type, conditions, p_holm and sentence, and with std_error,
-        n_versions and enough_versions; pairs without a common unit have no row.
+        n_versions, enough_versions and both means' intervals; pairs without a common unit have no row.
     """
     pairs = list(combinations(range(len(models)), 2))
     first, second = (values[[pair[side] for pair in pairs]] for side in (0, 1))
@@ -40,18 +40,18 @@ def compare_models(models: Sequence[str], values: np.ndarray, groups: Iterable[G
     for group in groups:
         a, b, both = first[:, group.units], second[:, group.units], known[:, group.units]
         found = estimate(a - b, group, True)
-        means = [estimate(np.where(both, side, np.nan), group, False).mean for side in (a, b)]
+        sides = [estimate(np.where(both, side, np.nan), group, False) for side in (a, b)]
         columns = {
             "model_a": [models[pair[0]] for pair in pairs],
             "model_b": [models[pair[1]] for pair in pairs],
             "grouping": group.grouping,
             "group": group.name,
-            "mean_a": np.clip(means[0], -1, 1),  # sums of rounded weights
-            "mean_b": np.clip(means[1], -1, 1),
+            "mean_a": np.clip(sides[0].mean, -1, 1),  # sums of rounded weights
+            "mean_b": np.clip(sides[1].mean, -1, 1),
             "difference": np.clip(found.mean, -1, 1),
             "ci_low": np.clip(found.ci_low, -1, 1),
             "ci_high": np.clip(found.ci_high, -1, 1),
-            "interval_over": group.interval_over,
+            "interval_over": [over_in_words(group.interval_over, is_over) for is_over in found.over_versions],
             "p": found.p,
             "detectable": found.detectable,
             "enough_versions": found.enough_versions,
@@ -63,6 +63,8 @@ def compare_models(models: Sequence[str], values: np.ndarray, groups: Iterable[G
             "n_a_better": (both & (a > b)).sum(axis=1),
             "n_b_better": (both & (a < b)).sum(axis=1),
         }
+        for name, side in zip("ab", sides, strict=True):
+            columns |= {f"{end}_{name}": getattr(side, end) for end in ("ci_low", "ci_high", "std_error")}
         tables.append(pd.DataFrame(columns))
     table = pd.concat(tables, ignore_index=True)
     return table[table["n"] > 0].reset_index(drop=True)
@@ -110,6 +112,61 @@ def compare_scores(scores: pd.DataFrame, groupings: Sequence[str] = (), metric: 
         raise UserError("scores", f"no two models have {metric} of the same units.", "Give the scores of two models.")
     table = corrected(pd.concat(tables, ignore_index=True), ["eval_type", "condition_a", "grouping"])
     return table[list(Comparisons.columns)]
+
+
+#: Where a mean lies with respect to a reference, such as chance, as far as its interval tells.
+ABOVE, BELOW, OPEN = "above", "below", "open"
+#: degrees of freedom from which on Student's quantiles are taken for normal ones.
+_NORMAL = 1e6
+#: ... and why that is not said: nothing tells how the mean varies; rounding decides which of most targets is right.
+NO_INTERVAL, NEAR_TIES = "no interval", "near ties"
+
+
+def at_once(rows: pd.DataFrame, n_intervals: int | None = None) -> pd.DataFrame:
+    """The ends of intervals that hold for all rows at once, so that some of them may be named (Bonferroni).
+
+    Each end is moved away from the mean by the ratio of Student's quantiles; their degrees of freedom are those that the width
+    of the interval tells, and fewer than the clusters.
+
+    Args:
+        rows: mean, ci_low and ci_high (95%); n_clusters and std_error where they are known.
+        n_intervals: how many were looked at; None: as many as there are.
+    """
+    number = n_intervals or rows["ci_low"].notna().sum()
+    df = np.full(len(rows), np.inf)
+    if "n_clusters" in rows:
+        df = (rows["n_clusters"] - 1).clip(lower=1).to_numpy(float)
+    if "std_error" in rows:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            quantile = ((rows["ci_high"] - rows["ci_low"]) / 2 / rows["std_error"]).to_numpy(float)
+        told = stdtridf((1 + LEVEL) / 2, np.where(quantile > Z95, quantile, np.nan))
+        df = np.fmax(np.fmin(df, told), 1)
+    df = np.minimum(df, _NORMAL)
+    wider = stdtrit(df, 1 - (1 - LEVEL) / 2 / max(1, number)) / stdtrit(df, (1 + LEVEL) / 2)
+    return rows[["ci_low", "ci_high"]].apply(lambda end: rows["mean"] + (end - rows["mean"]) * wider)
+
+
+def place(rows: pd.DataFrame, reference: float = 0.5, n_intervals: int | None = None) -> pd.Series:
+    """Where each mean lies with respect to a reference, by intervals that hold for all of them at once.
+
+    Every count of what is above, below, right or wrong goes through here: a missing interval counts as neither.
+
+    Args:
+        rows: as for ``at_once``; n_ties and n_near_ties, targets of n items of two each, where ties are counted.
+        reference: chance, or what else means are compared with.
+        n_intervals: as for ``at_once``.
+
+    >>> rows = pd.DataFrame({"mean": [0.7, 0.5, 0.9], "ci_low": [0.6, 0.4, None], "ci_high": [0.8, 0.6, None], "n_clusters": 30})
+    >>> place(rows).tolist()
+    ['above', 'open', 'no interval']
+    """
+    ends = at_once(rows, n_intervals)
+    low, high = ends["ci_low"], ends["ci_high"]
+    cases = {ABOVE: low > reference, BELOW: high < reference, OPEN: low.notna()}
+    found = pd.Series(np.select(list(cases.values()), list(cases), NO_INTERVAL), rows.index)
+    if "n_near_ties" in rows:
+        found[rows["n_ties"] + rows["n_near_ties"] > rows["n"]] = NEAR_TIES
+    return found
 
 
 #: two-sided 95% quantile of the normal distribution.

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.analysis.clusters import crossed_means, sum_by_code
-from worldprobe.contracts.results import ALL, OVERALL, Summaries
+from worldprobe.contracts.results import ALL, OVERALL, Summaries, over_in_words
 from worldprobe.errors import UserError
 
 #: What the intervals of a benchmark's scores are over, where it does not say more.
@@ -44,7 +44,7 @@ class Group:
         name: of the group.
         units: their positions.
         cluster: label of the cluster of each of them, which is a sample of more.
-        interval_over: what the interval takes as samples of more, in words.
+        interval_over: what the interval takes as samples of more besides versions, in words.
         by_condition: whether each condition has a row too.
     """
 
@@ -82,9 +82,9 @@ def _blocks(scored: Scored, group: Group, are_random: bool, lowest: np.ndarray) 
     with np.errstate(invalid="ignore"):
         means = pd.DataFrame((sum_by_code(np.where(known, values, 0), code) / sum_by_code(known, code)).T, index=conditions)
     counts = {name: pd.DataFrame(sum_by_code(count[:, group.units], code).T).astype(int) for name, count in scored.counts.items()}
-    version, stratum = (labels, None) if are_random else (None, labels)
     n_metrics, n_series = len(scored.metrics), len(scored.series)
     bounds = (np.repeat(lowest, n_series), 1.0)
+    version, stratum = (labels, None) if are_random else (None, labels)
     found = crossed_means(values, group.cluster, version, stratum, tested=False, bounds=bounds)
     rows = scored.series.iloc[np.tile(np.arange(n_series), n_metrics)].reset_index(drop=True)
     rows = rows.assign(metric=np.repeat(list(scored.metrics), n_series), grouping=group.grouping, group=group.name)
@@ -96,7 +96,7 @@ def _blocks(scored: Scored, group: Group, are_random: bool, lowest: np.ndarray) 
         std_error=found.std_error,
         ci_low=found.ci_low,
         ci_high=found.ci_high,
-        interval_over=group.interval_over,
+        interval_over=[over_in_words(group.interval_over, is_over) for is_over in found.over_versions],
         status=found.status,
         n_clusters=found.n_clusters,
         **{name: np.tile(count.sum(), n_metrics) for name, count in counts.items()},

@@ -133,7 +133,7 @@ def summarize(
         out: summaries table
     """
     from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS, drawn_in_words
-    from worldprobe.benchmarks.ewok.analysis.provenances import has_own_fillings, items_of
+    from worldprobe.benchmarks.ewok.analysis.provenances import items_of
     from worldprobe.benchmarks.ewok.analysis.summarize import intervals_by_template, summarize
     from worldprobe.benchmarks.ewok.contracts import Summaries
     from worldprobe.report.model_names import counted
@@ -147,12 +147,11 @@ def summarize(
         step.write(summarize_scores(table, units), results.Summaries, out, ["scipy"])
         return
     rows = step.read([*COLUMNS, "adversarial"])
-    is_own = has_own_fillings(judgements)
-    summaries = summarize(rows, cluster, average, is_own)
-    details: dict[str, Any] = {"cluster": cluster, "drawn": drawn_in_words(cluster, is_own), "n_rows": len(rows)}
+    summaries = summarize(rows, cluster, average)
+    details: dict[str, Any] = {"cluster": cluster, "drawn": drawn_in_words(cluster, rows), "n_rows": len(rows)}
     details |= items_of(judgements)
     if average == "items":
-        details["overall_intervals_by_template"] = intervals_by_template(rows, is_own)
+        details["overall_intervals_by_template"] = intervals_by_template(rows)
     else:
         details["average"] = average
     step.write(summaries, Summaries, out, ["scipy"], details)
@@ -345,11 +344,10 @@ def judge(
     from worldprobe.benchmarks.ewok.analysis.judge import judge_evidence, read_evidence
     from worldprobe.benchmarks.ewok.analysis.provenances import check_items
     from worldprobe.benchmarks.ewok.contracts import Items, Judgements
-    from worldprobe.contracts import read_provenance, read_table, validate, write_table
+    from worldprobe.contracts import read_table, validate, write_table
 
     _check_evidence(evidence, out, near_tie, compare_targets)
     item_rows = read_table(items, Items)
-    filled = {key: value for key, value in read_provenance(items).details.items() if key == "mode"}
     check_items(items, evidence)
     finished = []
     for path, place in zip(evidence, out, strict=True):
@@ -366,7 +364,7 @@ def judge(
             dtype=source.dtype,
             engine=source.engine,
             kind=source.kind,
-            details=judged.details | filled | {key: source.details[key] for key in OF_MODEL if key in source.details},
+            details=judged.details | {key: source.details[key] for key in OF_MODEL if key in source.details},
         )
         finished.append((validate(judged.table, Judgements), place, provenance))
         _report_judged(judged, found.model)
@@ -443,7 +441,6 @@ def compare(
     """
     from worldprobe.benchmarks.ewok.analysis.compare import compare_models, pairs_without_items
     from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
-    from worldprobe.benchmarks.ewok.analysis.provenances import has_own_fillings
     from worldprobe.benchmarks.ewok.contracts import Comparisons
     from worldprobe.contracts import read_provenance, table_name
     from worldprobe.contracts.series import CheckpointScores
@@ -472,8 +469,7 @@ def compare(
         _write_comparisons(step, compare_scores(table, units), results.Comparisons, out, {"cluster": cluster})
         return
     rows = step.read(COLUMNS)
-    is_own = has_own_fillings(judgements)
-    comparisons = compare_models(rows, eval_type, cluster, is_own, groups)
+    comparisons = compare_models(rows, eval_type, cluster, groups)
     judged = groups or rows.loc[rows["eval_type"] == eval_type, "model"].unique()
     apart = pairs_without_items(comparisons, map(str, judged))
     details = {"cluster": cluster, "drawn": str(comparisons["interval_over"][0])} | ({"not_compared": apart} if apart else {})
@@ -497,8 +493,7 @@ def compare_conditions(
         out: condition_comparisons table; JSON where the name ends in .json
     """
     from worldprobe.benchmarks.ewok.analysis.compare import compare_conditions
-    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS, drawn_in_words
-    from worldprobe.benchmarks.ewok.analysis.provenances import has_own_fillings
+    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS, has_own_fillings
     from worldprobe.benchmarks.ewok.contracts import ConditionComparisons
 
     paths: dict[str, list[Path]] = {}
@@ -512,11 +507,12 @@ def compare_conditions(
         raise UserError("--condition-title", f'there is no condition "{name}".', f"Choose one of: {', '.join(paths)}.")
     step = Step(COMPARISONS, [], missing, {f"{name}: {path}": path for name, files in paths.items() for path in files})
     rows = step.read_conditions(paths, COLUMNS)
-    own = [name for name, files in paths.items() if has_own_fillings(files)]
+    own = [name for name, judged in rows.items() if has_own_fillings(judged)]
     details: dict[str, Any] = {"cluster": cluster, "reference": next(iter(paths)), "conditions": list(paths)}
     details |= {"titles": titles} if titles else {}
-    details |= {"drawn": drawn_in_words(cluster, len(own) == len(paths))} | ({"own_fillings": own} if own else {})
-    _write_comparisons(step, compare_conditions(rows, cluster, own), ConditionComparisons, out, details)
+    details |= {"own_fillings": own} if own else {}
+    found = compare_conditions(rows, cluster)
+    _write_comparisons(step, found, ConditionComparisons, out, details | {"drawn": str(found["interval_over"][0])})
 
 
 def _write_comparisons(
@@ -614,7 +610,6 @@ def plan(
     """
     from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
     from worldprobe.benchmarks.ewok.analysis.planning import plan_studies, versions_needed
-    from worldprobe.benchmarks.ewok.analysis.provenances import has_own_fillings
     from worldprobe.benchmarks.ewok.contracts import Ratings
     from worldprobe.contracts import read_table
     from worldprobe.contracts.results import OVERALL, Plans
@@ -623,7 +618,7 @@ def plan(
     rows = step.read(COLUMNS)
     rated = read_table(people, Ratings) if people else None
     size = (n_clusters, n_versions, named_groups(replicates), n_replicates)
-    plans = plan_studies(rows, difference, eval_type, cluster, *size, rated, n_raters, has_own_fillings(judgements))
+    plans = plan_studies(rows, difference, eval_type, cluster, *size, rated, n_raters)
     found = versions_needed(plans, power)
     print(f"A difference of {100 * difference:g} points is found in about {power:.0%} of studies with:")
     most = plans["n_versions"].max()
@@ -645,17 +640,17 @@ def pool(judgements: Judgements, /, *, missing: Missing = (), orders_out: Path, 
         orders_out: orders table: of every two domains the one that is probably harder
         out: pooled_means table
     """
-    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS, DEFAULT_CLUSTER, drawn_in_words
+    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS, DEFAULT_CLUSTER, WORDS, drawn_in_words, has_own_fillings
     from worldprobe.benchmarks.ewok.analysis.planning import pool_means
-    from worldprobe.benchmarks.ewok.analysis.provenances import has_own_fillings
     from worldprobe.contracts.results import Orders, PooledMeans
 
     step = Step(POOLED, judgements, missing)
-    rows, is_own = step.read(COLUMNS), has_own_fillings(judgements)
-    means, orders = pool_means(rows, is_own)
-    is_one_version = not is_own and rows["version"].nunique() == 1
+    rows = step.read(COLUMNS)
+    means, orders = pool_means(rows)
+    is_one_version = not has_own_fillings(rows) and rows["version"].nunique() == 1
     if is_one_version:
         LOGGER.warning("one version of fixed fillings: which of two domains is harder is not said, so orders have no probability")
-    details = {"drawn": drawn_in_words(DEFAULT_CLUSTER, is_own or is_one_version), "one_version": is_one_version}
+    drawn = WORDS[DEFAULT_CLUSTER] if is_one_version else drawn_in_words(DEFAULT_CLUSTER, rows)
+    details = {"drawn": drawn, "one_version": is_one_version}
     step.write(orders, Orders, orders_out, ["scipy"], details)
     step.write(means, PooledMeans, out, ["scipy"], details)

@@ -104,6 +104,15 @@ class Comparisons(
     n_clusters: int = column(gt=0)
 
 
+def over_in_words(units: str, over_versions: bool) -> str:
+    """What an interval is over.
+
+    >>> over_in_words("pairs of concepts", True), over_in_words("templates", False)
+    ('pairs of concepts and versions', 'templates')
+    """
+    return units + (" and versions" if over_versions else "")
+
+
 class Plans(Table, name="plans", version=2, key=["eval_type", "grouping", "group", "n_replicates", "n_clusters", "n_versions"]):
     """The power of studies of several sizes to find a difference of two models (``analysis.planning``)."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import platform
 import re
@@ -605,7 +606,8 @@ def made_by_model(
             versions of packages, which may be several where a study was continued after an upgrade.
         **known: other fields of ``Provenance``: seed, canary.
     """
-    start = {"start": facts.bos} | ({"pseudo_log_likelihood": facts.pseudo} if facts.pseudo else {})
+    start = {"start": facts.bos} | taught_here(facts.checkpoint)
+    start |= {"pseudo_log_likelihood": facts.pseudo} if facts.pseudo else {}
     loaded = {"quantisation": facts.quantisation, "precision": facts.notes.get("precision")}
     start |= {key: value for key, value in loaded.items() if value}
     digests = {"checkpoint": facts.checkpoint_digest}
@@ -629,6 +631,20 @@ def made_by_model(
         details={**start, "max_length": facts.max_length, "pass": facts.notes.get("mode"), **details},
         **known,
     )
+
+
+def taught_here(checkpoint: str) -> dict[str, str]:
+    """What a control model had read: ``{"taught": kinds of documents}``; nothing of any other.
+
+    Args:
+        checkpoint: its folder, which ``controls train`` wrote; or any other checkpoint.
+    """
+    try:
+        text = (Path(checkpoint) / "provenance.json").read_text(encoding="utf-8")
+        made = json.loads(text)["details"]
+        return {"taught": ", ".join(made["reads"])} if made["loss"] is not None else {}  # untrained
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
 
 
 #: Variables that PyTorch and its libraries read when they first compute: 1.1 times the time of AVX-512 for our control models.

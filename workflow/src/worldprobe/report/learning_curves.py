@@ -15,7 +15,7 @@ from worldprobe.contracts.series import ALL_SEEDS, ALREADY, CHANCE, NEVER, NONE,
 from worldprobe.models.series import trainings
 from worldprobe.provenance import Provenance
 from worldprobe.report import style
-from worldprobe.report.model_names import HUMAN, Roster, counted, listed
+from worldprobe.report.model_names import AT_ONCE, HUMAN, Roster, counted, listed
 from worldprobe.report.sheet import Column, Sheet, as_text, decimals
 
 if TYPE_CHECKING:
@@ -265,6 +265,8 @@ _CENSORED = {
 
 def _curves_in_words(rows: pd.DataFrame, grouping: str) -> list[str]:
     """Of each series, where its curve begins and ends, which of its uncertainties is the largest, and what its map shows."""
+    from worldprobe.analysis.comparisons import ABOVE, BELOW, place  # SciPy, which Snakemake need not load
+
     said = []
     for name, one in rows.groupby("name", sort=False):
         overall = one[one["grouping"] == OVERALL].sort_values("step")
@@ -283,8 +285,10 @@ def _curves_in_words(rows: pd.DataFrame, grouping: str) -> list[str]:
         largest = f"; the largest of {counted(len(known), 'spread')} is {max(known, key=lambda what: known[what])}"
         groups = one[one["grouping"] == grouping]
         groups = groups[groups["step"] == groups["step"].max()]
-        above, below = (groups["ci_low"] > CHANCE).sum(), (groups["ci_high"] < CHANCE).sum()
+        where = place(groups, CHANCE)
+        above, below = (where == ABOVE).sum(), (where == BELOW).sum()
         shown = f"; of {counted(len(groups), grouping)}, {above} end above chance and {below} below" if len(groups) else ""
+        shown += AT_ONCE if len(groups) else ""
         said.append(f"{name}: accuracy is {' and '.join(ends)}{largest if len(known) > 1 else ''}{shown}.")
     return said
 

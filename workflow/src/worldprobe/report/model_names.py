@@ -190,32 +190,45 @@ def ranging(means: pd.Series, what: str) -> str:
     return f"{what} run from {first} to {last}"
 
 
-def against_chance(rows: pd.DataFrame, chance: float | None = 0.5, interval: str = "95% interval") -> str:
-    """The mean accuracy of one model, or the range of several, and whose intervals lie above chance.
+#: Said of intervals that hold for everything that they are said of, see ``analysis.comparisons.at_once``.
+AT_ONCE = " (for all at once)"
+
+
+def against_chance(rows: pd.DataFrame, chance: float | None = 0.5, over: str = "") -> str:
+    """The mean accuracy of one model, or the range of several, and whose intervals lie above chance, or below.
 
     Args:
-        rows: of each model name, mean, ci_low and ci_high; the ends are missing where there is no interval.
+        rows: of each model name, and what ``analysis.comparisons.place`` takes.
         chance: what guessing reaches; None where it differs from item to item.
-        interval: what the intervals are.
+        over: what the intervals are over, such as " over skins".
     """
+    from worldprobe.analysis.comparisons import ABOVE, BELOW, NEAR_TIES, place  # SciPy, which Snakemake need not load
+
     rows = rows[rows["mean"].notna()]
     if rows.empty:
         return "No model has a mean accuracy."
-    known = rows[rows["ci_low"].notna()]
+    where = place(rows, 0.5 if chance is None else chance)
+    tied = rows["name"][where == NEAR_TIES]
+    note = f" Most targets of {listed(tied)} are near ties, where rounding decides." if len(tied) else ""
+    known, where = (one[rows["ci_low"].notna() & (where != NEAR_TIES)] for one in (rows, where))
     guess = "" if chance is None else f"; chance is {chance:g}"
     if len(rows) == 1:
         row = rows.iloc[0]
-        ends = f" ({interval} {row['ci_low']:.3f} to {row['ci_high']:.3f})" if len(known) else ""
+        ends = f" (95% interval{over} {row['ci_low']:.3f} to {row['ci_high']:.3f})" if len(known) else ""
         sentence = f"{row['name']} has a mean accuracy of {row['mean']:.3f}{ends}{guess}"
         if chance is None or known.empty:
-            return f"{sentence}."
-        if row["ci_low"] <= chance <= row["ci_high"]:
-            return f"{sentence}, which the interval contains."
-        return f"{sentence}, and the interval lies {'above' if row['ci_low'] > chance else 'below'} it."
+            return f"{sentence}.{note}"
+        if where.iloc[0] in (ABOVE, BELOW):
+            return f"{sentence}, and the interval lies {where.iloc[0]} it."
+        return f"{sentence}, which the interval contains."
     sentence = ranging(rows.set_index("name")["mean"], "Mean accuracies") + guess
-    if chance is None or known.empty:
+    if chance is None:
         return f"{sentence}."
-    n_above, intervals = int((known["ci_low"] > chance).sum()), interval.replace("interval", "intervals", 1)
+    if known.empty:
+        return f"{sentence}; no model has an interval.{note}" if tied.empty else f"{sentence}.{note}"
+    n_above, below = int((where == ABOVE).sum()), known["name"][where == BELOW]
+    note = (f"; that of {listed(below)} lies below" if len(below) else "") + "." + note
+    interval, intervals = (f"95% {noun}{over}{AT_ONCE * (len(known) > 1)}" for noun in ("interval", "intervals"))
     models = f"{len(known)} models" + (" that have one" if len(known) < len(rows) else "")
     if len(known) == 1:
         whose = f"the one {interval}, that of {known['name'].iloc[0]}, {'lies' if n_above else 'does not lie'}"
@@ -226,7 +239,7 @@ def against_chance(rows: pd.DataFrame, chance: float | None = 0.5, interval: str
     else:
         whose = f"the {interval if n_above == 1 else intervals} of {n_above} of {models} lie"
         whose += "s" if n_above == 1 else ""
-    return f"{sentence}, and {whose} above it."
+    return f"{sentence}, and {whose} above it{note}"
 
 
 def who_took_part(models: Iterable[str], roster: Roster) -> str:

@@ -25,7 +25,7 @@ def test_models_that_differ_by_their_luck_with_concepts_are_not_told_apart_by_ch
     judgements = simulate_judgements(items, taste[:, :, None].repeat(2, axis=2), models, "logprobs", 3)
     found = {}
     for cluster in ("concept_pair", "template"):
-        table = compare_models(judgements, cluster=cluster, has_own_fillings=True).query("grouping == 'overall'")
+        table = compare_models(judgements.assign(filling="own"), cluster=cluster).query("grouping == 'overall'")
         found[cluster] = (table["p"] < 0.05).mean()
     assert found["concept_pair"] <= 0.08
     assert found["template"] > 2 * found["concept_pair"]

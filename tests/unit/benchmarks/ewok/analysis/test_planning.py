@@ -42,7 +42,8 @@ def test_a_model_and_its_copy_say_nothing_about_differences(judgements):
 
 
 def test_two_items_with_their_own_fillings_find_more_than_two_versions(judgements):
-    shared, own = (plan_studies(judgements, 0.05, n_versions=[2], has_own_fillings=own) for own in (False, True))
+    rows = (judgements, judgements.assign(filling="own"))
+    shared, own = (plan_studies(one, 0.05, n_versions=[2]) for one in rows)
     assert (validate(own, Plans)["detectable"] < shared["detectable"]).all()
 
 

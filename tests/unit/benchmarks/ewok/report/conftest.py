@@ -281,8 +281,8 @@ def judgements_of(models: dict, versions: int) -> pd.DataFrame:
                             item = f"{domain}_{pair + 1}_{template}_v{version}"
                             accuracy = float(rng.random() < level)
                             rows.append((item, target, model, "logprobs", accuracy, False, False, "ok", *place, *design))
-    columns = [name for name in contracts.Judgements.columns if name != "adversarial"]
-    return validate(pd.DataFrame(rows, columns=columns), contracts.Judgements)
+    columns = [name for name, column in contracts.Judgements.columns.items() if not column.optional]
+    return validate(pd.DataFrame(rows, columns=columns).assign(filling="own"), contracts.Judgements)
 
 
 def study_of(folder: Path, models: dict, eval_types: tuple[str, ...], versions: int, human: bool) -> Study:

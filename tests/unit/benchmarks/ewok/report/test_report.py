@@ -221,7 +221,8 @@ def test_the_lead_gives_the_range_of_means_and_the_untrained_control_is_at_chanc
     assert said.startswith(f"Mean accuracies run from {trained['mean'].min():.3f} (")
     assert f"to {trained['mean'].max():.3f} (" in said
     assert said.endswith(
-        f"intervals of all {len(trained)} models lie above it. Not counted here: Untrained, which learned nothing."
+        f"intervals (for all at once) of all {len(trained)} models lie above it. Not counted here: Untrained, "
+        "which learned nothing."
     )
     unanswered = small_study.summaries.assign(
         mean=small_study.summaries["mean"].where(small_study.summaries.model != trained.model.iloc[0])
@@ -254,7 +255,7 @@ def test_a_single_model_that_may_be_guessing_is_said_to(small_study):
     assert more(guessing, roster) == ["Means by domain are all 0.505."]
     everyone = small_study.summaries.assign(mean=0.5, ci_low=0.48, ci_high=0.52)
     assert lead(everyone, roster).startswith(
-        "Mean accuracies are all 0.500; chance is 0.5, and no model's 95% interval lies above it."
+        "Mean accuracies are all 0.500; chance is 0.5, and no model's 95% interval (for all at once) lies above it."
     )
 
 

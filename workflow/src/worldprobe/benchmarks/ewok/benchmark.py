@@ -101,14 +101,12 @@ def _prepare(paths: Sequence[Path], _prompts: Sequence[str]) -> Callable[[Engine
     from worldprobe.benchmarks.ewok.analysis.summarize import groups_of, metric_values
     from worldprobe.benchmarks.ewok.contracts import Items
     from worldprobe.benchmarks.ewok.scoring import check_texts, score_logprobs
-    from worldprobe.benchmarks.ewok.vocabulary import OWN_FILLINGS
     from worldprobe.contracts import read_provenance, read_table
 
-    tables, has_own_fillings = [], False
+    tables = []
     for path in paths:
         tables.append(read_table(path, Items))
         check_texts(tables[-1], path)
-        has_own_fillings |= read_provenance(path).details.get("mode") in OWN_FILLINGS
     items = pd.concat(tables, ignore_index=True)
     canaries = [read_provenance(path).canary for path in paths]
 
@@ -120,8 +118,8 @@ def _prepare(paths: Sequence[Path], _prompts: Sequence[str]) -> Callable[[Engine
         values = metric_values(panel)[0, 0].astype(float)
         version = panel.items["version"].to_numpy().astype(str)
         none = np.full(len(version), "")
-        groups = (one for one in groups_of(panel.items, DEFAULT_CLUSTER, has_own_fillings) if one.grouping in OVER)
-        condition, stratum = (none, version) if has_own_fillings else (version, none)
+        groups = (one for one in groups_of(panel.items, DEFAULT_CLUSTER) if one.grouping in OVER)
+        condition, stratum = (none, version) if panel.has_own_fillings else (version, none)
         return to_cells(values, condition, stratum, groups).assign(eval_type="logprobs")
 
     return measure

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from worldprobe.benchmarks.ewok.vocabulary import ACCURACIES, CONTEXT_TYPES, EVAL_TYPES, JUDGED_TYPES, TARGET_CONTRASTS
+from worldprobe.benchmarks.ewok.vocabulary import (
+    ACCURACIES,
+    CONTEXT_TYPES,
+    EVAL_TYPES,
+    FILLINGS,
+    JUDGED_TYPES,
+    TARGET_CONTRASTS,
+)
 from worldprobe.contracts import Table, column, results
 
 ITEM_ID = r"^[A-Za-z0-9-]+_\d+_\d+_v\d+$"
@@ -153,6 +160,9 @@ class Judgements(Table, name="judgements", version=1, key=["model", "eval_type",
     context_type: str = column(isin=CONTEXT_TYPES)
     target_contrast: str = column(isin=TARGET_CONTRASTS)
     adversarial: str = column(optional=True, isin=["inside", "outside"], description="As in the items.")
+    filling: str = column(optional=True, isin=FILLINGS, description="Whether items of a version share their fillings.")
+    dtype: str = column(optional=True, description="Precision of the log probabilities.")
+    taught: str = column(optional=True, description="Kinds of documents of these materials that the model was trained on here.")
 
 
 #: the tables that can be judged.

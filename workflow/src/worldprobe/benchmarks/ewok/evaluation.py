@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from worldprobe.benchmark import Evaluated, Evaluation
-from worldprobe.benchmarks.ewok.analysis.provenances import has_own_fillings
 from worldprobe.benchmarks.ewok.analysis.reproduction import are_official, read_published
 from worldprobe.benchmarks.ewok.contracts import Items, Summaries
-from worldprobe.benchmarks.ewok.vocabulary import RELEASE
+from worldprobe.benchmarks.ewok.vocabulary import OWN, RELEASE, filling_of
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import ALL
 from worldprobe.errors import UserError
@@ -32,7 +31,7 @@ def evaluate(model: Evaluated) -> tuple[dict[str, Any], str]:
     model.step("judge", items, scores, "--out", judgements)
     model.step("summarize", judgements, "--out", summaries)
     evaluation = collect_evaluation(model.name, chosen["materials"], items, scores, summaries)
-    return evaluation, describe_evaluation(evaluation, has_own_fillings([items])) + told(summaries)
+    return evaluation, describe_evaluation(evaluation, filling_of(read_table(items, Items)) == OWN) + told(summaries)
 
 
 def refuse_rule(model: Evaluated) -> None:

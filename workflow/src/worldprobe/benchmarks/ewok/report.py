@@ -105,6 +105,8 @@ def lead(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -
 
 def more(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> list[str]:
     """The mean over models, means by domain, the untrained control and the word2vec baseline."""
+    from worldprobe.analysis.comparisons import place  # SciPy, which Snakemake need not load
+
     means = selection.over_versions(selection.pick(summaries, "overall", eval_type)).dropna(subset="mean")
     pool = selection.trained_models(means, roster)
     said = [f"The mean over these {len(pool)} models is {pool['mean'].mean():.3f}."] if len(pool) > 1 else []
@@ -119,9 +121,10 @@ def more(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -
             found = ranging(domains.rename(index=selection.in_words), "Means by domain")
             is_order = domains.map("{:.3f}".format).nunique() > 1
             said.append(f"{found}{'; whether other items would give this order was not tested' if is_order else ''}.")
-    for row in selection.language_models(means).to_dict("records"):
-        if roster[row["model"]].is_untrained:
-            said.append(_untrained(roster[row["model"]].name, row["mean"], row["ci_low"], row["ci_high"]))
+    asked = selection.language_models(means)
+    untrained = asked[[roster[model].is_untrained for model in asked["model"]]]
+    for where, row in zip(place(untrained), untrained.to_dict("records"), strict=True):
+        said.append(_untrained(roster[row["model"]].name, row["mean"], row["ci_low"], row["ci_high"], where))
     word2vec = means[means.model == WORD2VEC]["mean"]
     if len(word2vec):
         said.append(
@@ -131,17 +134,17 @@ def more(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -
     return said
 
 
-def _untrained(name: str, mean: float, low: float, high: float) -> str:
+def _untrained(name: str, mean: float, low: float, high: float, where: str) -> str:
     """Whether a model that knows nothing is at chance, as it must be if the measure is sound.
 
-    >>> _untrained("Untrained", 0.5, 0.48, 0.52)
+    >>> _untrained("Untrained", 0.5, 0.48, 0.52, "open")
     'Untrained, a control that knows nothing, reaches 0.500 (95% interval 0.480 to 0.520); 0.5 is expected.'
     """
     sentence = f"{name}, a control that knows nothing, reaches {mean:.3f}"
     if math.isnan(low):
         return f"{sentence}; 0.5 is expected."
     sentence += f" (95% interval {low:.3f} to {high:.3f})"
-    if low <= 0.5 <= high:
+    if where not in ("above", "below"):
         return f"{sentence}; 0.5 is expected."
     return f"{sentence}, where 0.5 is expected: look for a leak, unless this is the one interval in 20 that misses by chance."
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -22,8 +24,10 @@ OFFICIAL_TEXTS = ("Context1", "Context2", "Target1", "Target2")
 
 CONTEXT_TYPES = ("direct", "indirect")
 
-#: Modes of filling in which the templates of a version share no fillings.
-OWN_FILLINGS = ("balanced", "independent")
+#: Whether the items of a version share their fillings, as the paper's do, or each has its own.
+SHARED, OWN = FILLINGS = ("shared", "own")
+#: share of pairs of items with one slot whose fillers are the same, from which on fillings are shared.
+_ALIKE = 0.75
 
 #: what one item is counted and grouped by.
 DESIGN = (
@@ -79,6 +83,25 @@ def normalize_texts(table: pd.DataFrame, columns: Iterable[str], where: object) 
             n_changed,
         )
     return n_changed
+
+
+def filling_of(items: pd.DataFrame) -> str:
+    """One of FILLINGS: whether slots of one name have mostly one filler throughout a version.
+
+    Args:
+        items: columns version and fillers of contracts.Items. Without two items of one slot they count as shared: nothing then
+            says that another version would be as kind.
+    """
+    found = Counter(
+        (version, slot, filler)
+        for version, fillers in zip(items["version"], items["fillers"], strict=True)
+        for slot, filler in json.loads(fillers).items()
+    )
+    slots: Counter[tuple[int, str]] = Counter()
+    for (version, slot, _), n in found.items():
+        slots[version, slot] += n
+    n_pairs, n_alike = (sum(n * (n - 1) for n in counts.values()) for counts in (slots, found))
+    return OWN if n_alike < _ALIKE * n_pairs else SHARED
 
 
 def contrast_group(label: str | None) -> str:

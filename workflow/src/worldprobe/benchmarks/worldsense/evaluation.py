@@ -12,7 +12,7 @@ import pandas as pd
 from worldprobe.benchmark import Evaluated, Evaluation
 from worldprobe.benchmarks.worldsense.analysis.reproduction import SOURCE, read_published
 from worldprobe.benchmarks.worldsense.contracts import Responses, Summaries
-from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES, interval_ends, problems_of, prompting_name, show_tokens
+from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES, problems_of, prompting_name, show_tokens
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import ALL, OVERALL
@@ -188,12 +188,17 @@ def _lines(rows: list[tuple[float, str, str]], width: int) -> list[str]:
 
 def _judge(model: str, found: dict[str, Any]) -> list[str]:
     """Whether a model is above the rule that counts mentions, for other skins as well."""
+    from worldprobe.analysis.comparisons import ABOVE, NO_INTERVAL, place  # SciPy
+
     if "counting" not in found.get("baselines", {}):
         return []
-    bar, ends = found["baselines"]["counting"]["mean"], interval_ends(pd.DataFrame([found["accuracy"]], dtype=float))
+    bar, accuracy = found["baselines"]["counting"]["mean"], pd.DataFrame([found["accuracy"]])
     said = f"A rule that counts mentions and matches single clauses, and never chains two, has {bar:.3f} on these trials"
-    if ends["ci_low"].iloc[0] > bar:
+    where = place(accuracy[["mean", "ci_low", "ci_high", "n_clusters"]].astype(float), bar).iloc[0]
+    if where == ABOVE:
         return [f"{said}; {model} is above it."]
+    if where == NO_INTERVAL and found["accuracy"]["n_clusters"] > 1:
+        return [f"{said}; whether {model} is above it for other skins nothing tells, as all are alike."]
     return [f"{said}; {model} is not shown to be above it, and so not to reason."]
 
 

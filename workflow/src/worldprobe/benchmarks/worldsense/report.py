@@ -107,43 +107,28 @@ def _overview(
     }
 
 
-def _bounds(rows: pd.DataFrame, n_compared: int | None = None) -> pd.DataFrame:
-    """The ends of intervals that hold for all rows at once, so that some of them may be named (Bonferroni).
-
-    Args:
-        rows: columns mean, ci_low, ci_high (95%, for other skins) and n_clusters.
-        n_compared: for how many; None: for as many as there are rows.
-    """
-    from scipy.special import stdtrit  # Student's t, which Snakemake need not load
-
-    degrees = (rows["n_clusters"] - 1).clip(lower=1)
-    wider = pd.Series(stdtrit(degrees, 1 - 0.025 / max(1, n_compared or len(rows))) / stdtrit(degrees, 0.975), rows.index)
-    return selection.interval_ends(rows).apply(lambda end: rows["mean"] + (end - rows["mean"]) * wider)
-
-
 def _lead(overall: pd.DataFrame, asked: Sequence[str], roster: Roster) -> str:
     """Means against chance, by intervals that hold for all models at once."""
     rows = overall[overall["model"].isin(asked)]
-    ends, name = _bounds(rows), [roster[model].name for model in rows["model"]]
-    interval = "interval over skins, at 95% for all at once," if len(rows) > 1 else "95% interval over skins"
+    said = against_chance(rows.assign(name=[roster[model].name for model in rows["model"]]), over=" over skins")
     if len(rows) == 1 and rows["ci_low"].isna().all():
         n_skins = int(rows["n_clusters"].iloc[0])
-        why = f"It is the same in all {n_skins} skins." if n_skins > 1 else "One skin gives no interval."
-        said = f"{against_chance(rows.assign(name=name))} {why}"
-    else:
-        said = against_chance(rows.assign(name=name, ci_low=ends["ci_low"], ci_high=ends["ci_high"]), interval=interval)
+        said += f" It is the same in all {n_skins} skins." if n_skins > 1 else " One skin gives no interval."
     return f"{said} Prompting: {listed(dict.fromkeys(selection.prompting_name(way) for way in rows['eval_type']))}."
 
 
 def _shallow(overall: pd.DataFrame, asked: Sequence[str], roster: Roster) -> list[str]:
     """What a rule has that never chains two clauses, and which models are not above it for other skins as well."""
+    from worldprobe.analysis.comparisons import ABOVE, place
+
     rows = overall.set_index("model")
     if COUNTING not in rows.index:
         return []
     bar = float(rows["mean"][COUNTING])
     sentence = f"A rule that counts mentions and matches single clauses, and never chains two, has an accuracy of {bar:.3f}"
-    low = selection.interval_ends(rows)["ci_low"]
-    below = [roster[model].name for model in asked if model != COUNTING and not low[model] > bar]
+    others = rows.loc[[model for model in asked if model != COUNTING]]
+    where = place(others, bar)
+    below = [roster[model].name for model in others.index if where[model] != ABOVE]
     if not below:
         return [f"{sentence}."]
     return [f"{sentence}; {listed(below)} {'is' if len(below) == 1 else 'are'} not shown to be above it, and so not to reason."]
@@ -160,7 +145,7 @@ def _by_problem(by_problem: pd.DataFrame, asked: Sequence[str]) -> list[str]:
         names = {str(name): selection.PROBLEM_NAMES[str(name)].lower() for name in normal.index}
         most, least = (rows[rows["problem"] == name].set_index("model") for name in (normal.idxmax(), normal.idxmin()))
         ends = _whose(most, least, _apart(most, least, len(normal)), rows["model"].nunique())
-        said = f"; the intervals of the ends over skins, at 95% for all problems at once, {ends}" if ends else ""
+        said = f"; the 95% intervals of the ends over skins (for all problems at once) {ends}" if ends else ""
         found.append(f"{ranging(normal.rename(index=names), 'Means by problem')}{said}.")
     if len(normal) and len(trivial):
         found.append(f"The trivial controls, which need no world, come to {trivial.mean():.3f}.")
@@ -190,7 +175,7 @@ def _whose(first: pd.DataFrame, second: pd.DataFrame, apart: pd.Series, n_asked:
         apart: of each model, whether they are.
         n_asked: models that the means are of.
     """
-    known = [set(side.index[selection.interval_ends(side)["ci_low"].notna()]) for side in (first, second)]
+    known = [set(side.index[side["ci_low"].notna()]) for side in (first, second)]
     both = sorted(known[0] & known[1])
     if not both:
         return ""
@@ -202,29 +187,41 @@ def _whose(first: pd.DataFrame, second: pd.DataFrame, apart: pd.Series, n_asked:
 
 def _apart(higher: pd.DataFrame, lower: pd.DataFrame, n_compared: int = 1) -> pd.Series:
     """In which models one mean is above another for other skins as well; both by model, chosen among so many."""
-    below = _bounds(lower, n_compared)["ci_high"]
+    from worldprobe.analysis.comparisons import at_once
+
+    below = at_once(lower, n_compared)["ci_high"]
     models = higher.index.union(below.index)
-    return _bounds(higher, n_compared)["ci_low"].reindex(models) > below.reindex(models)
+    return at_once(higher, n_compared)["ci_low"].reindex(models) > below.reindex(models)
 
 
 def _bias(summaries: pd.DataFrame, asked: Sequence[str], roster: Roster) -> list[str]:
     """How many mean biases differ from 0, by intervals that hold for all of them at once, and their range."""
+    from worldprobe.analysis.comparisons import ABOVE, BELOW, NO_INTERVAL, place  # SciPy
+
     rows = selection.of_main(selection.pick(summaries, "problem", "bias", columns=("problem",)))
     rows = rows[rows["model"].isin(asked)]
-    bounds = _bounds(rows)
-    shown = rows[(bounds["ci_low"] > 0) | (bounds["ci_high"] < 0)].sort_values("mean")
-    if shown.empty:
-        return []
-    ends = [
+    where = place(rows, 0.0)
+    shown, alike = rows[where.isin([ABOVE, BELOW])], rows[(where == NO_INTERVAL) & (rows["mean"] != 0) & (rows["n_clusters"] > 1)]
+    said = []
+    if len(shown):
+        verb = "differs" if len(shown) == 1 else "differ"
+        said.append(
+            f"{len(shown)} of {counted(len(rows), 'mean response bias', 'mean response biases')} {verb} from 0, by 95% intervals "
+            f"for all at once: {_ends(shown, roster)}."
+        )
+    if len(alike):
+        said.append(f"Mean response biases without an interval, as all skins are alike: {_ends(alike, roster)}.")
+    explained = "Above 0: towards TRUE, POSSIBLE, KNOWN; below: FALSE, IMPOSSIBLE, UNKNOWN."
+    return [" ".join([*said, explained])] if said else []
+
+
+def _ends(biases: pd.DataFrame, roster: Roster) -> str:
+    """The lowest and the highest of some mean biases, and whose they are."""
+    found = [
         f"{row['mean']:+.2f} ({roster[row['model']].name}, {selection.PROBLEM_NAMES[row['problem']].lower()})".replace("-", "−")
-        for row in shown.iloc[[0, -1]].to_dict("records")
+        for row in biases.sort_values("mean").iloc[[0, -1]].to_dict("records")
     ]
-    span = f"they run from {ends[0]} to {ends[1]}" if len(shown) > 1 else ends[0]
-    verb = "differs" if len(shown) == 1 else "differ"
-    return [
-        f"{len(shown)} of {counted(len(rows), 'mean response bias', 'mean response biases')} {verb} from 0, by intervals at 95% "
-        f"for all at once: {span}. Above 0: towards TRUE, POSSIBLE, KNOWN; below: FALSE, IMPOSSIBLE, UNKNOWN."
-    ]
+    return f"they run from {found[0]} to {found[1]}" if len(biases) > 1 else found[0]
 
 
 def _invalid(summaries: pd.DataFrame, roster: Roster) -> list[str]:

@@ -9,7 +9,7 @@ their own in the variance. So have those of one condition only, where the items 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, product
 from typing import Any, NamedTuple
@@ -17,14 +17,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from worldprobe.analysis.clusters import Estimates, crossed_means, variance_of_mean
+from worldprobe.analysis.clusters import VERSIONS_ALIKE, Estimates, crossed_means, means_over_versions, variance_of_mean
+from worldprobe.analysis.comparisons import ABOVE, NEAR_TIES, corrected, p_in_words, place
 from worldprobe.analysis.comparisons import compare_models as compare_pairs
-from worldprobe.analysis.comparisons import corrected, p_in_words
 from worldprobe.analysis.components import Part
 from worldprobe.analysis.summaries import Group
-from worldprobe.benchmarks.ewok.analysis.panel import DEFAULT_CLUSTER, build_panel, cluster_codes, drawn_in_words
+from worldprobe.benchmarks.ewok.analysis.panel import DEFAULT_CLUSTER, WORDS, build_panel, cluster_codes, has_own_fillings
 from worldprobe.benchmarks.ewok.analysis.summarize import metric_values
-from worldprobe.contracts.results import ALL, OVERALL
+from worldprobe.benchmarks.ewok.contracts import Comparisons, ConditionComparisons
+from worldprobe.contracts.results import ALL, OVERALL, over_in_words
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 
@@ -43,21 +44,20 @@ def compare_models(
     judgements: pd.DataFrame,
     eval_type: str = "logprobs",
     cluster: str = DEFAULT_CLUSTER,
-    has_own_fillings: bool = False,
     replicates: Mapping[str, Sequence[str]] | None = None,
 ) -> pd.DataFrame:
     """Compare every pair of models on the items that both judged.
 
     Both models see the same items, so the test is on differences: an item's difference is that of its two means over targets.
     Neither the versions of one template nor the templates of one pair of concepts are independent evidence, as they share
-    sentences, nor are the templates of one version, as they share fillings. So pairs of concepts and versions are crossed random
-    factors (``analysis.clusters``).
+    sentences, nor are the templates of one version, where they share fillings. So pairs of concepts
+    and versions are crossed random factors (``analysis.clusters``); versions of items with fillings
+    of their own are none, unless they differ all the same.
 
     Args:
         judgements: contracts.Judgements of two models or more.
         eval_type: the paradigm to compare in.
         cluster: what is a sample of more: ``concept_pair`` or ``template``.
-        has_own_fillings: whether each item was filled on its own, so that versions share nothing.
         replicates: name -> the models that are replicates of one another, such as training runs from several seeds. Their means
             are compared, under these names, and replicates are a sample of more as well.
 
@@ -75,37 +75,66 @@ def compare_models(
     items, version = panel.items, panel.items["version"].to_numpy()
     codes, template = cluster_codes(items, cluster), cluster_codes(items, "template")
     accuracy, models = metric_values(panel)[0].astype(float), panel.series["model"].tolist()
-    drawn = drawn_in_words(cluster, has_own_fillings) + (REPLICATES if replicates else "")
+    n_tied, n_targets = ((one & panel.is_present).sum(axis=2) for one in (panel.is_tie | panel.is_near_tie, panel.is_present))
+    facts = {name: _stated(rows, name) for name in ("dtype", "taught")}
     runs = _of_replicates(accuracy, models, replicates) if replicates else None
     if replicates and runs is not None:
+        n_tied, n_targets = (_of_replicates(one, models, replicates).sum(axis=1) for one in (n_tied, n_targets))
         accuracy, models = runs.mean(axis=1), list(replicates)
+        for fact, stated in facts.items():
+            facts[fact] = {name: ", ".join(sorted({stated[run] for run in group} - {""})) for name, group in replicates.items()}
     places = {(OVERALL, ALL): np.arange(len(items))}
     places |= {("domain", str(name)): np.asarray(found) for name, found in items.groupby("domain", sort=True).indices.items()}
 
     def estimate(values: np.ndarray, group: Group, tested: bool) -> Estimates:
-        of_version, stratum = (None, version[group.units]) if has_own_fillings else (version[group.units], None)
         others = _spread_of_replicates(runs[:, :, group.units]) if tested and runs is not None else ()
-        return crossed_means(values, group.cluster, of_version, stratum, others=others, tested=tested)
+        ends, of_units = None if tested else (0.0, 1.0), version[group.units]
+        return means_over_versions(values, group.cluster, of_units, is_random, others, tested, ends)
 
-    groups = [Group(*name, units, codes[units], drawn) for name, units in places.items()]
+    is_random = np.ones(len(models) * (len(models) - 1) // 2, bool)
+    if panel.has_own_fillings:
+        differences = np.array([accuracy[a] - accuracy[b] for a, b in combinations(range(len(models)), 2)])
+        is_random = crossed_means(differences, codes, version, tested=False).p_versions < VERSIONS_ALIKE
+
+    groups = [Group(*name, units, codes[units], WORDS[cluster]) for name, units in places.items()]
     table = compare_pairs(models, accuracy, groups, estimate)
     if table.empty:
         problem = f"no two of {', '.join(models)} have an accuracy on the same item."
         raise UserError("judgements", problem, "Compare models on the same items.")
     for a, b in pairs_without_items(table, models):
         LOGGER.warning("%s and %s are not compared: no item has an accuracy of both", a, b)
-    known = {model: ~np.isnan(row) for model, row in zip(models, accuracy, strict=True)}
+    series = {model: number for number, model in enumerate(models)}
+    known = ~np.isnan(accuracy)
+    sides = [table[f"model_{side}"].map(series) for side in "ab"]
     both = [
-        units[known[row.model_a][units] & known[row.model_b][units]]
-        for row in table.itertuples()
-        for units in [places[str(row.grouping), str(row.group)]]
+        units[known[a, units] & known[b, units]]
+        for a, b, *key in zip(*sides, table["grouping"], table["group"], strict=True)
+        for units in [places[str(key[0]), str(key[1])]]
     ]
+    for side, numbers in zip("ab", sides, strict=True):
+        counts = {"n": n_targets / 2, "n_ties": 0 * n_tied, "n_near_ties": n_tied}
+        counted = {name: [one[i, units].sum() for i, units in zip(numbers, both, strict=True)] for name, one in counts.items()}
+        own = {name: table[f"{name}_{side}"] for name in ("mean", "ci_low", "ci_high", "std_error")}
+        table[f"place_{side}"] = place(pd.DataFrame(own | counted).assign(n_clusters=table["n_clusters"]), n_intervals=2)
+        table[f"n_tied_{side}"] = counted["n_near_ties"]
+        for name, stated in facts.items():
+            table[f"{name}_{side}"] = table[f"model_{side}"].map(stated)
+    table["n_targets"] = [n_targets[i, units].sum() for i, units in zip(sides[0], both, strict=True)]
     table["n_templates"] = [len(np.unique(template[units])) for units in both]
     table["n_versions"] = [len(np.unique(version[units])) for units in both]
     table["n_equal"] = table["n"] - table["n_a_better"] - table["n_b_better"]
     table = corrected(table.assign(eval_type=eval_type, condition_a=ALL, condition_b=ALL), ["grouping"])
-    table["sentence"] = [_sentence(row, cluster, drawn, has_own_fillings) for row in table.to_dict("records")]
-    return table.drop(columns=["std_error", "enough_versions"])
+    table["interval_over"] += REPLICATES if replicates else ""
+    table["sentence"] = [_sentence(row, cluster, panel.has_own_fillings) for row in table.to_dict("records")]
+    return table[[name for name in Comparisons.columns if name in table]]
+
+
+def _stated(judgements: pd.DataFrame, name: str) -> dict[str, str]:
+    """Model -> what its judgements state; empty where they do not."""
+    if name not in judgements:
+        return dict.fromkeys(judgements["model"].astype(str), "")
+    first = judgements.groupby(judgements["model"].astype(str))[name].first()
+    return {str(model): stated if isinstance(stated, str) else "" for model, stated in first.items()}
 
 
 def _of_replicates(accuracy: np.ndarray, models: list[str], replicates: Mapping[str, Sequence[str]]) -> np.ndarray:
@@ -164,13 +193,15 @@ def estimate_columns(found: Estimates, place: int) -> dict[str, Any]:
     }
 
 
-def _sentence(row: Mapping[Any, Any], cluster: str, drawn: str, has_own_fillings: bool) -> str:
+def _sentence(row: Mapping[Any, Any], cluster: str, is_own: bool) -> str:
     """What may be said about one comparison."""
     where = "" if row["grouping"] == OVERALL else f" in {row['group']}"
     means = f"{row['model_a']} has {row['mean_a']:.1%} and {row['model_b']} {row['mean_b']:.1%} of the targets right{where}"
     pairs = f"{_number(row['n_clusters'], 'pair')} of concepts, " if cluster == "concept_pair" else ""
-    versions = _number(row["n_versions"], "item per template" if has_own_fillings else "version")
-    basis = f"{pairs}{row['n_templates']} templates, {versions}, {row['n']} items"
+    versions = _number(row["n_versions"], "item per template" if is_own else "version")
+    if is_own and "versions" in row["interval_over"]:
+        versions += " (whose means differ more than items with fillings of their own should)"
+    basis = f"{pairs}{row['n_templates']} templates, {versions}, {row['n']} items{_ties_in_words(row)}"
     if row["n_a_better"] + row["n_b_better"] == 0:
         return f"{means}: no item tells them apart ({basis})."
     numbers = f"{means} ({numbers_in_words(row)}; {basis})"
@@ -178,13 +209,39 @@ def _sentence(row: Mapping[Any, Any], cluster: str, drawn: str, has_own_fillings
         return f"{numbers}: {not_tested(row, cluster)}."
     if row["p"] >= 0.05:
         return f"{numbers}: these items cannot tell the two apart; {unseen(row)}."
+    if reason := _why_neither(row):
+        return f"{numbers}: the difference is more than chance, but neither is called better, as {reason}."
     better = row["model_a"] if row["difference"] > 0 else row["model_b"]
+    taught = [str(row[f"model_{side}"]) for side in "ab" if row[f"taught_{side}"]]
+    if taught:
+        said = f"{better} is better on these items, but {' and '.join(taught)} learned from part of "
+        said += f"their templates: this says nothing of other {row['interval_over']}"
+    else:
+        said = f"{better} is better, on other {row['interval_over']} of this kind too, "
+        said += "unless one of them has read some of these"
     if row["p_holm"] < 0.05:
-        return f"{numbers}: {better} is better, on other {drawn} of this kind too."
-    return (
-        f"{numbers}: {better} is better, on other {drawn} of this kind too, if this were the only comparison. "
-        f"After correction for their number it may be chance ({p_in_words(row['p_holm'])})."
-    )
+        return f"{numbers}: {said}."
+    corrected_p = p_in_words(row["p_holm"])
+    return f"{numbers}: {said}. After correction for the number of comparisons it may be chance ({corrected_p})."
+
+
+def _why_neither(row: Mapping[Any, Any]) -> str:
+    """Why a difference that is more than chance makes neither side better; empty: one is."""
+    tied = [str(row[f"model_{side}"]) for side in "ab" if row[f"place_{side}"] == NEAR_TIES]
+    if tied:
+        return f"most targets of {' and '.join(dict.fromkeys(tied))} are near ties, where rounding decides"
+    return "" if ABOVE in (row["place_a"], row["place_b"]) else "neither is above chance (50%)"
+
+
+def _ties_in_words(row: Mapping[Any, Any]) -> str:
+    """Ties and near ties of both models, and in which precision they were scored; empty where there is nothing to say."""
+    if not row["n_tied_a"] + row["n_tied_b"] and row["dtype_a"] == row["dtype_b"]:
+        return ""
+    told = [
+        f"{row[f'n_tied_{side}']:,} ({row[f'model_{side}']}{', ' if row[f'dtype_{side}'] else ''}{row[f'dtype_{side}']})"
+        for side in "ab"
+    ]
+    return f"; ties and near ties: {' and '.join(told)} of {row['n_targets']:,} targets"
 
 
 def numbers_in_words(row: Mapping[Any, Any]) -> str:
@@ -220,7 +277,7 @@ def _number(count: int, thing: str) -> str:
 TEMPLATE = ["domain", "meta_template", "template"]
 CONCEPTS = ["concept_a", "concept_b"]
 #: columns of a series' table of templates.
-VALUE, COUNT = "value", "n_items"
+VALUE, COUNT, TIED = "value", "n_items", "n_tied"
 
 
 class _Values(NamedTuple):
@@ -238,14 +295,12 @@ class _Values(NamedTuple):
 def compare_conditions(
     judgements: Mapping[str, pd.DataFrame],
     cluster: str = DEFAULT_CLUSTER,
-    own_fillings: Collection[str] = (),
 ) -> pd.DataFrame:
     """Compare the first condition, the reference, with each other one, for every model and eval type that both have.
 
     Args:
         judgements: name of a condition -> its contracts.Judgements; the first is the reference.
         cluster: what is a sample of more: ``concept_pair`` or ``template``.
-        own_fillings: conditions whose items were each filled on their own, so that versions share nothing.
 
     Returns:
         contracts.ConditionComparisons: overall and by domain. A mean is over the templates that both conditions have.
@@ -256,16 +311,17 @@ def compare_conditions(
     if len(judgements) < 2:
         raise UserError("conditions", "there are fewer than two.", "Give the judgements of a reference and of another condition.")
     reference, *others = judgements
-    drawn = drawn_in_words(cluster, set(own_fillings) >= set(judgements))
+    shared = {name: not has_own_fillings(rows) for name, rows in judgements.items()}
     values = {name: _template_values(rows) for name, rows in judgements.items()}
     rows: list[dict[str, Any]] = []
     for condition, series in product(others, sorted(values[reference])):
         if series in values[condition]:
-            are_random = (reference not in own_fillings, condition not in own_fillings)
-            found = _compare(values[reference][series], values[condition][series], cluster, are_random)
+            sides = {name: values[name][series] for name in (reference, condition)}
+            are_random = tuple(shared[name] or _do_versions_differ(side, cluster) for name, side in sides.items())
+            found = _compare(sides[reference], sides[condition], cluster, are_random)
             model, eval_type = series
             key = {"model_a": model, "model_b": model, "eval_type": eval_type, "condition_a": condition, "condition_b": reference}
-            rows += [key | {"interval_over": drawn} | row for row in found]
+            rows += [key | {"interval_over": over_in_words(WORDS[cluster], any(are_random))} | row for row in found]
     compared = {(row["condition_a"], row["model_a"], row["eval_type"]) for row in rows}
     for condition in others:
         for series in sorted(values[reference].keys() | values[condition].keys()):
@@ -275,8 +331,12 @@ def compare_conditions(
         problem = f'no model has answered the same templates in the same way in "{reference}" and in another condition.'
         raise UserError("conditions", problem, "Give the judgements of the same models, of items from the same materials.")
     table = corrected(pd.DataFrame(rows), ["grouping"])
+    for side in "ab":
+        own = {name: table[f"{name}_{side}"] for name in ("mean", "ci_low", "ci_high", "n_near_ties")}
+        own |= {"n": table[f"n_items_{side}"], "n_ties": 0, "n_clusters": table["n_clusters"]}
+        table[f"place_{side}"] = place(pd.DataFrame(own), n_intervals=2)
     table["sentence"] = [_sentence_of_conditions(row, cluster) for row in table.to_dict("records")]
-    return table.drop(columns=["std_error", "enough_versions"])
+    return table[[name for name in ConditionComparisons.columns if name in table]]
 
 
 def _template_values(judgements: pd.DataFrame) -> dict[tuple[str, str], _Values]:
@@ -285,18 +345,27 @@ def _template_values(judgements: pd.DataFrame) -> dict[tuple[str, str], _Values]
     accuracy = metric_values(panel)[0].astype(float)
     tables = {}
     for number, (model, eval_type) in enumerate(zip(panel.series["model"], panel.series["eval_type"], strict=True)):
-        known = panel.items.assign(**{VALUE: accuracy[number]}).dropna(subset=[VALUE])
+        n_tied = (panel.is_tie | panel.is_near_tie)[number].sum(axis=1)
+        known = panel.items.assign(**{VALUE: accuracy[number], TIED: n_tied}).dropna(subset=[VALUE])
         by_template = known.groupby(TEMPLATE, sort=True)
         templates = by_template.agg(
             **{name: (name, "first") for name in CONCEPTS},
-            **{VALUE: (VALUE, "mean"), COUNT: (VALUE, "size")},
+            **{VALUE: (VALUE, "mean"), COUNT: (VALUE, "size"), TIED: (TIED, "sum")},
         ).reset_index()
         versions = known.groupby([*TEMPLATE, "version"], sort=True)[VALUE].mean().reset_index()
         tables[str(model), str(eval_type)] = _Values(templates, versions)
     return tables
 
 
-def _compare(reference: _Values, other: _Values, cluster: str, are_random: tuple[bool, bool]) -> list[dict[str, Any]]:
+def _do_versions_differ(values: _Values, cluster: str) -> bool:
+    """Whether versions of items with fillings of their own differ all the same."""
+    cells = values.versions.merge(values.templates[[*TEMPLATE, *CONCEPTS]], on=TEMPLATE)
+    codes, version = cluster_codes(cells, cluster), cells["version"].to_numpy()
+    found = crossed_means(cells[VALUE].to_numpy(float)[None], codes, version, tested=False)
+    return bool(found.p_versions[0] < VERSIONS_ALIKE)
+
+
+def _compare(reference: _Values, other: _Values, cluster: str, are_random: Sequence[bool]) -> list[dict[str, Any]]:
     """One series in two conditions, overall and by domain; empty where no template is in both.
 
     Args:
@@ -311,6 +380,8 @@ def _compare(reference: _Values, other: _Values, cluster: str, are_random: tuple
     for grouping, group, rows in groups if len(both) else []:
         by_version = [side.versions.merge(rows[TEMPLATE], on=TEMPLATE) for side in (reference, other)]
         means, tested = _test(rows, by_version, cluster, are_random)
+        own = crossed_means(np.stack(_sides(rows)), cluster_codes(rows, cluster), tested=False, bounds=(0.0, 1.0))
+        ends = {f"{end}_{side}": getattr(own, end)[at] for at, side in enumerate("ba") for end in ("ci_low", "ci_high")}
         found.append(
             {
                 "grouping": grouping,
@@ -324,13 +395,16 @@ def _compare(reference: _Values, other: _Values, cluster: str, are_random: tuple
                 "n_clusters": int(tested.n_clusters[0]),
                 "n_items_a": int(rows[f"{COUNT}_condition"].sum()),
                 "n_items_b": int(rows[f"{COUNT}_reference"].sum()),
+                "n_near_ties_a": int(rows[f"{TIED}_condition"].sum()),
+                "n_near_ties_b": int(rows[f"{TIED}_reference"].sum()),
+                **ends,
             }
         )
     return found
 
 
 def _test(
-    rows: pd.DataFrame, by_version: list[pd.DataFrame], cluster: str, are_random: tuple[bool, bool]
+    rows: pd.DataFrame, by_version: list[pd.DataFrame], cluster: str, are_random: Sequence[bool]
 ) -> tuple[list[float], Estimates]:
     """Mean in the reference and in the condition, and their difference.
 
@@ -388,6 +462,8 @@ def _sentence_of_conditions(row: Mapping[Any, Any], cluster: str) -> str:
     basis = f"{row['n']} templates in both, {row['n_versions_b']} and {row['n_versions_a']} versions"
     if row["status"] != "ok":
         found = not_tested(row, cluster)
+    elif row["p"] < 0.05 and (reason := _why_neither(row)):
+        found = f"the difference is more than chance, but the condition neither helps nor hurts, as {reason}"
     elif row["p_holm"] < 0.05:
         found = f"the condition {'helps' if row['difference'] > 0 else 'hurts'}"
     elif row["p"] < 0.05:

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.benchmarks.ewok import contracts
-from worldprobe.benchmarks.ewok.vocabulary import DESIGN, way_of
+from worldprobe.benchmarks.ewok.vocabulary import DESIGN, filling_of, way_of
 from worldprobe.contracts import Table, read_provenance, read_table, table_name
 from worldprobe.errors import UserError
 from worldprobe.inference.requests import near_tie_of
@@ -91,6 +91,7 @@ def judge_target_scores(
     used = scores if targets == "pmi" else scores[scores["context"] > 0]
     for text, count in used["flags"].value_counts().items():
         flags.update({flag: int(count) for flag in str(text).split(",") if flag})
+    judged.table["dtype"] = pd.Series(dtype, judged.table.index, dtype="str")
     judged.details |= {
         "compared": "one target under both contexts" if targets is None else "both targets under one context",
         "metric": targets or "sum",
@@ -259,6 +260,7 @@ def _judgements(
     columns = [column for column in ("item_id", *DESIGN, "adversarial") if column in items]
     design = items.loc[items.index.repeat(2), columns].reset_index(drop=True)
     return design.assign(
+        filling=filling_of(items) if "fillers" in items else None,
         target=np.tile([1, 2], len(items)),
         model=model,
         eval_type=eval_type,
@@ -377,12 +379,16 @@ def judge_evidence(items: pd.DataFrame, evidence: Evidence, near_tie: float | No
         near_tie: differences up to this count as near ties; None takes what suits the kind and the dtype.
         targets: for target_scores, see ``judge_target_scores``.
     """
+    tolerance = {} if near_tie is None else {"near_tie": near_tie}
     if evidence.kind == "target_scores":
         dtype = evidence.provenance.dtype
-        return judge_target_scores(items, evidence.rows, evidence.model, targets, near_tie, dtype)
-    tolerance = {} if near_tie is None else {"near_tie": near_tie}
-    if evidence.kind == "similarities":
-        return judge_similarities(items, evidence.rows, evidence.model, **tolerance)
-    if evidence.kind == "ratings":
-        return judge_ratings(items, evidence.rows, evidence.model, **tolerance)
-    return judge_responses(items, evidence.rows, evidence.model)
+        judged = judge_target_scores(items, evidence.rows, evidence.model, targets, near_tie, dtype)
+    elif evidence.kind == "similarities":
+        judged = judge_similarities(items, evidence.rows, evidence.model, **tolerance)
+    elif evidence.kind == "ratings":
+        judged = judge_ratings(items, evidence.rows, evidence.model, **tolerance)
+    else:
+        judged = judge_responses(items, evidence.rows, evidence.model)
+    if taught := evidence.provenance.details.get("taught"):
+        judged.table["taught"] = taught
+    return judged

@@ -7,7 +7,8 @@ Pairs of concepts are samples of more, and so are versions where all templates s
 concepts share target sentences and often contexts (2,380 built-in templates: 568 pairs of targets, 366 pairs of concepts).
 Taking templates as clusters treats templates that share sentences as independent, so its intervals are narrower. The fillings of
 a version are in all templates (items of mode fixed), so a version moves all of them together: versions cross with pairs of
-concepts. Where each item has fillings of its own (modes balanced and independent), they are part of a template's chance.
+concepts. Where each item has fillings of its own (modes balanced and independent), they are part of a template's chance; a test
+of versions shows where they move all templates all the same, and versions are then random too.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.vocabulary import DESIGN, contrast_group
+from worldprobe.benchmarks.ewok.vocabulary import DESIGN, OWN, contrast_group
+from worldprobe.contracts.results import over_in_words
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.provenance import Provenance
@@ -28,22 +30,23 @@ CLUSTERS = {
     "template": ("domain", "meta_template", "template"),
 }
 DEFAULT_CLUSTER = "concept_pair"
-_WORDS = {"concept_pair": "pairs of concepts", "template": "templates"}
+WORDS = {"concept_pair": "pairs of concepts", "template": "templates"}
 
 
-def drawn_in_words(cluster: str, has_own_fillings: bool = False) -> str:
-    """What an interval is over.
+def has_own_fillings(judgements: pd.DataFrame) -> bool:
+    """Whether each item of some judgements was filled on its own, so that versions share nothing; as far as these say so."""
+    return "filling" in judgements and bool((judgements["filling"] == OWN).all())
 
-    >>> drawn_in_words("concept_pair"), drawn_in_words("template", has_own_fillings=True)
-    ('pairs of concepts and versions', 'templates')
-    """
-    return _WORDS[cluster] + ("" if has_own_fillings else " and versions")
+
+def drawn_in_words(cluster: str, judgements: pd.DataFrame) -> str:
+    """What an interval is over, by design."""
+    return over_in_words(WORDS[cluster], not has_own_fillings(judgements))
 
 
 def drawn_units(provenance: Provenance | None) -> str:
     """What a table's intervals are over, as a note says it; "clusters" where that is not known."""
     details = provenance.details if provenance else {}
-    return str(details.get("drawn") or _WORDS.get(str(details.get("cluster")), "clusters"))
+    return str(details.get("drawn") or WORDS.get(str(details.get("cluster")), "clusters"))
 
 
 def status_notes(statuses: pd.Series) -> list[str]:
@@ -73,7 +76,20 @@ def cluster_codes(items: pd.DataFrame, cluster: str) -> np.ndarray:
 #: templates that two versions must have in common to be taken for copies.
 FEWEST = 20
 #: columns of contracts.Judgements that a panel is built from.
-COLUMNS = ("item_id", "target", "model", "eval_type", "accuracy", "is_tie", "is_near_tie", "status", *DESIGN)
+COLUMNS = (
+    "item_id",
+    "target",
+    "model",
+    "eval_type",
+    "accuracy",
+    "is_tie",
+    "is_near_tie",
+    "status",
+    "filling",
+    "dtype",
+    "taught",
+    *DESIGN,
+)
 
 
 @dataclass
@@ -86,6 +102,7 @@ class Panel:
         accuracy: shape (series, items, 2); missing where there is none.
         is_present: shape (series, items, 2): the series has a row there.
         is_tie, is_near_tie, is_missing: the same shape.
+        has_own_fillings: whether each item was filled on its own, so that versions share nothing.
     """
 
     series: pd.DataFrame
@@ -95,6 +112,7 @@ class Panel:
     is_tie: np.ndarray
     is_near_tie: np.ndarray
     is_missing: np.ndarray
+    has_own_fillings: bool
 
     def position(self, model: str, eval_type: str) -> int:
         """The row of a series.
@@ -157,6 +175,7 @@ def build_panel(judgements: pd.DataFrame) -> Panel:
         is_tie=spread(judgements["is_tie"].to_numpy(bool), False),
         is_near_tie=spread(judgements["is_near_tie"].to_numpy(bool), False),
         is_missing=spread((judgements["status"] != "ok").to_numpy(bool), False),
+        has_own_fillings=has_own_fillings(judgements),
     )
 
 

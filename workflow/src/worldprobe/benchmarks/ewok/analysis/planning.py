@@ -34,7 +34,6 @@ def plan_studies(
     n_replicates: Sequence[int] = (1,),
     ratings: pd.DataFrame | None = None,
     n_raters: Sequence[int] = (),
-    has_own_fillings: bool = False,
 ) -> pd.DataFrame:
     """The power of studies of several sizes to find a difference of two models, overall and in each domain.
 
@@ -51,7 +50,6 @@ def plan_studies(
         n_replicates: numbers of replicates of each model.
         ratings: contracts.Ratings of people of the same items, of two versions or more.
         n_raters: with ratings, numbers of raters that each target has in each context (the pilot's).
-        has_own_fillings: whether each item was filled on its own, so that versions share nothing.
 
     Returns:
         contracts.Plans; domains with a single cluster have no rows. With ratings, n_replicates are raters.
@@ -87,14 +85,16 @@ def plan_studies(
         options |= {"n_replicates": n_replicates}
 
         def planned(places: np.ndarray) -> pd.DataFrame:
-            return _plan(values[:, places], codes[places], difference, alike, has_own_fillings, options)
+            return _plan(values[:, places], codes[places], difference, alike, panel.has_own_fillings, options)
     else:
         people, raters = _people(panel, ratings)
         values = np.concatenate([people[None], values])
         numbers = n_raters or [max(round(raters.n), 1)]
 
         def planned(places: np.ndarray) -> pd.DataFrame:
-            found = {n: variances_with_people(values[:, places], codes[places], raters, n, has_own_fillings) for n in numbers}
+            found = {
+                n: variances_with_people(values[:, places], codes[places], raters, n, panel.has_own_fillings) for n in numbers
+            }
             return pd.concat([plan(one, difference, **options).assign(n_replicates=n) for n, one in found.items()])
 
     def do_vary(places: np.ndarray) -> bool:
@@ -182,12 +182,11 @@ def versions_needed(plans: pd.DataFrame, power: float) -> pd.DataFrame:
     return found.assign(n_versions=found["n_versions"].fillna(0).astype(int))
 
 
-def pool_means(judgements: pd.DataFrame, has_own_fillings: bool = False) -> tuple[pd.DataFrame, pd.DataFrame]:
+def pool_means(judgements: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Domains, and pairs of concepts within each domain, by partial pooling, for every series.
 
     Args:
         judgements: contracts.Judgements of any number of models and eval types.
-        has_own_fillings: whether each item was filled on its own, so that versions share nothing.
 
     Returns:
         contracts.PooledMeans, and contracts.Orders: of every two domains the one that is probably harder. With one version of
@@ -199,8 +198,8 @@ def pool_means(judgements: pd.DataFrame, has_own_fillings: bool = False) -> tupl
     """
     panel = build_panel(judgements)
     templates, values = _by_template(panel)
-    can_order = has_own_fillings or values.shape[2] > 1
-    if has_own_fillings:
+    can_order = panel.has_own_fillings or values.shape[2] > 1
+    if panel.has_own_fillings:
         values = values.mean(axis=2, keepdims=True)
     codes = {name: cluster_codes(templates, name) for name in CLUSTERS}
     pairs = templates["concept_a"] + templates["concept_b"].map(lambda name: f"{JOINT}{name}" if isinstance(name, str) else "")

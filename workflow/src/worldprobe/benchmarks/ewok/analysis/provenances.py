@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.contracts import Judgements
-from worldprobe.benchmarks.ewok.vocabulary import OWN_FILLINGS, title_of
+from worldprobe.benchmarks.ewok.vocabulary import title_of
 from worldprobe.contracts import read_provenance, read_tables
 from worldprobe.errors import UserError
 from worldprobe.files import digest_file
@@ -76,11 +76,6 @@ def items_of(paths: Sequence[Path]) -> dict[str, str]:
     """Provenance details that name the items of tables that were computed from the same: ``{"items": digest}``, or nothing."""
     found = {digest for path in paths if (digest := _digest_of_items(path)) is not None}
     return {ITEMS: found.pop()} if len(found) == 1 else {}
-
-
-def has_own_fillings(paths: Sequence[Path]) -> bool:
-    """Whether the items of these judgements have fillings of their own (any mode but fixed), so that versions share nothing."""
-    return any(read_provenance(path).details.get("mode") in OWN_FILLINGS for path in paths)
 
 
 def kinds_of(paths: Sequence[Path]) -> dict[str, dict[str, Any]]:

@@ -14,7 +14,7 @@ from worldprobe.analysis.comparisons import stars
 from worldprobe.analysis.components import Components, Part, interval, p_value
 from worldprobe.analysis.summaries import Group, Scored
 from worldprobe.analysis.summaries import summarize as summarize_scores
-from worldprobe.benchmarks.ewok.analysis.panel import DEFAULT_CLUSTER, Panel, build_panel, cluster_codes, drawn_in_words
+from worldprobe.benchmarks.ewok.analysis.panel import DEFAULT_CLUSTER, WORDS, Panel, build_panel, cluster_codes
 from worldprobe.benchmarks.ewok.contracts import PREFERENCES
 from worldprobe.benchmarks.ewok.vocabulary import FAMILY, GENERATIONS, SHOTS, SURFACE_FEATURES, is_rated
 from worldprobe.contracts.results import ALL, OVERALL
@@ -27,7 +27,6 @@ def summarize(
     judgements: pd.DataFrame,
     cluster: str = DEFAULT_CLUSTER,
     average: str = "items",
-    has_own_fillings: bool = False,
 ) -> pd.DataFrame:
     """All means of a study.
 
@@ -41,7 +40,6 @@ def summarize(
         cluster: what is a sample of more: ``concept_pair`` or ``template``.
         average: what weighs equally in a version's overall mean: ``items``, as in the paper, or ``domains``, as in BabyLM's
             leaderboards; an overall mean of domains has no interval.
-        has_own_fillings: whether each item was filled on its own, so that versions share nothing.
 
     Returns:
         contracts.Summaries. Versions are conditions; concepts, named ``domain/concept``, have only rows over versions.
@@ -54,7 +52,7 @@ def summarize(
         "n_missing": panel.is_missing.sum(axis=2),
     }
     scored = Scored(panel.series, METRICS, metric_values(panel), panel.items["version"].to_numpy(), counts)
-    table = summarize_scores(scored, groups_of(panel.items, cluster, has_own_fillings), are_random=not has_own_fillings)
+    table = summarize_scores(scored, groups_of(panel.items, cluster), are_random=not panel.has_own_fillings)
     return _over_domains(table) if average == "domains" else table
 
 
@@ -71,19 +69,18 @@ def _over_domains(table: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([ours[list(table)], table[table["grouping"] != OVERALL]], ignore_index=True)
 
 
-def intervals_by_template(judgements: pd.DataFrame, has_own_fillings: bool = False) -> dict[str, dict[str, list[float]]]:
+def intervals_by_template(judgements: pd.DataFrame) -> dict[str, dict[str, list[float]]]:
     """What single templates as clusters would give for each model's overall accuracy, next to ``summarize``'s intervals.
 
     Args:
         judgements: contracts.Judgements.
-        has_own_fillings: as in ``summarize``.
 
     Returns:
         eval_type -> model -> [low, high] of the 95% interval; models without one are left out.
     """
     panel = build_panel(judgements)
     versions, codes = panel.items["version"].to_numpy(), cluster_codes(panel.items, "template")
-    version, stratum = (None, versions) if has_own_fillings else (versions, None)
+    version, stratum = (None, versions) if panel.has_own_fillings else (versions, None)
     estimates = crossed_means(metric_values(panel)[0], codes, version, stratum, tested=False, bounds=(0.0, 1.0))
     found: dict[str, dict[str, list[float]]] = {}
     for series, low, high in zip(panel.series.itertuples(), estimates.ci_low, estimates.ci_high, strict=True):
@@ -118,14 +115,13 @@ def metric_values(panel: Panel) -> np.ndarray:
     return np.stack([accuracy, strict, both, np.where(whole, sensitive, np.nan)]).astype(np.float32)
 
 
-def groups_of(items: pd.DataFrame, cluster: str, has_own_fillings: bool) -> Iterator[Group]:
+def groups_of(items: pd.DataFrame, cluster: str) -> Iterator[Group]:
     """Everything that items are averaged over."""
     codes = {name: cluster_codes(items, name) for name in (cluster, "template")}
-    words = {name: drawn_in_words(name, has_own_fillings) for name in codes}
 
     def group(grouping: str, name: str, positions: np.ndarray) -> Group:
         drawn = "template" if grouping == "concept" else cluster
-        return Group(grouping, name, positions, codes[drawn][positions], words[drawn], by_condition=grouping != "concept")
+        return Group(grouping, name, positions, codes[drawn][positions], WORDS[drawn], by_condition=grouping != "concept")
 
     yield group(OVERALL, ALL, np.arange(len(items)))
     for grouping in ("domain", "context_type", "context_contrast", "target_contrast"):

@@ -166,7 +166,8 @@ def spread_of_means(
                     found["p"][drawn, place] = p_value(mean[spread], chosen)
                     found["detectable"][drawn, place] = chosen.detectable()
     one = np.ones(shape, int)
-    return Estimates(**found, status=status, n_clusters=n_skins, n_versions=one, enough_versions=0 * one)
+    found |= {"n_versions": one, "enough_versions": 0 * one, "p_versions": one * np.nan, "over_versions": one < 1}
+    return Estimates(**found, status=status, n_clusters=n_skins)
 
 
 def _shares(problem: np.ndarray, size: np.ndarray) -> np.ndarray:
