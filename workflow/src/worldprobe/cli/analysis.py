@@ -168,17 +168,18 @@ def mixed_model(
     ties: Ties = "wrong",
     target_coding: TargetCoding = "deviation",
     algorithm: Literal["whitened", "plain"] = "whitened",
-    random_effects: Literal["intercepts", "maximal"] = "intercepts",
+    random_effects: Literal["intercepts", "maximal"] = "maximal",
     missing: Missing = (),
     out: Path,
 ) -> None:
-    """Fit random intercepts of model and item (the paper), or random slopes too, by R's lme4.
+    """Fit random effects of templates, pairs of concepts and models' slopes, or the paper's formula, by R's lme4.
 
     Args:
         ties: exact ties: counted as wrong (as in the paper) or dropped
         target_coding: coding of the target: deviation (as in the paper) or treatment (as in the released analysis)
         algorithm: whitened: fast; plain: glmer as the paper called it, slow
-        random_effects: intercepts (as in the paper), or maximal: models' slopes, templates, pairs of concepts and versions too
+        random_effects: maximal: items, models and their slopes, templates, pairs of concepts and versions; intercepts: items and
+            models alone, as in the paper
         out: coefficients table
     """
     from worldprobe.benchmarks.ewok.analysis.regression import fit_mixed_model, start_r

@@ -210,7 +210,8 @@ def against_chance(rows: pd.DataFrame, chance: float | None = 0.5, over: str = "
     where = place(rows, 0.5 if chance is None else chance)
     tied = rows["name"][where == NEAR_TIES]
     note = f" Most targets of {listed(tied)} are near ties, where rounding decides." if len(tied) else ""
-    known, where = (one[rows["ci_low"].notna() & (where != NEAR_TIES)] for one in (rows, where))
+    has_interval = rows["ci_low"].notna() & (where != NEAR_TIES)
+    known, where = rows[has_interval], where[has_interval]
     guess = "" if chance is None else f"; chance is {chance:g}"
     if len(rows) == 1:
         row = rows.iloc[0]

@@ -1,5 +1,7 @@
 """From evidence to accuracy, worked out by hand."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,7 @@ from worldprobe.benchmarks.ewok.analysis import judge
 from worldprobe.benchmarks.ewok.contracts import Items, Judgements, Responses, Similarities, TargetScores
 from worldprobe.contracts import read_provenance, read_table, validate, write_table
 from worldprobe.errors import UserError
+from worldprobe.models.checkpoint import taught_here
 from worldprobe.provenance import Provenance
 
 
@@ -275,3 +278,28 @@ def test_options_that_do_nothing_for_answers_are_refused(tmp_path, capsys, optio
 def test_a_tolerance_without_sense_is_refused(tmp_path, value):
     items, scores = written(tmp_path)
     assert cli.main(["judge", items, scores, f"--near-tie={value}", "--out", str(tmp_path / "j.parquet")]) == 2
+
+
+@pytest.mark.parametrize(("mode", "filling"), [("fixed", "shared"), ("balanced", "own"), ("independent", "own")])
+def test_judgements_say_whether_versions_share_fillings_whatever_made_the_items(mode, filling, tmp_path):
+    """Read from the fillers, as tables of others have no such metadata."""
+    assert cli.main(["materials", "new-domain", str(tmp_path / "own"), "office-work"]) == 0
+    command = ["items", "build", str(tmp_path / "own"), "--mode", mode, "--versions", "0-2"]
+    assert cli.main([*command, "--out", str(tmp_path / "items.parquet")]) == 0
+    items = pd.read_parquet(tmp_path / "items.parquet")
+    scores = items.loc[items.index.repeat(4), ["item_id"]].assign(logprob=-1.0, n_tokens=1, flags="")
+    scores = scores.assign(target=[1, 1, 2, 2] * len(items), context=[1, 2, 1, 2] * len(items))
+    judged = judge.judge_target_scores(items, scores, "ant").table
+    assert judged["filling"].unique().tolist() == [filling]
+    assert judged["dtype"].unique().tolist() == ["float32"]
+    alone = items.assign(fillers="{}")  # no slots: nothing says that another version would be as kind
+    assert judge.judge_target_scores(alone, scores, "ant").table["filling"].unique().tolist() == ["shared"]
+
+
+def test_what_a_control_model_read_is_known_from_its_folder(tmp_path):
+    made = {"details": {"reads": ["story", "item"], "loss": 0.4}}
+    (tmp_path / "provenance.json").write_text(json.dumps(made))
+    assert taught_here(str(tmp_path)) == {"taught": "story, item"}
+    made["details"]["loss"] = None  # never trained
+    (tmp_path / "provenance.json").write_text(json.dumps(made))
+    assert taught_here(str(tmp_path)) == taught_here("gpt2") == taught_here(str(tmp_path / "x")) == {}

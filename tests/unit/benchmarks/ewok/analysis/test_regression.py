@@ -36,6 +36,9 @@ TRUTH = {
 }
 
 
+TEMPLATE, PAIR = ["domain", "meta_template", "template"], ["domain", "concept_a", "concept_b"]
+
+
 def study(n_templates=120, n_versions=3, n_models=8, sd_item=0.8, sd_model=0.6, seed=1, share_tied=0.0):
     """Judgements whose log odds are TRUTH plus random intercepts."""
     items = simulate_items(n_templates, n_versions, seed)
@@ -126,7 +129,9 @@ def test_missing_scores_missing_features_and_absent_levels_leave_notes_not_zeros
 
 @needs_r
 def test_known_coefficients_come_back_within_their_standard_errors():
-    table, details = regression.fit_mixed_model(build_design(*study(n_templates=120, n_versions=2, n_models=8)))
+    table, details = regression.fit_mixed_model(
+        build_design(*study(n_templates=120, n_versions=2, n_models=8)), structure="intercepts"
+    )
     truth = np.array(list(TRUTH.values()))
     # a domain's coefficient shares the models' mean intercept, whose own error (0.6 / sqrt(8)) lme4's standard error includes
     assert (np.abs(table["z"] - truth / table["std_error"]) < 3.5).all()
@@ -139,8 +144,8 @@ def test_known_coefficients_come_back_within_their_standard_errors():
 @needs_r
 def test_the_fast_way_finds_what_the_papers_call_finds():
     design = build_design(*study(n_templates=60, n_versions=2, n_models=4))
-    fast, fast_details = regression.fit_mixed_model(design)
-    plain, plain_details = regression.fit_mixed_model(design, method="plain")
+    fast, fast_details = regression.fit_mixed_model(design, structure="intercepts")
+    plain, plain_details = regression.fit_mixed_model(design, method="plain", structure="intercepts")
     np.testing.assert_allclose(fast["estimate"], plain["estimate"], atol=1e-3)
     np.testing.assert_allclose(fast["std_error"], plain["std_error"], rtol=0.02)
     assert fast_details["log_likelihood"] == pytest.approx(plain_details["log_likelihood"], abs=1e-3)
@@ -158,7 +163,7 @@ def test_random_slopes_are_those_of_lme4_with_degrees_of_freedom():
     np.testing.assert_allclose((fast["estimate"] - plain["estimate"]) / plain["std_error"], 0, atol=1e-3)
     assert details["log_likelihood"] == pytest.approx(plain_details["log_likelihood"], abs=1e-3)
     assert details["random_sd"] == pytest.approx(plain_details["random_sd"], abs=5e-3)
-    intercepts = regression.fit_mixed_model(design)[0].set_index("label")
+    intercepts = regression.fit_mixed_model(design, structure="intercepts")[0].set_index("label")
     slope = fast.set_index("label").loc["variable vs. concept swap"]
     assert slope["std_error"] > 1.3 * intercepts.loc["variable vs. concept swap", "std_error"]
     assert 4 < slope["df"] < 9  # five models: four, and a little more as items say something, too
@@ -177,6 +182,25 @@ def test_random_effects_without_variance_are_dropped_and_named():
     assert any("Dropped, as the answers show no variance of them" in note and "(1|Version)" in note for note in details["notes"])
     assert min(details["random_sd"].values()) >= 0.005 or details["is_singular"]
     assert table["df"].ge(1).all()
+
+
+@needs_r
+def test_where_nothing_is_to_be_found_the_default_has_few_stars_and_the_papers_formula_a_warning():
+    """Templates in three versions that share pairs of concepts, all at chance: 27 % of domains had stars."""
+    found = {"maximal": 0, "intercepts": 0}
+    for seed in range(4):
+        items = simulate_items(80, 3, seed)
+        codes = [items.groupby(unit, dropna=False).ngroup().to_numpy() for unit in (TEMPLATE, PAIR)]
+        random = np.random.default_rng([seed, 5])
+        log_odds = sum(random.normal(0, sd, code.max() + 1)[code] for sd, code in zip((0.8, 0.6), codes, strict=True))
+        table = simulate_judgements(items, np.tile(log_odds[:, None], (4, 1, 2)), list("abcd"), "logprobs", seed)
+        design = build_design(table, simulate_features(items, seed))
+        for structure, options in (("maximal", {}), ("intercepts", {"structure": "intercepts"})):
+            fitted, details = regression.fit_mixed_model(design, **options)
+            found[structure] += (fitted["p"] < 0.05).sum()
+            assert any("20 to 40%" in note for note in details["notes"]) == (structure == "intercepts")
+    assert found["maximal"] <= 4  # of 36 tests
+    assert found["intercepts"] >= 2 * found["maximal"]
 
 
 def test_the_maximal_structure_has_what_the_design_can_tell_apart():
@@ -199,7 +223,7 @@ def test_a_singular_fit_is_called_one_in_plain_words():
     row = np.arange(len(table))
     model = row // (len(table) // 5)
     table["accuracy"] = ((row + model) % 5 < 3).astype(float)  # three of five models are right on every target
-    _, details = regression.fit_mixed_model(build_design(table, surface))
+    _, details = regression.fit_mixed_model(build_design(table, surface), structure="intercepts")
     assert details["is_singular"]
     assert any(n.startswith("Singular fit: the variance between models is estimated as zero") for n in details["notes"])
     assert any(n.startswith("Singular fit: the variance between items is estimated as zero") for n in details["notes"])
@@ -209,7 +233,9 @@ def test_a_singular_fit_is_called_one_in_plain_words():
 
 @needs_r
 def test_one_model_is_fitted_without_a_variance_between_models():
-    table, details = regression.fit_mixed_model(build_design(*study(n_templates=60, n_versions=2, n_models=1)))
+    table, details = regression.fit_mixed_model(
+        build_design(*study(n_templates=60, n_versions=2, n_models=1)), structure="intercepts"
+    )
     assert list(details["random_sd"]) == ["item"]
     assert "There is one model, so the variance between models is left out." in details["notes"]
     assert table["estimate"].notna().all()
@@ -218,7 +244,7 @@ def test_one_model_is_fitted_without_a_variance_between_models():
 @needs_r
 def test_without_random_variance_lme4_and_statsmodels_agree():
     design = build_design(*study(n_templates=80, n_versions=2, n_models=6, sd_item=0.0, sd_model=0.0, seed=9))
-    mixed, details = regression.fit_mixed_model(design)
+    mixed, details = regression.fit_mixed_model(design, structure="intercepts")
     fixed, _ = fit_fixed_effects(design)
     assert max(details["random_sd"].values()) < 0.25
     np.testing.assert_allclose(mixed["estimate"], fixed["estimate"], atol=0.04)
@@ -250,7 +276,7 @@ def test_a_domain_where_everything_is_right_has_no_estimate_and_does_not_touch_t
 @needs_r
 @pytest.mark.parametrize("method", ["whitened", "plain"])
 def test_the_mixed_model_has_no_small_error_of_a_coefficient_without_a_limit(separated, method):
-    table, details = regression.fit_mixed_model(build_design(*separated), method)
+    table, details = regression.fit_mixed_model(build_design(*separated), method, "intercepts")
     rows = table.set_index("term")
     assert rows.loc["domain-c", ["estimate", "std_error", "p"]].isna().all()
     assert rows.loc[["domain-a", "domain-b"], "std_error"].between(0.05, 2).all()
@@ -324,7 +350,7 @@ def test_answers_that_the_terms_foretell_without_error_are_refused():
 def test_where_r_stops_there_is_a_note_and_no_number():
     design = build_design(*study(n_templates=20, n_versions=1, n_models=2))
     design.matrix[:, 0] = np.nan
-    table, details = regression.fit_mixed_model(design)
+    table, details = regression.fit_mixed_model(design, structure="intercepts")
     assert table[["estimate", "std_error", "p"]].isna().all(axis=None)
     assert not details["is_converged"]
     assert details["log_likelihood"] is None
@@ -365,7 +391,7 @@ def test_the_mixed_model_runs_from_the_command_line_and_keeps_its_notes(stored):
     assert cli.main(["fit", "mixed-model", *stored]) == 0
     details = read_provenance(stored[-1]).details
     assert details["n_rows"] == 3 * 40 * 2 * 2
-    assert details["formula"].endswith("+ (1|Model) + (1|Item)")
+    assert details["formula"].endswith("+ (1|Model) + (1|Item) + (1|Template)")
     assert details["r_versions"]["lme4"]
     assert any("There are 3 models:" in n for n in details["notes"])
 

@@ -333,8 +333,8 @@ def compare_conditions(
     table = corrected(pd.DataFrame(rows), ["grouping"])
     for side in "ab":
         own = {name: table[f"{name}_{side}"] for name in ("mean", "ci_low", "ci_high", "n_near_ties")}
-        own |= {"n": table[f"n_items_{side}"], "n_ties": 0, "n_clusters": table["n_clusters"]}
-        table[f"place_{side}"] = place(pd.DataFrame(own), n_intervals=2)
+        own |= {"n": table[f"n_items_{side}"], "n_clusters": table["n_clusters"]}
+        table[f"place_{side}"] = place(pd.DataFrame(own).assign(n_ties=0), n_intervals=2)
     table["sentence"] = [_sentence_of_conditions(row, cluster) for row in table.to_dict("records")]
     return table[[name for name in ConditionComparisons.columns if name in table]]
 

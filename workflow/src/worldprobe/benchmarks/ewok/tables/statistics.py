@@ -29,7 +29,10 @@ GROUP_NAMES = {
 FEATURE_NAMES = {"word2vec": "word2vec accuracy", "n_words": "Number of words", "log_frequency": "Word frequency"}
 POINTS = {"domain_version": "one point per domain and version", "item": "one point per item"}
 CLUSTERS = {"domain_version": "domains", "item": "pairs of concepts"}
-FIXED_NOTE = "It takes all rows as independent, so its p values are too small: where the mixed model was fitted, go by that one."
+FIXED_NOTE = (
+    "Standard errors are over items: templates and pairs of concepts are taken as independent, and p values are too small where "
+    "items share them."
+)
 STARS_NOTE = "* p < 0.05, ** p < 0.01, *** p < 0.001."
 FOUND_NOTE = "Found in 80%: the smallest true effect for which p is below 0.05 in about 80% of such samples."
 
