@@ -120,7 +120,8 @@ def more(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -
         if len(domains) > 1:
             found = ranging(domains.rename(index=selection.in_words), "Means by domain")
             is_order = domains.map("{:.3f}".format).nunique() > 1
-            said.append(f"{found}{'; whether other items would give this order was not tested' if is_order else ''}.")
+            order = "; which of these orders hold for other items, the table of pooled domains says" if is_order else ""
+            said.append(f"{found}{order}.")
     asked = selection.language_models(means)
     untrained = asked[[roster[model].is_untrained for model in asked["model"]]]
     for where, row in zip(place(untrained), untrained.to_dict("records"), strict=True):
