@@ -473,7 +473,8 @@ def compare(
     comparisons = compare_models(rows, eval_type, cluster, groups)
     judged = groups or rows.loc[rows["eval_type"] == eval_type, "model"].unique()
     apart = pairs_without_items(comparisons, map(str, judged))
-    details = {"cluster": cluster, "drawn": str(comparisons["interval_over"][0])} | ({"not_compared": apart} if apart else {})
+    drawn = min(comparisons["interval_over"], key=len)  # a note says where versions are random besides
+    details = {"cluster": cluster, "drawn": drawn} | ({"not_compared": apart} if apart else {})
     _write_comparisons(step, comparisons, Comparisons, out, details)
 
 

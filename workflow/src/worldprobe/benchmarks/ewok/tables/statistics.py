@@ -34,6 +34,10 @@ FIXED_NOTE = (
     "items share them."
 )
 STARS_NOTE = "* p < 0.05, ** p < 0.01, *** p < 0.001."
+VERSIONS_NOTE = (
+    "In some pairs versions differ more than items with fillings of their own should: there they are "
+    "random too (interval_over in the CSV)."
+)
 FOUND_NOTE = "Found in 80%: the smallest true effect for which p is below 0.05 in about 80% of such samples."
 
 
@@ -270,6 +274,7 @@ def comparisons(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> 
             f"Interval (95%) and p (two-sided): {units} are samples of more, the fewer, the wider the interval (Student's t). "
             "Found in 80%: the smallest true difference for which p is below 0.05 in about 80% of such samples; with "
             "few or unequal pairs of concepts a rough estimate.",
+            *(VERSIONS_NOTE for _ in frame.interval_over.unique()[1:]),
             *status_notes(frame.status),
             *(f"{roster[a].name} and {roster[b].name} are not compared: no item has an accuracy of both." for a, b in apart),
         ),
