@@ -100,6 +100,19 @@ def test_a_column_that_may_be_the_raters_is_asked_about(rate: Callable[..., str]
     rate(HEAD.strip() + f",{name}\n{rows}", f'Rename "{name.lower()}" to "rater"')
 
 
+def test_raters_numbers_under_any_name_are_asked_about_unless_most_recur_in_a_question(rate, one: str) -> None:
+    raters = [*range(10), 0]
+    columns = {"vp": raters, "confidence": [n % 3 for n in raters], "trial": raters}
+    for name, cells in columns.items():
+        rows = "".join(f"{one},1,{context},{1 + n % 5},{n}\n" for context in (1, 2) for n in cells)
+        rate(HEAD.strip() + f",{name}\n{rows}", *([f'Rename "{name}"'] if name == "vp" else ["", "", 0]))
+
+
+@pytest.mark.parametrize(("first", "second"), [("P1", "p1"), ("Zo\u00eb", "Zoe\u0308"), ("7", "7.0")])
+def test_a_rater_whose_name_is_typed_in_two_ways_is_one_person(rate, one: str, first: str, second: str) -> None:
+    rate(HEAD.strip() + f",rater\n{one},1,1,4,{first}\n{one},1,1,5,{second}\n", "same rater twice")
+
+
 def test_a_rater_of_any_name_is_known_by_what_the_column_holds(rate: Callable[..., str], one: str, tmp_path: Path) -> None:
     cells = [(target, context, who) for target in (1, 2) for context in (1, 2) for who in ("ann", "bo")]
     rows = "".join(f"{one},{target},{context},3,{who}\n" for target, context, who in cells)

@@ -356,6 +356,18 @@ def test_a_list_of_submissions_that_is_none_is_refused(busy_lab, tmp_path):
     assert main(["human", "import-submissions", str(busy_lab.folder), str(tmp_path / "p.csv")]) == 0
 
 
+def test_two_exports_in_one_list_are_refused_where_they_say_two_things_of_a_submission(busy_lab):
+    stores = busy_lab.survey.answers, busy_lab.survey.identities
+    rest = [[SUBMISSION[number], PID[number], "ACTIVE"] for number in (2, 3)]
+    twice = [[SUBMISSION[1], PID[1], "APPROVED"], *rest, *rest, [f" {SUBMISSION[1]}", PID[1], "RETURNED"]]
+    with pytest.raises(UserError, match="a second time, with another status") as refusal:
+        import_submissions(*stores, submissions(*twice), "p.csv")
+    assert refusal.value.where == "p.csv, line 5"
+    assert outcomes(busy_lab)[PID[1]] is None
+    import_submissions(*stores, submissions(*twice[:-1]), "p.csv")
+    assert outcomes(busy_lab)[PID[1]] == "APPROVED"
+
+
 def test_blanks_around_the_ids_of_a_submission_do_not_matter(busy_lab, tmp_path, capsys):
     (tmp_path / "p.csv").write_text(f"Submission id,Participant id,Status\n {SUBMISSION[2]} , {PID[2]} , RETURNED \n")
     assert main(["human", "import-submissions", str(busy_lab.folder), str(tmp_path / "p.csv")]) == 0

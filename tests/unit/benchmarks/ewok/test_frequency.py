@@ -150,6 +150,13 @@ def test_a_broken_file_is_named_with_what_is_wrong(tmp_path, content, what):
     assert what in caught.value.problem
 
 
+def test_a_file_that_is_given_twice_is_refused_as_its_words_would_count_double(tmp_path):
+    path = ngrams(tmp_path / "c.gz", "cat\t1999\t5\t1")
+    (tmp_path / "link.gz").symlink_to(path)
+    with pytest.raises(UserError, match="given twice"):
+        frequency.frequencies_of_ngrams({"cat"}, [path, tmp_path / "link.gz"])
+
+
 def test_wordfreq_knows_common_words_better_than_rare_ones_and_strings_of_letters_not_at_all():
     found = frequency.frequencies_of_wordfreq({"the", "pebble", "zzqxv"})
     assert found["the"] > 1000 * found["pebble"] > 0

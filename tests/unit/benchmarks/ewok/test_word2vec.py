@@ -188,6 +188,10 @@ def test_vectors_are_read_by_what_the_file_holds(tmp_path, content, name):
         (as_text().replace(b"5 4", b"7 4"), "unexpected end"),
         (as_zip(as_text(), ("more.txt", b"")), "2 files"),
         (b"\xba\x16\x4f\x2f" + as_binary(), ".vec"),  # fastText #171
+        (b"\xef\xbb\xbf" + as_text(header=False), "byte order mark"),
+        (as_text(header=False).replace(b" ", b"\t"), "no spaces"),
+        (as_text(rows=np.where(ROWS == 1, np.nan, ROWS)), "not finite"),
+        (as_binary(rows=np.where(ROWS == 1, np.inf, ROWS).astype("f4")), "not finite"),
     ],
 )
 def test_vectors_that_are_not_all_read_or_not_read_as_they_are_meant_are_refused(tmp_path, content, said):

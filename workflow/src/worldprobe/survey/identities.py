@@ -189,7 +189,7 @@ def import_submissions(answers: Database, identities: Database, frame: pd.DataFr
         where: the file, for messages.
 
     Raises:
-        UserError: a column is missing, a status is unknown, or no submission of this survey is in the list.
+        UserError: a column is missing, a status is unknown, a submission has two, or none of this survey is in the list.
         UnavailableError: not everything was noted; call again.
     """
     if missing := [name for name in (PERSON, SUBMISSION, STATUS) if name not in frame]:
@@ -199,7 +199,13 @@ def import_submissions(answers: Database, identities: Database, frame: pd.DataFr
         if word not in KNOWN:
             fix = f"Known are {', '.join(sorted(KNOWN))}."
             raise UserError(f"{where}, line {line}", "has a status that is not one of Prolific's.", fix)
-    statuses = dict(zip(frame[SUBMISSION].str.strip(), status, strict=True))
+    submission = frame[SUBMISSION].str.strip()
+    again = pd.DataFrame({"submission": submission, "status": status}).drop_duplicates()["submission"].duplicated()
+    if again.any():
+        line = again.index[again][0]
+        problem = "has a submission a second time, with another status: which is the latest is not certain."
+        raise UserError(f"{where}, line {line}", problem, "Export the list again, and give one export at a time.")
+    statuses = dict(zip(submission, status, strict=True))
     pids = frame[PERSON].str.strip()
     with identities.write() as connection:
         known = {row["pid"]: row["participant"] for row in connection.execute("SELECT pid, participant FROM people")}

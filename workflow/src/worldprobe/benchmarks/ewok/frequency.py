@@ -119,12 +119,15 @@ def records(paths: Iterable[Path | str]) -> Iterator[arrow.RecordBatch]:
         batches of ngram (binary) and match_count (int64).
 
     Raises:
-        UserError: no such file, not gzip, cut short, or a malformed line.
+        UserError: no such file, one that is given twice, not gzip, cut short, or a malformed line.
     """
     files = [Path(path) for path in paths]
     for path in files:
         if not path.is_file():
             raise UserError(path, "there is no such file.", "Give the 1-gram files that you downloaded.")
+    repeated = [path for path, times in Counter(path.resolve() for path in files).items() if times > 1]
+    if repeated:
+        raise UserError(repeated[0], "is given twice: its words would count double.", "Give each file once.")
     total = sum(path.stat().st_size for path in files)
     with Progress("Reading 1-grams", total >> 10, "KiB") as progress:
         before = 0

@@ -98,34 +98,52 @@ def _from_long(path: Path, frame: pd.DataFrame, items: pd.DataFrame, scale: tupl
     )
     _ask_about_raters(path, frame)
     if "rater" in frame:
-        who = rows.assign(rater=frame["rater"].str.strip())[["rater", *_QUESTION]]
+        who = rows.assign(rater=frame["rater"].map(_as_person))[["rater", *_QUESTION]]
         _refuse_repeated(path, who, "rated by the same rater", "Keep one rating per rater and question.")
     is_known = rows["item_id"].isin(set(items["item_id"]))
     return rows[is_known], int(rows.loc[~is_known, "item_id"].nunique())
 
 
+def _as_person(cell: str) -> str:
+    """A rater's name or number, however it is typed.
+
+    >>> _as_person(" P1 ") == _as_person("p1"), _as_person("7.0")
+    (True, '7')
+    """
+    return re.sub(r"(?<=\d)\.0+$", "", normalize_text(cell)).casefold()
+
+
 #: Parts of names that columns of people have in what recruiters, survey tools and annotators export.
 _PEOPLE = re.compile(
-    r"rater|annotat|participant|partic|subj|worker|respon[ds]|user|person|people|prolific|judge|coder|evaluator|informant|"
-    r"proband|teilnehm|submission|session|assignment|id$|^name|initials|e-?mail"
+    r"rater|annotat|label+er|listener|reader|turker|candidate|participant|partic|subj|worker|respon[ds]|user|person|people|"
+    r"prolific|judge|coder|evaluator|informant|proband|teilnehm|submission|session|assignment|id$|^name|initials|e-?mail"
 )
-_NOT_PEOPLE = re.compile(r"time|date|duration|item|template|question|trial|list|stimul|domain|context|target|concept|version")
+_NOT_PEOPLE = re.compile(
+    r"time|(?<!candi)date|duration|item|template|question|trial|list(?!ener)|stimul|domain|context|target|concept|version"
+)
+
+#: Share of rows in which a column of raters' numbers may have a number again that the same question had.
+MOST_REPEATED = 0.1
 
 
 def _ask_about_raters(path: Path, frame: pd.DataFrame) -> None:
     """Refuse a file in which some column may name the rater: two ratings by one person would count as two people's.
 
-    A column counts as one by its name, or where texts in it recur and tell the ratings of one question apart.
+    A column counts as one by its name, or where texts in it recur and tell the ratings of one question apart; where whole numbers
+    do, as nearly all ratings of a question have another one.
     """
     others = sorted(set(map(str, frame)) - {*_LONG, *TEXTS, "rater"})
     for name in [] if "rater" in frame else others:
         cells = frame[name].str.strip()
-        is_text = pd.to_numeric(cells, errors="coerce").isna().any()
+        numbers = pd.to_numeric(cells, errors="coerce")
+        is_text = numbers.isna().any()
+        is_number = bool((numbers % 1 == 0).all()) and frame.duplicated([*_QUESTION, name]).mean() < MOST_REPEATED
         is_recurring = cells.nunique() <= len(frame) / 2
         is_repeated = frame.duplicated(_QUESTION, keep=False)
         is_telling = is_repeated.any() and frame[is_repeated].groupby(_QUESTION)[name].nunique().gt(1).mean() > 0.5
         is_named = _PEOPLE.search(name) and not _NOT_PEOPLE.search(name)
-        if is_named or (is_text and is_recurring and is_telling):
+        is_like = is_text or (is_number and not _NOT_PEOPLE.search(name))
+        if is_named or (is_like and is_recurring and is_telling):
             problem = (
                 f'has no column "rater", but "{name}", which may say who rated; two ratings by one person would count twice.'
             )

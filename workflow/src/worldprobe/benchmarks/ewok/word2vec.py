@@ -6,6 +6,7 @@ And which templates mislead whoever goes by that, by vectors that read the other
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
 import lzma
 import re
@@ -172,6 +173,8 @@ def _read_word2vec(path: Path) -> KeyedVectors:
     with open(path, "rb") as stream:
         first = stream.readline(LONGEST_LINE)
         second = stream.readline(LONGEST_LINE)
+    if first.startswith(codecs.BOM_UTF8):
+        raise ValueError("a byte order mark, which would be part of the first word; save it as UTF-8 without")
     header = first.split()
     has_header = len(header) == 2 and all(number.isdigit() for number in header)
     is_binary = not _is_text(second if has_header else first)
@@ -190,6 +193,10 @@ def _read_word2vec(path: Path) -> KeyedVectors:
             is_whole = not has_header or sum(bool(line.strip()) for line in stream) == n + 1
     if not is_whole:
         raise ValueError(f"the first line says {n} words, and more follow")
+    if not vectors.vector_size:
+        raise ValueError("no spaces between words and numbers")
+    if not np.isfinite(vectors.vectors).all():
+        raise ValueError("numbers that are not finite (NaN, inf)")
     return vectors
 
 
