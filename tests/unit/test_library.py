@@ -92,6 +92,18 @@ def test_a_table_of_ones_own_needs_the_four_texts_only(models: list, caplog: pyt
         worldprobe.score_items(models[0], pd.DataFrame({**texts, "item_id": ["first one"]}))
 
 
+@pytest.mark.parametrize("text", [None, float("nan"), 3])
+def test_a_table_of_ones_own_with_a_cell_that_is_no_text_is_refused(models: list, text: object) -> None:
+    table = pd.DataFrame(
+        {name: ["Ada digs.", "Bo digs."] for name in ("context1", "context2", "target1", "target2")}, dtype=object
+    )
+    table.loc[1, "target1"] = text
+    with pytest.raises(UserError, match="target1 of row 1 is no text"):
+        worldprobe.score_items(models[0], table)
+    with pytest.raises(UserError, match="have no rows"):
+        worldprobe.score_items(models[0], table.iloc[:0])
+
+
 def test_models_are_compared_with_models() -> None:
     with pytest.raises(UserError, match="Give what score_items returned"):
         worldprobe.compare_models()

@@ -129,6 +129,11 @@ def _as_items(table: pd.DataFrame) -> pd.DataFrame:
 
     if lacking := [text for text in TEXTS if text not in table]:
         raise UserError("items", f'have no column "{lacking[0]}".', f"Give a table with the columns {', '.join(TEXTS)}.")
+    if table.empty or not table.columns.is_unique:
+        raise UserError("items", "have no rows." if table.empty else "have a column twice.", "Give each item one row of texts.")
+    for name in TEXTS:
+        if odd := [row for row, text in zip(table.index, table[name], strict=True) if not isinstance(text, str)]:
+            raise UserError("items", f"{name} of row {odd[0]} is no text.", "Give each item four texts.")
     number = np.arange(1, len(table) + 1)
     filled: dict[str, Any] = {"item_id": [f"own_{n}_1_v0" for n in number], "domain": "own", "version": 0}
     filled |= {"meta_template": number, "template": 1, "concept_a": "own", "concept_b": None, "context_contrast": "other"}

@@ -187,7 +187,9 @@ ODD = {
     "spaces": lambda text: f"  {text} ",
     "line ends": lambda text: f"{text}\r\n",
     "no-break spaces": lambda text: "\u00a0" + text.replace(" ", "\u00a0") + "\u202f",
+    "spaces of fixed width": lambda text: text.replace(" ", "\u2009"),
     "without width": lambda text: f"\ufeff{text}\u200b",
+    "unseen within words": lambda text: text.replace("e", "e\u00ad").replace("a", "a\u200b").replace("o", "\u200eo"),
     "decomposed": lambda text: unicodedata.normalize("NFD", text),
 }
 
@@ -209,3 +211,12 @@ def test_spaces_around_texts_and_decomposed_letters_make_no_other_items_and_that
         assert ("texts had spaces" in caplog.text) is (name == kind)
     pd.testing.assert_frame_equal(found["plain"], found[kind])
     assert read_provenance(tmp_path / "back.parquet").details["normalized_texts"] > 0
+
+
+def test_blanks_around_a_contrast_make_no_other_group_and_files_of_other_kinds_are_named(built, tmp_path, capsys):
+    frame = pd.read_parquet(hub_file(built[1], tmp_path / "hub.parquet"))
+    frame.assign(ContextDiff="  negation\u00a0").to_csv(tmp_path / "f.csv", index=False)
+    assert set(imported(tmp_path / "f.csv", tmp_path / "back.parquet")["context_contrast"]) == {"negation"}
+    frame.to_json(tmp_path / "f.json", orient="records")
+    assert main(["items", "import", str(tmp_path / "f.json"), "--out", str(tmp_path / "back.parquet")]) == 2
+    assert "does not end in .csv, .parquet" in capsys.readouterr().err

@@ -170,8 +170,8 @@ def check_texts(items: pd.DataFrame, where: Path | str) -> None:
     n_odd = sum(text != normalize_text(text) for name in ITEM_COLUMNS[1:] for text in items[name].unique())
     if n_odd:
         LOGGER.warning(
-            "%s: %d texts have spaces or line breaks around them, no-break spaces, or letters in two characters (NFD), and are "
-            "asked so: `worldprobe items import` normalizes texts",
+            "%s: %d texts have spaces or line breaks around them, spaces of fixed width, unseen characters, or letters in two "
+            "characters (NFD), and are asked so: `worldprobe items import` normalizes texts",
             where,
             n_odd,
         )

@@ -51,21 +51,22 @@ SURFACE_FEATURES = {"log_frequency": "word frequency", "n_words": "number of wor
 ACCURACIES = (0.0, 0.5, 1.0)
 
 
-#: Around a text: spaces and line breaks of any kind, and characters without width.
-_AROUND = re.compile(r"^[\s\u200b\u2060\ufeff]+|[\s\u200b\u2060\ufeff]+$")
-_FIXED_SPACE = re.compile(r"[\u00a0\u2007\u202f]")
+#: Soft hyphens, characters without width, and marks of direction; those that join letters are seen.
+_UNSEEN = re.compile(r"[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+#: Spaces of fixed width, also those that break no line.
+_FIXED_SPACE = re.compile(r"[\u00a0\u2000-\u200a\u202f\u205f]")
 
 
 def normalize_text(text: str) -> str:
-    r"""A text as it is asked: without spaces and line breaks around it, with plain spaces, letters composed (Unicode's NFC).
+    r"""A text as it is asked: no spaces around it, plain spaces within, nothing unseen, letters composed (Unicode's NFC).
 
     A model reads other tokens otherwise, and a reader sees no difference.
 
-    >>> normalize_text(" Zoe\u0308\u00a0digs.\r\n")
+    >>> normalize_text(" Zoe\u0308\u00a0di\u00adgs.\r\n")
     'Zoë digs.'
     """
     text = unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\r", "\n")
-    return _AROUND.sub("", _FIXED_SPACE.sub(" ", text))
+    return _FIXED_SPACE.sub(" ", _UNSEEN.sub("", text)).strip()
 
 
 def normalize_texts(table: pd.DataFrame, columns: Iterable[str], where: object) -> int:
@@ -77,8 +78,8 @@ def normalize_texts(table: pd.DataFrame, columns: Iterable[str], where: object) 
         table[column] = texts
     if n_changed:
         LOGGER.warning(
-            "%s: %d texts had spaces or line breaks around them, no-break spaces, or letters in two characters (NFD): they are "
-            "asked without, with plain spaces and in NFC",
+            "%s: %d texts had spaces or line breaks around them, spaces of fixed width, unseen characters, or letters in two "
+            "characters (NFD): they are asked without, with plain spaces and in NFC",
             where,
             n_changed,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,6 +117,9 @@ def read_items(path: Path, password: str | None = None) -> ReadItems:
     Raises:
         UserError: nothing to read, a column is missing, a cell is not what its column promises, or an item occurs twice.
     """
+    if path.is_file() and path.suffix not in (*SUFFIXES, ".zip") and not zipfile.is_zipfile(path):
+        fix = "Save it as CSV or Parquet in EWoK's format, with that ending."
+        raise UserError(path, f"does not end in {', '.join(SUFFIXES)} or .zip.", fix)
     is_one = path.is_file() and path.suffix in SUFFIXES
     parts, canaries, n_normalized = [], [], 0
     for name, content in _files(path, password):
@@ -189,7 +193,8 @@ def _check_cells(where: str, frame: pd.DataFrame) -> int:
     if frame.empty:
         raise UserError(where, "contains no items.", "Give a file with a row per item.")
     frame["Domain"] = frame["Domain"].str.replace("_", "-")
-    frame[["ConceptA", "ConceptB"]] = frame[["ConceptA", "ConceptB"]].map(normalize_text)
+    for column in ("ConceptA", "ConceptB", "ContextDiff"):
+        frame[column] = frame[column].map(normalize_text)
     n_normalized = normalize_texts(frame, OFFICIAL_TEXTS, where)
     checks = [(column, r"(?s).*\S.*", "is empty") for column in ("ConceptA", *OFFICIAL_TEXTS)]
     checks += [(column, r"[^\0]*", "contains a null character") for column in ("ConceptA", *OFFICIAL_TEXTS)]
