@@ -227,6 +227,49 @@ def test_a_stray_file_beside_the_shards_of_an_index_is_refused(base: Path, monke
     refuses(base, monkeypatch, "neither model.safetensors nor")
 
 
+@pytest.mark.parametrize("spoil", ["a layer more", "biases", "a bias in a folder of shards"])
+def test_weights_of_a_larger_model_than_the_configuration_describes_are_refused(base: Path, spoil: str) -> None:
+    weights = load_file(base / "model.safetensors")
+    if spoil == "a layer more":
+        change(base / "config.json", num_hidden_layers=1)
+    else:
+        weights["model.layers.0.self_attn.q_proj.bias"] = torch.ones(32)
+    if "shards" in spoil:
+        (base / "model.safetensors").unlink()
+        for number, names in enumerate((sorted(weights)[::2], sorted(weights)[1::2]), 1):
+            parts = {name: weights[name] for name in names}
+            save_file(parts, base / f"model-0000{number}-of-00002.safetensors", metadata={"format": "pt"})
+        index = {name: f"model-0000{1 + place % 2}-of-00002.safetensors" for place, name in enumerate(sorted(weights))}
+        (base / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": index}))
+    else:
+        save_file(weights, base / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(UserError, match="of a larger model than"):
+        scores(base)
+
+
+def test_tensors_that_scores_do_not_need_are_ignored(base: Path) -> None:
+    expected = scores(base)
+    weights = load_file(base / "model.safetensors")
+    harmless = ("model.layers.0.self_attn.rotary_emb.inv_freq", "model.layers.1.self_attn.bias", "score.weight", "v_head.0.bias")
+    for name in harmless:
+        weights[name] = torch.ones(4)
+    save_file(weights, base / "model.safetensors", metadata={"format": "pt"})
+    assert scores(base) == expected
+
+
+def test_an_adapter_beside_shards_of_any_name_is_refused_until_one_is_meant(base: Path, adapt: Made) -> None:
+    expected, adapter = scores(base), adapt(base)
+    whole = Path(shutil.copytree(base, base.parent / "whole"))
+    (whole / "model.safetensors").rename(whole / "part.safetensors")
+    index = dict.fromkeys(load_file(whole / "part.safetensors"), "part.safetensors")
+    (whole / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": index}))
+    for path in adapter.glob("adapter_*"):
+        shutil.copy(path, whole)
+    with pytest.raises(UserError, match="beside the weights of a whole model"):
+        scores(whole)
+    assert scores(whole, adapter="none") == expected
+
+
 def test_the_shards_alone_are_scored(base: Path) -> None:
     """Blaizzy/mlx-vlm #1464."""
     before = scores(base)

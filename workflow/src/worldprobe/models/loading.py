@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from worldprobe.errors import MachineError, UserError, did_you_mean
@@ -84,6 +85,12 @@ def load(checkpoint: Checkpoint, dtype: str, device: str = "auto") -> tuple[Any,
         ) from error
     model, report = loaded
     _check_report(checkpoint, report)
+    if left_out := find_left_out(model, report["unexpected_keys"]):
+        raise UserError(
+            checkpoint.base or checkpoint.name,
+            f"has weights of a larger model than config.json describes, e.g. {left_out[0]}, so the scores would be nobody's.",
+            "Give weights and config.json of one model: fetch or save it again.",
+        )
     if checkpoint.adapter:
         model = put_on(model, checkpoint)
     check_vocabulary(checkpoint, tokenizer, model.get_input_embeddings().weight.shape[0])
@@ -302,6 +309,34 @@ def _check_report(checkpoint: Checkpoint, report: Mapping[str, Any]) -> None:
         raise UserError(where, f"has weights that cannot be read: {errors[0][:300]}", "Fetch it again.")
     if unexpected:
         LOGGER.warning("%s: ignored %d tensors that the model does not use", where, len(unexpected))
+
+
+def find_left_out(model: Any, unexpected: Iterable[str]) -> list[str]:
+    """Weights of a file that belong to a model like this one: its further layers, and biases of what has none here.
+
+    Args:
+        model: as its configuration makes it.
+        unexpected: names in the file for which it has no place; most are harmless, such as masks, or heads for other tasks.
+    """
+    prefix = f"{model.base_model_prefix}."
+    own = {name.removeprefix(prefix) for name, _ in model.named_parameters(remove_duplicate=False)}
+    last: dict[str, int] = {}
+    for name in own:
+        for step in re.finditer(r"\.(\d+)\.", name):
+            last[name[: step.start()]] = max(last.get(name[: step.start()], 0), int(step[1]))
+    predicts_more = getattr(
+        model.config.get_text_config(), "num_nextn_predict_layers", None
+    )  # layers that only speed up decoding
+    found = []
+    for name in sorted(unexpected):
+        bare = name.removeprefix(prefix)
+        is_bias = bare.endswith(".bias") and f"{bare.removesuffix('bias')}weight" in own
+        number = re.search(r"\.(\d+)\.", bare)
+        place = bare[: number.start()] if number else ""
+        is_beyond = number is not None and place in last and int(number[1]) > last[place]
+        if is_bias or (is_beyond and not predicts_more):
+            found.append(name)
+    return found
 
 
 def check_vocabulary(checkpoint: Checkpoint, tokenizer: Any, rows: int) -> None:

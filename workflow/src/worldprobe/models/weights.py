@@ -101,6 +101,8 @@ def find_weights(folder: Path, name: str, allow_pickle: bool) -> Weights:
 
 def has_weights(folder: Path) -> bool:
     """Whether a folder has weights of a whole model, beside an adapter's."""
+    if (folder / INDEX).is_file() or (folder / PICKLED_INDEX).is_file():
+        return True
     return any(re.match(r"((pytorch_)?model|consolidated).*\.(safetensors|bin)$", path.name) for path in folder.iterdir())
 
 
