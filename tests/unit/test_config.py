@@ -11,7 +11,7 @@ from worldprobe.benchmarks.ewok.study import has_generalisation, is_builtin
 from worldprobe.benchmarks.worldsense.skins.skins import SkinFile
 from worldprobe.cli import main
 from worldprobe.errors import UserError
-from worldprobe.operations.settings import check_folders, model_files, read_settings
+from worldprobe.operations.settings import as_written, check_folders, model_files, read_settings
 from worldprobe.paths import REPOSITORY
 
 CARD = "  checkpoint: folder\n  family: gpt2\n  display_name: GPT\n"
@@ -440,3 +440,13 @@ def test_options_of_the_command_line_are_read_as_files_are() -> None:
     """Snakemake passes inner values as text."""
     with pytest.raises(UserError, match="--config"):
         study_of("", {"ewok": {"items": {"seed": "24:00:00"}}})
+
+
+def test_numbers_of_the_command_line_are_what_was_written_not_what_snakemake_read() -> None:
+    written = ["--config", "study=2024_01", "allow_missing=True", "series=010", "--cores=1"]
+    options = as_written({"study": 202401, "allow_missing": True, "series": 10, "models": ["control_heart"]}, written)
+    assert options == {"study": "2024_01", "allow_missing": "True", "series": "010", "models": ["control_heart"]}
+    options.pop("series")
+    found = study_of("", options)
+    assert (found["study"], found["allow_missing"], found["models"]) == ("2024_01", True, ["control_heart"])
+    assert study_of("", as_written({"study": 1000.0}, ["study=1e3"]))["study"] == "1e3"

@@ -109,6 +109,21 @@ def test_models_are_compared_with_models() -> None:
         worldprobe.compare_models()
 
 
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda table: table.assign(accuracy=100 * table.accuracy), "accuracy of 100.0"),
+        (lambda table: table.drop(columns="target"), 'no column "target"'),
+        (lambda table: "judgements.parquet", "no tables"),
+    ],
+)
+def test_tables_that_are_no_judgements_are_not_compared(change: Callable[[pd.DataFrame], object], words: str) -> None:
+    items = simulate_items(6, 2, 0)
+    table = simulate_judgements(items, np.ones((2, len(items), 2)), ["a", "b"], "logprobs", 1)
+    with pytest.raises(UserError, match=words):
+        worldprobe.compare_models(change(table))
+
+
 def test_items_with_fillings_of_their_own_are_compared_over_pairs_of_concepts_alone() -> None:
     """The items say it: nobody has to."""
     items = simulate_items(12, 3, seed=0)

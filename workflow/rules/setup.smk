@@ -72,7 +72,15 @@ from worldprobe.files import digest_state
 from worldprobe.models.series import places_of, trainings
 from worldprobe.operations.resources import limits, needs, tuning_needs
 from worldprobe.operations.status import missing_models, share_with_jobs, sign
-from worldprobe.operations.settings import by_strength, is_folder, model_files, read_settings, shown_registry, source_key
+from worldprobe.operations.settings import (
+    as_written,
+    by_strength,
+    is_folder,
+    model_files,
+    read_settings,
+    shown_registry,
+    source_key,
+)
 from worldprobe.paths import RESULTS, StudyPaths
 
 #: The executor is not known while rules are read, but only one that submits jobs elsewhere has a number of nodes (--jobs).
@@ -188,7 +196,7 @@ try:
     study, registry, registry_file, site = read_settings(
         config,
         by_strength(workflow.configfiles, workflow.config_settings.configfiles),
-        workflow.config_settings.config,
+        as_written(workflow.config_settings.config, sys.argv),
         HOME,
         benchmarks.settings_classes(),
         benchmarks.complete_registry,

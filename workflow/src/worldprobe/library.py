@@ -164,8 +164,15 @@ def compare_models(*judgements: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     from worldprobe.benchmarks.ewok.analysis import compare
+    from worldprobe.benchmarks.ewok.vocabulary import ACCURACIES
     from worldprobe.errors import UserError
 
-    if not judgements:
-        raise UserError("judgements", "there are none.", "Give what score_items returned of two models.")
-    return compare.compare_models(pd.concat(judgements, ignore_index=True))
+    fix = "Give what score_items returned of two models."
+    if not judgements or not all(isinstance(rows, pd.DataFrame) for rows in judgements):
+        raise UserError("judgements", "are no tables." if judgements else "there are none.", fix)
+    rows = pd.concat(judgements, ignore_index=True)
+    if lacking := [name for name in ("model", "eval_type", "item_id", "target", "accuracy") if name not in rows]:
+        raise UserError("judgements", f'have no column "{lacking[0]}".', fix)
+    if len(odd := rows["accuracy"][~rows["accuracy"].isin(ACCURACIES) & rows["accuracy"].notna()]):
+        raise UserError("judgements", f"have an accuracy of {odd.iloc[0]}; a target's is 0, 0.5 or 1.", fix)
+    return compare.compare_models(rows)

@@ -74,6 +74,20 @@ def read_settings(
     return Settings(study, registry, registry_file, site)
 
 
+def as_written(options: Mapping[str, Any], arguments: Iterable[str]) -> dict[str, Any]:
+    """What ``--config`` says, with numbers as they are written: Snakemake reads 2024_01 as 202401, 010 as 10 and 1e3 as 1000.0.
+
+    Args:
+        options: as Snakemake reads them.
+        arguments: the command line's words.
+
+    >>> as_written({"study": 202401, "models": ["a"]}, ["snakemake", "--config", "study=2024_01", "models=[a]"])
+    {'study': '2024_01', 'models': ['a']}
+    """
+    words = dict(word.split("=", 1) for word in arguments if "=" in word)
+    return {key: words.get(key, value) if isinstance(value, int | float) else value for key, value in options.items()}
+
+
 def by_strength(files: Iterable[str | Path], stronger: Iterable[str | Path]) -> list[str]:
     """Configuration files, the strongest last.
 
