@@ -93,8 +93,16 @@ def test_a_difference_between_guesses_makes_neither_better():
     rows = two_models(0.0)
     share = np.where(rows["model"] == "ant", 0.5, 0.2)
     guessed = rows.assign(accuracy=(np.random.default_rng(1).random(len(rows)) < share).astype(float))
-    assert "neither is above chance" in overall_sentence(guessed)
+    assert "neither is shown to be above chance" in overall_sentence(guessed)
     assert "is better" not in overall_sentence(guessed)
+
+
+def test_a_model_that_is_right_everywhere_is_not_said_to_be_at_chance_for_want_of_an_interval():
+    rows = two_models(0.0)
+    share = np.where(rows["model"] == "ant", 2, 0.5)
+    sentence = overall_sentence(rows.assign(accuracy=(np.random.default_rng(1).random(len(rows)) < share).astype(float)))
+    assert "ant has 100.0%" in sentence
+    assert "neither is shown to be above chance (50%): the accuracy of ant is the same everywhere" in sentence
 
 
 def test_a_difference_of_near_ties_makes_neither_better_and_the_precision_is_said():

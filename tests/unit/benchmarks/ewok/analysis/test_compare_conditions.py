@@ -38,7 +38,7 @@ def test_a_condition_neither_helps_nor_hurts_a_model_that_guesses():
     guessed = main.assign(accuracy=(np.random.default_rng(1).random(len(main)) < 0.5).astype(float))
     own = {name: rows.assign(filling="own") for name, rows in (("main", guessed), ("other", other))}
     sentence = compare_conditions(own).query("grouping == 'overall'")["sentence"].iloc[0]
-    assert "neither helps nor hurts, as neither is above chance" in sentence
+    assert "neither helps nor hurts, as neither is shown to be above chance" in sentence
 
 
 def test_the_spread_is_that_of_the_versions_means_over_the_common_templates():

@@ -39,6 +39,9 @@ def test_a_model_and_its_copy_say_nothing_about_differences(judgements):
     one = judgements[judgements["model"] == "ant"]
     with pytest.raises(UserError, match="alike everywhere"):
         plan_studies(pd.concat([one, one.assign(model="copy")]), 0.05, n_versions=[2])
+    sides = [one.assign(model=f"always {accuracy:g}", accuracy=accuracy) for accuracy in (0.0, 1.0)]
+    with pytest.raises(UserError, match="differ by the same"):
+        plan_studies(pd.concat(sides), 0.05, n_versions=[2])
 
 
 def test_two_items_with_their_own_fillings_find_more_than_two_versions(judgements):

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.analysis.clusters import VERSIONS_ALIKE, Estimates, crossed_means, means_over_versions, variance_of_mean
-from worldprobe.analysis.comparisons import ABOVE, NEAR_TIES, corrected, p_in_words, place
+from worldprobe.analysis.comparisons import ABOVE, NEAR_TIES, NO_INTERVAL, corrected, p_in_words, place
 from worldprobe.analysis.comparisons import compare_models as compare_pairs
 from worldprobe.analysis.components import Part
 from worldprobe.analysis.summaries import Group
@@ -230,7 +230,13 @@ def _why_neither(row: Mapping[Any, Any]) -> str:
     tied = [str(row[f"model_{side}"]) for side in "ab" if row[f"place_{side}"] == NEAR_TIES]
     if tied:
         return f"most targets of {' and '.join(dict.fromkeys(tied))} are near ties, where rounding decides"
-    return "" if ABOVE in (row["place_a"], row["place_b"]) else "neither is above chance (50%)"
+    if ABOVE in (row["place_a"], row["place_b"]):
+        return ""
+    alike = [str(row[f"model_{side}"]) for side in "ab" if row[f"place_{side}"] == NO_INTERVAL]
+    if alike:
+        words = " and ".join(dict.fromkeys(alike))
+        return f"neither is shown to be above chance (50%): the accuracy of {words} is the same everywhere and has no interval"
+    return "neither is shown to be above chance (50%)"
 
 
 def _ties_in_words(row: Mapping[Any, Any]) -> str:

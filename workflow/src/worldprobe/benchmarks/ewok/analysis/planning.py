@@ -98,10 +98,12 @@ def plan_studies(
             return pd.concat([plan(one, difference, **options).assign(n_replicates=n) for n, one in found.items()])
 
     def do_vary(places: np.ndarray) -> bool:
-        return bool((np.nan_to_num(values[:, places]) != np.nan_to_num(values[:1, places])).any())
+        known = ~np.isnan(values[:, places]).any(axis=(0, 2))
+        differences = (values[:, places] - values[:1, places])[:, known]
+        return not known.any() or bool(np.ptp(differences, axis=(1, 2)).max() > 1e-12)
 
     if len(values) > 1 and not do_vary(np.arange(len(templates))):
-        problem = "of these models are alike everywhere, so nothing says how differences vary."
+        problem = "of these models are alike everywhere, or differ by the same, so nothing says how differences vary."
         raise UserError("judgements", problem, "Give those of models that differ, not of a model and its copy.")
     tables = [planned(np.arange(len(templates))).assign(grouping=OVERALL, group=ALL)]
     for domain, places in templates.groupby("domain", sort=True).indices.items():
