@@ -49,8 +49,13 @@ def latex(text: str) -> str:
 
     >>> latex("gemma_1.1 & co, 0.942–0.957")
     'gemma\\_1.1 \\& co, 0.942--0.957'
+    >>> latex("tiny--v2, a``b")
+    'tiny-{}-v2, a`{}`b'
+    >>> latex("")
+    ''
     """
-    shown = "".join(LATEX_ESCAPES.get(character, character) for character in text)
+    pairs = zip(text, f"{text[1:]} ", strict=False)  # of two hyphens, or quotes, LaTeX would make one sign
+    shown = "".join(LATEX_ESCAPES.get(one, one) + ("{}" if one == after and one in "-'`" else "") for one, after in pairs)
     return f"{{}}{shown}" if text.lstrip()[:1] in ("[", "*") else shown  # else an option of the row above
 
 
