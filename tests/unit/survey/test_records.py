@@ -134,7 +134,8 @@ def test_words_of_all_scripts_are_kept(lab):
     assert set(lab.exported("demographics")["country"]) == set(words)
 
 
-def test_texts_leave_in_an_encrypted_archive_only(busy_lab, tmp_path, capsys):
+def test_texts_leave_in_an_encrypted_archive_only(busy_lab, tmp_path, capsys, monkeypatch):
+    monkeypatch.delenv("WORLDPROBE_MATERIALS_PASSWORD", raising=False)
     rows = [
         {
             "list": one.name,

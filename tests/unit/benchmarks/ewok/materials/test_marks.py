@@ -48,10 +48,10 @@ def test_listed_templates_are_inside_in_templates_items_and_means(garden):
         target=[1, 2] * len(items), model="m", eval_type="logprobs", accuracy=1.0, is_tie=False, is_near_tie=False, status="ok"
     )
     panel = build_panel(rows)
-    groups = {g.name: list(g.units) for g in groups_of(panel.items, "concept_pair", True) if g.grouping == "adversarial"}
+    groups = {g.name: list(g.units) for g in groups_of(panel.items, "concept_pair") if g.grouping == "adversarial"}
     assert groups == {"inside": [1], "outside": [0]}
     unmarked = build_panel(rows.drop(columns="adversarial"))
-    assert not [g for g in groups_of(unmarked.items, "concept_pair", True) if g.grouping == "adversarial"]
+    assert not [g for g in groups_of(unmarked.items, "concept_pair") if g.grouping == "adversarial"]
 
 
 def test_about_a_twentieth_of_the_second_edition_is_bound_to_a_culture(templates):
