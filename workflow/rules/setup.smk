@@ -71,7 +71,7 @@ from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import digest_state
 from worldprobe.models.series import places_of, trainings
 from worldprobe.operations.resources import limits, needs, tuning_needs
-from worldprobe.operations.status import missing_models, share_with_jobs, sign
+from worldprobe.operations.status import missing_models, not_fetched, share_with_jobs, sign
 from worldprobe.operations.settings import (
     as_written,
     by_strength,
@@ -216,6 +216,8 @@ ASKS_BY_GRES = ON_CLUSTER and bool(site["gres"])
 MISSING = share_with_jobs(
     missing_models(study, benchmarks.answers_by_rule, benchmarks.all_models(study)), workflow.is_main_process
 )
+#: Those of them that `make reproduce` has just tried to fetch in vain: this run leaves them alone, the next tries again.
+LEFT_OUT = not_fetched(study, MISSING)
 MODELS_WITH_ANSWERS = [model for model in study["models"] if model not in MISSING]
 #: As they are, and those that a benchmark asks besides the study's.
 ALL_WITH_ANSWERS = [model for model in benchmarks.all_models(study) if model not in MISSING]
@@ -275,8 +277,7 @@ def remove_outdated():
 
 def say_what_is_new():
     """After a run that succeeded: models that were tried again and are not in this run's tables."""
-    if MISSING:
-        print(
-            f"{', '.join(MISSING)}: answers are there now. Run the same command again to include them.",
-            file=sys.stderr,
-        )
+    for model in LEFT_OUT:
+        print(f"{model} was left out: {MISSING[model]}. The next run tries again.", file=sys.stderr)
+    if new := sorted(set(MISSING) - set(LEFT_OUT)):
+        print(f"{', '.join(new)}: answers are there now. Run the same command again to include them.", file=sys.stderr)

@@ -416,14 +416,6 @@ def test_git_lfs_pointers_are_named(base: Path) -> None:
         (base / name).write_bytes(kept)
 
 
-def test_gguf_is_named(tmp_path: Path) -> None:
-    """EleutherAI/lm-evaluation-harness #2525, #1437."""
-    (tmp_path / "tiny.gguf").write_bytes(b"GGUF")
-    for place in (tmp_path / "tiny.gguf", tmp_path):
-        with pytest.raises(UserError, match="GGUF"):
-            locate(str(place))
-
-
 def test_a_folder_of_the_hubs_cache_names_the_hub_id_and_the_snapshot(base: Path, tmp_path: Path) -> None:
     """facebookresearch/oumi #2523."""
     snapshot = tmp_path / "models--acme--tiny" / "snapshots" / "abc"

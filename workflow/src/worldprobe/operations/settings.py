@@ -113,14 +113,15 @@ def model_files(card: Mapping[str, Any]) -> list[str]:
     for folder in folders:
         with contextlib.suppress(UserError):  # the job that loads the model says what is wrong with it
             for place in (folder, *base_folder(folder)):
-                found += files_of(Path(os.path.expanduser(place)))
+                here = Path(os.path.expanduser(place))
+                found += [here] if here.is_file() else files_of(here)
     return [str(path) for path in found]
 
 
 def is_folder(card: Mapping[str, Any]) -> bool:
-    """Whether a checkpoint is a folder of the user's rather than a hub id."""
+    """Whether a checkpoint is a folder, or a GGUF file, of the user's rather than to be fetched."""
     place = card["checkpoint"] or ""
-    return card["engine"] not in ("openai", "rule") and (place.startswith((".", "/", "~")) or os.path.isdir(place))
+    return card["engine"] not in ("openai", "rule") and (place.startswith((".", "/", "~")) or os.path.exists(place))
 
 
 def source_key(card: Mapping[str, Any]) -> str:
@@ -148,9 +149,9 @@ def check_folders(model: str, card: Mapping[str, Any], registry_file: str) -> No
     named = [("tokenizer", card["tokenizer"])] if card.get("tokenizer") else []
     if is_folder(card):
         named.append(("checkpoint", card["checkpoint"]))
-    for key, folder in named:
-        if not os.path.isdir(os.path.expanduser(folder)):
-            raise UserError(f"{registry_file}: {model}.{key}", f"there is no folder {folder}.", "Correct the path.")
+    for key, place in named:
+        if not os.path.exists(os.path.expanduser(place)):
+            raise UserError(f"{registry_file}: {model}.{key}", f"there is no folder or file {place}.", "Correct the path.")
 
 
 def shown_registry(study: Mapping[str, Any], registry: Mapping[str, Mapping[str, Any]], registry_file: str, folder: Path) -> str:

@@ -442,6 +442,27 @@ def missing_models(
     return found if len(found) < len(models) else {}
 
 
+#: A model whose fetching failed in so many seconds before a run is left out of it: the command before has just tried.
+JUST_TRIED = 600
+
+
+def not_fetched(study: Mapping[str, Any], models: Iterable[str], folder: Path = Path()) -> list[str]:
+    """Those of the models that could not be fetched a moment ago, so that a run leaves them alone.
+
+    Args:
+        study: a validated study.
+        models: ids of models without answers.
+        folder: where Snakemake runs.
+    """
+    logs = folder / StudyPaths.of(study).logs / "fetch_model"
+    recent = {
+        path.parent.name
+        for path in logs.glob("*/*.log")
+        if time.time() - path.stat().st_mtime < JUST_TRIED and reason(path.read_text(encoding="utf-8", errors="replace"))
+    }
+    return [model for model in models if model in recent]
+
+
 def failure(logs: Path, model: str, rules: Iterable[str]) -> str:
     """Why a model's last job failed, or nothing; ``rules`` are those that evaluate it."""
     files = [

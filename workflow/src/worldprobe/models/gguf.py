@@ -1,0 +1,109 @@
+"""Models in llama.cpp's format GGUF: turned into checkpoint folders, whose weights are the quantised ones in float32."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import json
+import struct
+from pathlib import Path
+from typing import Any
+
+from worldprobe import methods
+from worldprobe.errors import UserError
+from worldprobe.files import digest_file, source_of, whole_folder
+from worldprobe.log import LOGGER
+from worldprobe.models.packages import cache
+from worldprobe.provenance import made, versions
+
+SUFFIX = ".gguf"
+PACKAGES = ("gguf", "torch", "transformers")
+#: The file that says what a folder was made from.
+NOTE = "provenance.json"
+
+
+def imported(path: Path) -> Path:
+    """The checkpoint folder of a GGUF file, in this user's cache; it is made on first use, and again after an upgrade.
+
+    Raises:
+        UserError: see ``import_file``.
+    """
+    from filelock import FileLock
+
+    _require(path)
+    made_from = source_of(digest_file(path), methods.GGUF, versions(PACKAGES))
+    folder = cache() / "models" / f"{path.stem}-{made_from[:12]}"
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(f"{folder}.lock"):
+        if not folder.is_dir():
+            import_file(path, folder)
+    return folder
+
+
+def import_file(path: Path, out: Path) -> None:
+    """Write what a GGUF file contains as a folder in the format of transformers: weights in float32, tokenizer, chat template.
+
+    Args:
+        path: the file.
+        out: the folder, written whole or not at all.
+
+    Raises:
+        UserError: transformers cannot read it.
+    """
+    _require(path)
+    import gguf
+    import torch
+    import transformers
+    from transformers.integrations.ggml import GGUF_CONFIG_MAPPING
+    from transformers.integrations.gguf.reader import read_gguf_metadata
+
+    try:
+        stated, _ = read_gguf_metadata(str(path))
+        architecture = stated["general.architecture"]
+        kind = gguf.LlamaFileType(stated["general.file_type"]).name.removeprefix("MOSTLY_")
+    except (OSError, ValueError, LookupError, struct.error) as error:
+        problem = f"is not a whole GGUF file of a model ({type(error).__name__}: {error})."
+        raise UserError(path, problem, "Download it again.") from error
+    LOGGER.info("%s: converting GGUF into %s", path, out)
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):  # a bar of progress that no setting turns off
+            where: Any = {"gguf_file": path.name, "local_files_only": True}
+            tokenizer = transformers.AutoTokenizer.from_pretrained(path.parent, **where)
+            model: Any = transformers.AutoModelForCausalLM.from_pretrained(
+                path.parent,
+                dtype=torch.float32,
+                quantization_config=transformers.GgufConfig(dequantize=True),
+                **where,
+            )
+    except Exception as error:  # whatever a model that it does not know leads to
+        known = sorted(set(GGUF_CONFIG_MAPPING) - {"general", "tokenizer"})
+        problem = f"transformers cannot read this GGUF model, whose architecture is {architecture} ({error})."
+        fix = f"It reads {', '.join(known)}. Give the model's own checkpoint, or serve the file (llama-server): --engine openai."
+        raise UserError(path, problem, fix) from error
+    digest = digest_file(path)
+    details = {"gguf": {"file": path.name, "quantisation": kind, "sha256": digest}}
+    note = made(methods.GGUF, packages=PACKAGES, digests={"gguf": digest}, dtype="float32", details=details)
+    with whole_folder(out, "models import", source_of(digest)) as folder:
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+        (folder / NOTE).write_text(note.to_json() + "\n", encoding="utf-8")
+
+
+def _require(path: Path) -> None:
+    """Refuse to go on without the packages that read the format."""
+    for module in ("gguf", "transformers.integrations.gguf"):
+        if importlib.util.find_spec(module) is None:
+            problem = f"reading GGUF needs the packages gguf and transformers 5.19 or newer (there is no {module})."
+            raise UserError(path, problem, 'pip install --upgrade "worldprobe[hf]"')
+
+
+def origin(folder: Path) -> dict[str, str] | None:
+    """Name, quantisation and SHA-256 of the GGUF file that a folder was made from; None of any other folder."""
+    try:
+        found = json.loads((folder / NOTE).read_text(encoding="utf-8"))["details"]["gguf"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return found if isinstance(found, dict) else None

