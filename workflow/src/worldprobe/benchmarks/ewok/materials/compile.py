@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -413,22 +413,28 @@ def number_situations(templates: pd.DataFrame) -> np.ndarray:
     Returns:
         int64, shape (templates,).
     """
-    from scipy.sparse import csr_matrix
-    from scipy.sparse.csgraph import connected_components
-
     pairs = zip(templates["context1"], templates["context2"], strict=True)
     bags = [frozenset(_words(one) | _words(other)) for one, other in pairs]
     place = {bag: number for number, bag in enumerate(dict.fromkeys(bags))}
-    column = {word: number for number, word in enumerate(sorted(frozenset[str]().union(*place)))}
-    cells = [(row, column[word]) for bag, row in place.items() for word in bag]
-    rows, columns = np.array(cells, dtype=np.int64).reshape(-1, 2).T
-    words = csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(len(place), max(len(column), 1)))
-    shared = (words @ words.T).tocoo()
-    size = np.array([len(bag) for bag in place])
-    is_near = shared.data >= NEAR * (size[shared.row] + size[shared.col] - shared.data) - 1e-9
-    near = csr_matrix((np.ones(is_near.sum()), (shared.row[is_near], shared.col[is_near])), shape=shared.shape)
-    situation = connected_components(near, directed=False)[1]
-    return pd.factorize(situation[[place[bag] for bag in bags]])[0].astype(np.int64)
+    count = Counter(word for bag in place for word in bag)
+    situation = list(range(len(place)))
+
+    def first(one: int) -> int:
+        while situation[one] != one:
+            one = situation[one]
+        return one
+
+    # Two near pairs share a word even among the rarest of each: the other one lacks at most 1 - NEAR of its words.
+    with_word: dict[str, list[frozenset[str]]] = defaultdict(list)
+    for bag, number in place.items():
+        rarest = sorted(bag, key=lambda word: (count[word], word))[: int((1 - NEAR) * len(bag) + 1e-9) + 1]
+        for other in {other for word in rarest for other in with_word[word]}:
+            if len(bag & other) >= NEAR * len(bag | other) - 1e-9:
+                one, two = sorted((first(number), first(place[other])))
+                situation[two] = one
+        for word in rarest:
+            with_word[word].append(bag)
+    return pd.factorize(np.array([first(place[bag]) for bag in bags], dtype=np.int64))[0].astype(np.int64)
 
 
 def name_situations(templates: pd.DataFrame) -> list[str]:
