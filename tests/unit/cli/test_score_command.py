@@ -1,4 +1,4 @@
-"""``score``: six rows per item, the same bytes again, several eval types from one loading, and clear refusals."""
+"""``score``: four rows per item, the same bytes again, several eval types from one loading, and clear refusals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from worldprobe.benchmarks.ewok.contracts import Items, Responses, TargetScores, TokenScores
+from worldprobe.benchmarks.ewok.contracts import Items, Judgements, Responses, TargetScores, TokenScores
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table, write_table
 from worldprobe.provenance import Provenance
@@ -16,19 +16,19 @@ from worldprobe.provenance import Provenance
 torch = pytest.importorskip("torch")
 
 
-def test_logprobs_writes_six_rows_per_item_and_says_how_they_were_made(item_table, tiny_checkpoint, tmp_path):
+def test_logprobs_writes_four_rows_per_item_and_says_how_they_were_made(item_table, tiny_checkpoint, tmp_path):
     out, tokens = tmp_path / "scores.parquet", tmp_path / "tokens.parquet"
     command = ["score", "logprobs", str(item_table), "--checkpoint", str(tiny_checkpoint("llama", "sentencepiece"))]
     assert main([*command, "--dtype", "float32", "--model", "tiny", "--tokens-out", str(tokens), "--out", str(out)]) == 0
     scores = read_table(out, TargetScores)
-    assert len(scores) == 6 * 6
+    assert len(scores) == 6 * 4
     assert (scores.n_tokens > 0).all()
     first, second = (scores[scores.item_id.str.endswith(v)].reset_index(drop=True) for v in ("v0", "v1"))
     assert (first.logprob == second.logprob).all(), "both versions ask the same questions, which are computed once"
     made = read_provenance(out)
     assert (made.model, made.dtype, made.engine) == ("tiny", "float32", "transformers")
     assert made.details["start"]["before_text"] == ["<s>"]
-    assert made.details["distinct_queries"] == 18
+    assert made.details["distinct_queries"] == 12
     assert made.details["flags"]["straddle"] == 0
     assert made.packages.keys() >= {"torch", "transformers", "tokenizers", "worldprobe"}
     assert made.canary is None
@@ -38,6 +38,15 @@ def test_logprobs_writes_six_rows_per_item_and_says_how_they_were_made(item_tabl
     assert sums.tolist() == pytest.approx(
         scores.set_index(["item_id", "target", "context"]).logprob.sort_index().tolist(), abs=1e-9
     )
+
+
+def test_targets_are_scored_without_a_context_where_that_is_asked_which_pmi_needs(item_table, tiny_checkpoint, tmp_path):
+    out, judged = tmp_path / "scores.parquet", tmp_path / "judgements.parquet"
+    command = ["score", "logprobs", str(item_table), "--checkpoint", str(tiny_checkpoint()), "--without-context"]
+    assert main([*command, "--out", str(out)]) == 0
+    assert read_table(out, TargetScores)["context"].tolist() == [0, 1, 2] * 12
+    assert main(["judge", str(item_table), str(out), "--compare-targets", "pmi", "--out", str(judged)]) == 0
+    assert (read_table(judged, Judgements)["status"] == "ok").all()
 
 
 def test_the_same_command_gives_the_same_bytes_with_and_without_its_store(item_table, tiny_checkpoint, tmp_path):
@@ -69,7 +78,7 @@ def test_one_loading_answers_several_eval_types_each_into_its_file(item_table, t
     types = "logprobs,likert_constrained_zero,choice_constrained_zero"
     assert main([*command, "--eval-types", types, "--both-orders", "--out", *map(str, outs)]) == 0
     assert len(loads) == 1
-    assert len(read_table(outs[0], TargetScores)) == 36
+    assert len(read_table(outs[0], TargetScores)) == 24
     assert read_table(outs[1], Responses).presentation.value_counts().to_dict() == dict.fromkeys(
         ["t1c1", "t1c2", "t2c1", "t2c2"], 6
     )
@@ -177,7 +186,7 @@ def test_several_conditions_are_answered_from_one_loading_each_with_its_own_prom
     command += ["--eval-types", "logprobs,choice_constrained_zero", "--answers", str(tmp_path / "answers")]
     assert main([*command, "--both-orders", "no", "yes", "--out", *map(str, outs)]) == 0
     assert len(loads) == 1
-    assert [len(read_table(out, TargetScores)) for out in (outs[0], outs[2])] == [36, 18]
+    assert [len(read_table(out, TargetScores)) for out in (outs[0], outs[2])] == [24, 12]
     assert [set(read_table(out, Responses).presentation) for out in (outs[1], outs[3])] == [
         {"t1", "t2"},
         {"t1", "t2", "t1s", "t2s"},
@@ -199,8 +208,8 @@ def test_one_more_version_asks_only_what_is_new_and_plain_asks_all_again(item_ta
         return read_provenance(out).details["answers"]
 
     first, second = made_by(fewer), made_by(more)
-    assert [entry["answers"] for entry in first["made_by"]] == [12]
-    assert sorted(entry["answers"] for entry in second["made_by"]) == [6, 12]
+    assert [entry["answers"] for entry in first["made_by"]] == [8]
+    assert sorted(entry["answers"] for entry in second["made_by"]) == [4, 8]
     assert made_by(fewer) == first
     plain = made_by(fewer, "--plain")
     assert plain["store"] != first["store"]

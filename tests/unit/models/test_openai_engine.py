@@ -519,7 +519,7 @@ def test_a_constraint_is_used_only_if_the_server_was_seen_to_obey_it(server: Ser
     assert chosen[0].text == "1"
     assert server.requests[-1][1]["structured_outputs"] == {"choice": ["1", "2"]}
     server.obeys = ""  # takes the field and ignores it, as older servers do
-    with pytest.raises(UserError, match="no structured outputs"):
+    with pytest.raises(UserError, match="no structured outputs and no grammar"):
         list(opened(server).choose(["Which?\n"], [["1", "2"]]))
 
 

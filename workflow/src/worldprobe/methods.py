@@ -16,7 +16,7 @@ from worldprobe.paths import PACKAGE, RESOURCES
 #: EWoK: templates, items, and a model's scores and responses.
 TEMPLATES = 2
 ITEMS = 2
-SCORE = 3
+SCORE = 4
 #: WorldSense: trials and a model's responses.
 TRIALS = 5
 ASK = 3

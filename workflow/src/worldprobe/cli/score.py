@@ -49,11 +49,14 @@ class Condition:
 
 
 @app.command
-def logprobs(items: Path, /, *, model: ModelOptions, tokens_out: Path | None = None, out: Path) -> None:
-    """Score log P(target | context) of every item, and log P(target).
+def logprobs(
+    items: Path, /, *, model: ModelOptions, without_context: bool = False, tokens_out: Path | None = None, out: Path
+) -> None:
+    """Score log P(target | context) of every item.
 
     Args:
         items: items table
+        without_context: also log P(target), for `worldprobe judge --compare-targets pmi`
         tokens_out: also write each target token's log probability
         out: table of target scores
     """
@@ -63,7 +66,7 @@ def logprobs(items: Path, /, *, model: ModelOptions, tokens_out: Path | None = N
     since = time.monotonic()
     engine = open_engine(model)
     store = open_answers(model, engine, since, [items], out)
-    write_all(score_items(name, items, table, engine, store, out, tokens_out))
+    write_all(score_items(name, items, table, engine, store, out, tokens_out, without_context))
 
 
 @app.command(name="all")
@@ -220,14 +223,21 @@ def open_answers(model: ModelOptions, engine: Engine, since: float, items: Seque
 
 
 def score_items(
-    name: str, path: Path, items: pd.DataFrame, engine: Engine, store: Store, out: Path, tokens_out: Path | None = None
+    name: str,
+    path: Path,
+    items: pd.DataFrame,
+    engine: Engine,
+    store: Store,
+    out: Path,
+    tokens_out: Path | None = None,
+    without_context: bool = False,
 ) -> list[Finished]:
     """Target scores, and on request token scores, which contain item text and therefore its canary."""
     from worldprobe.benchmarks.ewok.contracts import TargetScores, TokenScores
     from worldprobe.benchmarks.ewok.scoring import score_logprobs
     from worldprobe.contracts import read_provenance
 
-    scores, tokens, counts = score_logprobs(items, engine, store, methods.SCORE, name, tokens_out is not None)
+    scores, tokens, counts = score_logprobs(items, engine, store, methods.SCORE, name, tokens_out is not None, without_context)
     made = made_by_model(engine.facts, methods.SCORE, name, digests({"items": path}), counts)
     finished: list[Finished] = []
     if tokens is not None and tokens_out is not None:

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
+from unittest import mock
 
 from worldprobe.errors import MachineError, UserError, did_you_mean
 from worldprobe.log import LOGGER
@@ -49,6 +50,9 @@ def load(checkpoint: Checkpoint, dtype: str, device: str = "auto") -> tuple[Any,
     import torch
     import transformers
 
+    # Assisted generation, which nothing here asks for, reads a curve with scikit-learn, whose import takes longer than loading.
+    with mock.patch.object(transformers.utils, "is_sklearn_available", return_value=False):
+        importlib.import_module("transformers.generation.candidate_generator")
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     placement = _placement(torch, device)

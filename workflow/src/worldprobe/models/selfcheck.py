@@ -239,11 +239,11 @@ def choose_mode(
     return yardstick.choose({mode: ways[mode] for mode in MODES[MODES.index(fastest) : -1]})
 
 
-def check_caches(passes: ForwardPasses, ids: Sequence[int], mode: str) -> dict[str, bool]:
+def check_caches(passes: ForwardPasses, ids: Sequence[int], mode: str) -> Iterator[tuple[str, bool]]:
     """Ways to keep and to pad what is read while answers are written, and whether logits stay those of the plain pass.
 
     ``cache``: beginnings come from a cache. ``padding``: prompts of unequal length are padded on the left. ``reading``: they are
-    read as tries. Each is tried only where the one before it agrees.
+    read as tries. Each is tried when it is asked for, and only where the one before it agrees; none in plain mode.
 
     Args:
         passes: the model's passes.
@@ -252,8 +252,11 @@ def check_caches(passes: ForwardPasses, ids: Sequence[int], mode: str) -> dict[s
     """
     third, own_head = len(ids) // 3, mode == "logits"
     rows = [list(ids), [*ids[:third], *ids[-third:]]]
+    if mode == "plain":
+        return
     # Behind each row, and behind each row and its own first token again.
-    expected = list(zip(*(passes.logits_behind([*row, row[0]], 2) for row in rows), strict=True))
+    with in_float32(passes.model):
+        expected = list(zip(*(passes.logits_behind([*row, row[0]], 2) for row in rows), strict=True))
 
     def cached() -> float:
         prefix = passes.prefix(ids[:third])
@@ -279,20 +282,19 @@ def check_caches(passes: ForwardPasses, ids: Sequence[int], mode: str) -> dict[s
     ways: dict[str, Callable[[], float]] = {"cache": cached, "padding": padded}
     if mode == "tries":
         ways["reading"] = lambda: padded(one_by_one)
-    agrees: dict[str, bool] = {}
     for name, way in ways.items():
         try:
-            with torch.inference_mode():
+            with in_float32(passes.model), torch.inference_mode():
                 difference = way()
         except REFUSALS as error:
             refuse_lack_of_memory(error)
             LOGGER.info("self-check: %s is not supported by this model (%s)", name, type(error).__name__)
-            break
-        agrees[name] = difference <= TOLERANCE
-        LOGGER.info("self-check: %s moves logits by %.1e: %s", name, difference, "used" if agrees[name] else "not used")
-        if not agrees[name]:
-            break
-    return agrees
+            return
+        agrees = difference <= TOLERANCE
+        LOGGER.info("self-check: %s moves logits by %.1e: %s", name, difference, "used" if agrees else "not used")
+        yield name, agrees
+        if not agrees:
+            return
 
 
 def farthest(pairs: Sequence[tuple[torch.Tensor, torch.Tensor]]) -> float:

@@ -61,7 +61,8 @@ class TransformersEngine:
             self.mode, differences = selfcheck.choose_mode(self.passes, probes, yardstick, fastest)
             if self.mode == "plain":
                 put_back()
-        self._probe = probes[0][0]
+        self._checks = selfcheck.check_caches(self.passes, probes[0][0], self.mode)
+        self._checked: dict[str, bool] = {}
         self.budget = Budget.for_model(model, self.passes.device, ROW_WIDTH[1])
         facts.notes.update(
             mode=self.mode,
@@ -72,28 +73,26 @@ class TransformersEngine:
             "%d tokens per pass, about %d MB in addition to the model", self.budget.tokens, self.budget.activation_bytes >> 20
         )
 
-    @cached_property
-    def _agrees(self) -> dict[str, bool]:
-        """See ``selfcheck.check_caches``; checked when the first answer is to be written."""
-        if self.mode == "plain":
-            return {}
-        with selfcheck.in_float32(self.model):
-            return selfcheck.check_caches(self.passes, self._probe, self.mode)
+    def _agrees(self, way: str) -> bool:
+        """Is a way of ``selfcheck.check_caches`` right? Checked when it is first needed, after those before it."""
+        while way not in self._checked and (checked := next(self._checks, None)):
+            self._checked.update([checked])
+        return self._checked.get(way, False)
 
     @cached_property
     def can_cache(self) -> bool:
         """Do sequences whose beginning comes from a cache have the plain pass's numbers?"""
-        return self._agrees.get("cache", False)
+        return self._agrees("cache")
 
     @cached_property
     def can_pad(self) -> bool:
         """And prompts that are padded on the left?"""
-        return self._agrees.get("padding", False)
+        return self._agrees("padding")
 
     @cached_property
     def can_read_tries(self) -> bool:
         """And those that are read as tries?"""
-        return self._agrees.get("reading", False)
+        return self._agrees("reading")
 
     def score(
         self, queries: Sequence[Loglikelihood], *, skip: Collection[int] = (), per_token: bool = False

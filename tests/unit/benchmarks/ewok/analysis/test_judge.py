@@ -122,7 +122,8 @@ def test_both_targets_can_be_compared_under_one_context_where_length_and_frequen
 
 def test_pmi_needs_the_targets_without_context():
     grid = {(1, 1): -6.0, (1, 2): -5.0, (2, 1): -9.0, (2, 2): -8.0}
-    assert judge.judge_target_scores(items_of(ONE), scores_of(ONE, grid), "m", "pmi").details["n_missing"] == 2
+    with pytest.raises(UserError, match="score logprobs --without-context"):
+        judge.judge_target_scores(items_of(ONE), scores_of(ONE, grid), "m", "pmi")
 
 
 @pytest.mark.parametrize(("dtype", "n_near"), [("float32", 0), ("float16", 1), ("bfloat16", 2), (None, 2)])

@@ -84,7 +84,7 @@ class SurfaceFeatures(Table, name="surface_features", version=1, key=["item_id",
 
 
 class TargetScores(Table, name="target_scores", version=1, key=["item_id", "target", "context"]):
-    """LogProbs evidence: one row per item, target and context (0: no context)."""
+    """LogProbs evidence: one row per item, target and context (0: no context, where that was asked)."""
 
     item_id: str = column(str_matches=ITEM_ID)
     target: int = column(isin=[1, 2])

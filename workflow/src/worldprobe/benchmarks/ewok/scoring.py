@@ -147,8 +147,9 @@ def load_prompts(name: str = PAPER) -> dict[str, Prompt]:
 
 
 ITEM_COLUMNS = ["item_id", "context1", "context2", "target1", "target2"]
-#: (target, context) of the six questions per item; context 0 is none.
-QUESTIONS = tuple((target, context) for target in (1, 2) for context in (0, 1, 2))
+#: (target, context) of an item's questions; context 0 is none, whose two only the measure ``pmi`` reads.
+QUESTIONS = ((1, 1), (1, 2), (2, 1), (2, 2))
+WITHOUT_CONTEXT = ((1, 0), (2, 0))
 
 
 def check_texts(items: pd.DataFrame, where: Path | str) -> None:
@@ -177,13 +178,13 @@ def check_texts(items: pd.DataFrame, where: Path | str) -> None:
         )
 
 
-def item_queries(items: pd.DataFrame) -> tuple[list[Loglikelihood], list[int]]:
-    """The distinct queries of all items, sorted, and for each of the six questions of each item the query's index."""
+def item_queries(items: pd.DataFrame, asked: Sequence[tuple[int, int]] = QUESTIONS) -> tuple[list[Loglikelihood], list[int]]:
+    """The distinct queries of all items, sorted, and for each question of each item (target, context) the query's index."""
     texts = {name: items[name].tolist() for name in ITEM_COLUMNS[1:]}
     wanted = [
         Loglikelihood(texts[f"context{context}"][row] if context else None, texts[f"target{target}"][row])
         for row in range(len(items))
-        for target, context in QUESTIONS
+        for target, context in asked
     ]
     distinct = sorted(set(wanted), key=lambda q: (q.context is not None, q.context or "", q.target))
     index = {query: i for i, query in enumerate(distinct)}
@@ -191,7 +192,13 @@ def item_queries(items: pd.DataFrame) -> tuple[list[Loglikelihood], list[int]]:
 
 
 def score_logprobs(
-    items: pd.DataFrame, engine: Engine, store: Store, method: int = 1, model: str = "", per_token: bool = False
+    items: pd.DataFrame,
+    engine: Engine,
+    store: Store,
+    method: int = 1,
+    model: str = "",
+    per_token: bool = False,
+    without_context: bool = False,
 ) -> tuple[pd.DataFrame, pd.DataFrame | None, dict[str, Any]]:
     """Score every item.
 
@@ -202,21 +209,23 @@ def score_logprobs(
         method: version of the computation.
         model: the model's name, for the progress lines.
         per_token: also return each token's log probability.
+        without_context: also score both targets without a context.
 
     Returns:
         target scores (contract TargetScores), token scores (contract TokenScores) or None, and facts for the provenance.
     """
-    queries, wanted = item_queries(items)
+    asked = sorted((*QUESTIONS, *WITHOUT_CONTEXT)) if without_context else QUESTIONS
+    queries, wanted = item_queries(items, asked)
     LOGGER.info("%d items ask %d questions, %d of them distinct", len(items), len(wanted), len(queries))
     what = f"Scoring {model or engine.facts.checkpoint} (LogProbs)"
     answers = run_requests(queries, engine, store, f"ewok logprobs {method}", per_token, what, len(items))
     scored: list[Scored] = [answers.values[i] for i in wanted]
-    ids = [item_id for item_id in items["item_id"] for _ in QUESTIONS]
+    ids = [item_id for item_id in items["item_id"] for _ in asked]
     frame = pd.DataFrame(
         {
             "item_id": pd.Series(ids, dtype="str"),
-            "target": [target for target, _ in QUESTIONS] * len(items),
-            "context": [context for _, context in QUESTIONS] * len(items),
+            "target": [target for target, _ in asked] * len(items),
+            "context": [context for _, context in asked] * len(items),
             "logprob": pd.Series([s.logprob for s in scored], dtype="float64"),
             "n_tokens": pd.Series([s.n_tokens for s in scored], dtype="int64"),
             "flags": pd.Series([",".join(s.flags) for s in scored], dtype="str"),

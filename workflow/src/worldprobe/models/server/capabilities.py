@@ -8,6 +8,7 @@ tolerance: rounding them would make others of those near a border. What is told 
 from __future__ import annotations
 
 import functools
+import json
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -67,8 +68,10 @@ def read_echo(answer: Any) -> dict[str, Any]:
 
 
 def constrain(kind: str, options: Sequence[str]) -> dict[str, Any]:
-    """How servers take a list of options: vLLM since 0.12, and before."""
+    """How servers take a list of options: vLLM since 0.12 (``structured_outputs``), before (``guided_choice``), and llama.cpp."""
     choice = list(options)
+    if kind == "grammar":  # GBNF, whose texts are quoted as in JSON
+        return {"grammar": "root ::= " + " | ".join(json.dumps(one, ensure_ascii=False) for one in choice)}
     return {"structured_outputs": {"choice": choice}} if kind == "structured_outputs" else {"guided_choice": choice}
 
 
@@ -270,7 +273,7 @@ def find_set_up(
 
 def probe_constraint(endpoint: Endpoint, model: str, chat: bool) -> str | None:
     """The server's word for a list of options, if it obeys one."""
-    for kind in ("structured_outputs", "guided_choice"):
+    for kind in ("structured_outputs", "guided_choice", "grammar"):
         how = {"model": model, "max_tokens": OPTION_ROOM, "temperature": 0, **constrain(kind, [SHIBBOLETH])}
         asked = {"messages": HELLO} if chat else {"prompt": "a"}
         text = attempt(endpoint, "/chat/completions" if chat else "/completions", {**how, **asked}, read_text)

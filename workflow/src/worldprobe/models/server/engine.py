@@ -3,7 +3,8 @@
 With the model's tokenizer, prompts travel as token ids, and start tokens and borders are ours, as in the other engines.
 Without it they travel as text: the server puts its own start token, and the target's tokens are found by the character offsets of
 its echo. LogProbs need a server that echoes the prompt's log probabilities (vLLM does; most hosted models do not). Constrained
-answers need its structured outputs, or, with a tokenizer, a bias on the options' tokens. The server decides dtype and arithmetic.
+answers need its structured outputs or grammar, or, with a tokenizer, a bias on the options' tokens. The server decides dtype and
+arithmetic.
 """
 
 from __future__ import annotations
@@ -293,7 +294,7 @@ class OpenaiEngine:
             return {"max_tokens": 1, "logit_bias": {str(token): BIAS for token in firsts}}
         raise UserError(
             self.endpoint.url,
-            "offers no structured outputs, so a constrained answer cannot be had"
+            "offers no structured outputs and no grammar, so a constrained answer cannot be had"
             + (" of options that take more than one token." if allowed else "."),
             "Ask for free answers, or, for single-token options, name the model's tokenizer (--tokenizer FOLDER) to bias them.",
         )

@@ -69,10 +69,13 @@ def judge_target_scores(
         Judgements; a target with an absent or non-finite score has no accuracy and the status ``missing_score``.
 
     Raises:
-        UserError: the scores are of other items, or the measure is unknown.
+        UserError: the scores are of other items, the measure is unknown, or ``pmi`` has no score without a context.
     """
     if targets not in (None, *TARGET_METRICS):
         raise UserError("--compare-targets", f'"{targets}" is not a measure.', f"Use one of these: {', '.join(TARGET_METRICS)}.")
+    if targets == "pmi" and not (scores["context"] == 0).any():
+        problem = "needs log P(target), and these scores have none without a context."
+        raise UserError("--compare-targets pmi", problem, "Score the items with `worldprobe score logprobs --without-context`.")
     values = scores["logprob"].to_numpy(float)
     if targets == "mean":
         with np.errstate(divide="ignore", invalid="ignore"):
