@@ -51,8 +51,9 @@ REFERENCES: dict[str, dict[str, type[Block]]] = {
     "docs/human_study.md": {"survey": Survey},
 }
 HEADER = """\
-# The default study: both benchmarks, materials of our own, small models of our own, no download, no GPU.
-# A file given by --configfile is laid over this one. Written by `make settings`; config/README.md says more about each key.
+# The default study: both benchmarks, materials of our own, a small language model and small controls, no GPU.
+# A file given by --configfile is run in place of this one; what it leaves out has the default that config/README.md states.
+# `make settings` writes the comments, and keys that are not there yet.
 """
 WIDTH = 130
 
@@ -60,7 +61,9 @@ WIDTH = 130
 def files() -> dict[Path, str]:
     """Every file that is written, with its content."""
     found = {ROOT / "workflow" / "schemas" / f"{name}.schema.yaml": schema(kind) for name, kind in SCHEMAS.items()}
-    found[ROOT / "config" / "config.yaml"] = HEADER + "\n".join(_configuration(STUDY, ""))
+    default_study = ROOT / "config" / "config.yaml"
+    stated = yaml.safe_load(default_study.read_text(encoding="utf-8"))
+    found[default_study] = HEADER + "\n".join(_configuration(STUDY, "", stated))
     for name, references in REFERENCES.items():
         text = (ROOT / name).read_text(encoding="utf-8")
         for label, kind in references.items():
@@ -93,13 +96,13 @@ def _cleaned(part: Any) -> Any:
     return cleaned | ({"additionalProperties": False} if "patternProperties" in part else {})
 
 
-def _configuration(kind: type[BaseModel], indent: str) -> Iterator[str]:
-    """The lines of a block with all defaults, each key with its meaning."""
+def _configuration(kind: type[BaseModel], indent: str, stated: dict[str, Any]) -> Iterator[str]:
+    """The lines of a block, each key with its meaning, and with its default where nothing is stated."""
     follows_block = False
     for key, field in kind.model_fields.items():
         block = _block_of(field.annotation)
         is_block = block is not None and isinstance(field.default, Block)
-        line = f"{indent}{key}:" if is_block else f"{indent}{key}: {_default(field)}"
+        line = f"{indent}{key}:" if is_block else f"{indent}{key}: {_yaml(stated.get(key, _default(field)))}"
         comment = f"# {meaning(schema_at(kind, (key,)))}"
         if not indent or (len(indent) == 2 and (is_block or follows_block)):
             yield ""
@@ -110,7 +113,7 @@ def _configuration(kind: type[BaseModel], indent: str) -> Iterator[str]:
             yield from textwrap.wrap(comment, WIDTH, initial_indent=indent, subsequent_indent=f"{indent}# ")
             yield line
         if is_block and block is not None:
-            yield from _configuration(block, indent + "  ")
+            yield from _configuration(block, indent + "  ", stated.get(key) or {})
     if not indent:
         yield ""
 
@@ -130,7 +133,7 @@ def _entries(kind: type[BaseModel], indent: str, shown: set[type[BaseModel]]) ->
         elif field.is_required():
             stated.append("required")
         elif field.exclude_if is None:
-            stated.append(f"default `{_default(field)}`")
+            stated.append(f"default `{_yaml(_default(field))}`")
         again = "; keys as above" if block is not None and not is_new else ""
         detail = f" ({'; '.join(stated)}{again})" if stated else f" ({again[2:]})" if again else ""
         yield f"{indent}- `{field.alias or key}`{detail}: {meaning(part, whole=True)}"
@@ -139,9 +142,13 @@ def _entries(kind: type[BaseModel], indent: str, shown: set[type[BaseModel]]) ->
             yield from _entries(block, indent + "    ", shown)
 
 
-def _default(field: FieldInfo) -> str:
-    """The default of a setting as YAML."""
-    text = yaml.safe_dump(field.get_default(call_default_factory=True), default_flow_style=True, width=1000, allow_unicode=True)
+def _default(field: FieldInfo) -> Any:
+    return field.get_default(call_default_factory=True)
+
+
+def _yaml(value: Any) -> str:
+    """A value on one line."""
+    text = yaml.safe_dump(value, default_flow_style=True, width=1000, allow_unicode=True)
     return text.removesuffix("...\n").strip()
 
 

@@ -74,7 +74,6 @@ from worldprobe.operations.resources import limits, needs, tuning_needs
 from worldprobe.operations.status import missing_models, not_fetched, share_with_jobs, sign
 from worldprobe.operations.settings import (
     as_written,
-    by_strength,
     is_folder,
     model_files,
     read_settings,
@@ -195,7 +194,7 @@ def results_folder():
 try:
     study, registry, registry_file, site = read_settings(
         config,
-        by_strength(workflow.configfiles, workflow.config_settings.configfiles),
+        workflow.config_settings.configfiles or workflow.configfiles,
         as_written(workflow.config_settings.config, sys.argv),
         HOME,
         benchmarks.settings_classes(),

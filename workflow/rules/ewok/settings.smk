@@ -58,6 +58,7 @@ def filling(wildcards):
         flag("--seed", str(items["seed"])) if items["mode"] != "fixed" else "",
         *(flag("--swap", swap) for swap in items["swap"]),
         flag("--filter", items["filter"]),
+        flag("--limit", items["limit"]),
         compat(wildcards),
     )
 
@@ -89,7 +90,10 @@ def prompting_options(wildcards):
         flag("--prompts", [one["prompts"] for one in prompting]),
         flag("--both-orders", ["yes" if one["swap"] else "no" for one in prompting]),
         flag("--chat", [ewok_outputs.chat_template(one, registry[wildcards.model]) for one in prompting]),
-        flag("--thoughts", [str(one["thoughts"]) for one in prompting] if any(one["thoughts"] for one in prompting) else None),
+        *(
+            flag(f"--{key}", [str(one[key] or 0) for one in prompting] if any(one[key] for one in prompting) else None)
+            for key in ("thoughts", "limit")
+        ),
     )
 
 

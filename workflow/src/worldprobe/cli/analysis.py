@@ -374,7 +374,7 @@ def judge(
 
 
 #: What a table of evidence says of its model, and judgements say too.
-OF_MODEL = ("pseudo_log_likelihood", "quantisation", "precision", "adapter")
+OF_MODEL = ("pseudo_log_likelihood", "quantisation", "precision", "gguf", "adapter")
 
 
 def _check_evidence(evidence: list[Path], out: list[Path], near_tie: float | None, compare_targets: str | None) -> None:

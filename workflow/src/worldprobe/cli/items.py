@@ -57,6 +57,7 @@ class FillingOptions:
         seed: balanced, independent: seed of the fillings; with --compat, what the original calls version
         swap: fillers to use instead of others, e.g. object->nonword; may be repeated
         filter: keep items in whose slots (e.g. agent1:sex=male,object1) this regular expression is found
+        limit: keep the items of so many templates: as many of each domain, and in it of each pair of concepts, as there are
         flags: templates to exclude or reverse: flags from `materials review --read`, or the filled spreadsheet
     """
 
@@ -66,6 +67,7 @@ class FillingOptions:
     seed: Annotated[int, options.between(0, 2**32 - 1)] = 0
     swap: Sequence[str] = ()
     filter: str | None = None
+    limit: options.Count | None = None
     compat: options.Compat = False
     release_filter: options.ReleaseFilter = False
     flags: Path | None = None
@@ -170,16 +172,16 @@ def _fill_and_write(
     is_independent = mode == "independent"
     if mode == "fixed" and how.seed and not how.compat:
         LOGGER.warning("--seed %d does nothing: the fixed filling has no chance; --mode balanced or independent has", how.seed)
-    filling = Filling(mode, many, how.seed, tuple(how.swap), how.filter)
+    filling = Filling(mode, many, how.seed, tuple(how.swap), how.filter, how.limit)
     made.method = methods.ITEMS
     made.seed = None if mode == "fixed" else how.seed
     made.details |= filling_details(filling, version is not None) | sizes_of(templates)
-    if is_independent and not (how.flags or how.release_filter or of_families(templates)):
+    if is_independent and not (how.flags or how.release_filter or how.limit or of_families(templates)):
         processes = min(how.processes, os.cpu_count() or 1)
         _report(*stream_items(templates, materials, filling, out, made, processes), out)
         return
     if how.processes > 1:
-        problem = "has an effect with --mode independent, and without --flags and --release-filter, only."
+        problem = "has an effect with --mode independent, and without --flags, --limit and --release-filter, only."
         raise UserError("--processes", problem, "Leave it out.")
     items, fewer = fill_items(templates, materials, filling)
     if fewer:

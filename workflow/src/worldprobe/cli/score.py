@@ -46,6 +46,7 @@ class Condition:
     is_swapped: bool
     chat: str
     thoughts: int
+    limit: int | None
 
 
 @app.command
@@ -80,12 +81,13 @@ def all_(
     both_orders: Annotated[Sequence[Literal["no", "yes"]], Parameter(consume_multiple=True)] = ("no",),
     chat: Annotated[Sequence[Literal["never", "auto", "always"]], Parameter(consume_multiple=True)] = ("never",),
     thoughts: Annotated[Sequence[int], between(0, 1_000_000)] = (0,),
+    limit: Annotated[Sequence[int], between(0)] = (0,),
     out: list[Path],
 ) -> None:
     """Score one or more item tables by one or more eval types, loading the model once.
 
     One --out per item table and eval type: all eval types of the first table, then those of the second, and so on.
-    --prompts, --both-orders, --chat and --thoughts take one value for all item tables, or one per table.
+    --prompts, --both-orders, --chat, --thoughts and --limit take one value for all item tables, or one per table.
 
     Args:
         items: items tables, one per condition
@@ -95,6 +97,8 @@ def all_(
         chat: use the chat template: never (as in the paper), auto (where there is one), always (also --chat alone)
         thoughts: limit of tokens for thoughts before a free answer, for models that think first; thoughts are never read as
             answers
+        limit: number of templates that Likert and Choice ask about, of each domain and pair of concepts as many as there are; 0:
+            all
         out: one file per item table and eval type, in that order
     """
     name = model.name  # refused before a model is loaded
@@ -111,7 +115,8 @@ def all_(
             f"{len(out)} were given.",
             "Give one --out file per item table and eval type: all eval types of the first table, then those of the second.",
         )
-    options = {"prompts": prompts, "both-orders": both_orders or ["yes"], "chat": chat or ["always"], "thoughts": thoughts}
+    options = {"prompts": prompts, "both-orders": both_orders or ["yes"], "chat": chat or ["always"]}
+    options |= {"thoughts": thoughts, "limit": limit}
     conditions = read_conditions(items, options, {way.paradigm for way in ways if way.is_prompted})
     outs = iter(out)
     since = time.monotonic()
@@ -188,11 +193,11 @@ def read_conditions(paths: Sequence[Path], options: dict[str, Sequence[Any]], pa
             raise UserError(f"--{option}", problem, "Give one value, or one per item table.")
     per_table = zip(*(list(values) * (len(paths) // len(values)) for values in options.values()), strict=True)
     conditions = []
-    for path, (name, swap, chat, thoughts) in zip(paths, per_table, strict=True):
+    for path, (name, swap, chat, thoughts, limit) in zip(paths, per_table, strict=True):
         prompts = load_prompts(name)
         for paradigm in sorted(set(paradigms) - set(prompts)):
             raise UserError(f"prompts {name}", f"contains no prompt for {paradigm}.", "Add it, or choose another set.")
-        conditions.append(Condition(path, read_items(path), name, prompts, swap == "yes", chat, thoughts))
+        conditions.append(Condition(path, read_items(path), name, prompts, swap == "yes", chat, thoughts, limit or None))
     return conditions
 
 
@@ -247,16 +252,19 @@ def score_items(
 
 def ask_items(name: str, condition: Condition, engine: Engine, store: Store, way: Way, out: Path) -> Finished:
     """Responses of one eval type; they may repeat an item's words, so they carry its canary."""
-    from worldprobe.benchmarks.ewok.contracts import Responses
+    from worldprobe.benchmarks.ewok.contracts import Items, Responses
+    from worldprobe.benchmarks.ewok.materials.items import in_share
     from worldprobe.benchmarks.ewok.scoring import ask, uses_chat
-    from worldprobe.contracts import read_provenance
+    from worldprobe.contracts import read_provenance, read_table
 
     is_swapped, is_chat = condition.is_swapped and way.paradigm == "choice", uses_chat(condition.chat, engine)
     prompt = condition.prompts[way.paradigm]
-    responses, counts = ask(
-        condition.items, engine, way, prompt, store, methods.SCORE, name, is_swapped, is_chat, condition.thoughts
-    )
+    items = condition.items
+    if condition.limit:
+        items = items[in_share(read_table(condition.path, Items), condition.limit)].reset_index(drop=True)
+    responses, counts = ask(items, engine, way, prompt, store, methods.SCORE, name, is_swapped, is_chat, condition.thoughts)
     counts |= {"reading_method": methods.READING, "prompts": condition.prompt_set, "chat": is_chat, "swap": is_swapped}
+    counts |= {"limit": condition.limit} if condition.limit else {}
     inputs, canary = digests({"items": condition.path}), read_provenance(condition.path).canary
     made = made_by_model(engine.facts, methods.SCORE, name, inputs, counts, canary=canary)
     return responses, Responses, made, out

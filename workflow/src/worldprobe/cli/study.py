@@ -94,7 +94,7 @@ def status(*, configfile: ConfigFiles = (), directory: Path = Path(), prefix: Pa
     from worldprobe.settings import merge, read_yaml
 
     settings: dict = {}
-    files = [*([status.BASE] if status.BASE.exists() else []), *configfile]
+    files = list(configfile) or ([status.BASE] if status.BASE.exists() else [])
     for path in files:
         stated = read_yaml(path).document
         if not isinstance(stated, dict | None):

@@ -88,20 +88,6 @@ def as_written(options: Mapping[str, Any], arguments: Iterable[str]) -> dict[str
     return {key: words.get(key, value) if isinstance(value, int | float) else value for key, value in options.items()}
 
 
-def by_strength(files: Iterable[str | Path], stronger: Iterable[str | Path]) -> list[str]:
-    """Configuration files, the strongest last.
-
-    Args:
-        files: all, as Snakemake lists them.
-        stronger: those of the command line, which are laid over the workflow's own.
-
-    >>> by_strength(["mine.yaml", "config/config.yaml"], ["mine.yaml"])
-    ['config/config.yaml', 'mine.yaml']
-    """
-    last = [str(path) for path in stronger]
-    return [str(path) for path in files if str(path) not in last] + last
-
-
 def model_files(card: Mapping[str, Any]) -> list[str]:
     """The files of a model (its base, its adapter, a server's tokenizer) in folders of the user's: new ones are scored again."""
     folders = [card["tokenizer"]] if card.get("tokenizer") else []

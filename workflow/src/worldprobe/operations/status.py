@@ -289,7 +289,7 @@ def _last_lines(log: Path) -> list[str]:
     return [line.strip() for line in lines if line.strip()][-LINES_SHOWN:]
 
 
-#: The configuration that the Snakefile lays all others over.
+#: The configuration that the Snakefile reads where no other is given.
 BASE = Path("config", "config.yaml")
 #: The machine of the latest run, noted as it starts: Snakemake's own lock does not say whose it is.
 HOLDER = Path(".snakemake", "worldprobe-run.json")

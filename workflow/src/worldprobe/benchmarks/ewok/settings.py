@@ -100,6 +100,10 @@ class Items(Block):
     """A regular expression (items in whose slots, like `agent1:sex=male,object1`, it is found are kept), or null to keep all.
     Paper: Section 3."""
 
+    limit: Count | None = None
+    """Number of templates that items are filled from: as many of each domain, and in it of each pair of concepts, as there are;
+    null takes all."""
+
     families: bool = False
     """Whether these are items of the materials' families, whose templates differ in a level alone, in place of the domains'. Each
     base is then filled on its own, with the same fillers at all levels, and `mode` says only how many times."""
@@ -135,6 +139,9 @@ class Prompting(Block):
     thoughts: Whole = 0
     """Most tokens of thoughts before a free answer, for models that think before they answer. They are in addition to the
     answer's own limit."""
+
+    limit: Count | None = None
+    """Number of the items' templates that Likert and Choice ask about, chosen as by `items.limit`; null takes all."""
 
     def findings(self) -> Iterator[Finding]:
         """Prompts that do not exist."""

@@ -101,8 +101,8 @@ class WorldSense(Block):
         ],
         Field(min_length=1),
     ] = ["test"]
-    """Sets of trials that the study generates; models are asked about all except those for training. test-new
-    (two thirds as many trials) is not asked by default, whose models are at chance in test."""
+    """Sets of trials that the study generates; models are asked about all except those for training. test-new has two thirds as
+    many trials as test."""
 
     released: Text | None = None
     """Folder of the authors' release (data/worldsense), whose trials are asked instead of ours; null generates ours. `per_cell`

@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.benchmarks.ewok import contracts
+from worldprobe.benchmarks.ewok.materials.items import in_share
 from worldprobe.benchmarks.ewok.vocabulary import DESIGN, filling_of, way_of
 from worldprobe.contracts import Table, read_provenance, read_table, table_name
 from worldprobe.errors import UserError
@@ -391,6 +392,8 @@ def judge_evidence(items: pd.DataFrame, evidence: Evidence, near_tie: float | No
     elif evidence.kind == "ratings":
         judged = judge_ratings(items, evidence.rows, evidence.model, **tolerance)
     else:
+        if limit := evidence.provenance.details.get("limit"):
+            items = items[in_share(items, limit)].reset_index(drop=True)
         judged = judge_responses(items, evidence.rows, evidence.model)
     if taught := evidence.provenance.details.get("taught"):
         judged.table["taught"] = taught

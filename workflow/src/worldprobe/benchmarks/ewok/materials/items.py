@@ -759,6 +759,7 @@ class Filling:
         seed: of the balanced and the independent mode.
         swap: other fillers, e.g. ``object->nonword``.
         tag_filter: keep items in whose tags this regular expression is found.
+        limit: keep the items of so many templates, see ``in_share``.
     """
 
     mode: str = "fixed"
@@ -766,6 +767,31 @@ class Filling:
     seed: int = 0
     swap: Sequence[str] = ()
     tag_filter: str | None = None
+    limit: int | None = None
+
+
+def in_share(table: pd.DataFrame, limit: int) -> np.ndarray:
+    """Which rows are of a share of the templates: as many of each domain, and in it of each pair of concepts, as there are.
+
+    It is the same in every version, a smaller share is part of a larger one, and which of a pair's templates it has is decided
+    by a digest of their places, so by nothing that a model or an author could know.
+
+    Args:
+        table: templates or items.
+        limit: number of templates.
+
+    Returns:
+        A mask of the rows, shape (n,).
+    """
+    place = ["domain", "meta_template", "template"]
+    templates = table[[*place, "concept_a", "concept_b"]].drop_duplicates(place).fillna("")
+    digests = [hashlib.sha256("/".join(map(str, row)).encode()).hexdigest() for row in templates[place].to_numpy()]
+    templates = templates.assign(digest=digests).sort_values("digest")
+    templates["round"] = templates.groupby(["domain", "concept_a", "concept_b"]).cumcount()
+    templates = templates.sort_values(["round", "digest"])
+    templates["turn"] = templates.groupby("domain").cumcount()
+    chosen = templates.sort_values(["turn", "domain"])[place].head(limit)
+    return pd.MultiIndex.from_frame(table[place]).isin(pd.MultiIndex.from_frame(chosen))
 
 
 def fill_items(templates: pd.DataFrame, materials: Materials, filling: Filling) -> tuple[pd.DataFrame, dict[str, int]]:
@@ -803,6 +829,8 @@ def fill_items(templates: pd.DataFrame, materials: Materials, filling: Filling) 
     fewer = shortfalls(made, templates, len(filling.numbers))
     if filling.tag_filter:
         items = filter_tags(items, filling.tag_filter)
+    if filling.limit:
+        items = items[in_share(items, filling.limit)].reset_index(drop=True)
     return items, fewer
 
 
@@ -926,7 +954,7 @@ def filling_details(filling: Filling, is_part: bool) -> dict[str, Any]:
     """
     numbers = list(filling.numbers)
     counted = {"per_template": len(numbers)} if filling.mode == "independent" and not is_part else {"versions": numbers}
-    options = {"swap": list(filling.swap), "filter": filling.tag_filter}
+    options = {"swap": list(filling.swap), "filter": filling.tag_filter, "limit": filling.limit}
     return {"mode": filling.mode, **counted, **{key: value for key, value in options.items() if value}}
 
 
