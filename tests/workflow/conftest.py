@@ -19,10 +19,10 @@ Snakemake = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture(scope="session")
 def snakemake_command(repository: Path) -> Callable[..., list[str]]:
-    """The command line of a Snakemake that works in a folder with some configuration files."""
+    """The command line of a Snakemake that works in a folder with some configuration files, or the default study."""
 
     def command(folder: Path, *arguments: str, configuration: tuple[Path, ...] = ()) -> list[str]:
-        files = [repository / "config" / "config.yaml", *configuration]
+        files = configuration or (repository / "config" / "config.yaml",)
         base = [sys.executable, "-m", "snakemake", "--snakefile", str(repository / "Snakefile"), "--directory", str(folder)]
         return [*base, "--cores", "2", *arguments, "--configfile", *map(str, files)]
 

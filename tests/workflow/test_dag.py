@@ -45,9 +45,11 @@ def paper(snakemake: Snakemake, repository: Path, tmp_path_factory: pytest.TempP
     return snakemake(folder, "--dry-run", "--printshellcmds", configuration=(repository / "config" / "paper.yaml",))
 
 
-def test_the_default_study_trains_scores_and_judges_four_control_models(default: subprocess.CompletedProcess[str]) -> None:
+def test_the_default_study_asks_a_real_model_and_three_controls(default: subprocess.CompletedProcess[str]) -> None:
     found = jobs(default)
-    assert found["train_control"] == found["score"] == found["judge"] == 4
+    assert found["score"] == found["judge"] == 4
+    assert found["train_control"] == 3
+    assert found["fetch_model"] == 1
     assert found["fit_mixed_model"] == found["fit_fixed_effects"] == found["summarize"] == 1
     assert found["run_notebook"] == 3
     assert not any("figures/scaling.svg" in line for line in commands(default)), "all four have one size"

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from worldprobe.benchmarks.ewok.contracts import ControlAccuracies, Summaries
-from worldprobe.contracts import read_table
+from worldprobe.contracts import read_provenance, read_table
 
 pytestmark = pytest.mark.slow
 
@@ -17,11 +17,14 @@ pytestmark = pytest.mark.slow
 def study(
     snakemake: Callable[..., subprocess.CompletedProcess[str]],
     reduced: tuple[Path, ...],
+    repository: Path,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
     """The folder of a whole run, once for all tests of this module; without the mixed-effects model where R is missing."""
     folder = tmp_path_factory.mktemp("default")
-    done = snakemake(folder, "--keep-going", "--show-failed-logs", configuration=reduced[1:])
+    done = snakemake(
+        folder, "--keep-going", "--show-failed-logs", configuration=(repository / "config" / "config.yaml", *reduced[1:])
+    )
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-6000:]
     return folder
 
@@ -39,9 +42,15 @@ def test_a_model_that_was_never_trained_sits_at_chance(means: pd.Series) -> None
 
 
 def test_every_trained_control_model_is_better_than_chance(means: pd.Series) -> None:
-    trained = means.drop(index=["control_untrained", "word2vec"], errors="ignore")
-    assert len(trained) == 3
-    assert (trained > 0.51).all(), trained
+    assert (means[["control_heart", "control_taught"]] > 0.51).all(), means
+
+
+def test_a_real_model_is_above_chance_and_comes_first(study: Path, means: pd.Series) -> None:
+    assert 0.53 < means["smollm2_135m"] < 0.62
+    table = pd.read_csv(study / "results" / "default" / "ewok" / "tables" / "accuracy.csv")
+    assert table.iloc[0, 0] == "SmolLM2 135M"
+    facts = read_provenance(study / "results" / "default" / "ewok" / "judgements" / "main" / "logprobs" / "smollm2_135m.parquet")
+    assert facts.details["gguf"]["quantisation"] == "Q4_1"
 
 
 def test_the_control_models_know_what_they_had_read_and_nothing_else(study: Path) -> None:
@@ -55,14 +64,11 @@ def test_the_control_models_know_what_they_had_read_and_nothing_else(study: Path
     assert means["control_taught", "new_filling", 0, "variable swap"] >= 0.75
     new = means[:, "new_concept", 0, "all"]
     assert (abs(new - 0.5) < 0.03).all(), new
-    assert (
-        new["control_taught"] < means["control_half", "new_filling", 0, "all"] < means["control_taught", "new_filling", 0, "all"]
-    )
 
 
 def test_the_report_opens_offline_and_shows_every_model(study: Path) -> None:
     page = (study / "results" / "default" / "report.html").read_text()
-    for name in ("Untrained", "By heart", "Half taught", "Taught"):
+    for name in ("SmolLM2 135M", "Untrained", "By heart", "Taught"):
         assert name in page
     assert 'src="http' not in page
     assert '<link rel="stylesheet" href="http' not in page

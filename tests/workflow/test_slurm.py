@@ -111,7 +111,7 @@ class Study:
             "BASH_ENV": str(HERE / "slurm" / "faults.sh"),
             "FAULTS": str(self.faults),
         }
-        self.configuration = [str(repository / "config" / "config.yaml"), str(HERE / "slurm" / "config.yaml")]
+        self.configuration = [str(HERE / "slurm" / "config.yaml")]
         if models:
             self.configuration.append(str(folder / "models.yaml"))
             (folder / "models.yaml").write_text(f"models: [{', '.join(models)}]\n")

@@ -83,7 +83,7 @@ def worldprobe(copy: Path, place: Path, environment: dict[str, str]) -> Run:
 def runs(copy: Path, place: Path, environment: dict[str, str]) -> list[subprocess.CompletedProcess[str]]:
     """Two runs of the study: the first finds that one model fails, the second summarises the others."""
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(copy / "Snakefile"), "--directory", str(place)]
-    command += ["--cores", "1", "--keep-going", "--configfile", str(copy / "config" / "config.yaml"), str(place / "study.yaml")]
+    command += ["--cores", "1", "--keep-going", "--configfile", str(place / "study.yaml")]
     return [subprocess.run(command, env=environment, capture_output=True, text=True) for _ in range(2)]
 
 

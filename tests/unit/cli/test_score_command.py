@@ -6,8 +6,10 @@ import json
 import shutil
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
+from worldprobe.benchmarks.ewok.analysis.summarize import summarize
 from worldprobe.benchmarks.ewok.contracts import Items, Judgements, Responses, TargetScores, TokenScores
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table, write_table
@@ -193,6 +195,27 @@ def test_several_conditions_are_answered_from_one_loading_each_with_its_own_prom
     ]
     assert main([*command, "--both-orders", "no", "yes", "no", "--out", *map(str, outs)]) == 2
     assert "--both-orders" in capsys.readouterr().err
+
+
+def test_prompts_may_ask_about_a_share_which_is_judged_alone_and_beside_log_probabilities(item_table, tiny_checkpoint, tmp_path):
+    """One of the three templates, in both versions; what was not asked counts neither as right nor as wrong."""
+    ways = ("logprobs", "choice_constrained_zero")
+    outs = [tmp_path / f"{way}.parquet" for way in ways]
+    command = ["score", "all", str(item_table), "--checkpoint", str(tiny_checkpoint()), "--eval-types", ",".join(ways)]
+    assert main([*command, "--limit", "1", "--out", *map(str, outs)]) == 0
+    asked = set(read_table(outs[1], Responses).item_id)
+    assert len(asked) == 2
+    assert len({one.removesuffix("_v0").removesuffix("_v1") for one in asked}) == 1
+    judged = [tmp_path / f"judged-{way}.parquet" for way in ways]
+    assert main(["judge", str(item_table), *map(str, outs), "--out", *map(str, judged)]) == 0
+    tables = [read_table(path, Judgements) for path in judged]
+    assert [table.item_id.nunique() for table in tables] == [6, 2]
+    summaries = summarize(pd.concat(tables, ignore_index=True))
+    rows = summaries.query("metric == 'accuracy' and condition == 'all'").set_index(["eval_type", "grouping", "group"])
+    assert rows["n"]["logprobs", "overall", "all"] == 6
+    assert rows["n"]["logprobs", "prompted", "all"] == rows["n"]["choice_constrained_zero", "prompted", "all"] == 2
+    only = tables[0][tables[0].item_id.isin(asked)]
+    assert rows["mean"]["logprobs", "prompted", "all"] == pytest.approx(only.accuracy.mean())
 
 
 def test_one_more_version_asks_only_what_is_new_and_plain_asks_all_again(item_table, tiny_checkpoint, tmp_path):

@@ -115,7 +115,7 @@ def all_(
             f"{len(out)} were given.",
             "Give one --out file per item table and eval type: all eval types of the first table, then those of the second.",
         )
-    options = {"prompts": prompts, "both-orders": both_orders or ["yes"], "chat": chat or ["always"]}
+    options: dict[str, Sequence[Any]] = {"prompts": prompts, "both-orders": both_orders or ["yes"], "chat": chat or ["always"]}
     options |= {"thoughts": thoughts, "limit": limit}
     conditions = read_conditions(items, options, {way.paradigm for way in ways if way.is_prompted})
     outs = iter(out)

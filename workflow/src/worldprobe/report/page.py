@@ -76,6 +76,7 @@ class Part:
         question: what the benchmark asks; the page's heading where it is the only one.
         lead: the finding in one sentence or two.
         who: who was asked (``sentences.who_took_part``).
+        points: what else a reader asks first, in a sentence each.
         more: further sentences.
         facts: number and what it counts.
         methods: how it was done.
@@ -83,7 +84,7 @@ class Part:
         notices: boxes above the sections.
         overview: column -> model's name -> accuracy: the whole first, then its parts.
         chance: what guessing reaches; None where that differs from item to item.
-        apart: names in the overview that are no language models, and stand below them.
+        apart: names in the overview that are no published language models, and stand below them.
         extras: section id -> markup that follows its tables.
         has_item_text: whether ``extras`` quote items.
     """
@@ -96,6 +97,7 @@ class Part:
     methods: Methods
     cite: str
     notices: Sequence[Notice] = ()
+    points: Sequence[str] = ()
     overview: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     chance: float | None = 0.5
     apart: frozenset[str] = frozenset()

@@ -17,6 +17,7 @@ from worldprobe.benchmarks.ewok.materials.items import (
     fill_fixed,
     filter_tags,
     flag_duplicates,
+    in_share,
     items_table,
 )
 from worldprobe.benchmarks.ewok.materials.materials import Source
@@ -419,3 +420,19 @@ def test_items_of_ones_own_materials_are_exported_in_the_originals_format(garden
     assert header.startswith("MetaTemplateID,TemplateID,PairID,Domain,ConceptA,ConceptB,Target1,Target2,TargetDiff,Context1")
     assert row.startswith("1,1,,garden-work,lift,lower,")
     assert row.endswith(',direct,template-garden_work,0,"agent1,object1"')
+
+
+def test_a_share_has_as_many_of_each_domain_and_pair_and_is_the_same_in_every_version(repository, tmp_path):
+    out = tmp_path / "items.parquet"
+    assert main(["items", "build", "builtin", "--versions", "0-1", "--limit", "390", "--out", str(out)]) == 0
+    items = read_table(out, Items)
+    templates = items.groupby("version")[["domain", "meta_template", "template"]].agg(list)
+    assert templates.loc[0].tolist() == templates.loc[1].tolist()
+    once = items[items.version == 0]
+    assert set(once.groupby("domain").size()) == {30}
+    per_pair = once.groupby(["domain", "concept_a", "concept_b"]).size()
+    assert per_pair.groupby("domain").agg(lambda sizes: sizes.max() - sizes.min()).max() <= 1
+    assert read_provenance(out).details["limit"] == 390
+    smaller = items[in_share(items, 130)]
+    assert len(smaller) == 260
+    assert set(smaller.groupby("domain").size()) == {20}

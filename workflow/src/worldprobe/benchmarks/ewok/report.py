@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -75,10 +76,79 @@ def compose(material: Material) -> Part:
         methods=describe_methods(summaries, origins, roster),
         cite=CITE,
         notices=[*notices(own[0].provenance, roster), *_control_notice(summaries, roster)],
+        points=points(summaries, roster, eval_type),
         overview=_overview(summaries, roster, eval_type),
+        apart=frozenset(roster[model].name for model in summaries.model.unique() if not _is_published(model, roster)),
         extras=extras,
         has_item_text=bool(examples),
     )
+
+
+#: So many published models are described one by one; of more, the text says ranges and means.
+FEW = 2
+
+
+def _is_published(model: str, roster: Roster) -> bool:
+    """Whether it is a language model that this pipeline did not make."""
+    return not (is_yardstick(model) or roster[model].is_control)
+
+
+def points(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> list[str]:
+    """Of each published model, while they are few: its domains, direct and indirect contexts, and ways of asking."""
+    rows = selection.over_versions(summaries[summaries.metric == "accuracy"])
+    models = [model for model in roster.in_order(rows[rows.eval_type == eval_type].model) if _is_published(model, roster)]
+    said = []
+    for model in models if len(models) <= FEW else []:
+        own = rows[(rows.model == model) & rows["mean"].notna()]
+        asked = own[own.eval_type == eval_type]
+        before = f"{roster[model].name}, " if len(models) > 1 else ""
+        for sentence in (_domains(asked), _contexts(asked), _ways(own)):
+            said += [before + sentence] if before and sentence else [sentence[:1].upper() + sentence[1:]] if sentence else []
+    return said
+
+
+def _domains(rows: pd.DataFrame) -> str:
+    """The domains from the highest to the lowest mean, by where they lie, and the pairs whose order is sure."""
+    from worldprobe.analysis.comparisons import ABOVE, BELOW, at_once, place  # SciPy, which Snakemake need not load
+
+    rows = rows[rows.grouping == "domain"].sort_values(["mean", "group"], ascending=[False, True]).reset_index(drop=True)
+    if len(rows) < 2:
+        return ""
+    where, ends = place(rows), at_once(rows)
+    named = [f"{selection.in_words(group)} {mean:.2f}" for group, mean in zip(rows["group"], rows["mean"], strict=True)]
+    kinds = {"above chance": where == ABOVE, "not shown to differ from it": ~where.isin([ABOVE, BELOW]), "below": where == BELOW}
+    parts = [f"{kind}: {listed(compress(named, is_so))}" for kind, is_so in kinds.items() if is_so.any()]
+    pairs = [(high, low) for high in rows.index for low in rows.index[high + 1 :] if ends["ci_low"][high] > ends["ci_high"][low]]
+    names = rows["group"].map(selection.in_words)
+    order = [f"{names[high]} above {listed(names[low] for one, low in pairs if one == high)}" for high in dict(pairs)] or [
+        "none; for other items any two may change places"
+    ]
+    return f"by domain (intervals for all at once), {'; '.join(parts)}. Order that is sure: {'; '.join(order)}."
+
+
+def _contexts(rows: pd.DataFrame) -> str:
+    """Accuracy after contexts that name the concept, and after those from which it follows."""
+    found = _means(rows[rows.grouping == "context_type"], "group")
+    if not {"direct", "indirect"} <= found.keys():
+        return ""
+    return f"contexts that name the concept (direct): {found['direct']}; from which it follows (indirect): {found['indirect']}."
+
+
+def _ways(rows: pd.DataFrame) -> str:
+    """The ways of asking side by side, on items that all of them asked about."""
+    same = rows[rows.grouping == ("prompted" if (rows.grouping == "prompted").any() else "overall")]
+    found = _means(same, "eval_type")
+    means = [f"{selection.in_words(name)} {found[name]}" for name in EVAL_TYPES if name in found]
+    return f"ways of asking, on the same {counted(int(same.n.min()), 'item')}: {'; '.join(means)}." if len(means) > 1 else ""
+
+
+def _means(rows: pd.DataFrame, column: str) -> dict[str, str]:
+    """Value of a column -> the mean with its 95% interval."""
+    return {
+        str(row[column]): f"{row['mean']:.3f}"
+        + ("" if pd.isna(row["ci_low"]) else f" ({row['ci_low']:.3f} to {row['ci_high']:.3f})")
+        for row in rows.to_dict("records")
+    }
 
 
 def lead(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> str:
@@ -87,20 +157,29 @@ def lead(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -
     No model is called best: that is for the comparisons, which are corrected for their number.
     """
     means = selection.over_versions(selection.pick(summaries, "overall", eval_type))
-    answered = selection.trained_models(means, roster)
+    answered = selection.subjects(means, roster)
     answered = answered[answered["mean"].notna()]
     if answered.empty:
         raise UserError("summaries", "no model has an accuracy.", "Check the judgements: every answer is missing.")
+    has_published = any(_is_published(model, roster) for model in answered.model)
     sentence = against_chance(answered.assign(name=[roster[model].name for model in answered.model]))
     left_out = [roster[model] for model in selection.language_models(means).model.unique() if model not in set(answered.model)]
     for reason, names in (
-        ("which learned nothing", [model.name for model in left_out if model.is_untrained]),
-        ("without an accuracy", [model.name for model in left_out if not model.is_untrained]),
+        ("which learned nothing", [model.name for model in left_out if model.is_untrained and not has_published]),
+        (
+            "without an accuracy",
+            [model.name for model in left_out if not (model.is_untrained or (has_published and model.is_control))],
+        ),
     ):
         if names:
             sentence += f" Not counted here: {listed(names)}, {reason}."
     human = means[means.model == HUMAN]["mean"]
-    return f"{sentence} Humans reach {human.iloc[0]:.3f}." if len(human) else sentence
+    said = f"{sentence} Humans reach {human.iloc[0]:.3f}." if len(human) else sentence
+    beside = means[means["mean"].notna() & (means.model != HUMAN) & ~means.model.isin(answered.model)]
+    if not has_published or beside.empty:
+        return said
+    named = [f"{roster[model].name} {mean:.3f}" for model, mean in zip(beside["model"], beside["mean"], strict=True)]
+    return f"{said} Beside it, baselines and controls: {listed(named)}."
 
 
 def more(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> list[str]:
@@ -108,11 +187,11 @@ def more(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -
     from worldprobe.analysis.comparisons import place  # SciPy, which Snakemake need not load
 
     means = selection.over_versions(selection.pick(summaries, "overall", eval_type)).dropna(subset="mean")
-    pool = selection.trained_models(means, roster)
+    pool = selection.subjects(means, roster)
     said = [f"The mean over these {len(pool)} models is {pool['mean'].mean():.3f}."] if len(pool) > 1 else []
     if (summaries.grouping == "domain").any():
         domains = (
-            selection.trained_models(selection.over_versions(selection.pick(summaries, "domain", eval_type)), roster)
+            selection.subjects(selection.over_versions(selection.pick(summaries, "domain", eval_type)), roster)
             .groupby("group")["mean"]
             .mean()
             .dropna()
@@ -165,13 +244,13 @@ def _facts(summaries: pd.DataFrame, eval_type: str) -> list[tuple[str, str]]:
 
 
 def _overview(summaries: pd.DataFrame, roster: Roster, eval_type: str) -> dict[str, dict[str, float]]:
-    """Accuracy of every model, in all and by domain, in the order of the domains."""
+    """Accuracy of every model and yardstick, in all and by domain, in the order of the domains."""
     found = {}
     wanted = [("overall", ["all"])]
     if (summaries.grouping == "domain").any():
         wanted.append(("domain", selection.domain_order(selection.pick(summaries, "domain", eval_type), roster)))
     for grouping, groups in wanted:
-        rows = selection.language_models(selection.over_versions(selection.pick(summaries, grouping, eval_type)))
+        rows = selection.over_versions(selection.pick(summaries, grouping, eval_type))
         for group in groups:
             means = rows[(rows.group == group) & rows["mean"].notna()].set_index("model")["mean"]
             found[selection.in_words(group)] = {roster[model].name: float(means[model]) for model in roster.in_order(means.index)}
@@ -238,7 +317,7 @@ def find_domains(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logp
     """Names of the models (the columns) and the domains in the order of the models' mean."""
     rows = selection.over_versions(selection.pick(summaries, "domain", eval_type))
     models = roster.in_order(selection.language_models(rows).model)
-    counted = selection.trained_models(rows, roster).model.unique()
+    counted = selection.subjects(rows, roster).model.unique()
     concepts = (
         selection.over_versions(selection.pick(summaries, "concept", eval_type))
         if (summaries.grouping == "concept").any()

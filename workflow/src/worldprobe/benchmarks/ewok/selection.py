@@ -54,16 +54,19 @@ def language_models(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[~rows.model.map(is_yardstick).astype(bool)].reset_index(drop=True)
 
 
-def trained_models(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
-    """The rows of language models without untrained controls, which only calibrate; all of them where there is nothing else."""
+def subjects(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+    """The rows of those whom findings are about: published models, else trained controls, else whatever models there are."""
     models = language_models(rows)
-    trained = models[~models.model.map(lambda model: roster[model].is_untrained).astype(bool)]
-    return trained if len(trained) else models
+    for is_apart in ("is_control", "is_untrained"):
+        kept = models[~models.model.map(lambda model, apart=is_apart: getattr(roster[model], apart)).astype(bool)]
+        if len(kept):
+            return kept
+    return models
 
 
 def domain_order(rows: pd.DataFrame, roster: Roster) -> list[str]:
     """Domains from the highest to the lowest mean over the language models of these rows (the paper's order in Figure 4)."""
-    means = trained_models(over_versions(rows), roster).groupby("group")["mean"].mean().reset_index()
+    means = subjects(over_versions(rows), roster).groupby("group")["mean"].mean().reset_index()
     return [str(name) for name in means.sort_values(["mean", "group"], ascending=[False, True])["group"]]
 
 

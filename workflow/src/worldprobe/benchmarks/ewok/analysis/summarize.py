@@ -16,7 +16,7 @@ from worldprobe.analysis.summaries import Group, Scored
 from worldprobe.analysis.summaries import summarize as summarize_scores
 from worldprobe.benchmarks.ewok.analysis.panel import DEFAULT_CLUSTER, WORDS, Panel, build_panel, cluster_codes
 from worldprobe.benchmarks.ewok.contracts import PREFERENCES
-from worldprobe.benchmarks.ewok.vocabulary import FAMILY, GENERATIONS, SHOTS, SURFACE_FEATURES, is_rated
+from worldprobe.benchmarks.ewok.vocabulary import FAMILY, GENERATIONS, SHOTS, SURFACE_FEATURES, is_prompted, is_rated
 from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.errors import UserError
 
@@ -52,7 +52,10 @@ def summarize(
         "n_missing": panel.is_missing.sum(axis=2),
     }
     scored = Scored(panel.series, METRICS, metric_values(panel), panel.items["version"].to_numpy(), counts)
-    table = summarize_scores(scored, groups_of(panel.items, cluster), are_random=not panel.has_own_fillings)
+    is_asked = counts["n"][[is_prompted(name) for name in panel.series["eval_type"]]]
+    prompted = np.flatnonzero(is_asked.all(axis=0)) if len(is_asked) and not is_asked.all() else None
+    groups = groups_of(panel.items, cluster, prompted)
+    table = summarize_scores(scored, groups, are_random=not panel.has_own_fillings)
     return _over_domains(table) if average == "domains" else table
 
 
@@ -115,8 +118,15 @@ def metric_values(panel: Panel) -> np.ndarray:
     return np.stack([accuracy, strict, both, np.where(whole, sensitive, np.nan)]).astype(np.float32)
 
 
-def groups_of(items: pd.DataFrame, cluster: str) -> Iterator[Group]:
-    """Everything that items are averaged over."""
+def groups_of(items: pd.DataFrame, cluster: str, prompted: np.ndarray | None = None) -> Iterator[Group]:
+    """Everything that items are averaged over.
+
+    Args:
+        items: one row for each, as ``build_panel`` gives them.
+        cluster: what is a sample of more: ``concept_pair`` or ``template``.
+        prompted: positions of the items that models were prompted about, where these are only some: on them, ways of asking can
+            be compared.
+    """
     codes = {name: cluster_codes(items, name) for name in (cluster, "template")}
 
     def group(grouping: str, name: str, positions: np.ndarray) -> Group:
@@ -124,6 +134,8 @@ def groups_of(items: pd.DataFrame, cluster: str) -> Iterator[Group]:
         return Group(grouping, name, positions, codes[drawn][positions], WORDS[drawn], by_condition=grouping != "concept")
 
     yield group(OVERALL, ALL, np.arange(len(items)))
+    if prompted is not None:
+        yield group("prompted", ALL, prompted)
     for grouping in ("domain", "context_type", "context_contrast", "target_contrast"):
         for name, positions in items.groupby(grouping, sort=True).indices.items():
             yield group(grouping, str(name), np.asarray(positions))

@@ -281,7 +281,7 @@ def _setups(summaries: pd.DataFrame, roster: Roster, by: str, metric: str) -> pd
         )
         rows = rows.assign(row_id=rows.model, row=rows.name, block=rows.family, n=1, value=rows["mean"])
     else:
-        every = selection.trained_models(
+        every = selection.subjects(
             selection.over_versions(selection.pick(summaries, "domain", None, metric, yardsticks=False)), roster
         )
         scored = every[every.eval_type == "logprobs"]  # the order of all other figures, where there is one
