@@ -41,7 +41,7 @@ def test_an_unknown_key_of_a_model_names_its_line_and_the_nearest_key(tmp_path: 
 def test_an_unknown_key_far_from_any_known_one_lists_the_known_ones(tmp_path: Path) -> None:
     found = complaint(tmp_path, "ewok:\n  items:\n    zzz: 1\n")
     assert found.where.endswith("study.yaml, line 3")
-    assert found.problem.startswith("ewok.items.zzz: unknown key; the known keys are families, filter, mode,")
+    assert found.problem.startswith("ewok.items.zzz: unknown key; the known keys are families, filter, limit, mode,")
 
 
 @pytest.mark.parametrize(
@@ -206,11 +206,11 @@ def test_both_editions_are_our_own_and_controls_learn_from_the_second(source: st
     ],
 )
 def test_what_cannot_work_is_refused_before_any_job_with_its_key(
-    tmp_path: Path, repository: Path, text: str, key: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, text: str, key: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "study.yaml"
     path.write_text(text)
-    assert main(["config", "check", str(repository / "config" / "config.yaml"), str(path)]) == 2
+    assert main(["config", "check", str(path)]) == 2
     printed = capsys.readouterr().err
     assert key in printed
     assert "study.yaml" in printed
@@ -292,7 +292,7 @@ def test_a_folder_of_the_users_home_is_found(tmp_path, monkeypatch):
     for card, name in zip(cards, ("model", "tokenizer"), strict=True):
         check_folders("mine", card, "models.yaml")
         assert model_files(card) == [str(tmp_path / name / "config.json")]
-    with pytest.raises(UserError, match="there is no folder ~/nowhere"):
+    with pytest.raises(UserError, match="there is no folder or file ~/nowhere"):
         check_folders("mine", {"checkpoint": "~/nowhere", "engine": "transformers"}, "models.yaml")
 
 
@@ -300,7 +300,7 @@ def test_the_folder_of_a_model_that_only_one_benchmark_names_must_exist(tmp_path
     registry = tmp_path / "models.yaml"
     registry.write_text(f"other:\n{CARD}" + f"mine:\n{CARD}".replace("folder", "./nowhere"))
     study = {"registry": str(registry), "models": ["other"], "ewok": None, "worldsense": {"models": ["mine"], "controls": []}}
-    with pytest.raises(UserError, match=r"mine.checkpoint: there is no folder ./nowhere"):
+    with pytest.raises(UserError, match=r"mine.checkpoint: there is no folder or file ./nowhere"):
         read_settings(
             study,
             [],

@@ -205,11 +205,12 @@ def has_doses(study: Study, registry: Registry) -> bool:
 
 
 def has_known_sizes(study: Study, registry: Registry) -> bool:
-    """Whether models of two numbers of parameters or more are known, from the registry or by what control models are built of."""
-    sizes = set()
-    for card in (registry[model] for model in study["models"]):
-        if card["parameters"] is not None:
-            sizes.add(card["parameters"])
-        elif built := card.get("control"):
-            sizes.add(tuple(str(built.get(part)) for part in ("architecture", "layers", "width")))
-    return len(sizes) > 1
+    """Whether two numbers of parameters or more are known: of models of the registry, or by what control models are built of."""
+    cards = [registry[model] for model in study["models"]]
+    stated = {card["parameters"] for card in cards if card["parameters"] is not None}
+    built = {
+        tuple(str(card["control"].get(part)) for part in ("architecture", "layers", "width"))
+        for card in cards
+        if card.get("control")
+    }
+    return len(stated) > 1 or len(built) > 1
