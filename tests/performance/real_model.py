@@ -32,7 +32,7 @@ import pandas as pd
 from scipy.stats import norm, spearmanr
 
 #: Standard deviation of the noise, relative to that of each matrix of weights.
-STRENGTHS, SEEDS = (0.1, 0.2, 0.3, 0.4, 0.6), (0, 1, 2)
+STRENGTHS, SEEDS = (0.03, 0.06, 0.09, 0.12, 0.18), (0, 1, 2)
 WAYS = [f"{p}_{g}_{s}" for p, g, s in product(("likert", "choice"), ("free", "constrained"), ("zero", "two"))]
 TUNED_SETS = ("test", "test-new", "ood-size")
 SETS = ("test", "test-hard", "test-motion", "test-new", "ood-size")
@@ -89,26 +89,28 @@ def add_noise(model: Path, folder: Path, strength: float, seed: int) -> None:
 
 
 def build_items(folder: Path, official: Path | None, versions: str, jobs: int) -> dict[str, Path]:
-    """Items and their parallel forms: name -> table (of forms: folder)."""
+    """Tables of items by name; those that end in 0 are the first version."""
     places = {"builtin1": ["builtin@1"], "builtin2": ["builtin@2"], "families": ["builtin@2", "--families"]}
     if official:
         os.environ.setdefault("WORLDPROBE_MATERIALS_PASSWORD", "ewok")
         places["official"] = [str(official), "--compat", "--release-filter"]
-    found = {name: folder / f"items/{name}.parquet" for name in places}
-    run(
-        {found[name]: ["items", "build", *place, "--versions", versions, "--out", found[name]] for name, place in places.items()},
-        jobs,
-    )
-    given = {name: folder / f"items/{name}_0.parquet" for name in ("builtin2", "official") if name in found}
-    run({out: ["items", "build", *places[name], "--versions", "0-0", "--out", out] for name, out in given.items()}, jobs)
-    forms = {}
-    for name, out in given.items():
-        compat = ["--compat"] if name == "official" else []
-        for frames in ("same", "other"):
-            forms[f"{name}_{frames}"] = folder / f"forms/{name}_{frames}"
-            how = ["--forms", 4, "--seed", 7, "--frames", frames, "--besides", out, *compat]
-            run({forms[f"{name}_{frames}"]: ["items", "forms", places[name][0], *how, "--out", forms[f"{name}_{frames}"]]}, jobs)
-    return found | {f"{name}_0": out for name, out in given.items()} | forms
+    wanted = {name: (name, versions) for name in places} | {f"{name}_0": (name, "0-0") for name in places}
+    found = {name: folder / f"items/{name}.parquet" for name in wanted}
+    build = {name: ["items", "build", *places[of], "--versions", which] for name, (of, which) in wanted.items()}
+    run({out: [*build[name], "--out", out] for name, out in found.items()}, jobs)
+    return found
+
+
+def build_forms(folder: Path, items: Mapping[str, Path], official: Path | None, jobs: int) -> dict[str, list[Path]]:
+    """Four parallel forms each of the first versions: in the same frames and, of the built-in materials, in others."""
+    wanted = {"builtin2_same": "builtin@2", "builtin2_other": "builtin@2"} | ({"official_same": official} if official else {})
+    commands: dict[Path, Command] = {}
+    for name, place in wanted.items():
+        of, _, frames = name.partition("_")
+        how = ["--seed", 7, "--frames", frames, "--besides", items[f"{of}_0"], *(["--compat"] if of == "official" else [])]
+        commands[folder / f"forms/{name}"] = ["items", "forms", place, *how, "--out", folder / f"forms/{name}"]
+    run(commands, jobs)
+    return {name: [folder / f"forms/{name}/form-{number}.parquet" for number in range(1, 5)] for name in wanted}
 
 
 def ask_series(model: Path, folder: Path, items: Mapping[str, Path], jobs: int) -> None:
@@ -136,13 +138,14 @@ def ask_series(model: Path, folder: Path, items: Mapping[str, Path], jobs: int) 
     )
 
 
-def ask_model(model: Path, folder: Path, items: Mapping[str, Path], per_cell: int, jobs: int) -> None:
+def ask_model(model: Path, folder: Path, items: Mapping[str, Path], official: Path | None, per_cell: int, jobs: int) -> None:
     """Everything that only the model itself is asked."""
     which = ["--checkpoint", model, "--model", "real"]
+    forms = build_forms(folder, items, official, jobs)
     tables = {"families": items["families"]}
-    for frames, number in product(("same", "other"), range(1, 5)):
-        tables[f"form_{frames}_{number}"] = items[f"builtin2_{frames}"] / f"form-{number}.parquet"
-    scores = {name: folder / f"scores/real/{name}.parquet" for name in tables}
+    for frames in ("same", "other"):
+        tables |= {f"form_{frames}_{number}": form for number, form in enumerate(forms[f"builtin2_{frames}"], 1)}
+    scores = {name: folder / f"scores/forms/{name}.parquet" for name in tables}
     commands: dict[Path, Command] = {}
     commands[[*scores.values()][-1]] = [
         "score",
@@ -161,11 +164,10 @@ def ask_model(model: Path, folder: Path, items: Mapping[str, Path], per_cell: in
         commands[[*outs.values()][-1]] = ["score", "all", items["builtin2_0"], *which, *how]
         prompted |= {folder / f"judgements/{chat}/{way}.parquet": out for way, out in outs.items()}
     for name in [one for one in ("builtin2", "official") if one in items]:
-        forms = [items[f"{name}_same"] / f"form-{number}.parquet" for number in range(1, 5)]
         commands[folder / f"leak/{name}.parquet"] = [
             "leak",
             items[f"{name}_0"],
-            *forms,
+            *forms[f"{name}_same"],
             *which,
             "--out",
             folder / f"leak/{name}.parquet",
@@ -389,12 +391,13 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     args = parser.parse_args()
     model, folder, parts = args.model.resolve(), args.folder.resolve(), args.parts.split(",")
+    official = args.official and args.official.resolve()
     if {"series", "ask"} & set(parts):
-        items = build_items(folder, args.official and args.official.resolve(), args.versions, args.jobs)
+        items = build_items(folder, official, args.versions, args.jobs)
     if "series" in parts:
         ask_series(model, folder, items, args.jobs)
     if "ask" in parts:
-        ask_model(model, folder, items, args.per_cell, args.jobs)
+        ask_model(model, folder, items, official, args.per_cell, args.jobs)
     if "finetune" in parts:
         finetune(model, folder, args.per_cell, args.jobs)
     if "tables" in parts:

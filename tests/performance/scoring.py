@@ -7,12 +7,12 @@
 Builds a model of GPT-2-small's shape (``--shape llama``: 260 thousand weights, 512 tokens; ``llama-7b``: Llama 2's of 7 billion,
 written in bfloat16) with random weights and a byte-level tokenizer trained on the items, then asks every way for the six log
 probabilities of each item: the four pairs of context and target, and both bare targets.
-Each way is a process of its own, in its own environment if one is named for it; a
-way whose package is not there is left out and said so. The bars: at least 2.5 times the fastest peer (llama: 1.5) and 7 times
-the original's way, all equal to 1e-4 nats (bare targets are not compared where a peer cannot score them). With GPT-2-small's
-shape the engine's memory, beyond what it takes before the model is loaded, must stay within 1.5 times the model's weights and
-the activations that it states for itself. CPU seconds are printed too, because a busy machine stretches the others (vLLM's
-are in processes of its own and not counted).
+Each way is a process of its own, in its own environment if one is named for it; a way whose package is not there is left out
+and said so. The bars: at least 2.5 times the fastest peer (llama: 1.5) and 7 times the original's way, all equal to 1e-4 nats
+(bare targets are not compared where a peer cannot score them); "judged =" is the share of targets that are judged alike. With
+GPT-2-small's shape the engine's memory, beyond what it takes before the model is loaded, must stay within 1.5 times the
+model's weights and the activations that it states for itself. CPU seconds are printed too, because a busy machine stretches
+the others (vLLM's are in processes of its own and not counted).
 """
 
 from __future__ import annotations
@@ -308,13 +308,20 @@ def main() -> None:
     print_table(runs, pairs, args.n_items)
 
 
+def judge(values: list[float | None]) -> list[bool]:
+    """Which targets are likelier after the context that they fit, of answers to ``read_pairs``."""
+    known = [float("nan") if value is None else value for value in values]
+    return [known[i + t] > known[i + 3 - t] for i in range(0, len(known), 3) for t in (1 + i // 3 % 2,)]
+
+
 def print_table(runs: dict[str, list[dict]], pairs: Pairs, n_items: int) -> None:
     """Medians, ratios and the largest difference from the original's way (ours where that was not run)."""
     yardstick = runs.get("original") or runs["ours"]
     expected = yardstick[0]["values"]
     medians = {way: statistics.median(run["seconds"] for run in many) for way, many in runs.items()}
     names = (
-        f"{name:>9}" for name in ("seconds", "CPU s", "items/s", "x origin.", "ours is x", "peak MB", "max diff", "bare diff")
+        f"{name:>9}"
+        for name in ("seconds", "CPU s", "items/s", "x origin.", "ours is x", "peak MB", "max diff", "bare diff", "judged =")
     )
     print(f"{'way':10} {' '.join(names)}")
     for way, median in medians.items():
@@ -325,6 +332,7 @@ def print_table(runs: dict[str, list[dict]], pairs: Pairs, n_items: int) -> None
             f"{way:10} {median:9.2f} {statistics.median(r['cpu'] for r in runs[way]):9.2f} {n_items / median:9.1f}"
             f" {medians.get('original', float('nan')) / median:9.2f}"
             f" {median / medians['ours']:9.2f} {max(r['peak_mb'] for r in runs[way]):9.0f} {gaps[False]:9.1e} {gaps[True]:9.1e}"
+            f" {statistics.mean(a == b for a, b in zip(judge(expected), judge(runs[way][0]['values']), strict=True)):9.4f}"
         )
     peers = {way: median for way, median in medians.items() if way not in ("ours", "original")}
     if peers:
