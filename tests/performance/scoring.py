@@ -61,8 +61,8 @@ def read_pairs(items: Path, n_items: int) -> Pairs:
     ]
 
 
-def build_tokenizer(pairs: Pairs, n_tokens: int = 16_384) -> Any:
-    """A byte-level tokenizer that has learned from the texts."""
+def build_tokenizer(pairs: Pairs, n_tokens: int = 16_384, rows: int = 0) -> Any:
+    """A byte-level tokenizer that has learned from the texts; ``rows`` embeddings have tokens, some of which no text has."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
@@ -73,6 +73,10 @@ def build_tokenizer(pairs: Pairs, n_tokens: int = 16_384) -> Any:
         vocab_size=n_tokens, special_tokens=["<|endoftext|>"], initial_alphabet=pre_tokenizers.ByteLevel.alphabet()
     )
     tokenizer.train_from_iterator((f"{c or ''} {t}" for c, t in pairs), trainer)
+    state = json.loads(tokenizer.to_str())
+    learned = state["model"]["vocab"]
+    learned |= {f"unused {number}": number for number in range(len(learned), rows)}
+    tokenizer = Tokenizer.from_str(json.dumps(state))
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<|endoftext|>", eos_token="<|endoftext|>")
 
 
@@ -81,7 +85,7 @@ def build_large_checkpoint(folder: Path, pairs: Pairs) -> None:
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
-    fast = build_tokenizer(pairs)
+    fast = build_tokenizer(pairs, rows=32_000)
     fast.save_pretrained(folder)
     config = LlamaConfig(bos_token_id=fast.bos_token_id, eos_token_id=fast.eos_token_id)
     torch.manual_seed(0)
@@ -96,7 +100,7 @@ def build_checkpoint(folder: Path, pairs: Pairs, layers: int, vocabulary: int) -
     import torch
     from transformers import GPT2Config, GPT2LMHeadModel
 
-    fast = build_tokenizer(pairs)
+    fast = build_tokenizer(pairs, rows=vocabulary)
     fast.save_pretrained(folder)
     torch.manual_seed(0)
     config = GPT2Config(vocab_size=vocabulary, n_layer=layers, bos_token_id=fast.bos_token_id, eos_token_id=fast.eos_token_id)
