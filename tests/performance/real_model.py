@@ -7,7 +7,7 @@ MODEL is a checkpoint folder of a small causal model with a chat template. The p
 - series: MODEL and the same with Gaussian noise added to its weights (five strengths, three seeds) are asked both editions of
   the built-in materials and the official items by LogProbs.
 - ask: MODEL is asked families, parallel forms, Likert and Choice, WorldSense, and `worldprobe leak`.
-- finetune: MODEL is fine-tuned on WorldSense's train-10k in four ways, and asked three sets.
+- finetune: MODEL is fine-tuned on WorldSense's train-10k in two ways, and asked three sets.
 - tables: means with 95% intervals, and the rank correlations of the series. No item and no response is printed.
 
 Every step is a command of worldprobe, whose file is kept in FOLDER: a second call goes on where the first one stopped. `--jobs`
@@ -38,17 +38,7 @@ TUNED_SETS = ("test", "test-new", "ood-size")
 SETS = ("test", "test-hard", "test-motion", "test-new", "ood-size")
 #: Name -> settings of a fine-tuning on train-10k that are not the defaults.
 TRAININGS: dict[str, dict[str, object]] = {
-    "lora_1": {"tuning": "lora", "learning_rate": 1e-3, "epochs": 6, "batch": 32, "warm_up": 100},
-    "lora_2": {"tuning": "lora", "learning_rate": 3e-3, "epochs": 6, "batch": 32, "warm_up": 100},
-    "lora_3": {
-        "tuning": "lora",
-        "learning_rate": 1e-3,
-        "epochs": 6,
-        "batch": 32,
-        "warm_up": 100,
-        "lora_rank": 64,
-        "lora_alpha": 128,
-    },
+    "lora": {"tuning": "lora", "learning_rate": 1e-3, "epochs": 6, "batch": 32, "warm_up": 100},
     "all_weights": {"tuning": "full", "learning_rate": 2e-4, "epochs": 6, "batch": 32, "warm_up": 100},
 }
 PROMPTINGS = ("basic", "constrained")
@@ -117,10 +107,10 @@ def ask_series(model: Path, folder: Path, items: Mapping[str, Path], jobs: int) 
     """LogProbs of the model and of its noisy copies."""
     models = {"real": model}
     for strength, seed in product(STRENGTHS, SEEDS):
-        models[f"noise_{strength}_{seed}"] = folder / f"models/noise_{strength}_{seed}"
-    with ThreadPoolExecutor(min(jobs, 4)) as pool:
-        made = [(path, name) for name, path in models.items() if not (path / "config.json").exists()]
-        list(pool.map(lambda one: add_noise(model, one[0], float(one[1].split("_")[1]), int(one[1].split("_")[2])), made))
+        name = f"noise_{strength}_{seed}"
+        models[name] = folder / "models" / name
+        if not (models[name] / "config.json").exists():
+            add_noise(model, models[name], strength, seed)
     asked = [name for name in ("builtin1", "builtin2", "official") if name in items]
     commands: dict[Path, Command] = {}
     for name, path in models.items():
@@ -274,11 +264,19 @@ def over_versions(summaries: pd.DataFrame, grouping: str, metric: str = "accurac
     return summaries[(summaries.metric == metric) & (summaries.grouping == grouping) & (summaries.condition == "all")]
 
 
-def rank_correlation(x: pd.Series, y: pd.Series) -> str:
-    """Spearman's correlation with a 95% interval by Fisher's z (standard error: Bonett and Wright 2000, Psychometrika 65: 23)."""
+def rank_correlation(x: pd.Series, y: pd.Series, n_means: int = 1) -> str:
+    """Spearman's correlation with a 95% interval by Fisher's z (standard error: Bonett and Wright 2000, Psychometrika 65: 23).
+
+    Args:
+        x: one side.
+        y: the other.
+        n_means: how many means were taken out of each side; each beyond the first counts as a point less.
+    """
     r = float(spearmanr(x, y).statistic)
-    half = norm.ppf(0.975) * np.sqrt((1 + r**2 / 2) / (len(x) - 3))
-    low, high = np.tanh(np.arctanh(np.clip(r, -0.9999, 0.9999)) + np.array([-half, half]))
+    if abs(r) == 1:
+        return f"{r:.2f}"
+    half = norm.ppf(0.975) * np.sqrt((1 + r**2 / 2) / (len(x) - n_means - 2))
+    low, high = np.tanh(np.arctanh(r) + np.array([-half, half]))
     return f"{r:.2f} ({low:.2f} to {high:.2f})"
 
 
@@ -298,7 +296,7 @@ def print_series(found: Mapping[str, pd.DataFrame]) -> None:
         inside, by_strength = inside[means.index != "real"], means.groupby(strength).mean()
         row: dict[str, object] = {"pair": f"{one}, {other}", f"{len(means)} models": rank_correlation(means[one], means[other])}
         row |= {f"{len(by_strength)} strengths": rank_correlation(by_strength[one], by_strength[other])}
-        rows.append(row | {"within strengths": rank_correlation(inside[one], inside[other])})
+        rows.append(row | {"within strengths": rank_correlation(inside[one], inside[other], len(STRENGTHS))})
     show("Rank correlation of accuracies over models", rows)
     if "official" not in names:
         return
