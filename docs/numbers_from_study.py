@@ -1,14 +1,15 @@
-"""Numbers and pictures of README.md and docs/ that are of the default study, written from a finished one.
+"""Numbers and the picture of README.md and docs/ that are of the default study, written from a finished one.
 
-``python docs/numbers_from_study.py [results/default]`` copies the figure, photographs the report's first screen (Chromium),
-writes the numbers to ``docs/pictures/study.json``, and from there into the marked places of the pages, which look like
-``<!--study:control_taught.new_filling.all-->0.943 (0.913–0.973)<!---->``. A test compares pages and pictures with that file.
+``python docs/numbers_from_study.py [results/default]`` photographs the report's first screen (Chromium), writes the numbers to
+``docs/pictures/study.json``, and from there into the marked places of the pages, which look like
+``<!--study:smollm2_135m.ewok.logprobs-->0.572 (0.545 to 0.599)<!---->``. A test compares pages and picture with that file.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 import shutil
 import subprocess
@@ -20,11 +21,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "workflow" / "src"))
 
-from worldprobe.benchmarks.ewok.contracts import ControlAccuracies  # noqa: E402
+from worldprobe.benchmarks.ewok.contracts import Summaries  # noqa: E402
+from worldprobe.benchmarks.worldsense.contracts import Summaries as WorldSenseSummaries  # noqa: E402
 from worldprobe.contracts import read_table  # noqa: E402
 from worldprobe.errors import UserError  # noqa: E402
 
-PICTURES = ("controls.png", "report.png")
+PICTURE = "report.png"
 MARK = re.compile(r"<!--study:([\w.]+)-->[^<]*<!---->")
 #: Width and height of the report's first screen.
 SCREEN = (1280, 1058)
@@ -32,34 +34,23 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
 def numbers_of(study: Path) -> dict[str, str]:
-    """What pages print: MODEL.GROUP.TARGETS is a mean with its interval, with ``.mean`` the mean, with ``.n`` how many items.
-
-    Raises:
-        UserError: the figure is of other numbers than the table.
-    """
-    import pandas as pd
-
-    table = read_table(study / "ewok" / "control_accuracies.parquet", ControlAccuracies)
-    drawn = pd.read_csv(study / "ewok" / "figures" / "controls.csv").set_index(["model", "group", "dose"])["mean"]
+    """What pages print: MODEL.BENCHMARK.WAY is a mean with its 95% interval; WAY.prompted is of the items that all ways asked."""
     numbers = {}
-    for row in table.sort_values("dose", kind="stable").to_dict("records"):  # the most frequent dose counts
-        if pd.isna(row["mean"]):
-            continue
-        place = (row["model"], row["group"], row["dose"])
-        if row["targets"] == "all" and place in drawn.index and abs(drawn[place] - row["mean"]) > 1e-6:
-            problem = f"is not of control_accuracies.parquet: {row['model']} has another accuracy."
-            raise UserError(study / "ewok/figures/controls.png", problem, "Let the study run to its end: make reproduce.")
-        key = f"{row['model']}.{row['group']}.{row['targets'].replace(' ', '_')}"
-        interval = "" if pd.isna(row["ci_low"]) else f" ({row['ci_low']:.3f}–{row['ci_high']:.3f})"
-        numbers |= {key: f"{row['mean']:.3f}{interval}", f"{key}.mean": f"{row['mean']:.3f}", f"{key}.n": f"{row['n_items']:,}"}
+    for benchmark, contract in (("ewok", Summaries), ("worldsense", WorldSenseSummaries)):
+        table = read_table(study / benchmark / "summaries.parquet", contract)
+        rows = table[(table["metric"] == "accuracy") & table["grouping"].isin(["overall", "prompted"]) & table["mean"].notna()]
+        for row in rows[rows["condition"].isin(["all", "test"])].to_dict("records"):
+            part = ".prompted" if row["grouping"] == "prompted" else ""
+            ends = "" if math.isnan(row["ci_low"]) else f" ({row['ci_low']:.3f} to {row['ci_high']:.3f})"
+            numbers[f"{row['model']}.{benchmark}.{row['eval_type']}{part}"] = f"{row['mean']:.3f}{ends}"
     return numbers
 
 
 def filled(page: str, numbers: Mapping[str, str]) -> str:
     """A page with the numbers in its marked places.
 
-    >>> filled("<!--study:a.all-->0<!---->", {"a.all": "0.5"})
-    '<!--study:a.all-->0.5<!---->'
+    >>> filled("<!--study:a.ewok-->0<!---->", {"a.ewok": "0.5"})
+    '<!--study:a.ewok-->0.5<!---->'
 
     Raises:
         KeyError: a mark names no number.
@@ -98,12 +89,12 @@ def photograph(report: Path, picture: Path) -> None:
 
 
 def write(study: Path, root: Path = ROOT) -> None:
-    """Pictures, ``study.json`` and the marked places, of a finished study.
+    """The picture, ``study.json`` and the marked places, of a finished study.
 
     Raises:
         UserError: the study is not finished, or pages have marks that it does not know.
     """
-    sources = [study / name for name in ("report.html", "ewok/control_accuracies.parquet", "ewok/figures/controls.png")]
+    sources = [study / name for name in ("report.html", "ewok/summaries.parquet", "worldsense/summaries.parquet")]
     if missing := [str(path) for path in sources if not path.is_file()]:
         raise UserError(study, f"is not finished: {', '.join(missing)} is missing.", "Run the default study: make reproduce.")
     numbers = numbers_of(study)
@@ -111,20 +102,19 @@ def write(study: Path, root: Path = ROOT) -> None:
     marks = {key for text in texts.values() for key in MARK.findall(text)}
     if strange := sorted(marks - numbers.keys()):
         problem = f"has no number for the marks {', '.join(strange)}."
-        raise UserError(study, problem, "Give the default study, with its four control models, or correct the marks.")
+        raise UserError(study, problem, "Give the default study, with its real model, or correct the marks.")
     folder = root / "docs" / "pictures"
-    shutil.copyfile(sources[2], folder / "controls.png")
-    photograph(sources[0], folder / "report.png")
-    kept = {"numbers": {key: numbers[key] for key in sorted(marks)}, "pictures": {one: digest(folder / one) for one in PICTURES}}
+    photograph(sources[0], folder / PICTURE)
+    kept = {"numbers": {key: numbers[key] for key in sorted(marks)}, "pictures": {PICTURE: digest(folder / PICTURE)}}
     (folder / "study.json").write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     for page, text in texts.items():
         page.write_text(filled(text, numbers), encoding="utf-8")
 
 
 def differences(root: Path = ROOT) -> list[str]:
-    """Pages and pictures that are not as ``study.json`` has them."""
+    """Pages and the picture that are not as ``study.json`` has them."""
     kept = json.loads((root / "docs" / "pictures" / "study.json").read_text(encoding="utf-8"))
-    found = [name for name in PICTURES if digest(root / "docs" / "pictures" / name) != kept["pictures"][name]]
+    found = [name for name, known in kept["pictures"].items() if digest(root / "docs" / "pictures" / name) != known]
     for page in pages(root):
         text = page.read_text(encoding="utf-8")
         if not set(MARK.findall(text)) <= kept["numbers"].keys() or filled(text, kept["numbers"]) != text:

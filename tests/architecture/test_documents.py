@@ -1,5 +1,6 @@
 """What the documents promise exists."""
 
+import math
 import re
 import runpy
 import shlex
@@ -9,7 +10,8 @@ import pandas as pd
 import pytest
 import yaml
 
-from worldprobe.benchmarks.ewok.contracts import ControlAccuracies
+from worldprobe.benchmarks.ewok.contracts import Summaries
+from worldprobe.benchmarks.worldsense.contracts import Summaries as WorldSenseSummaries
 from worldprobe.cli import main, parse
 from worldprobe.contracts import write_table
 from worldprobe.errors import UserError
@@ -125,20 +127,19 @@ def test_the_numbers_of_the_page_of_claims_are_written_by_its_script() -> None:
     assert set(re.findall(r"\d+%", typed)) <= {"5%", "80%", "95%"}  # levels, not findings
 
 
-def test_pages_and_pictures_have_the_numbers_of_one_default_study() -> None:
+def test_pages_and_picture_have_the_numbers_of_one_default_study() -> None:
     """controls.png and numbers.md said 0.485 and "below chance", `make reproduce` and report.png 0.506."""
     script = runpy.run_path(str(ROOT / "docs" / "numbers_from_study.py"))
     assert script["differences"]() == []
-    assert "<!--study:control_taught.new_concept.all-->" in (ROOT / "docs" / "numbers.md").read_text()
+    assert "<!--study:smollm2_135m.ewok.logprobs-->" in (ROOT / "README.md").read_text()
 
 
-def test_one_command_writes_numbers_and_pictures_of_a_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_command_writes_numbers_and_picture_of_a_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = runpy.run_path(str(ROOT / "docs" / "numbers_from_study.py"))
     study, pictures, page = tmp_path / "study", tmp_path / "docs" / "pictures", tmp_path / "docs" / "numbers.md"
-    (study / "ewok" / "figures").mkdir(parents=True)
     pictures.mkdir(parents=True)
     (tmp_path / "README.md").write_text("")
-    page.write_text("Taught: <!--study:taught.new_concept.all-->0.485<!---->")
+    page.write_text("<!--study:real.ewok.logprobs-->0.485<!---->, <!--study:real.worldsense.basic-->0.5<!---->")
     browser = tmp_path / "bin" / "chromium"
     browser.parent.mkdir()
     browser.write_text("#!/bin/sh\nfor word; do case $word in --screenshot=*) echo drawn > ${word#--screenshot=};; esac; done\n")
@@ -146,23 +147,28 @@ def test_one_command_writes_numbers_and_pictures_of_a_study(tmp_path: Path, monk
     monkeypatch.setenv("PATH", str(browser.parent), prepend=":")
     with pytest.raises(UserError, match=r"is not finished: .*report.html"):
         script["write"](study, tmp_path)
-    row = {"model": "taught", "group": "new_concept", "dose": 0, "targets": "all", "mean": 0.506, "ci_low": 0.494}
-    row |= {"ci_high": 0.518, "n_items": 3603, "n_pairs": 90, "n_missing": 0}
-    write_table(pd.DataFrame([row]), ControlAccuracies, study / "ewok" / "control_accuracies.parquet", Provenance())
+    row = {
+        "model": "real",
+        "eval_type": "logprobs",
+        "condition": "all",
+        "metric": "accuracy",
+        "grouping": "overall",
+        "group": "all",
+    }
+    row |= {"mean": 0.506, "ci_low": 0.494, "ci_high": 0.518, "low": 0.5, "high": 0.51, "std_error": 0.006, "n": 100}
+    row |= {"interval_over": "pairs of concepts", "status": "ok", "n_clusters": 30, "n_ties": 0, "n_near_ties": 0, "n_missing": 0}
+    write_table(pd.DataFrame([row]), Summaries, study / "ewok" / "summaries.parquet", Provenance())
+    other = row | {"eval_type": "basic", "condition": "test", "ci_low": math.nan, "ci_high": math.nan, "sem": 0.1, "conf95": 0.2}
+    write_table(pd.DataFrame([other]), WorldSenseSummaries, study / "worldsense" / "summaries.parquet", Provenance())
     (study / "report.html").write_text("<p>The report.</p>")
-    (study / "ewok" / "figures" / "controls.png").write_bytes(b"picture")
-    csv = study / "ewok" / "figures" / "controls.csv"
-    csv.write_text("model,group,dose,mean\ntaught,new_concept,0,0.485\n")
-    with pytest.raises(UserError, match="taught has another accuracy"):
-        script["write"](study, tmp_path)
-    csv.write_text("model,group,dose,mean\ntaught,new_concept,0,0.506\n")
     script["write"](study, tmp_path)
-    assert page.read_text() == "Taught: <!--study:taught.new_concept.all-->0.506 (0.494–0.518)<!---->"
-    assert (pictures / "controls.png").read_bytes() == b"picture"
+    whole = "<!--study:real.ewok.logprobs-->0.506 (0.494 to 0.518)<!---->, <!--study:real.worldsense.basic-->0.506<!---->"
+    assert page.read_text() == whole
+    assert (pictures / "report.png").read_bytes() == b"drawn\n"
     assert script["differences"](tmp_path) == []
-    page.write_text(page.read_text().replace("0.506", "0.507"))
-    (pictures / "controls.png").write_bytes(b"another picture")
-    assert script["differences"](tmp_path) == ["controls.png", "numbers.md"]
+    page.write_text(whole.replace("0.494", "0.495"))
+    (pictures / "report.png").write_bytes(b"another picture")
+    assert script["differences"](tmp_path) == ["report.png", "numbers.md"]
 
 
 def test_a_target_comes_before_the_option_that_takes_every_word_after_it() -> None:
