@@ -9,10 +9,11 @@ written in bfloat16) with random weights and a byte-level tokenizer trained on t
 way is then asked for the four log probabilities of each item, as `evaluate` asks them; or which answer of each constrained prompt
 is likeliest (ours, original and lm-eval). Each way is a process of its own, in its own environment if one is named for it; a way
 whose package is not there is left out and said so. The bars: at least 2.5 times the fastest peer (llama: 1.5; two-shot Choice: 6)
-and 7 times the original's way, all equal to 1e-4 nats (a real model: 1e-3); "judged =" is the share of answers alike. With GPT-2-small's shape the engine's memory, beyond
-what it takes before the model is loaded, must stay within 1.5 times the model's weights and the activations that it states for
-itself. CPU seconds, and those until a way was ready, are printed too, because a busy machine stretches the others (vLLM's are in
-processes of its own and not counted). With OMP_NUM_THREADS=1 every way has one thread.
+and 7 times the original's way, all equal to 1e-4 nats (a real model: 1e-3); "judged =" is the share of answers alike. With
+GPT-2-small's shape the engine's memory, beyond what it takes before the model is loaded, must stay within 1.5 times the model's
+weights and the activations that it states for itself. CPU seconds, and those until a way was ready, are printed too, because a
+busy machine stretches the others (vLLM's are in processes of its own and not counted). With OMP_NUM_THREADS=1 every way has one
+thread.
 """
 
 from __future__ import annotations
