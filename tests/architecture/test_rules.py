@@ -102,7 +102,7 @@ def test_a_rule_is_one_command_that_ends_in_its_outputs_and_its_log(rules: dict[
 
 
 def test_a_rule_is_called_like_its_command(rules: dict[str, Any]) -> None:
-    """``fill_items`` is ``items fill``; of ``baselines judge-word2vec`` the action alone is the name."""
+    """``fill_items`` is ``items fill``; of ``baselines train-vectors`` the action alone is the name."""
     for name, rule in rules.items():
         stage, action = [*re.sub(r"\{[^}]*\}", "{}", rule.shellcmd).split()[1:3], ""][:2]
         verbs = [word for word in re.split("[-_]", action) if re.fullmatch(r"\w+", word)]

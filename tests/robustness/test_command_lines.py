@@ -94,7 +94,7 @@ SILENT = [
     "--trust-remote-code",
     "--bos always",
 ]
-NAMES = ["''", "' '", "' a'", "'a\nb'", "a/b", "../a", "'a\\b'", "..", "human", "word2vec"]
+NAMES = ["''", "' '", "' a'", "'a\nb'", "a/b", "../a", "'a\\b'", "..", "human", "wordnet"]
 
 
 @pytest.mark.parametrize("option", SILENT)

@@ -229,7 +229,8 @@ def test_items_without_words_are_counted_or_refused_with_their_file(study, check
 def test_vectors_by_which_no_target_can_be_compared_are_refused(study, check, tmp_path: Path) -> None:
     (tmp_path / "vectors.txt").write_text("1 2\nthe 0.1 0.2\n")
     items = _with_texts(study, tmp_path / "items2.parquet", target1="Qqq.", target2="Zzq.")
-    check("baselines judge-word2vec {mine} --vectors {folder}/vectors.txt --out {out}", "no target can be compared", mine=items)
+    command = "baselines judge {mine} --by word2vec --source {folder}/vectors.txt --out {out}"
+    check(command, "no target can be compared", mine=items)
 
 
 def test_ratings_that_are_all_empty_are_refused(study, check, tmp_path: Path) -> None:

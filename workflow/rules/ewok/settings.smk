@@ -5,6 +5,7 @@ from worldprobe.benchmarks.ewok import outputs as ewok_outputs
 from worldprobe.benchmarks.ewok.study import compared_conditions, is_simulated
 from worldprobe.benchmarks.ewok.scoring import prompt_file as ewok_prompt_file
 from worldprobe.benchmarks.ewok.settings import ARCHIVE
+from worldprobe.models.registry import BASELINES
 from worldprobe.paths import EDITIONS, REPOSITORY, edition
 
 ewok = study["ewok"]
@@ -21,7 +22,20 @@ if ewok["materials"]["password"] is not None:
     os.environ.setdefault("WORLDPROBE_MATERIALS_PASSWORD", ewok["materials"]["password"])
 
 
+#: Baselines whose package `make reproduce` has just tried to fetch in vain: this run leaves them alone, the next tries again.
+WITHOUT_BASELINES = share_with_jobs(
+    dict.fromkeys(not_fetched(study, BASELINES), "its package could not be fetched"),
+    workflow.is_main_process,
+    "WORLDPROBE_WITHOUT_BASELINES",
+)
+for baseline, reason in WITHOUT_BASELINES.items():
+    ewok["baselines"][baseline] = None
+    if workflow.is_main_process:
+        print(f"Baseline {baseline} is left out: {reason}. The next run tries again.", file=sys.stderr)
+
+
 wildcard_constraints:
+    baseline="|".join(BASELINES),
     condition="|".join(map(re.escape, ewok_outputs.conditions(study))),
 
 
@@ -107,16 +121,30 @@ def prompt_files():
     return sorted(in_repository(path.relative_to(HOME)) if path.is_relative_to(HOME) else str(path) for path in files)
 
 
-def vectors():
-    """Word vectors: a file of the user's, or those that a rule trains."""
-    chosen = ewok["baselines"]["word2vec"]["vectors"]
-    return "<controls>/vectors.kv" if chosen == "trained" else chosen
+def chosen_source(wildcards):
+    """What a baseline reads: word vectors that a rule trains or the user gave, a folder, or a package URL of one."""
+    chosen = ewok["baselines"][wildcards.baseline]
+    return chosen["vectors"] if wildcards.baseline == "word2vec" else chosen
+
+
+def baseline_files(wildcards):
+    """What must be there before a baseline is scored."""
+    source = chosen_source(wildcards)
+    if source.startswith("pkg:"):
+        return f"<ewok>/baselines/{wildcards.baseline}.json"
+    return "<controls>/vectors.kv" if source == "trained" else source
+
+
+def baseline_source(wildcards, input):
+    """What a baseline reads, as the command takes it."""
+    source = chosen_source(wildcards)
+    return source if source.startswith("pkg:") else input.source
 
 
 def own_vectors(wildcards):
-    """The file of word vectors, where it is the user's."""
-    chosen = ewok["baselines"]["word2vec"]["vectors"]
-    return [] if chosen == "trained" else [chosen]
+    """The file of word vectors, or the files of a folder, where they are the user's."""
+    source = Path(chosen_source(wildcards))
+    return [] if not source.exists() else files_below(source) if source.is_dir() else [source]
 
 
 def frequency(wildcards):

@@ -215,7 +215,7 @@ def test_the_command_writes_judgements_with_the_counts_inside(vectors, tmp_path)
     table = validate(items(WEATHER, ("Zzz.", "Sun.", "Warm.", "Cold.", {"agent1": "Ira"})), Items)
     write_table(table, Items, tmp_path / "items.parquet", Provenance())
     word2vec.save_vectors(vectors, tmp_path / "toy.kv")
-    command = ["baselines", "judge-word2vec", str(tmp_path / "items.parquet"), "--vectors", str(tmp_path / "toy.kv")]
+    command = ["baselines", "judge", str(tmp_path / "items.parquet"), "--by", "word2vec", "--source", str(tmp_path / "toy.kv")]
     assert cli.main([*command, "--out", str(tmp_path / "judgements.parquet")]) == 0
     judged = read_table(tmp_path / "judgements.parquet", Judgements)
     assert judged.accuracy.tolist()[:2] == [1.0, 1.0]
@@ -246,6 +246,6 @@ def test_vectors_that_know_no_word_and_classes_that_no_item_has_are_refused(vect
         word2vec.bag_similarities(items(WEATHER), strange)
     write_table(validate(items(WEATHER), Items), Items, tmp_path / "items.parquet", Provenance())
     word2vec.save_vectors(vectors, tmp_path / "toy.npz")
-    command = ["baselines", "judge-word2vec", str(tmp_path / "items.parquet"), "--vectors", str(tmp_path / "toy.npz")]
+    command = ["baselines", "judge", str(tmp_path / "items.parquet"), "--by", "word2vec", "--source", str(tmp_path / "toy.npz")]
     assert cli.main([*command, "--skip-classes", "agnet", "--out", str(tmp_path / "j.parquet")]) == 2
     assert 'class "agnet"' in capsys.readouterr().err

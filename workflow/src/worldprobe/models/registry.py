@@ -7,8 +7,10 @@ from typing import Any
 
 from worldprobe.errors import UserError, did_you_mean
 
+#: Baselines that know which words are related, and no more.
+BASELINES = ("sentence_vectors", "wordnet", "word2vec")
 #: Names of rows that are not models; the registry's schema refuses them as well.
-RESERVED = ("human", "word2vec", "released")
+RESERVED = ("human", *BASELINES, "released")
 
 
 NAMING = "Choose a name such as gpt2-xl: letters, digits, dots, dashes and underscores."

@@ -454,10 +454,10 @@ def not_fetched(study: Mapping[str, Any], models: Iterable[str], folder: Path = 
         models: ids of models without answers.
         folder: where Snakemake runs.
     """
-    logs = folder / StudyPaths.of(study).logs / "fetch_model"
+    logs = folder / StudyPaths.of(study).logs
     recent = {
         path.parent.name
-        for path in logs.glob("*/*.log")
+        for path in logs.glob("fetch_*/*/*.log")
         if time.time() - path.stat().st_mtime < JUST_TRIED and reason(path.read_text(encoding="utf-8", errors="replace"))
     }
     return [model for model in models if model in recent]
@@ -498,9 +498,9 @@ def reason(log: str) -> str:
     return ""
 
 
-def share_with_jobs(missing: Mapping[str, str], is_main_process: bool) -> dict[str, str]:
+def share_with_jobs(missing: Mapping[str, str], is_main_process: bool, variable: str = VARIABLE) -> dict[str, str]:
     """The same missing models in every process of one run: what the main process found, handed to its jobs."""
     if is_main_process:
-        os.environ[VARIABLE] = json.dumps(dict(missing))
+        os.environ[variable] = json.dumps(dict(missing))
         return dict(missing)
-    return json.loads(os.environ[VARIABLE]) if VARIABLE in os.environ else dict(missing)
+    return json.loads(os.environ[variable]) if variable in os.environ else dict(missing)

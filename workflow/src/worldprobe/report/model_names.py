@@ -15,13 +15,17 @@ from typing import Any
 import pandas as pd
 
 from worldprobe.errors import UserError
-from worldprobe.models.registry import CAUSAL
+from worldprobe.models.registry import BASELINES, CAUSAL
 from worldprobe.settings import read_registry
 
 HUMAN = "human"
-WORD2VEC = "word2vec"
 #: Yardsticks are listed with the models in every table; they have no entry in the registry.
-YARDSTICKS = {HUMAN: "Humans", WORD2VEC: "word2vec (bag of words)"}
+YARDSTICKS = {
+    HUMAN: "Humans",
+    "sentence_vectors": "sentence vectors",
+    "wordnet": "WordNet (bag of words)",
+    "word2vec": "word2vec (bag of words)",
+}
 CONTROL_FAMILY = "control"
 #: Family of what answers by a rule, without weights.
 RULE_FAMILY = "rule"
@@ -84,12 +88,10 @@ class Roster:
         return self.models.get(model) or Model(model, model)
 
     def in_order(self, models: Iterable[str]) -> list[str]:
-        """Unique ids in the registry's order: humans first, then models, then the word2vec baseline."""
-
-        def place(model: str) -> tuple[int, int, str]:
-            return ((model != HUMAN) + (model == WORD2VEC), self[model].position, model)
-
-        return sorted(set(models), key=place)
+        """Unique ids in the registry's order: humans first, then models, then baselines."""
+        among = set(models)
+        listed = sorted(among - set(YARDSTICKS), key=lambda model: (self[model].position, model))
+        return [HUMAN] * (HUMAN in among) + listed + [model for model in BASELINES if model in among]
 
     def with_trained(self, folders: Iterable[Path | str]) -> Roster:
         """The roster with the number of parameters that each control model's folder states.

@@ -25,7 +25,8 @@ import pandas as pd
 from worldprobe.errors import UserError
 from worldprobe.files import whole_file, write_text
 from worldprobe.log import LOGGER
-from worldprobe.report.model_names import CONTROL_FAMILY, HUMAN, WORD2VEC, Roster
+from worldprobe.models.registry import BASELINES
+from worldprobe.report.model_names import CONTROL_FAMILY, HUMAN, YARDSTICKS, Roster
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,7 +79,7 @@ RULE = "#D5D5D5"
 HUMAN_COLOUR = "#222222"
 HUMAN_BAND = "#DADADA"
 UNTRAINED_COLOUR = "#9A9A9A"
-WORD2VEC_COLOUR = "#A9A9A9"
+BASELINE_COLOUR = "#A9A9A9"
 
 
 SMALL, BODY, TITLE = 5.6, 6.5, 7.2
@@ -384,10 +385,10 @@ def model_colours(roster: Roster, models: Iterable[str]) -> dict[str, str]:
 
     A model that no registry knows has a hue of its own.
     """
-    models = [model for model in dict.fromkeys(models) if model not in (HUMAN, WORD2VEC)]
+    models = [model for model in dict.fromkeys(models) if model not in YARDSTICKS]
     family_of = {model: roster[model].family if model in roster.models else model for model in models}
     hues = family_colours(list(family_of.values()))
-    colours = {HUMAN: HUMAN_COLOUR, WORD2VEC: WORD2VEC_COLOUR}
+    colours = {HUMAN: HUMAN_COLOUR} | dict.fromkeys(BASELINES, BASELINE_COLOUR)
     for family, hue in hues.items():
         members = [model for model in models if family_of[model] == family]
         sizes = sorted({roster[model].parameters or 0 for model in members}, reverse=True)
@@ -401,7 +402,7 @@ def model_colours(roster: Roster, models: Iterable[str]) -> dict[str, str]:
 
 def model_order(roster: Roster, models: Iterable[str]) -> list[str]:
     """Models in blocks of one family, in the registry's order of families, from small to large; untrained controls first."""
-    inside = [model for model in dict.fromkeys(models) if model not in (HUMAN, WORD2VEC)]
+    inside = [model for model in dict.fromkeys(models) if model not in YARDSTICKS]
     position = {
         family: min(roster[m].position for m in inside if roster[m].family == family)
         for family in {roster[m].family for m in inside}
@@ -419,10 +420,11 @@ def model_order(roster: Roster, models: Iterable[str]) -> list[str]:
 def with_identity(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """The rows with each model's name, family, parameters and colour added, sorted into the models' order.
 
-    Humans come first and the word2vec baseline last, where they are present.
+    Humans come first and baselines last, where they are present.
     """
     present = set(rows.model)
-    order = [HUMAN] * (HUMAN in present) + model_order(roster, rows.model) + [WORD2VEC] * (WORD2VEC in present)
+    baselines = [model for model in BASELINES if model in present]
+    order = [HUMAN] * (HUMAN in present) + model_order(roster, rows.model) + baselines
     colours = model_colours(roster, order)
     place_of = {model: number for number, model in enumerate(order)}
     named = rows.assign(

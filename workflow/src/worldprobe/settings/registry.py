@@ -27,7 +27,7 @@ _OF_ENGINES = {
 #: first-last/by
 _RANGE = re.compile(r"(\d+)-(\d+)(?:/(\d+))?")
 #: Rows of tables that are not models.
-_TAKEN = ("human", "word2vec", "released")
+_TAKEN = ("human", "sentence_vectors", "wordnet", "word2vec", "released")
 
 
 class Control(Block):

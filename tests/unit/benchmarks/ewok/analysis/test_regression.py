@@ -479,3 +479,15 @@ def test_objects_that_r_keeps_in_a_folder_do_not_stand_before_its_own(tmp_path: 
         [sys.executable, "-c", code], cwd=tmp_path, env=os.environ | {"HOME": str(tmp_path)}, capture_output=True, text=True
     )
     assert told.stdout == "10 0 \n", told.stderr
+
+
+def test_what_baselines_get_right_is_a_feature_of_the_targets():
+    rows, surface = study(n_models=3)
+    baseline = rows[rows["model"] == "model_0"].assign(model="wordnet", eval_type="wordnet")
+    baseline.loc[baseline.index[0], "accuracy"] = np.nan  # of a text of which it knows nothing
+    with_it = build_design(pd.concat([rows, baseline], ignore_index=True), surface)
+    assert set(with_it.terms["term"]) - set(build_design(rows, surface).terms["term"]) == {"wordnet"}
+    assert len(with_it.response) == len(rows)
+    column = with_it.matrix[:, with_it.terms.index[with_it.terms["term"] == "wordnet"][0]]
+    assert np.corrcoef(column, with_it.response)[0, 1] > 0.4
+    assert with_it.details["formula"].endswith("WordNet")

@@ -17,6 +17,7 @@ from worldprobe.benchmarks.ewok.analysis.summarize import summarize
 from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, EVAL_TYPES, TARGET_CONTRASTS
 from worldprobe.contracts import validate, write_table
 from worldprobe.contracts.results import Plans
+from worldprobe.models.registry import BASELINES
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster, read_roster
 
@@ -152,15 +153,15 @@ def summaries_of(models: dict, eval_types: tuple[str, ...], versions: int, human
     rng = np.random.default_rng(seed)
     ease = {group: rng.normal(0, 0.06) for groups in GROUPINGS.values() for group in groups} | {"all": 0.0}
     rows = []
-    who = [(model, eval_type) for model in models for eval_type in eval_types] + [("word2vec", "word2vec")]
+    who = [(model, eval_type) for model in models for eval_type in eval_types] + [(name, name) for name in BASELINES]
     who += [("human", "human_likert")] if human else []
     for model, eval_type in who:
-        base = {"human": 0.93, "word2vec": 0.42}.get(model)
+        base = {"human": 0.93, "word2vec": 0.42, "wordnet": 0.52, "sentence_vectors": 0.55}.get(model)
         if base is None:
             base = CONTROLS[model][2] if model in CONTROLS else rng.uniform(0.55, 0.8)
             base -= {"logprobs": 0.0, "likert": 0.1, "choice": 0.14}[eval_type.split("_")[0]]
         for metric in ("accuracy", "strict"):
-            level = base if metric == "accuracy" or eval_type in ("logprobs", "word2vec") else base * 0.4
+            level = base if metric == "accuracy" or eval_type in ("logprobs", *BASELINES) else base * 0.4
             for grouping, groups in GROUPINGS.items():
                 for group in groups:
                     per_version = np.clip(level + ease[group] + rng.normal(0, 0.015, versions), 0, 1)
@@ -223,14 +224,15 @@ def feature_means_of(models: dict, versions: int) -> pd.DataFrame:
                 n_words = words[domain] + rng.normal(0, 0.4)
                 accuracy = float(np.clip(0.65 + slope * (n_words - 12) + rng.normal(0, 0.03), 0, 1))
                 eval_type = "human_likert" if model == "human" else "logprobs"
-                rows.append((model, eval_type, domain, version, accuracy, rng.uniform(0.3, 0.6), n_words, rng.uniform(4, 6), 80))
+                of_baselines = rng.uniform(0.3, 0.6, len(BASELINES))
+                rows.append((model, eval_type, domain, version, accuracy, *of_baselines, n_words, rng.uniform(4, 6), 80))
     return validate(pd.DataFrame(rows, columns=list(contracts.FeatureMeans.columns)), contracts.FeatureMeans)
 
 
 def correlations_of(points: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (model, eval_type), part in points.groupby(["model", "eval_type"]):
-        for feature in ("word2vec", "n_words", "log_frequency"):
+        for feature in ("word2vec", "wordnet", "sentence_vectors", "n_words", "log_frequency"):
             r = float(np.corrcoef(part.accuracy, part[feature])[0, 1])
             stars = "***" if abs(r) > 0.45 else "*" if abs(r) > 0.3 else ""
             low, high = np.tanh(np.arctanh(r) - 0.27), np.tanh(np.arctanh(r) + 0.27)

@@ -17,6 +17,7 @@ from worldprobe.benchmarks.ewok.selection import over_versions
 from worldprobe.benchmarks.ewok.tables import accuracy, materials, statistics
 from worldprobe.cli import main
 from worldprobe.errors import UserError
+from worldprobe.models.registry import BASELINES
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Model, Roster, read_roster
 from worldprobe.report.sheet import Column, Sheet, decimals, latex, read_printed, span
@@ -100,7 +101,7 @@ def test_the_csv_holds_the_summaries_numbers_unrounded(paper_study):
     sheet = accuracy.mean_accuracy(paper_study.summaries, paper_study.roster)
     read = pd.read_csv(io.StringIO(sheet.to_csv())).set_index("model")
     rows = paper_study.summaries.query("grouping == 'overall' and metric == 'accuracy' and condition == 'all'")
-    rows = rows[rows.eval_type.isin(["logprobs", "human_likert", "word2vec"])].set_index("model")
+    rows = rows[rows.eval_type.isin(["logprobs", "human_likert", *BASELINES])].set_index("model")
     assert set(read.index) == set(rows.index)
     for name in ("mean", "low", "high", "ci_low", "ci_high"):
         assert (read[name] - rows[name]).abs().max() < 1e-8

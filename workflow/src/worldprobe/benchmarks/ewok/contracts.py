@@ -11,6 +11,7 @@ from worldprobe.benchmarks.ewok.vocabulary import (
     TARGET_CONTRASTS,
 )
 from worldprobe.contracts import Table, column, results
+from worldprobe.models.registry import BASELINES
 
 ITEM_ID = r"^[A-Za-z0-9-]+_\d+_\d+_v\d+$"
 TEMPLATE_ID = r"^[A-Za-z0-9-]+_\d+_\d+$"
@@ -120,12 +121,12 @@ class Responses(Table, name="responses", version=1, key=["item_id", "eval_type",
 
 
 class Similarities(Table, name="similarities", version=1, key=["item_id", "target", "context"]):
-    """Baseline evidence: cosine of the bags of words of target and context (EWoK, Appendix A.5)."""
+    """Baseline evidence: cosine of the vectors of target and context (EWoK, Appendix A.5)."""
 
     item_id: str = column(str_matches=ITEM_ID)
     target: int = column(isin=[1, 2])
     context: int = column(isin=[1, 2])
-    similarity: float = column(ge=-1.000001, le=1.000001, nullable=True, description="Missing: no word has a vector.")
+    similarity: float = column(ge=-1.000001, le=1.000001, nullable=True, description="Missing: nothing of a text is known.")
 
 
 class Ratings(Table, name="ratings", version=2, key=["item_id", "target", "context"]):
@@ -237,7 +238,7 @@ class Coefficients(Table, name="coefficients", version=2, key=["fit", "position"
     ci_high: float = column(nullable=True)
 
 
-class FeatureMeans(Table, name="feature_means", version=1, key=["model", "eval_type", "domain", "version"]):
+class FeatureMeans(Table, name="feature_means", version=2, key=["model", "eval_type", "domain", "version"]):
     """Accuracy and surface features, per model, domain and version: the points of the paper's scatter panels."""
 
     model: str
@@ -246,6 +247,8 @@ class FeatureMeans(Table, name="feature_means", version=1, key=["model", "eval_t
     version: int
     accuracy: float = column(ge=0, le=1, nullable=True)
     word2vec: float = column(ge=0, le=1, nullable=True, description="Accuracy of the word2vec baseline.")
+    wordnet: float = column(ge=0, le=1, nullable=True, description="Accuracy of the WordNet baseline.")
+    sentence_vectors: float = column(ge=0, le=1, nullable=True, description="Accuracy of the baseline of sentence vectors.")
     n_words: float = column(nullable=True)
     log_frequency: float = column(nullable=True)
     n_items: int = column(ge=0)
@@ -256,7 +259,7 @@ class Correlations(Table, name="correlations", version=3, key=["feature", "unit"
 
     model: str
     eval_type: str = column(isin=JUDGED_TYPES)
-    feature: str = column(isin=["word2vec", "n_words", "log_frequency"])
+    feature: str = column(isin=[*BASELINES, "n_words", "log_frequency"])
     unit: str = column(isin=["domain_version", "item"], description="What one point is; the paper: domain x version.")
     r: float = column(ge=-1, le=1, nullable=True, description="Missing where either side does not vary.")
     p: float = column(ge=0, le=1, nullable=True)

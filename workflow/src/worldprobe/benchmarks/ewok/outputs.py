@@ -12,6 +12,7 @@ from worldprobe.benchmark import PageFiles, Registry, Study
 from worldprobe.benchmarks.ewok.figures.paradigms import human_agreement
 from worldprobe.benchmarks.ewok.study import (
     EwokPaths,
+    baselines,
     compared_conditions,
     control_models,
     family_conditions,
@@ -21,7 +22,6 @@ from worldprobe.benchmarks.ewok.study import (
     has_mixed_model,
     has_people_rated,
     has_responses,
-    has_word2vec,
     is_builtin,
     is_released,
     is_simulated,
@@ -131,13 +131,22 @@ def prompted_judgements(study: Study, models: Iterable[str]) -> list[str]:
     return judgements(study, models, [name for name in study["ewok"]["eval_types"] if is_prompted(name)])
 
 
+def baseline_judgements(study: Study, condition: str | None = None) -> list[str]:
+    """Judgements of the baselines about the items of a condition (the reference)."""
+    return [paths(study).judgements(condition or reference(study), name, name) for name in baselines(study)]
+
+
+def regressed(study: Study, models: Iterable[str]) -> list[str]:
+    """Judgements that the regressions explain; in the fullest model, also those of baselines, which are features there."""
+    is_full = study["ewok"]["mixed_model"]["random_effects"] == "maximal" and not is_released(study)
+    return judgements(study, models, ["logprobs"]) + (baseline_judgements(study) if is_full else [])
+
+
 def yardsticks(study: Study) -> list[str]:
-    """Judgements of what models are compared with: word2vec, and people where their ratings are given."""
+    """Judgements of what models are compared with: baselines, and people where their ratings are given."""
     if is_released(study):
         return []
-    found = []
-    if has_word2vec(study):
-        found.append(paths(study).judgements(reference(study), "word2vec", "word2vec"))
+    found = baseline_judgements(study)
     if has_people_rated(study):
         found.append(paths(study).judgements(reference(study), "human_likert", "human"))
     return found
@@ -212,9 +221,7 @@ def made_from(study: Study, models: Iterable[str]) -> list[str]:
         found += [place.evidence(where, name, model) for where in conditions(study) for name in names for model in chosen]
     if has_logprobs(study):
         found += [place.table("regression/fixed_effects"), *coefficients(study)]
-    if has_word2vec(study) and not is_released(study):
-        found += [place.judgements(reference(study), "word2vec", "word2vec")]
-    return found
+    return found + ([] if is_released(study) else baseline_judgements(study))
 
 
 def page_files(study: Study, models: Iterable[str]) -> PageFiles:
@@ -251,11 +258,10 @@ def family_items(study: Study) -> list[str]:
 
 
 def family_judgements(study: Study, models: Iterable[str]) -> list[str]:
-    """Judgements about families: of models, and of word2vec."""
+    """Judgements about families: of models, and of baselines."""
     chosen = list(models)
     found = [path for condition in family_conditions(study) for path in judgements(study, chosen, condition=condition)]
-    with_words = family_conditions(study) if has_word2vec(study) else []
-    return found + [paths(study).judgements(condition, "word2vec", "word2vec") for condition in with_words]
+    return found + [path for condition in family_conditions(study) for path in baseline_judgements(study, condition)]
 
 
 def refuse_models(study: Study, registry: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:

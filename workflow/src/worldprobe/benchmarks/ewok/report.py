@@ -15,11 +15,12 @@ from worldprobe.benchmarks.ewok import selection
 from worldprobe.benchmarks.ewok.contracts import Items, Summaries
 from worldprobe.benchmarks.ewok.exports.search import is_own, is_protected
 from worldprobe.benchmarks.ewok.materials.materials import Source
+from worldprobe.benchmarks.ewok.tables.accuracy import BASELINE_NOTES
 from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, is_prompted
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import ALL
 from worldprobe.errors import UserError
-from worldprobe.models.registry import ENCODER_DECODER, MASKED, ORIGINAL, WITHIN_WORD, describe_kind
+from worldprobe.models.registry import BASELINES, ENCODER_DECODER, MASKED, ORIGINAL, WITHIN_WORD, describe_kind
 from worldprobe.paths import BUILTIN, EDITIONS
 from worldprobe.provenance import Provenance
 from worldprobe.report.crate import (
@@ -34,7 +35,6 @@ from worldprobe.report.crate import (
 )
 from worldprobe.report.model_names import (
     HUMAN,
-    WORD2VEC,
     Roster,
     against_chance,
     counted,
@@ -183,7 +183,7 @@ def lead(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -
 
 
 def more(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> list[str]:
-    """The mean over models, means by domain, the untrained control and the word2vec baseline."""
+    """The mean over models, means by domain, the untrained control and the baselines."""
     from worldprobe.analysis.comparisons import place  # SciPy, which Snakemake need not load
 
     means = selection.over_versions(selection.pick(summaries, "overall", eval_type)).dropna(subset="mean")
@@ -205,12 +205,12 @@ def more(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -
     untrained = asked[[roster[model].is_untrained for model in asked["model"]]]
     for where, row in zip(place(untrained), untrained.to_dict("records"), strict=True):
         said.append(_untrained(roster[row["model"]].name, row["mean"], row["ci_low"], row["ci_high"], where))
-    word2vec = means[means.model == WORD2VEC]["mean"]
-    if len(word2vec):
-        said.append(
-            f"A bag-of-words baseline (word2vec), which ignores word order, reaches {word2vec.iloc[0]:.3f}; vectors of "
-            "other text than these have read may reach more."
+    baselines = means[means.model.isin(BASELINES)].sort_values("mean", ascending=False)
+    if len(baselines):
+        reached = listed(
+            f"{mean:.3f} ({roster[model].name})" for model, mean in zip(baselines.model, baselines["mean"], strict=True)
         )
+        said.append(f"How related a target is to its contexts, and nothing else, answers {reached}.")
     return said
 
 
@@ -573,11 +573,11 @@ def _accuracy(origins: Sequence[TableOrigin]) -> list[str]:
 
 def _baselines(origins: Sequence[TableOrigin]) -> list[str]:
     sentences = []
-    word2vec = [one for one in _of(origins, "judgements") if one.provenance.model == "word2vec"]
-    if word2vec:
-        n_vectors = word2vec[0].provenance.details.get("n_vectors")
-        counted = f" ({n_vectors:,} word vectors)" if isinstance(n_vectors, int) else ""
-        sentences.append(f"A bag-of-words baseline compared summed word2vec vectors of target and context by cosine{counted}.")
+    for one in _of(origins, "judgements"):
+        if text := BASELINE_NOTES.get(str(one.provenance.model)):
+            n_vectors = one.provenance.details.get("n_vectors")
+            counted = f" ({n_vectors:,} word vectors)" if isinstance(n_vectors, int) else ""
+            sentences.append(f"Baseline {one.provenance.model}: {text.removesuffix('.')}{counted}.")
     for one in _of(origins, "surface_features"):
         unit = one.provenance.details.get("unit")
         source = one.provenance.details.get("source")

@@ -8,13 +8,14 @@ from worldprobe.benchmark import Option
 from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, GENERATIONS, PARADIGMS, SHOTS, title_of
 from worldprobe.contracts.results import ALL
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.report.model_names import HUMAN, WORD2VEC, Roster, is_yardstick
+from worldprobe.models.registry import BASELINES
+from worldprobe.report.model_names import HUMAN, Roster, is_yardstick
 
 EVAL_TYPE = Option("eval_type", "way of asking", EVAL_TYPES)
 METRIC = Option("metric", "whether ties count one half (accuracy) or as wrong (strict)", ("accuracy", "strict"))
 SETUP = Option("setup", "prompting set-up", tuple(f"{g}_{s}" for g in GENERATIONS for s in SHOTS))
 #: Yardstick -> the only eval_type under which it has rows; it is shown with every eval_type of the models.
-YARDSTICK_TYPES = {HUMAN: "human_likert", WORD2VEC: "word2vec"}
+YARDSTICK_TYPES = {HUMAN: "human_likert", **dict(zip(BASELINES, BASELINES, strict=True))}
 
 
 def pick(
@@ -24,7 +25,7 @@ def pick(
     metric: str = "accuracy",
     yardsticks: bool = True,
 ) -> pd.DataFrame:
-    """Rows of one grouping and metric, all versions, for one eval_type (None: each), with humans and word2vec or without.
+    """Rows of one grouping and metric, all versions, for one eval_type (None: each), with humans and baselines or without.
 
     Raises:
         UserError: the summaries have no such rows; the message says what they have.

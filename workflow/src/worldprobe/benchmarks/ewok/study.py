@@ -7,6 +7,7 @@ from pathlib import Path
 
 from worldprobe.benchmark import Registry, Study
 from worldprobe.benchmarks.ewok.vocabulary import is_graded, is_prompted
+from worldprobe.models.registry import BASELINES
 from worldprobe.paths import BUILTIN, EDITIONS, edition
 
 
@@ -105,9 +106,25 @@ def has_mixed_model(study: Study) -> bool:
     return has_logprobs(study) and bool(study["ewok"]["mixed_model"]["enabled"])
 
 
+def baselines(study: Study) -> list[str]:
+    """The baselines that are scored."""
+    chosen = study["ewok"]["baselines"]
+    return [name for name in BASELINES if (chosen[name]["enabled"] if name == "word2vec" else chosen[name])]
+
+
 def has_word2vec(study: Study) -> bool:
-    """Whether the bag-of-words baseline is scored."""
-    return bool(study["ewok"]["baselines"]["word2vec"]["enabled"])
+    """Whether bags of word vectors are scored."""
+    return "word2vec" in baselines(study)
+
+
+def has_wordnet(study: Study) -> bool:
+    """Whether the relatedness of words by WordNet is scored."""
+    return "wordnet" in baselines(study)
+
+
+def has_sentence_vectors(study: Study) -> bool:
+    """Whether sentence vectors are scored."""
+    return "sentence_vectors" in baselines(study)
 
 
 def has_adversarial_part(study: Study) -> bool:

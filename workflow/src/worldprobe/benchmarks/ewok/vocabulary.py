@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.log import LOGGER
+from worldprobe.models.registry import BASELINES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,6 +48,12 @@ FAMILY = ("family", "base", "level")
 RELEASE = {"id": "ewok-core/ewok-core-1.0", "task_id": "default", "revision": "34d912a608066c92e2990a0328ffc3bd9a716042"}
 #: surface features of an item, and how they are printed.
 SURFACE_FEATURES = {"log_frequency": "word frequency", "n_words": "number of words"}
+#: what baselines make of an item, as a feature of it.
+BASELINE_FEATURES = {
+    "word2vec": "word2vec accuracy",
+    "wordnet": "WordNet accuracy",
+    "sentence_vectors": "sentence vectors",
+}
 
 ACCURACIES = (0.0, 0.5, 1.0)
 
@@ -214,8 +221,8 @@ WAYS = (Way("logprobs"), *(Way(p, g, s) for p in PARADIGMS[1:] for g in GENERATI
 EVAL_TYPES = tuple(way.name for way in WAYS)
 #: further readings of log probabilities: both targets under one context, by each measure (analysis.judge).
 TARGET_TYPES = ("logprobs_targets_sum", "logprobs_targets_mean", "logprobs_targets_pmi")
-#: eval types of judgements: the models', and those of the baseline and of people.
-JUDGED_TYPES = (*EVAL_TYPES, *TARGET_TYPES, "word2vec", "human_likert")
+#: eval types of judgements: the models', and those of baselines and of people.
+JUDGED_TYPES = (*EVAL_TYPES, *TARGET_TYPES, *BASELINES, "human_likert")
 _BY_NAME = {way.name: way for way in WAYS}
 
 

@@ -15,7 +15,7 @@ import tempfile
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -26,11 +26,11 @@ import pandas as pd
 from gensim.models import KeyedVectors, Word2Vec
 
 from worldprobe.benchmarks.ewok import frequency
+from worldprobe.benchmarks.ewok.baselines import similarities
 from worldprobe.benchmarks.ewok.materials.balance import spelt
 from worldprobe.benchmarks.ewok.materials.split import folds
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.errors import UserError
-from worldprobe.log import Progress
 
 #: The first bytes of a pickle, of a ZIP (also a NumPy archive) and of compressed files.
 PICKLE, ZIP = b"\x80", b"PK\x03\x04"
@@ -42,7 +42,6 @@ FIX = (
     "Give word2vec's binary or text format, GloVe's text (each also as .gz, .bz2, .xz or alone in a .zip), or what "
     "`worldprobe baselines train-vectors` wrote. Extract a tar archive; of fastText take the .vec file."
 )
-PAIRS = (("target1", "context1"), ("target1", "context2"), ("target2", "context1"), ("target2", "context2"))
 
 
 def bag_similarities(
@@ -63,14 +62,14 @@ def bag_similarities(
         a Similarities table, and counts of words: in all, out of vocabulary, distinct out of vocabulary. A text without any
         known word has no cosine.
     """
-    sums: dict[tuple[str, tuple[str, ...]], np.ndarray | None] = {}
     tally: Counter[str] = Counter()
     unknown: set[str] = set()
 
-    def bag(text: str, skipped: tuple[str, ...]) -> np.ndarray | None:
-        if (text, skipped) not in sums:
+    def add_up(texts: Sequence[str]) -> np.ndarray:
+        sums = np.zeros((len(texts), vectors.vector_size))
+        for row, text in zip(sums, texts, strict=True):
             known = []
-            for word in frequency.words(frequency.without_phrases(text, skipped).lower()):
+            for word in frequency.words(text.lower()):
                 tally["n_words"] += 1
                 forms = (word, frequency.without_possessive(word), word.translate(frequency.DELETE_PUNCTUATION))
                 form = next((form for form in forms if form in vectors), None)
@@ -79,32 +78,16 @@ def bag_similarities(
                     unknown.add(word)
                 else:
                     known.append(form)
-            sums[text, skipped] = np.sum([vectors[word].astype(np.float64) for word in sorted(known)], axis=0) if known else None
-        return sums[text, skipped]
+            if known:
+                row[:] = np.sum([vectors[word].astype(np.float64) for word in sorted(known)], axis=0)
+        return sums
 
-    rows = []
-    with Progress("Comparing bags of words", len(items)) as progress:
-        for row in items.itertuples():
-            skipped = tuple(sorted(frequency.fillers_of(str(row.fillers), skip)))
-            for target, context in PAIRS:
-                cosine = _cosine(bag(getattr(row, target), skipped), bag(getattr(row, context), skipped))
-                rows.append((row.item_id, int(target[-1]), int(context[-1]), cosine))
-            progress.advance()
-    table = pd.DataFrame(rows, columns=["item_id", "target", "context", "similarity"])
-    if table["similarity"].isna().all():
-        problem = "no target can be compared with a context: the items' words have no vectors."
-        raise UserError("--vectors", problem, "Give vectors of the items' language.")
+    table = similarities(items, add_up, skip)
     return table, {
         "n_words_of_distinct_texts": tally["n_words"],
         "n_out_of_vocabulary": tally["n_out_of_vocabulary"],
         "n_distinct_out_of_vocabulary": len(unknown),
     }
-
-
-def _cosine(one: np.ndarray | None, other: np.ndarray | None) -> float:
-    if one is None or other is None or not (lengths := np.linalg.norm(one) * np.linalg.norm(other)):
-        return float("nan")
-    return float(one @ other / lengths)
 
 
 def read_vectors(path: Path | str, allow_pickle: bool = False) -> KeyedVectors:
@@ -304,6 +287,6 @@ def relatedness(templates: pd.DataFrame, train: Callable[[Collection[str]], Any]
         texts = zip(*(read[text] for text in TEXTS), strict=True)
         stories = dict.fromkeys(story for c1, c2, t1, t2 in texts for story in (f"{c1} {t1}", f"{c2} {t2}"))
         similarities, _ = bag_similarities(items[parts == part], train(stories), ())
-        cosine = similarities["similarity"].fillna(0).to_numpy().reshape(-1, 4)  # in the order of word2vec.PAIRS
+        cosine = similarities["similarity"].fillna(0).to_numpy().reshape(-1, 4)  # in the order of baselines.PAIRS
         margin[parts == part] = cosine[:, [0, 3]] - cosine[:, [1, 2]]
     return margin

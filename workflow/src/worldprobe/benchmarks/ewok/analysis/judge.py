@@ -24,7 +24,7 @@ from worldprobe.benchmarks.ewok.vocabulary import DESIGN, filling_of, way_of
 from worldprobe.contracts import Table, read_provenance, read_table, table_name
 from worldprobe.errors import UserError
 from worldprobe.inference.requests import near_tie_of
-from worldprobe.models.registry import check_name
+from worldprobe.models.registry import BASELINES, check_name
 from worldprobe.provenance import Provenance
 
 #: measures by which both targets can be compared under one context.
@@ -107,16 +107,16 @@ def judge_target_scores(
 
 
 def judge_similarities(items: pd.DataFrame, similarities: pd.DataFrame, model: str, near_tie: float = 1e-6) -> Judged:
-    """Judge cosines of targets with their contexts, the word2vec baseline (EWoK, Appendix A.5).
+    """Judge cosines of targets with their contexts, as baselines give them (EWoK, Appendix A.5).
 
     Args:
         items: contracts.Items.
         similarities: columns item_id, target, context and similarity.
-        model: name in the table.
+        model: name in the table; the eval type, too, where it is a baseline's, and else word2vec.
         near_tie: difference of cosines.
     """
     cube = _cube(items, similarities, similarities["similarity"].to_numpy(float))
-    return _judge_cube(items, cube, model, "word2vec", near_tie, "missing_score")
+    return _judge_cube(items, cube, model, model if model in BASELINES else "word2vec", near_tie, "missing_score")
 
 
 def judge_ratings(items: pd.DataFrame, ratings: pd.DataFrame, model: str = "human", near_tie: float = NEAR_TIE) -> Judged:

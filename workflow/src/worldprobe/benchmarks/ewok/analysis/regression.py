@@ -6,6 +6,7 @@ import importlib.util
 import os
 import shutil
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from scipy.optimize import linprog
 from worldprobe.analysis.comparisons import coefficient_table
 from worldprobe.benchmarks.ewok.analysis.panel import cluster_codes
 from worldprobe.benchmarks.ewok.vocabulary import (
+    BASELINE_FEATURES,
     CONTEXT_CONTRASTS,
     CONTEXT_TYPES,
     SURFACE_FEATURES,
@@ -56,7 +58,13 @@ FACTORS = {
     "target_contrast": "TargetContrast",
     "context_type": "ContextType",
 }
-FEATURES = {"log_frequency": "Frequency", "n_words": "NumWords"}
+FEATURES = {
+    "log_frequency": "Frequency",
+    "n_words": "NumWords",
+    "word2vec": "Word2vec",
+    "wordnet": "WordNet",
+    "sentence_vectors": "SentenceVectors",
+}
 
 
 @dataclass
@@ -101,7 +109,8 @@ def build_design(
     variable swap = +1, concept swap = -1 (or 1 and 0 in treatment coding). Surface features are z scores over all rows.
 
     Args:
-        judgements: contracts.Judgements, of any models; rows of other eval types are left out.
+        judgements: contracts.Judgements, of any models; rows of other eval types are left out, but those of baselines become
+            features: whether a baseline is right about the target.
         surface: contracts.SurfaceFeatures.
         eval_type: the paradigm to explain.
         ties: an exact tie is ``wrong``, as in the paper's model (its means count it as a half), or left out (``drop``).
@@ -130,12 +139,21 @@ def build_design(
     elif is_tie.any():
         notes.append(f"{is_tie.sum():,} of {len(rows):,} rows are exact ties and count as wrong here, as in the paper.")
     rows = rows.merge(surface, on=["item_id", "target"], how="left", validate="many_to_one")
-    absent = rows[list(SURFACE_FEATURES)].isna()
-    known = [name for name in SURFACE_FEATURES if not absent[name].all()]
+    features = SURFACE_FEATURES | {
+        name: text for name, text in BASELINE_FEATURES.items() if (judgements["eval_type"] == name).any()
+    }
+    for name in features.keys() - SURFACE_FEATURES.keys():
+        right = judgements.loc[judgements["eval_type"] == name, ["item_id", "target", "accuracy"]].rename(
+            columns={"accuracy": name}
+        )
+        # Where a baseline knows nothing of a text, it guesses.
+        rows = rows.merge(right.fillna({name: 0.5}), on=["item_id", "target"], how="left", validate="many_to_one")
+    absent = rows[list(features)].isna()
+    known = [name for name in features if not absent[name].all()]
     rows = _drop(rows, absent[known].any(axis=1), "have no surface features", notes, details, "n_without_features")
     if rows.empty:
         raise UserError("judgements", "no row has both an accuracy and surface features.", "Give the features of the same items.")
-    columns, terms = _code(rows, target_coding, notes)
+    columns, terms = _code(rows, features, target_coding, notes)
     matrix = np.column_stack(columns)
     response = (rows["accuracy"] == 1).to_numpy(float)
     if response.min() == response.max():
@@ -234,7 +252,9 @@ def _drop(
     return rows[~unwanted]
 
 
-def _code(rows: pd.DataFrame, target_coding: str, notes: list[str]) -> tuple[list[np.ndarray], list[tuple[str, str, str]]]:
+def _code(
+    rows: pd.DataFrame, features: Mapping[str, str], target_coding: str, notes: list[str]
+) -> tuple[list[np.ndarray], list[tuple[str, str, str]]]:
     """Columns and their (group, term, label)."""
     columns: list[np.ndarray] = []
     terms: list[tuple[str, str, str]] = []
@@ -256,7 +276,7 @@ def _code(rows: pd.DataFrame, target_coding: str, notes: list[str]) -> tuple[lis
     kind = rows["context_type"].astype(str).to_numpy()
     for name, column in _deviations(kind, CONTEXT_TYPES, "context type", notes):
         add(column, "context_type", name, f"{name} vs. indirect")
-    for name, label in SURFACE_FEATURES.items():
+    for name, label in features.items():
         values = rows[name].to_numpy(float)
         if np.isnan(values).all():
             notes.append(f"{label} is left out: it is not known for these items.")

@@ -16,7 +16,15 @@ from worldprobe.analysis.summaries import Group, Scored
 from worldprobe.analysis.summaries import summarize as summarize_scores
 from worldprobe.benchmarks.ewok.analysis.panel import DEFAULT_CLUSTER, WORDS, Panel, build_panel, cluster_codes
 from worldprobe.benchmarks.ewok.contracts import PREFERENCES
-from worldprobe.benchmarks.ewok.vocabulary import FAMILY, GENERATIONS, SHOTS, SURFACE_FEATURES, is_prompted, is_rated
+from worldprobe.benchmarks.ewok.vocabulary import (
+    BASELINE_FEATURES,
+    FAMILY,
+    GENERATIONS,
+    SHOTS,
+    SURFACE_FEATURES,
+    is_prompted,
+    is_rated,
+)
 from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.errors import UserError
 
@@ -223,12 +231,11 @@ def slopes_within(values: np.ndarray, level: np.ndarray, base: np.ndarray, versi
     return np.array(slopes).reshape(len(owner), len(values)).T, np.array(owner, dtype=int)
 
 
-BASELINE = ("word2vec", "word2vec")
-FEATURES = ("word2vec", "n_words", "log_frequency")
+FEATURES = (*BASELINE_FEATURES, "n_words", "log_frequency")
 
 
 def correlate(judgements: pd.DataFrame, surface: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Correlate every series' accuracy with the word2vec baseline's accuracy and with the surface features.
+    """Correlate every series' accuracy with the accuracy of baselines and with the surface features.
 
     The paper's points are the means of a domain in a version (55 points); the same is done with items as points, where chance
     plays a larger part and r is smaller. The points of one domain are alike, so taking them as independent, as the paper does
@@ -237,14 +244,14 @@ def correlate(judgements: pd.DataFrame, surface: pd.DataFrame) -> tuple[pd.DataF
     together as those of a mean (``analysis.clusters``).
 
     Args:
-        judgements: contracts.Judgements, with those of word2vec where there are any.
+        judgements: contracts.Judgements, with those of baselines where there are any.
         surface: contracts.SurfaceFeatures of the same items.
 
     Returns:
         contracts.Correlations and contracts.FeatureMeans (the paper's points).
 
     Raises:
-        UserError: no series but the word2vec baseline's has an accuracy.
+        UserError: no series but baselines has an accuracy.
     """
     panel = build_panel(judgements)
     accuracy = metric_values(panel)[0]
@@ -253,7 +260,7 @@ def correlate(judgements: pd.DataFrame, surface: pd.DataFrame) -> tuple[pd.DataF
     cells: dict[Any, Any] = dict(panel.items.groupby(["domain", "version"], sort=True).indices)
     rows, points = [], []
     for number, series in panel.series.iterrows():
-        if (series["model"], series["eval_type"]) == BASELINE:
+        if series["eval_type"] in BASELINE_FEATURES:
             continue
         known = ~np.isnan(accuracy[number])
         means = _cell_means(cells, known, accuracy[number], features)
@@ -283,7 +290,7 @@ def correlate(judgements: pd.DataFrame, surface: pd.DataFrame) -> tuple[pd.DataF
         "n_clusters",
     ]
     if not points:
-        problem = "no model has an accuracy; word2vec's is what accuracies are correlated with."
+        problem = "no model has an accuracy; those of baselines are what accuracies are correlated with."
         raise UserError("judgements", problem, "Give the judgements of at least one model that has scores or answers.")
     return pd.DataFrame(rows, columns=columns), pd.concat(points, ignore_index=True)
 
@@ -293,8 +300,9 @@ def _features(panel: Panel, surface: pd.DataFrame, accuracy: np.ndarray) -> dict
     by_item = surface.groupby("item_id", observed=True)[list(SURFACE_FEATURES)].mean()
     by_item = by_item.reindex(panel.items["item_id"].astype(str))
     features = {name: by_item[name].to_numpy(float) for name in SURFACE_FEATURES}
-    baseline = panel.series.index[(panel.series["model"] == BASELINE[0]) & (panel.series["eval_type"] == BASELINE[1])]
-    features["word2vec"] = accuracy[baseline[0]].astype(float) if len(baseline) else np.full(accuracy.shape[1], np.nan)
+    for name in BASELINE_FEATURES:
+        series = panel.series.index[panel.series["eval_type"] == name]
+        features[name] = accuracy[series[0]].astype(float) if len(series) else np.full(accuracy.shape[1], np.nan)
     return features
 
 

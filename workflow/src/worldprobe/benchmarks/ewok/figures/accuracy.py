@@ -22,9 +22,10 @@ from worldprobe.benchmarks.ewok.study import (
 from worldprobe.benchmarks.ewok.tables.accuracy import CONDITION_COMPARISONS, FAMILY_LEVELS, LEVEL_NAMES, by_dose, pick_levels
 from worldprobe.contracts.results import ALL
 from worldprobe.errors import UserError
+from worldprobe.models.registry import BASELINES
 from worldprobe.provenance import Provenance
 from worldprobe.report import style
-from worldprobe.report.model_names import CONTROL_FAMILY, HUMAN, WORD2VEC, Roster, family_name
+from worldprobe.report.model_names import CONTROL_FAMILY, HUMAN, YARDSTICKS, Roster, family_name
 from worldprobe.report.style import Block, draw_block
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def accuracy_by_domain(summaries: pd.DataFrame, roster: Roster, eval_type: str =
     overall = pick(summaries, "overall", eval_type).assign(group=ALL_DOMAINS)
     order = [*domain_order(domains, roster), ALL_DOMAINS]
     rows = pd.concat([domains, overall], ignore_index=True)
-    rows = rows[(rows.model != WORD2VEC) & rows.group.isin(order)]
+    rows = rows[~rows.model.isin(BASELINES) & rows.group.isin(order)]
     rows = style.with_identity(rows, roster).rename(columns={"group": "panel"})
     rows = rows.sort_values("panel", key=lambda column: column.map(order.index), kind="stable")
     return rows[list(COLUMNS)].reset_index(drop=True)
@@ -142,7 +143,7 @@ ROWS_BETWEEN = 1.6
 def concepts(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> pd.DataFrame:
     """A row per concept and model; domains from the highest mean to the lowest, their concepts from the lowest to the highest."""
     rows = over_versions(pick(summaries, "concept", eval_type))
-    rows = rows[rows.model != WORD2VEC]
+    rows = rows[~rows.model.isin(BASELINES)]
     split = rows.group.str.split("/", n=1, expand=True)
     rows = rows.assign(domain=split[0], concept=split[1])
     order = domain_order(pick(summaries, "domain", eval_type), roster)
@@ -503,7 +504,7 @@ def scaling(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs"
         UserError: the registry knows no model's number of parameters.
     """
     rows = style.with_identity(over_versions(pick(summaries, "overall", eval_type)), roster)
-    rows = rows[rows.parameters.notna() | rows.model.isin([HUMAN, WORD2VEC])]
+    rows = rows[rows.parameters.notna() | rows.model.isin(YARDSTICKS)]
     if rows.parameters.isna().all():
         raise UserError(
             "--registry",
@@ -550,7 +551,7 @@ def draw_scaling(frame: pd.DataFrame, width: str = "double") -> Figure:
     axes.set_ylim(*style.fitting_limits(frame, ["mean", "low", "high"]))
     axes.tick_params(labelsize=size)
     axes.set_xlabel("parameters", fontsize=size)
-    axes.set_ylabel(f"accuracy ({in_words(frame.eval_type[~frame.model.isin([HUMAN, WORD2VEC])].iloc[0])})", fontsize=size)
+    axes.set_ylabel(f"accuracy ({in_words(frame.eval_type[~frame.model.isin(YARDSTICKS)].iloc[0])})", fontsize=size)
     handles: list[Any] = [style.mark(mark, hue, one, lw=0.8, ls="-") for one, (hue, mark) in looks.items()]
     handles.append(style.chance_line("chance"))
     if HUMAN in set(frame.model):

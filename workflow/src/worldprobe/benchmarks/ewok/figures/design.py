@@ -10,21 +10,34 @@ import pandas as pd
 from worldprobe.benchmark import Display, Feature, figure
 from worldprobe.benchmarks.ewok.contracts import Correlations, FeatureMeans, Summaries
 from worldprobe.benchmarks.ewok.selection import EVAL_TYPE, in_words, over_versions, pick
-from worldprobe.benchmarks.ewok.study import has_logprobs, has_versions, has_word2vec
+from worldprobe.benchmarks.ewok.study import has_logprobs, has_sentence_vectors, has_versions, has_word2vec, has_wordnet
 from worldprobe.benchmarks.ewok.tables.statistics import PLANS
-from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, TARGET_CONTRASTS
+from worldprobe.benchmarks.ewok.vocabulary import (
+    BASELINE_FEATURES,
+    CONTEXT_CONTRASTS,
+    CONTEXT_TYPES,
+    SURFACE_FEATURES,
+    TARGET_CONTRASTS,
+)
 from worldprobe.contracts.results import OVERALL
 from worldprobe.errors import UserError
+from worldprobe.models.registry import BASELINES
 from worldprobe.report import style
-from worldprobe.report.model_names import HUMAN, WORD2VEC, Roster
+from worldprobe.report.model_names import HUMAN, Roster
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 DESIGN = {"context_type": CONTEXT_TYPES, "context_contrast": CONTEXT_CONTRASTS, "target_contrast": TARGET_CONTRASTS}
-FEATURES = {"word2vec": "word2vec accuracy", "n_words": "number of words", "log_frequency": "word frequency"}
-LETTERS = dict(zip([*DESIGN, *FEATURES], "ABCDEF", strict=True))
+#: word2vec's before those of the sentences, as in the paper, and our own baselines last.
+FEATURES = {
+    name: (BASELINE_FEATURES | SURFACE_FEATURES)[name]
+    for name in ("word2vec", "n_words", "log_frequency", "wordnet", "sentence_vectors")
+}
+LETTERS = dict(zip([*DESIGN, *FEATURES], "ABCDEFGH", strict=True))
+#: How many features stand side by side.
+ACROSS = 3
 COLUMNS = ("panel", "group", "model", "name", "family", "colour", "is_untrained", "value", "low", "high", "stars", "n")
 
 
@@ -32,8 +45,8 @@ COLUMNS = ("panel", "group", "model", "name", "family", "colour", "is_untrained"
     inputs=[Summaries, Correlations],
     title="Design features",
     section="design",
-    caption="A-C: accuracy by design feature, a dot per model in the colours and the order of D-F, their mean in red. D-F: "
-    "correlation of accuracy with the word2vec baseline's accuracy, the number of words and word frequency over domains and "
+    caption="A-C: accuracy by design feature, a dot per model in the colours and the order of D, their mean in red. From D: "
+    "correlation of accuracy with the number of words, word frequency and the accuracy of baselines over domains and "
     "versions, with 95% intervals; filled: p < 0.05. EWoK, Figure 5.",
     when=has_logprobs,
     options=[EVAL_TYPE],
@@ -54,7 +67,7 @@ def design_features(
     wanted = wanted.rename(columns={"feature": "group", "r": "value"})
     parts.append(wanted.assign(panel=wanted.group.map(LETTERS), low=wanted.ci_low, high=wanted.ci_high))
     every = pd.concat(parts, ignore_index=True)
-    frame = style.with_identity(every[every.model != WORD2VEC], roster)
+    frame = style.with_identity(every[~every.model.isin(BASELINES)], roster)
     frame["is_untrained"] = frame.model.map(lambda model: roster[model].is_untrained)
     # "variable swap" is a context contrast and a target contrast: a group's place depends on its panel.
     places = {f"{LETTERS[grouping]} {group}": i for grouping, groups in DESIGN.items() for i, group in enumerate(groups)}
@@ -74,22 +87,25 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     left = max(style.widest(names.values(), size) + 0.12, 0.45)
     lollipops = pitch * (len(models) + 1.6 * has_human) + 0.1
     top, upper, between, foot = 0.25, 1.75 if width == "double" else 1.35, 0.72, 0.55
-    figure = style.canvas(width, top + upper + between + lollipops + foot)
+    shown = [feature for feature in FEATURES if LETTERS[feature] in set(frame.panel)]
+    n_rows = -(-len(shown) // ACROSS)
+    figure = style.canvas(width, top + upper + n_rows * (between + lollipops) + foot)
 
     _design_row(figure, frame, models, (0.42, top, total - 0.48, upper), size)
     gap = 0.16 if width == "double" else 0.1
     each = (total - left - 0.08 - 2 * gap) / 3
     limit = _reach(frame[frame.panel.isin([LETTERS[feature] for feature in FEATURES])])
-    shown = [feature for feature in FEATURES if LETTERS[feature] in set(frame.panel)]
     for number, feature in enumerate(shown):
-        axes = style.axes_at(figure, left + number * (each + gap), top + upper + between, each, lollipops)
+        row, column = divmod(number, ACROSS)
+        above = top + upper + between + row * (lollipops + between)
+        axes = style.axes_at(figure, left + column * (each + gap), above, each, lollipops)
         rows = frame[frame.panel == LETTERS[feature]]
         _lollipops(axes, rows, models, has_human, limit, size)
         label = f"r with {FEATURES[feature]}"
         axes.set_xlabel(label, fontsize=style.fitting([label], size, each + gap - 0.06, smallest=4.2))
-        style.panel_letter(axes, LETTERS[feature], left=0.12 if number else left - 0.04, up=0.04)
+        style.panel_letter(axes, LETTERS[feature], left=0.12 if column else left - 0.04, up=0.04)
         order = [*models, HUMAN] if has_human else models
-        axes.set_yticks([_row(models, model) for model in order], [names[m] for m in order] if number == 0 else [], fontsize=size)
+        axes.set_yticks([_row(models, model) for model in order], [] if column else [names[m] for m in order], fontsize=size)
         axes.tick_params(axis="y", length=0)
     _legend(figure, size, has_human)
     return figure
@@ -197,7 +213,7 @@ def _points(
     Raises:
         UserError: the feature was not measured.
     """
-    points = feature_means[feature_means.eval_type.isin([eval_type, "human_likert"]) & (feature_means.model != WORD2VEC)]
+    points = feature_means[feature_means.eval_type.isin([eval_type, "human_likert"]) & ~feature_means.model.isin(BASELINES)]
     if points[feature].isna().all():
         fix = "Switch its baseline on in the configuration, or drop this figure."
         raise UserError(f"figure {feature}", "was not measured in this run.", fix)
@@ -265,6 +281,8 @@ def _scatter(feature: str, title: str, what: str, *when: Feature) -> Display:
 
 
 word2vec = _scatter("word2vec", "word2vec", "the accuracy of the word2vec baseline", has_word2vec)
+wordnet = _scatter("wordnet", "WordNet", "the accuracy of the WordNet baseline", has_wordnet)
+sentence_vectors = _scatter("sentence_vectors", "Sentence vectors", "the accuracy of sentence vectors", has_sentence_vectors)
 n_words = _scatter("n_words", "Number of words", "the number of words")
 log_frequency = _scatter("log_frequency", "Word frequency", "word frequency")
 

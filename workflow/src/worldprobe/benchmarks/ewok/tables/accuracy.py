@@ -12,12 +12,22 @@ from worldprobe.benchmarks.ewok.analysis.panel import drawn_units, status_notes
 from worldprobe.benchmarks.ewok.contracts import ConditionComparisons, ControlAccuracies, FamilyLevels, Summaries
 from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, TARGET_CONTRASTS, TARGET_TYPES, way_of
 from worldprobe.errors import UserError
+from worldprobe.models.registry import BASELINES
 from worldprobe.provenance import Provenance
-from worldprobe.report.model_names import HUMAN, WORD2VEC, Roster, counted, is_yardstick, listed, ranging
+from worldprobe.report.model_names import HUMAN, Roster, counted, is_yardstick, listed, ranging
 from worldprobe.report.sheet import Column, Sheet, decimals, p_value, span, whole_number
 
 #: ways of asking a model, in the order of the columns.
 MODEL_TYPES = (*EVAL_TYPES, *TARGET_TYPES)
+
+
+#: What the baselines are; each compares a vector of the target with one of each context by cosine.
+BASELINE_NOTES = {
+    "sentence_vectors": "cosine of target and context as a sentence encoder reads them.",
+    "wordnet": "cosine of the glosses of their words' senses and of related senses, without the names of agents.",
+    "word2vec": "cosine of their summed word vectors, without the names of agents; unless a file was given, these vectors have "
+    "read sentences like these only.",
+}
 
 
 @table(
@@ -167,12 +177,12 @@ def mean_accuracy(
         summaries: the Summaries table.
         roster: names and order of the models.
         provenance: of the summaries; it says what was drawn for the intervals, and what weighs the same in the means.
-        eval_type: way of asking of the models' rows; humans and word2vec are always added.
+        eval_type: way of asking of the models' rows; humans and baselines are always added.
         metric: "accuracy" (ties count one half) or "strict" (ties count as wrong).
     """
     rows = selection.pick(summaries, "overall", eval_type, metric)
     if metric == "strict" or eval_type != "logprobs":  # cosines are a yardstick for LogProbs only
-        rows = rows[rows.model != WORD2VEC]
+        rows = rows[~rows.model.isin(BASELINES)]
     versions = selection.single_versions(rows).groupby("model")["condition"].nunique()
     means = selection.over_versions(rows).set_index("model", drop=False)
     order = roster.in_order(means.index)
@@ -190,11 +200,7 @@ def mean_accuracy(
         *(_by_domains(provenance) or [f"Interval: 95%; {drawn_units(provenance)} are samples of more."]),
         *status_notes(means["status"]),
     ]
-    if WORD2VEC in set(frame.model):
-        notes.append(
-            "word2vec: summed word vectors of target and context, compared by cosine. The control models' vectors have read the "
-            "sentences of these materials only; vectors of other text, or of whole sentences, reach more."
-        )
+    notes += [f"{roster[name].name}: {text}" for name, text in BASELINE_NOTES.items() if name in set(frame.model)]
     kept = "one half" if metric == "accuracy" else "as wrong"
     of_models = frame[frame.kind == "model"]
     notes.append(f"Exact ties count {kept}; the models have {_rows(int(of_models.n_ties.sum()))} with a tie.")
@@ -286,7 +292,7 @@ def _setup_heading(eval_type: str) -> tuple[str, str]:
     options=[selection.EVAL_TYPE],
 )
 def adversarial_part(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> Sheet:
-    """Accuracy of every model, of humans and word2vec inside and outside the adversarial part, and the difference."""
+    """Accuracy of every model, of humans and baselines inside and outside the adversarial part, and the difference."""
     rows = selection.over_versions(selection.pick(summaries, "adversarial", eval_type))
     values = ["mean", "ci_low", "ci_high", "n"]
     parts_of = {
@@ -581,7 +587,7 @@ LEVEL_NAMES = {
 
 
 def pick_levels(levels: pd.DataFrame, eval_type: str) -> pd.DataFrame:
-    """The rows of one eval_type, with those of humans and word2vec; families in our order.
+    """The rows of one eval_type, with those of humans and baselines; families in our order.
 
     Raises:
         UserError: there is none of this eval_type.

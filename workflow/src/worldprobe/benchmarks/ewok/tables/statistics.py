@@ -13,6 +13,7 @@ from worldprobe.benchmarks.ewok.analysis.panel import drawn_units, status_notes
 from worldprobe.benchmarks.ewok.contracts import Coefficients, Comparisons, Correlations, Reproduction
 from worldprobe.benchmarks.ewok.selection import EVAL_TYPE, in_words
 from worldprobe.benchmarks.ewok.study import has_logprobs, has_mixed_model, has_other_materials, has_pairs, has_versions
+from worldprobe.benchmarks.ewok.vocabulary import BASELINE_FEATURES
 from worldprobe.contracts.results import OVERALL, Orders, Plans, PooledMeans
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
@@ -26,7 +27,7 @@ GROUP_NAMES = {
     "context_type": "Context type",
     "surface_features": "Surface features",
 }
-FEATURE_NAMES = {"word2vec": "word2vec accuracy", "n_words": "Number of words", "log_frequency": "Word frequency"}
+FEATURE_NAMES = BASELINE_FEATURES | {"n_words": "Number of words", "log_frequency": "Word frequency"}
 POINTS = {"domain_version": "one point per domain and version", "item": "one point per item"}
 CLUSTERS = {"domain_version": "domains", "item": "pairs of concepts"}
 FIXED_NOTE = (
@@ -45,7 +46,7 @@ FOUND_NOTE = "Found in 80%: the smallest true effect for which p is below 0.05 i
     inputs=[Correlations],
     title="Correlations",
     section="design",
-    caption="Pearson's correlation of each model's accuracy with the word2vec baseline's accuracy, with the number of words "
+    caption="Pearson's correlation of each model's accuracy with the accuracy of baselines, with the number of words "
     "and with word frequency. EWoK, Figure 5, D to F.",
     when=has_logprobs,
     options=[EVAL_TYPE, Option("points", "what the points are", tuple(POINTS))],
@@ -74,7 +75,7 @@ def correlations(table: pd.DataFrame, roster: Roster, eval_type: str = "logprobs
     counts = sorted({int(n) for n in wanted.n})
     n_points = whole_number(counts[0]) if len(counts) == 1 else f"{whole_number(counts[0])} to {whole_number(counts[-1])}"
     return Sheet(
-        title=f"Correlation of accuracy ({in_words(eval_type)}) with three surface features ({POINTS[points]}).",
+        title=f"Correlation of accuracy ({in_words(eval_type)}) with surface features ({POINTS[points]}).",
         frame=frame,
         columns=tuple(columns),
         notes=(
