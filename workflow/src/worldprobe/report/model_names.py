@@ -22,7 +22,7 @@ HUMAN = "human"
 #: Yardsticks are listed with the models in every table; they have no entry in the registry.
 YARDSTICKS = {
     HUMAN: "Humans",
-    "sentence_vectors": "sentence vectors",
+    "sentence_vectors": "Sentence vectors",
     "wordnet": "WordNet (bag of words)",
     "word2vec": "word2vec (bag of words)",
 }
