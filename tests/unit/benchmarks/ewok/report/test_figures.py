@@ -185,7 +185,7 @@ def test_the_domain_panels_hold_the_numbers_of_the_summaries(paper_study):
     wanted = summaries[
         (summaries.grouping == "domain")
         & (summaries.metric == "accuracy")
-        & summaries.eval_type.isin(["logprobs", "human_likert"])
+        & summaries.eval_type.isin(["logprobs", "human_likert", "wordnet", "sentence_vectors"])
     ].set_index(["group", "model", "condition"])["mean"]
     shown = frame[frame.panel != "all domains"].set_index(["panel", "model", "condition"])["mean"]
     assert sorted(shown.index) == sorted(wanted.index)
