@@ -21,8 +21,6 @@ SCORE = 4
 TRIALS = 5
 ASK = 3
 ASK_EXTERNAL = 1
-#: What a GGUF file is turned into.
-GGUF = 1
 #: How scores of checkpoints are gathered, besides what asks them.
 CHECKPOINTS = 1
 #: What is read from answers: both are read again, and no model is asked.

@@ -10,12 +10,13 @@ import struct
 from pathlib import Path
 from typing import Any
 
-from worldprobe import methods
 from worldprobe.errors import UserError
 from worldprobe.files import digest_file, source_of, whole_folder
 from worldprobe.log import LOGGER
 from worldprobe.models.packages import cache
 from worldprobe.provenance import made, versions
+
+METHOD = 1
 
 SUFFIX = ".gguf"
 PACKAGES = ("gguf", "torch", "transformers")
@@ -32,7 +33,7 @@ def imported(path: Path) -> Path:
     from filelock import FileLock
 
     _require(path)
-    made_from = source_of(digest_file(path), methods.GGUF, versions(PACKAGES))
+    made_from = source_of(digest_file(path), METHOD, versions(PACKAGES))
     folder = cache() / "models" / f"{path.stem}-{made_from[:12]}"
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{folder}.lock"):
@@ -85,7 +86,7 @@ def import_file(path: Path, out: Path) -> None:
         raise UserError(path, problem, fix) from error
     digest = digest_file(path)
     details = {"gguf": {"file": path.name, "quantisation": kind, "sha256": digest}}
-    note = made(methods.GGUF, packages=PACKAGES, digests={"gguf": digest}, dtype="float32", details=details)
+    note = made(METHOD, packages=PACKAGES, digests={"gguf": digest}, dtype="float32", details=details)
     with whole_folder(out, "models import", source_of(digest)) as folder:
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
