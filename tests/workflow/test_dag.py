@@ -51,7 +51,7 @@ def test_the_default_study_asks_a_real_model_and_three_controls(default: subproc
     assert found["train_control"] == 3
     assert found["fetch_model"] == 1
     assert found["fit_mixed_model"] == found["fit_fixed_effects"] == found["summarize"] == 1
-    assert found["run_notebook"] == 3
+    assert found["run_notebook"] == 2
     assert not any("figures/scaling.svg" in line for line in commands(default)), "all four have one size"
 
 

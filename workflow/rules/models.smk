@@ -70,6 +70,12 @@ def speed(wildcards):
 
 
 @once_per_model
+def one_core(wildcards):
+    """What keeps a job that asks for one core to it; PyTorch would take all that there are. A resource, as it changes no answer."""
+    return "OMP_NUM_THREADS=1" if needs(registry[wildcards.model], site["gpu_memory_gb"]).threads == 1 else ""
+
+
+@once_per_model
 def adapter(wildcards):
     """The adapter that is put on a model, as an option."""
     return flag("--adapter", registry[wildcards.model].get("adapter"))

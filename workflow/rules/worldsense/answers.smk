@@ -54,6 +54,7 @@ rule ask:
         mem_mb=need("mem_mb"),
         runtime=need("runtime"),
         speed=speed_and_spending,
+        one_core=one_core,
         kept_since=kept_since("ask"),
     params:
         checkpoint=card("checkpoint"),
@@ -66,7 +67,7 @@ rule ask:
     message:
         "Asking {wildcards.model} (WorldSense)"
     shell:
-        "worldprobe worldsense ask {input.trial_tables:q} --model {wildcards.model:q}"
+        "{resources.one_core} worldprobe worldsense ask {input.trial_tables:q} --model {wildcards.model:q}"
         " --checkpoint {params.checkpoint:q}"
         " {params.loading} {resources.speed} {resources.kept_since} {params.asking}"
         " --answers {params.answers:q} --out {output.responses:q} &> {log:q}"

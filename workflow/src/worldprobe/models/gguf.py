@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.util
 import io
 import json
 import struct
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from worldprobe.errors import UserError
 from worldprobe.files import digest_file, source_of, whole_folder
@@ -70,7 +72,11 @@ def import_file(path: Path, out: Path) -> None:
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     try:
-        with contextlib.redirect_stderr(io.StringIO()):  # a bar of progress that no setting turns off
+        # The file is read once instead of three times, and a bar of progress that no setting turns off is not shown.
+        once = [
+            mock.patch.object(gguf, name, functools.cache(getattr(gguf, name))) for name in ("GGUFReader", "get_tensor_name_map")
+        ]
+        with once[0], once[1], contextlib.redirect_stderr(io.StringIO()):
             where: Any = {"gguf_file": path.name, "local_files_only": True}
             tokenizer = transformers.AutoTokenizer.from_pretrained(path.parent, **where)
             model: Any = transformers.AutoModelForCausalLM.from_pretrained(

@@ -28,6 +28,8 @@ BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 WEIGHT_SHARE = 0.55
 #: Parameters of a model whose card says nothing.
 PARAMETERS = 7_000_000_000
+#: Weights of less than so many GB are read by one core.
+SMALL_GB = 1.0
 #: A control model: a few million parameters.
 CONTROL_MEMORY_MB = 3_000
 #: How often a job is submitted at most: ``retries`` of slurm/config.yaml and one. Each attempt gets more memory and time.
@@ -89,7 +91,9 @@ def needs(card: Mapping[str, Any], gpu_memory_gb: float = 80.0) -> Needs:
     gpus = card.get("tensor_parallel") or 1
     while not card.get("tensor_parallel") and weights_gb > gpus * gpu_memory_gb * WEIGHT_SHARE:
         gpus *= 2
-    return Needs(gpus, 4 * gpus, int(8_000 + 1.2e3 * weights_gb), int(60 + 4 * weights_gb))
+    # Several cores wait for each other where matrices are small.
+    threads = 4 * gpus if weights_gb >= SMALL_GB else 1
+    return Needs(gpus, threads, int(8_000 + 1.2e3 * weights_gb), int(60 + 4 * weights_gb))
 
 
 def tuning_needs(card: Mapping[str, Any], settings: Mapping[str, Any], gpu_memory_gb: float = 80.0) -> Needs:
