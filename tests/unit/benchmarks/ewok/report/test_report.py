@@ -260,8 +260,8 @@ def test_what_a_published_model_knows_comes_before_the_controls(small_study):
     assert "Beside it, baselines and controls: " in said
     assert "Untrained 0." in said
     domains, contexts, ways = points(rows, roster)
-    assert f"above chance: {in_words(first)} 0.90; not shown to differ from it: " in domains
-    assert f"below: {in_words(last)} 0.30. Order that is sure: {in_words(first)} above " in domains
+    assert f"above chance: {in_words(first)} 0.90; not shown to differ from chance: " in domains
+    assert f"below chance: {in_words(last)} 0.30. Order that is sure: {in_words(first)} above " in domains
     assert contexts.startswith("Contexts that name the concept (direct): 0.550 (0.450 to 0.650); ")
     assert ways == (
         "Ways of asking, on the same 40 items: LogProbs 0.600 (0.450 to 0.650); Choice, constrained, no examples 0.500 "

@@ -116,7 +116,11 @@ def _domains(rows: pd.DataFrame) -> str:
         return ""
     where, ends = place(rows), at_once(rows)
     named = [f"{selection.in_words(group)} {mean:.2f}" for group, mean in zip(rows["group"], rows["mean"], strict=True)]
-    kinds = {"above chance": where == ABOVE, "not shown to differ from it": ~where.isin([ABOVE, BELOW]), "below": where == BELOW}
+    kinds = {
+        "above chance": where == ABOVE,
+        "not shown to differ from chance": ~where.isin([ABOVE, BELOW]),
+        "below chance": where == BELOW,
+    }
     parts = [f"{kind}: {listed(compress(named, is_so))}" for kind, is_so in kinds.items() if is_so.any()]
     pairs = [(high, low) for high in rows.index for low in rows.index[high + 1 :] if ends["ci_low"][high] > ends["ci_high"][low]]
     names = rows["group"].map(selection.in_words)
