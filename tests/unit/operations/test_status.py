@@ -274,7 +274,9 @@ def test_the_run_of_another_study_is_not_taken_for_this_ones(
             assert "waiting" not in printed
             assert f"(process {process.pid}) is at work here on another one" in printed
             assert "`worldprobe status --configfile config/paper.yaml`" in printed
-            assert status.of_other_studies([process.pid], ["config/config.yaml", "config/paper.yaml"]) == {}
+            assert status.of_other_studies([process.pid], ["config/paper.yaml"]) == {}
+            both = ["config/config.yaml", "config/paper.yaml"]  # a study of its own, as the files are laid over each other
+            assert status.of_other_studies([process.pid], both) == {process.pid: ["config/paper.yaml"]}
         finally:
             process.kill()
 

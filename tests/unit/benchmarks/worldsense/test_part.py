@@ -178,6 +178,18 @@ def test_one_of_several_models_is_above_chance_only_by_an_interval_for_all_of_th
     assert "no model's 95% interval" in rows_of(folder, tmp_path, **luck).lead
 
 
+def test_a_model_that_is_right_in_all_skins_is_not_said_to_be_no_better_than_the_rule_that_counts(
+    folder: Path, tmp_path: Path
+) -> None:
+    none = float("nan")
+    rows = {"perfect": (1.0, none, none), "poor": (0.55, 0.5, 0.6), "rule_counting": (0.6, 0.5, 0.7)}
+    (sentence, *_) = rows_of(folder, tmp_path, **{name: ("all", row) for name, row in rows.items()}).points
+    assert sentence.endswith(
+        "0.600; poor is not shown to be above it, and so not to reason; whether perfect is above it for other skins nothing "
+        "tells, as all are alike."
+    )
+
+
 def test_no_bias_is_named_whose_interval_contains_none(folder: Path, tmp_path: Path) -> None:
     part = rows_of(folder, tmp_path, one=("bias", (0.12, -0.2, 0.44)), two=("bias", (0.1, -0.1, 0.3)))
     assert not any("response bias" in sentence for sentence in part.more)

@@ -193,7 +193,7 @@ def base_folder(name: str) -> list[str]:
     if not (folder / ADAPTER).is_file() or has_weights(folder):
         return []
     base = read_object(folder / ADAPTER).get("base_model_name_or_path")
-    return [base] if isinstance(base, str) and base and (found := folder_of(base)) and found.is_dir() else []
+    return [base] if isinstance(base, str) and base and (found := folder_of(base)) and found.exists() else []
 
 
 def short_name(name: str) -> str:
@@ -206,7 +206,8 @@ def short_name(name: str) -> str:
     if folder is None:
         return hub_id(name).rsplit("/", 1)[-1]
     is_relative = folder.name in ("", "..")  # "." and ".." name folders only where they are
-    return (folder.resolve() if is_relative else folder).name.removesuffix(gguf.SUFFIX) or "model"
+    name = (folder.resolve() if is_relative else folder).name
+    return (name[: -len(gguf.SUFFIX)] if name.lower().endswith(gguf.SUFFIX) else name) or "model"
 
 
 def hub_id(name: str) -> str:
@@ -260,7 +261,7 @@ def _placed(name: str, revision: str | None, allow_pickle: bool = False, trust_r
             LOGGER.warning("%s is a folder, so revision %s is ignored: its files are loaded as they are", name, revision)
         refuse_pointers(name, folder)
         return Checkpoint(name, folder, None, allow_pickle, trust_remote_code)
-    if folder.suffix == gguf.SUFFIX and folder.is_file():
+    if folder.suffix.lower() == gguf.SUFFIX and folder.is_file():
         return Checkpoint(name, gguf.imported(folder), None, allow_pickle, trust_remote_code)
     if os.path.lexists(folder):
         raise UserError(name, "is a file, not a model folder.", "Give the folder that contains config.json and the weights.")

@@ -7,7 +7,9 @@ import functools
 import importlib.util
 import io
 import json
+import re
 import struct
+import tempfile
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -55,6 +57,9 @@ def import_file(path: Path, out: Path) -> None:
         UserError: transformers cannot read it.
     """
     _require(path)
+    if re.search(r"-\d{5}-of-(?!00001)\d{5}$", path.stem):
+        problem, fix = "is one of several files of a model.", "Put them together: llama-gguf-split --merge FIRST_FILE WHOLE_FILE."
+        raise UserError(path, problem, fix)
     import gguf
     import torch
     import transformers
@@ -64,10 +69,11 @@ def import_file(path: Path, out: Path) -> None:
     try:
         stated, _ = read_gguf_metadata(str(path))
         architecture = stated["general.architecture"]
-        kind = gguf.LlamaFileType(stated["general.file_type"]).name.removeprefix("MOSTLY_")
     except (OSError, ValueError, LookupError, struct.error) as error:
         problem = f"is not a whole GGUF file of a model ({type(error).__name__}: {error})."
         raise UserError(path, problem, "Download it again.") from error
+    types = {int(one): one.name.removeprefix("MOSTLY_") for one in gguf.LlamaFileType}
+    kind = types.get(stated.get("general.file_type"), "of unstated type")
     LOGGER.info("%s: converting GGUF into %s", path, out)
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
@@ -76,15 +82,22 @@ def import_file(path: Path, out: Path) -> None:
         once = [
             mock.patch.object(gguf, name, functools.cache(getattr(gguf, name))) for name in ("GGUFReader", "get_tensor_name_map")
         ]
-        with once[0], once[1], contextlib.redirect_stderr(io.StringIO()):
-            where: Any = {"gguf_file": path.name, "local_files_only": True}
-            tokenizer = transformers.AutoTokenizer.from_pretrained(path.parent, **where)
-            model: Any = transformers.AutoModelForCausalLM.from_pretrained(
-                path.parent,
+        alone = tempfile.TemporaryDirectory(
+            prefix="worldprobe-gguf-"
+        )  # a tokenizer beside the file would be preferred to its own
+        with once[0], once[1], contextlib.redirect_stderr(io.StringIO()), alone as folder:
+            (Path(folder) / "model.gguf").symlink_to(path.resolve())
+            where: Any = {"gguf_file": "model.gguf", "local_files_only": True}
+            tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **where)
+            model, loaded = transformers.AutoModelForCausalLM.from_pretrained(
+                folder,
                 dtype=torch.float32,
                 quantization_config=transformers.GgufConfig(dequantize=True),
+                output_loading_info=True,
                 **where,
             )
+        if absent := sorted(loaded["missing_keys"]):  # they would be random
+            raise ValueError(f"it has no {absent[0]}, and lacks {len(absent)} tensors in all")
     except Exception as error:  # whatever a model that it does not know leads to
         known = sorted(set(GGUF_CONFIG_MAPPING) - {"general", "tokenizer"})
         problem = f"transformers cannot read this GGUF model, whose architecture is {architecture} ({error})."
@@ -93,10 +106,10 @@ def import_file(path: Path, out: Path) -> None:
     digest = digest_file(path)
     details = {"gguf": {"file": path.name, "quantisation": kind, "sha256": digest}}
     note = made(METHOD, packages=PACKAGES, digests={"gguf": digest}, dtype="float32", details=details)
-    with whole_folder(out, "models import", source_of(digest)) as folder:
-        model.save_pretrained(folder)
-        tokenizer.save_pretrained(folder)
-        (folder / NOTE).write_text(note.to_json() + "\n", encoding="utf-8")
+    with whole_folder(out, "models import", source_of(digest)) as written:
+        model.save_pretrained(written)
+        tokenizer.save_pretrained(written)
+        (written / NOTE).write_text(note.to_json() + "\n", encoding="utf-8")
 
 
 def _require(path: Path) -> None:

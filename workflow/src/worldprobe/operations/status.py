@@ -343,11 +343,11 @@ def of_other_studies(pids: Iterable[int], files: Sequence[Path | str]) -> dict[i
 
     Args:
         pids: process ids.
-        files: configuration files of a study, besides config/config.yaml.
+        files: configuration files of a study; none: config/config.yaml.
     """
 
     def places(names: Iterable[Path | str]) -> list[Path]:
-        return [Path(name).resolve() for name in names if Path(name) != BASE]
+        return [Path(name).resolve() for name in names] or [BASE.resolve()]
 
     found = {}
     for pid in pids:

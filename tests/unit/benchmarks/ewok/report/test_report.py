@@ -17,6 +17,7 @@ import pytest
 
 from worldprobe.benchmarks.ewok.benchmark import BENCHMARK as EWOK
 from worldprobe.benchmarks.ewok.contracts import Items, TargetScores
+from worldprobe.benchmarks.ewok.figures.paradigms import paradigms
 from worldprobe.benchmarks.ewok.report import compose, describe_methods, lead, more, points, read_examples
 from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.benchmarks.ewok.tables import accuracy
@@ -267,6 +268,21 @@ def test_what_a_published_model_knows_comes_before_the_controls(small_study):
         "Ways of asking, on the same 40 items: LogProbs 0.600 (0.450 to 0.650); Choice, constrained, no examples 0.500 "
         "(0.450 to 0.650)."
     )
+
+
+def test_what_was_asked_about_a_share_stands_beside_others_on_that_share(paper_study):
+    """In figures, tables and sentences; the means over all items are those of log probabilities alone."""
+    rows = paper_study.summaries
+    share = rows[rows.grouping == "overall"].assign(grouping="prompted", mean=0.625, n=40)
+    rows = pd.concat([rows, share], ignore_index=True)
+    shown = paradigms(rows, paper_study.roster)
+    assert set(shown["mean"]) == {0.625}
+    assert {"logprobs", "human_likert"} <= set(shown.eval_type)
+    assert "Humans reach 0.625" in lead(rows, paper_study.roster, "likert_constrained_two")
+    assert lead(rows, paper_study.roster) == lead(paper_study.summaries, paper_study.roster)
+    sheet = accuracy.accuracy_by_paradigm(rows, paper_study.roster)
+    assert set(sheet.frame["logprobs_mean"]) == {0.625}
+    assert "On the items that all models were prompted about." in sheet.notes
 
 
 WAYS = {"choice_constrained_zero": 0.5, "logprobs": 0.6}

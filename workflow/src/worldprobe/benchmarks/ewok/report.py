@@ -183,7 +183,7 @@ def lead(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -
     if not has_published or beside.empty:
         return said
     named = [f"{roster[model].name} {mean:.3f}" for model, mean in zip(beside["model"], beside["mean"], strict=True)]
-    return f"{said} Beside it, baselines and controls: {listed(named)}."
+    return f"{said} Beside {'it' if len(answered) == 1 else 'them'}, baselines and controls: {listed(named)}."
 
 
 def more(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> list[str]:

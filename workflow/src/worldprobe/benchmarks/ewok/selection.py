@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from worldprobe.benchmark import Option
-from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, GENERATIONS, PARADIGMS, SHOTS, title_of
-from worldprobe.contracts.results import ALL
+from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, GENERATIONS, PARADIGMS, SHOTS, is_prompted, title_of
+from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.models.registry import BASELINES
 from worldprobe.report.model_names import HUMAN, Roster, is_yardstick
@@ -27,9 +27,13 @@ def pick(
 ) -> pd.DataFrame:
     """Rows of one grouping and metric, all versions, for one eval_type (None: each), with humans and baselines or without.
 
+    Where models were prompted about a share of the items, their overall means, and those that stand beside them, are over it.
+
     Raises:
         UserError: the summaries have no such rows; the message says what they have.
     """
+    if grouping == OVERALL and (eval_type is None or is_prompted(eval_type)) and (summaries.grouping == "prompted").any():
+        grouping = "prompted"
     rows = summaries[(summaries.grouping == grouping) & (summaries.metric == metric)]
     is_model = ~rows.model.map(is_yardstick).astype(bool)
     wanted = is_model if eval_type is None else is_model & (rows.eval_type == eval_type)

@@ -114,7 +114,7 @@ def _lead(overall: pd.DataFrame, asked: Sequence[str], roster: Roster) -> str:
 
 def _shallow(overall: pd.DataFrame, asked: Sequence[str], roster: Roster) -> list[str]:
     """What a rule has that never chains two clauses, and which models are not above it for other skins as well."""
-    from worldprobe.analysis.comparisons import ABOVE, place
+    from worldprobe.analysis.comparisons import ABOVE, NO_INTERVAL, place
 
     rows = overall.set_index("model")
     if COUNTING not in rows.index:
@@ -123,10 +123,14 @@ def _shallow(overall: pd.DataFrame, asked: Sequence[str], roster: Roster) -> lis
     sentence = f"A rule that counts mentions and matches single clauses, and never chains two, has an accuracy of {bar:.3f}"
     others = rows.loc[[model for model in asked if model != COUNTING]]
     where = place(others, bar)
-    below = [roster[model].name for model in others.index if where[model] != ABOVE]
-    if not below:
-        return [f"{sentence}."]
-    return [f"{sentence}; {listed(below)} {'is' if len(below) == 1 else 'are'} not shown to be above it, and so not to reason."]
+    is_alike = (where == NO_INTERVAL) & (others["n_clusters"] > 1)
+    below, alike = ([roster[model].name for model in others.index[one]] for one in ((where != ABOVE) & ~is_alike, is_alike))
+    if below:
+        sentence += f"; {listed(below)} {'is' if len(below) == 1 else 'are'} not shown to be above it, and so not to reason"
+    if alike:
+        verb = "is" if len(alike) == 1 else "are"
+        sentence += f"; whether {listed(alike)} {verb} above it for other skins nothing tells, as all are alike"
+    return [f"{sentence}."]
 
 
 def _by_problem(by_problem: pd.DataFrame, asked: Sequence[str]) -> list[str]:

@@ -61,7 +61,8 @@ def summarize(
     }
     scored = Scored(panel.series, METRICS, metric_values(panel), panel.items["version"].to_numpy(), counts)
     is_asked = counts["n"][[is_prompted(name) for name in panel.series["eval_type"]]]
-    prompted = np.flatnonzero(is_asked.all(axis=0)) if len(is_asked) and not is_asked.all() else None
+    of_all = is_asked.all(axis=0)
+    prompted = np.flatnonzero(of_all) if len(is_asked) and of_all.any() and not of_all.all() else None
     groups = groups_of(panel.items, cluster, prompted)
     table = summarize_scores(scored, groups, are_random=not panel.has_own_fillings)
     return _over_domains(table) if average == "domains" else table

@@ -260,8 +260,8 @@ def setups_by_model(summaries: pd.DataFrame, roster: Roster, metric: str = "accu
     inputs=[Summaries],
     title="Set-ups by domain",
     section="paradigms",
-    caption="Accuracy for every prompting set-up, by domain, averaged over models. Free: any answer; constr.: one of the "
-    "scale's numerals; ex.: examples in the prompt. White is chance.",
+    caption="Accuracy for every prompting set-up on the items that it asked about, by domain, averaged over models. Free: any "
+    "answer; constr.: one of the scale's numerals; ex.: examples in the prompt. White is chance.",
     when=has_prompting,
     options=[selection.METRIC],
 )

@@ -119,8 +119,8 @@ def accuracy_by_paradigm(
         provenance: of the summaries; it says what weighs the same in the means.
         metric: "accuracy" or "strict", as in ``mean_accuracy``.
     """
-    rows = selection.pick(summaries, "overall", None, metric, yardsticks=False)
-    means = selection.over_versions(selection.language_models(rows))
+    rows = selection.over_versions(selection.pick(summaries, "overall", None, metric))
+    means = selection.language_models(rows)
     means = means.assign(
         place=means.eval_type.map(MODEL_TYPES.index),
         row=means.model.map({model: i for i, model in enumerate(roster.in_order(means.model))}),
@@ -142,7 +142,8 @@ def accuracy_by_paradigm(
         frame=frame,
         columns=tuple(columns),
         notes=(
-            *_humans(summaries, metric),
+            *(["On the items that all models were prompted about."] if (means.grouping == "prompted").any() else []),
+            *_humans(rows),
             *_by_domains(provenance),
             "free, constr.: the answer is generated freely, or chosen among the valid ones; ex.: worked examples in the prompt.",
             *(
@@ -262,10 +263,9 @@ def _with_missing(mean: float, missing: float) -> str:
     return decimals(3)(mean) + (f" ({share} unread)" if missing > 0 else "")
 
 
-def _humans(summaries: pd.DataFrame, metric: str) -> list[str]:
+def _humans(rows: pd.DataFrame) -> list[str]:
     """A note on people, who rate in a way of their own and so have no column."""
-    rows = summaries[(summaries.model == HUMAN) & (summaries.grouping == "overall") & (summaries.metric == metric)]
-    return [f"Humans, by their mean ratings: {decimals(3)(mean)}." for mean in selection.over_versions(rows)["mean"]]
+    return [f"Humans, by their mean ratings: {decimals(3)(mean)}." for mean in rows[rows.model == HUMAN]["mean"]]
 
 
 def _setup_heading(eval_type: str) -> tuple[str, str]:
