@@ -84,7 +84,7 @@ def test_the_part_says_whose_intervals_lie_above_chance_and_which_biases_differ_
     assert part.lead == (
         "Mean accuracies run from 0.500 (positive) to 1.000 (knows); chance is 0.5; no model has an interval. Prompting: basic."
     )
-    assert any("positive" in sentence and "+1.00" in sentence for sentence in part.more)
+    assert any("positive" in sentence and "+1.00" in sentence for sentence in part.points)
     assert part.who == "Asked: 2 language models."
     assert "Skins whose relation is in the training sets come to 0.750, others to 0.750 on average." in part.more  # one skin each
     assert part.overview["all"] == {"knows": 1.0, "positive": 0.5}
@@ -192,7 +192,7 @@ def test_a_model_that_is_right_in_all_skins_is_not_said_to_be_no_better_than_the
 
 def test_no_bias_is_named_whose_interval_contains_none(folder: Path, tmp_path: Path) -> None:
     part = rows_of(folder, tmp_path, one=("bias", (0.12, -0.2, 0.44)), two=("bias", (0.1, -0.1, 0.3)))
-    assert not any("response bias" in sentence for sentence in part.more)
+    assert not any("response bias" in sentence for sentence in (*part.more, *part.points))
 
 
 def test_figures_and_sentences_never_take_the_papers_intervals(folder: Path) -> None:
