@@ -125,7 +125,8 @@ def fonts_with(letters: str) -> list[str]:
         with contextlib.suppress(Exception):  # whatever is wrong with a font
             fontManager.addfont(file)
     # The letters of a font are no setting of its entry: the file is opened. "Last Resort" has a box for every letter.
-    upright = {one.name: one.fname for one in fontManager.ttflist if one.style == "normal" and "LastResort" not in one.fname}
+    listed = sorted(fontManager.ttflist, key=lambda one: one.weight == 400)  # of a family's weights the regular one counts
+    upright = {one.name: one.fname for one in listed if one.style == "normal" and "LastResort" not in one.fname}
     has: dict[str, set[str]] = {}
     for name, file in sorted(upright.items()):
         with contextlib.suppress(RuntimeError, OSError):
