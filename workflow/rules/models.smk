@@ -61,18 +61,14 @@ def loading(wildcards):
 def speed(wildcards):
     """Options that change how fast a model answers and nothing else. A resource: unlike a parameter it reruns nothing."""
     entry = registry[wildcards.model]
-    gpus = needs(entry, site["gpu_memory_gb"]).gpus
+    wanted = needs(entry, site["gpu_memory_gb"])
+    gpus = wanted.gpus
     return flags(
+        flag("--threads", entry["engine"] == "transformers" and wanted.threads == 1 and "1"),
         flag("--gpus", str(gpus) if entry["engine"] == "transformers" else gpus or None),
         flag("--tensor-parallel", entry["engine"] == "vllm" and max(gpus, 1)),
         flag("--concurrency", entry["engine"] == "openai" and entry["concurrency"]),
     )
-
-
-@once_per_model
-def one_core(wildcards):
-    """What keeps a job that asks for one core to it; PyTorch would take all that there are. A resource, as it changes no answer."""
-    return "OMP_NUM_THREADS=1" if needs(registry[wildcards.model], site["gpu_memory_gb"]).threads == 1 else ""
 
 
 @once_per_model

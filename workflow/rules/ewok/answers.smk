@@ -25,7 +25,6 @@ rule score:
         mem_mb=need("mem_mb"),
         runtime=need("runtime"),
         speed=speed,
-        one_core=one_core,
         kept_since=kept_since("score"),
     params:
         checkpoint=card("checkpoint"),
@@ -39,6 +38,6 @@ rule score:
     message:
         "Asking {wildcards.model} ({params.eval_types})"
     shell:
-        "{resources.one_core} worldprobe score all {input.item_tables:q} --model {wildcards.model:q}"
+        "worldprobe score all {input.item_tables:q} --model {wildcards.model:q}"
         " --checkpoint {params.checkpoint:q} {params.loading} {resources.speed} {resources.kept_since} --eval-types {params.eval_types:q} {params.asking}"
         " --answers {params.answers:q} --out {output.evidence:q} &> {log:q}"

@@ -54,7 +54,6 @@ rule ask:
         mem_mb=need("mem_mb"),
         runtime=need("runtime"),
         speed=speed_and_spending,
-        one_core=one_core,
         kept_since=kept_since("ask"),
     params:
         checkpoint=card("checkpoint"),
@@ -67,7 +66,7 @@ rule ask:
     message:
         "Asking {wildcards.model} (WorldSense)"
     shell:
-        "{resources.one_core} worldprobe worldsense ask {input.trial_tables:q} --model {wildcards.model:q}"
+        "worldprobe worldsense ask {input.trial_tables:q} --model {wildcards.model:q}"
         " --checkpoint {params.checkpoint:q}"
         " {params.loading} {resources.speed} {resources.kept_since} {params.asking}"
         " --answers {params.answers:q} --out {output.responses:q} &> {log:q}"

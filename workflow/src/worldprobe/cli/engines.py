@@ -23,6 +23,7 @@ FLAGS = {
     "plain": "transformers",
     "kind": "transformers",
     "pseudo": "transformers",
+    "threads": "transformers",
     "tensor_parallel": "vllm",
     "endpoint": "openai",
     "tokenizer": "openai",
@@ -49,6 +50,7 @@ class ModelOptions:
             original (that token alone)
         gpus: number of GPUs to take, waiting until no other worldprobe process uses them; 0: compute on the CPU (default: all
             that are visible)
+        threads: transformers: cores to compute on (default: all)
         tensor_parallel: vllm: number of GPUs that share the model (default: all given)
         endpoint: openai: the server's base URL, e.g. http://127.0.0.1:8000/v1
         tokenizer: openai: folder of the model's tokenizer, so that token ids are sent instead of text
@@ -72,6 +74,7 @@ class ModelOptions:
     dtype: Dtype = None
     device: str | None = None
     gpus: Annotated[int | None, between(0, 1024)] = None
+    threads: Annotated[int | None, between(1, 4096)] = None
     tensor_parallel: Annotated[int | None, between(1, 1024)] = None
     endpoint: str | None = None
     tokenizer: str | None = None
@@ -187,6 +190,10 @@ def refuse_to_prompt(options: ModelOptions) -> None:
 
 
 def _transformers(options: ModelOptions) -> Engine:
+    if options.threads:
+        import torch
+
+        torch.set_num_threads(options.threads)
     from worldprobe.models.transformers_engine import open_engine
 
     return open_engine(
