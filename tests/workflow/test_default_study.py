@@ -47,8 +47,8 @@ def test_every_trained_control_model_is_better_than_chance(means: pd.Series) -> 
 
 def test_a_real_model_is_above_chance_and_comes_first(study: Path, means: pd.Series) -> None:
     assert 0.53 < means["smollm2_135m"] < 0.62
-    table = pd.read_csv(study / "results" / "default" / "ewok" / "tables" / "accuracy.csv")
-    assert table.iloc[0, 0] == "SmolLM2 135M"
+    table = pd.read_csv(study / "results" / "default" / "ewok" / "tables" / "accuracy_by_paradigm.csv")
+    assert table["name"].iloc[0] == "SmolLM2 135M"
     facts = read_provenance(study / "results" / "default" / "ewok" / "judgements" / "main" / "logprobs" / "smollm2_135m.parquet")
     assert facts.details["gguf"]["quantisation"] == "Q4_1"
 

@@ -34,20 +34,20 @@ BASELINE_NOTES = {
     inputs=[Summaries],
     title="Accuracy by domain",
     section="accuracy",
-    caption="Accuracy by domain: the average over models without untrained controls, the highest mean of a model, and humans "
-    "where their ratings are part of the run. EWoK, Table 2.",
+    caption="Accuracy by domain: the average over published models (or trained controls where there are none), the highest mean, "
+    "and humans where their ratings are part of the run. EWoK, Table 2.",
     when=study.has_logprobs,
     options=[selection.EVAL_TYPE],
 )
 def accuracy_by_domain(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> Sheet:
     """Average and highest mean of a language model by domain, and humans where present (Table 2).
 
-    Control models that were never trained stay out of the average: they only calibrate.
+    Controls stay out of the average where published models were asked, and those that were never trained always.
     """
     rows = selection.over_versions(selection.pick(summaries, "domain", eval_type))
     models = selection.language_models(rows)
     is_untrained = models.model.map(lambda model: roster[model].is_untrained)
-    asked, calibration = models[~is_untrained], models[is_untrained]
+    asked, calibration = selection.subjects(models, roster), models[is_untrained]
     human = rows[rows.model == HUMAN].set_index("group")["mean"]
     lines = []
     for domain in selection.domain_order(models, roster):
