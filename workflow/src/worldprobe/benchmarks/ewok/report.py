@@ -94,17 +94,23 @@ def _is_published(model: str, roster: Roster) -> bool:
 
 
 def points(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> list[str]:
-    """Of each published model, while they are few: its domains, direct and indirect contexts, and ways of asking."""
+    """Of each published model, while they are few: its domains, direct and indirect contexts, and ways of asking; baselines."""
     rows = selection.over_versions(summaries[summaries.metric == "accuracy"])
     models = [model for model in roster.in_order(rows[rows.eval_type == eval_type].model) if _is_published(model, roster)]
     said = []
     for model in models if len(models) <= FEW else []:
         own = rows[(rows.model == model) & rows["mean"].notna()]
         asked = own[own.eval_type == eval_type]
-        before = f"{roster[model].name}, " if len(models) > 1 else ""
-        for sentence in (_domains(asked), _contexts(asked), _ways(own)):
-            said += [before + sentence] if before and sentence else [sentence[:1].upper() + sentence[1:]] if sentence else []
-    return said
+        before = f"{roster[model].name}. " if len(models) > 1 else ""
+        said += [before + sentence for sentence in (_domains(asked), _contexts(asked), _ways(own)) if sentence]
+    return [*said, *_baselines_reached(selection.over_versions(selection.pick(summaries, "overall", eval_type)), roster)]
+
+
+def _baselines_reached(means: pd.DataFrame, roster: Roster) -> list[str]:
+    """What is reached by knowing which words are related."""
+    rows = means[means.model.isin(BASELINES) & means["mean"].notna()].sort_values("mean", ascending=False)
+    reached = [f"{mean:.3f} ({roster[model].name})" for model, mean in zip(rows.model, rows["mean"], strict=True)]
+    return [f"Relatedness of target and context alone reaches {listed(reached)}."] if reached else []
 
 
 def _domains(rows: pd.DataFrame) -> str:
@@ -127,7 +133,7 @@ def _domains(rows: pd.DataFrame) -> str:
     order = [f"{names[high]} above {listed(names[low] for one, low in pairs if one == high)}" for high in dict(pairs)] or [
         "none; for other items any two may change places"
     ]
-    return f"by domain (intervals for all at once), {'; '.join(parts)}. Order that is sure: {'; '.join(order)}."
+    return f"By domain (intervals for all at once), {'; '.join(parts)}. Order that is sure: {'; '.join(order)}."
 
 
 def _contexts(rows: pd.DataFrame) -> str:
@@ -135,7 +141,7 @@ def _contexts(rows: pd.DataFrame) -> str:
     found = _means(rows[rows.grouping == "context_type"], "group")
     if not {"direct", "indirect"} <= found.keys():
         return ""
-    return f"contexts that name the concept (direct): {found['direct']}; from which it follows (indirect): {found['indirect']}."
+    return f"Contexts that name the concept (direct): {found['direct']}; from which it follows (indirect): {found['indirect']}."
 
 
 def _ways(rows: pd.DataFrame) -> str:
@@ -143,16 +149,16 @@ def _ways(rows: pd.DataFrame) -> str:
     same = rows[rows.grouping == ("prompted" if (rows.grouping == "prompted").any() else "overall")]
     found = _means(same, "eval_type")
     means = [f"{selection.in_words(name)} {found[name]}" for name in EVAL_TYPES if name in found]
-    return f"ways of asking, on the same {counted(int(same.n.min()), 'item')}: {'; '.join(means)}." if len(means) > 1 else ""
+    return f"Ways of asking, on the same {counted(int(same.n.min()), 'item')}: {'; '.join(means)}." if len(means) > 1 else ""
 
 
 def _means(rows: pd.DataFrame, column: str) -> dict[str, str]:
     """Value of a column -> the mean with its 95% interval."""
-    return {
-        str(row[column]): f"{row['mean']:.3f}"
-        + ("" if pd.isna(row["ci_low"]) else f" ({row['ci_low']:.3f} to {row['ci_high']:.3f})")
-        for row in rows.to_dict("records")
-    }
+    found = {}
+    for row in rows.to_dict("records"):
+        ends = "" if pd.isna(row["ci_low"]) else f" ({row['ci_low']:.3f} to {row['ci_high']:.3f})"
+        found[str(row[column])] = f"{row['mean']:.3f}{ends}"
+    return found
 
 
 def lead(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> str:
@@ -178,16 +184,11 @@ def lead(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -
         if names:
             sentence += f" Not counted here: {listed(names)}, {reason}."
     human = means[means.model == HUMAN]["mean"]
-    said = f"{sentence} Humans reach {human.iloc[0]:.3f}." if len(human) else sentence
-    beside = means[means["mean"].notna() & (means.model != HUMAN) & ~means.model.isin(answered.model)]
-    if not has_published or beside.empty:
-        return said
-    named = [f"{roster[model].name} {mean:.3f}" for model, mean in zip(beside["model"], beside["mean"], strict=True)]
-    return f"{said} Beside {'it' if len(answered) == 1 else 'them'}, baselines and controls: {listed(named)}."
+    return f"{sentence} Humans reach {human.iloc[0]:.3f}." if len(human) else sentence
 
 
 def more(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> list[str]:
-    """The mean over models, means by domain, the untrained control and the baselines."""
+    """The mean over models, means by domain, and the untrained control."""
     from worldprobe.analysis.comparisons import place  # SciPy, which Snakemake need not load
 
     means = selection.over_versions(selection.pick(summaries, "overall", eval_type)).dropna(subset="mean")
@@ -209,12 +210,6 @@ def more(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -
     untrained = asked[[roster[model].is_untrained for model in asked["model"]]]
     for where, row in zip(place(untrained), untrained.to_dict("records"), strict=True):
         said.append(_untrained(roster[row["model"]].name, row["mean"], row["ci_low"], row["ci_high"], where))
-    baselines = means[means.model.isin(BASELINES)].sort_values("mean", ascending=False)
-    if len(baselines):
-        reached = listed(
-            f"{mean:.3f} ({roster[model].name})" for model, mean in zip(baselines.model, baselines["mean"], strict=True)
-        )
-        said.append(f"How related a target is to its contexts, and nothing else, answers {reached}.")
     return said
 
 
