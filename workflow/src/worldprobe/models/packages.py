@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
@@ -9,12 +10,13 @@ import sys
 import tarfile
 import tempfile
 import zipfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from worldprobe.errors import MachineError, UserError
-from worldprobe.files import whole_folder
+from worldprobe.files import check_place, whole_folder
 
 #: How a package URL (ECMA-427) of Python's index begins.
 PREFIX = "pkg:pypi/"
@@ -23,7 +25,26 @@ EXAMPLE = "pkg:pypi/NAME@VERSION?checksum=sha256:DIGEST#FOLDER/FILE"
 
 def cache() -> Path:
     """This user's folder of what can be had again: packages, converted models, notes on digests."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "worldprobe"
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "worldprobe"
+    except RuntimeError as error:  # a user whom the system does not know, as in some containers
+        raise UserError("HOME", "is not set, so there is no place for models.", "Set it, or XDG_CACHE_HOME.") from error
+
+
+@contextlib.contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder in the cache, so that one process makes it.
+
+    Raises:
+        UserError: nothing can be written there.
+    """
+    from filelock import FileLock
+
+    lock = Path(f"{folder}.lock")
+    check_place(lock)
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(lock):
+        yield
 
 
 @dataclass(frozen=True)
@@ -92,14 +113,11 @@ def fetch(url: str) -> Path:
         UserError: the index has another file of this version, or the file does not have what is named.
         MachineError: the index, or the package in it, cannot be reached.
     """
-    from filelock import FileLock
-
     wanted = parse(url)
     if wanted.place.exists():
         return wanted.place
     folder = cache() / "packages" / wanted.place.relative_to(cache() / "packages").parts[0]
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(f"{folder}.lock"), tempfile.TemporaryDirectory(prefix="worldprobe-package-") as scratch:
+    with alone(folder), tempfile.TemporaryDirectory(prefix="worldprobe-package-") as scratch:
         if wanted.place.exists():  # another process was faster
             return wanted.place
         file = _download(wanted, url, Path(scratch))

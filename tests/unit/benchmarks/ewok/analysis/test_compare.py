@@ -157,6 +157,18 @@ def test_swapping_the_models_swaps_only_the_sign():
     assert (back["model_a"], back["difference"], back["p"]) == ("bee", pytest.approx(-forth["difference"]), forth["p"])
 
 
+def test_a_model_is_compared_with_baselines_which_cost_comparisons_of_models_nothing():
+    rows = two_models(0.5)
+    bee = rows[rows["model"] == "bee"]
+    baselines = [bee.assign(model=name, eval_type=name) for name in ("wordnet", "word2vec")]
+    table = compare_models(pd.concat([rows, *baselines])).query("grouping == 'overall'").set_index(["model_a", "model_b"])
+    assert set(table.index) == {("ant", "bee"), *((model, name) for model in ("ant", "bee") for name in ("wordnet", "word2vec"))}
+    assert table["difference"]["ant", "wordnet"] == table["difference"]["ant", "bee"] > 0
+    alone = compare_models(rows).query("grouping == 'overall'")
+    assert table["p_holm"]["ant", "bee"] == alone["p_holm"].item()
+    assert len(compare_models(pd.concat([bee, *baselines])).query("grouping == 'overall'")) == 2
+
+
 def test_one_model_alone_cannot_be_compared():
     rows = two_models(0.0)
     with pytest.raises(UserError, match="fewer than two models"):

@@ -268,6 +268,11 @@ def test_what_a_published_model_knows_comes_before_the_controls(small_study):
         "Ways of asking, on the same 40 items: LogProbs 0.600 (0.450 to 0.650); Choice, constrained, no examples 0.500 "
         "(0.450 to 0.650)."
     )
+    is_choice = rows.eval_type == "choice_constrained_zero"
+    rows.loc[is_choice, "n_missing"] = 80
+    assert "no examples 0.500 (0.450 to 0.650), 100% of targets unread." in points(rows, roster)[2]
+    rows.loc[is_choice, "n"] = 30
+    assert len(points(rows, roster)) == 2, "they are not the same items"
 
 
 def test_what_was_asked_about_a_share_stands_beside_others_on_that_share(paper_study):
@@ -369,6 +374,16 @@ def test_the_methods_name_the_other_conditions(small_study):
     assert "condition" not in scored("main")
     assert "items of the condition main; the condition nonce differed in items or prompts." in scored("main", "nonce", "nonce")
     assert "the conditions nonce and western differed" in scored("main", "nonce", "western")
+
+
+def test_the_methods_say_that_items_are_a_share_and_what_its_mean_weighs(small_study):
+    made = {"items": Provenance(details={"limit": 600}), "responses": Provenance(details={"limit": 52})}
+    origins = [TableOrigin(kind, Path(f"{kind}.parquet"), one) for kind, one in made.items()]
+    text = describe_methods(small_study.summaries, origins, small_study.roster).text
+    assert "A share of 600 templates was taken" in text
+    assert "a mean weighs domains alike" in text
+    assert "the items of 52 templates of these" in text
+    assert "share of" not in describe_methods(small_study.summaries, [], small_study.roster).text
 
 
 def test_a_paragraph_without_provenance_claims_no_version(small_study):

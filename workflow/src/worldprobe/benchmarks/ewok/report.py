@@ -148,6 +148,10 @@ def _ways(rows: pd.DataFrame) -> str:
     """The ways of asking side by side, on items that all of them asked about."""
     same = rows[rows.grouping == ("prompted" if (rows.grouping == "prompted").any() else "overall")]
     found = _means(same, "eval_type")
+    if same.n.nunique() > 1:
+        return ""
+    for row in same[same.n_missing > 0].itertuples():
+        found[str(row.eval_type)] += f", {row.n_missing / (2 * row.n):.0%} of targets unread"
     means = [f"{selection.in_words(name)} {found[name]}" for name in EVAL_TYPES if name in found]
     return f"Ways of asking, on the same {counted(int(same.n.min()), 'item')}: {'; '.join(means)}." if len(means) > 1 else ""
 
@@ -470,8 +474,15 @@ def _materials(summaries: pd.DataFrame, origins: Sequence[TableOrigin]) -> list[
             sentences.append(f"Filler classes were swapped: {listed(map(str, details['swap']))}.")
         if details.get("filter"):
             sentences.append(f"Only items matching the filter {details['filter']} were kept.")
+        if details.get("limit"):
+            share = (
+                f"A share of {details['limit']} templates was taken, as many of each domain, and in it of each pair of concepts"
+            )
+            sentences.append(f"{share}, as there are: a mean weighs domains alike, and is not that of all templates.")
         if details.get("release_filter"):
             sentences.append("Only items of the official release were kept.")
+    for limit in sorted({one.provenance.details.get("limit") or 0 for one in _of(origins, "responses")} - {0}):
+        sentences.append(f"Prompts asked about the items of {limit} templates of these, a share that was taken in this way.")
     return sentences
 
 

@@ -102,7 +102,7 @@ class Items(Block):
 
     limit: Count | None = None
     """Number of templates that items are filled from: as many of each domain, and in it of each pair of concepts, as there are;
-    null takes all."""
+    null takes all. The mean over a share weighs domains and pairs alike, so it is not an estimate of the mean over all items."""
 
     families: bool = False
     """Whether these are items of the materials' families, whose templates differ in a level alone, in place of the domains'. Each

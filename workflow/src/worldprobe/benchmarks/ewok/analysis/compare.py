@@ -28,6 +28,7 @@ from worldprobe.benchmarks.ewok.contracts import Comparisons, ConditionCompariso
 from worldprobe.contracts.results import ALL, OVERALL, over_in_words
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
+from worldprobe.models.registry import BASELINES
 
 #: what an interval is over besides, where models are means of replicates.
 REPLICATES = ", and replicates of each model"
@@ -46,7 +47,7 @@ def compare_models(
     cluster: str = DEFAULT_CLUSTER,
     replicates: Mapping[str, Sequence[str]] | None = None,
 ) -> pd.DataFrame:
-    """Compare every pair of models on the items that both judged.
+    """Compare every pair of models on the items that both judged, by LogProbs also each model with each baseline.
 
     Both models see the same items, so the test is on differences: an item's difference is that of its two means over targets.
     Neither the versions of one template nor the templates of one pair of concepts are independent evidence, as they share
@@ -68,7 +69,8 @@ def compare_models(
     Raises:
         UserError: fewer than two models, or no two models with a common item.
     """
-    rows = judgements[judgements["eval_type"] == eval_type]
+    beside = BASELINES if eval_type == "logprobs" and not replicates else ()
+    rows = judgements[judgements["eval_type"].isin([eval_type, *beside])]
     panel = build_panel(rows) if len(rows) else None
     if panel is None or len(panel.series) < 2:
         raise UserError("judgements", f"fewer than two models have {eval_type} judgements.", "Give the tables of two models.")
@@ -98,6 +100,7 @@ def compare_models(
 
     groups = [Group(*name, units, codes[units], WORDS[cluster]) for name, units in places.items()]
     table = compare_pairs(models, accuracy, groups, estimate)
+    table = table[~(table["model_a"].isin(beside) & table["model_b"].isin(beside))].reset_index(drop=True)
     if table.empty:
         problem = f"no two of {', '.join(models)} have an accuracy on the same item."
         raise UserError("judgements", problem, "Compare models on the same items.")
@@ -123,7 +126,7 @@ def compare_models(
     table["n_templates"] = [len(np.unique(template[units])) for units in both]
     table["n_versions"] = [len(np.unique(version[units])) for units in both]
     table["n_equal"] = table["n"] - table["n_a_better"] - table["n_b_better"]
-    table = corrected(table.assign(eval_type=eval_type, condition_a=ALL, condition_b=ALL), ["grouping"])
+    table = corrected(table.assign(eval_type=eval_type, condition_a=ALL, condition_b=ALL), ["grouping"], beside)
     table["interval_over"] += REPLICATES if replicates else ""
     table["sentence"] = [_sentence(row, cluster, panel.has_own_fillings) for row in table.to_dict("records")]
     return table[[name for name in Comparisons.columns if name in table]]
