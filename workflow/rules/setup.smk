@@ -216,7 +216,7 @@ MISSING = share_with_jobs(
     missing_models(study, benchmarks.answers_by_rule, benchmarks.all_models(study)), workflow.is_main_process
 )
 #: Whether this run is not the one that fetches (`--until fetch_model`), which tries all.
-GOES_ON = not workflow.dag_settings.until
+GOES_ON = not getattr(workflow.dag_settings, "until", None)
 #: Those of them that `make reproduce` has just tried to fetch in vain, which are left alone.
 LEFT_OUT = not_fetched(study, MISSING) if GOES_ON else []
 MODELS_WITH_ANSWERS = [model for model in study["models"] if model not in MISSING]
@@ -279,6 +279,9 @@ def remove_outdated():
 def say_what_is_new():
     """After a run that succeeded: models that were tried again and are not in this run's tables."""
     for model in LEFT_OUT:
-        print(f"{model} was left out: {MISSING[model]}. The next `make reproduce` tries again, or any run in ten minutes.", file=sys.stderr)
+        print(
+            f"{model} was left out: {MISSING[model]}. The next `make reproduce` tries again, or any run in ten minutes.",
+            file=sys.stderr,
+        )
     if new := sorted(set(MISSING) - set(LEFT_OUT)):
         print(f"{', '.join(new)}: answers are there now. Run the same command again to include them.", file=sys.stderr)

@@ -31,7 +31,10 @@ WITHOUT_BASELINES = share_with_jobs(
 for baseline, reason in WITHOUT_BASELINES.items():
     ewok["baselines"][baseline] = None
     if workflow.is_main_process:
-        print(f"Baseline {baseline} is left out: {reason}. The next `make reproduce` tries again, or any run in ten minutes.", file=sys.stderr)
+        print(
+            f"Baseline {baseline} is left out: {reason}. The next `make reproduce` tries again, or any run in ten minutes.",
+            file=sys.stderr,
+        )
 
 
 wildcard_constraints:

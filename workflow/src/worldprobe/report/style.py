@@ -402,18 +402,18 @@ def model_colours(roster: Roster, models: Iterable[str]) -> dict[str, str]:
 
 
 def model_order(roster: Roster, models: Iterable[str]) -> list[str]:
-    """Models in blocks of one family, in the registry's order of families, from small to large; untrained controls first."""
+    """Models in blocks of one family, in the registry's order of families, from small to large; controls last."""
     inside = [model for model in dict.fromkeys(models) if model not in YARDSTICKS]
     position = {
         family: min(roster[m].position for m in inside if roster[m].family == family)
         for family in {roster[m].family for m in inside}
     }
 
-    def rank(model: str) -> tuple[bool, int, str, int, int, str]:
+    def rank(model: str) -> tuple[bool, bool, int, str, int, int, str]:
         entry = roster[model]
         is_mixed = entry.family == CONTROL_FAMILY
         size = 0 if is_mixed else entry.parameters or 0
-        return not entry.is_untrained, position[entry.family], entry.family, size, entry.position, model
+        return is_mixed, not entry.is_untrained, position[entry.family], entry.family, size, entry.position, model
 
     return sorted(inside, key=rank)
 

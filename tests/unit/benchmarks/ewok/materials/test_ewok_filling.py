@@ -430,7 +430,7 @@ def test_a_share_has_as_many_of_each_domain_and_pair_and_is_the_same_in_every_ve
     assert templates.loc[0].tolist() == templates.loc[1].tolist()
     once = items[items.version == 0]
     assert set(once.groupby("domain").size()) == {30}
-    per_pair = once.groupby(["domain", "concept_a", "concept_b"]).size()
+    per_pair = once.groupby(["domain", "concept_a", "concept_b"], dropna=False).size()
     assert per_pair.groupby("domain").agg(lambda sizes: sizes.max() - sizes.min()).max() <= 1
     details = read_provenance(out).details
     assert details["limit"] == 390

@@ -150,8 +150,8 @@ def _ways(rows: pd.DataFrame) -> str:
     found = _means(same, "eval_type")
     if same.n.nunique() > 1:
         return ""
-    for row in same[same.n_missing > 0].itertuples():
-        found[str(row.eval_type)] += f", {row.n_missing / (2 * row.n):.0%} of targets unread"
+    for row in same[same.n_missing > 0].to_dict("records"):
+        found[str(row["eval_type"])] += f", {row['n_missing'] / (2 * row['n']):.0%} of targets unread"
     means = [f"{selection.in_words(name)} {found[name]}" for name in EVAL_TYPES if name in found]
     return f"Ways of asking, on the same {counted(int(same.n.min()), 'item')}: {'; '.join(means)}." if len(means) > 1 else ""
 

@@ -52,7 +52,7 @@ SURFACE_FEATURES = {"log_frequency": "word frequency", "n_words": "number of wor
 BASELINE_FEATURES = {
     "word2vec": "word2vec accuracy",
     "wordnet": "WordNet accuracy",
-    "sentence_vectors": "sentence vectors",
+    "sentence_vectors": "sentence vector accuracy",
 }
 
 ACCURACIES = (0.0, 0.5, 1.0)

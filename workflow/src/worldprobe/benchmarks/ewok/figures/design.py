@@ -23,7 +23,7 @@ from worldprobe.contracts.results import OVERALL
 from worldprobe.errors import UserError
 from worldprobe.models.registry import BASELINES
 from worldprobe.report import style
-from worldprobe.report.model_names import HUMAN, Roster
+from worldprobe.report.model_names import CONTROL_FAMILY, HUMAN, Roster
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,9 +45,9 @@ COLUMNS = ("panel", "group", "model", "name", "family", "colour", "is_untrained"
     inputs=[Summaries, Correlations],
     title="Design features",
     section="design",
-    caption="A-C: accuracy by design feature, a dot per model in the colours and the order of D, their mean in red. From D: "
-    "correlation of accuracy with the number of words, word frequency and the accuracy of baselines over domains and "
-    "versions, with 95% intervals; filled: p < 0.05. EWoK, Figure 5.",
+    caption="A-C: accuracy by design feature, a dot per model in the colours and the order of D; red: the mean of published "
+    "models, or of trained ones where none is published. From D: correlation with the number of words, word frequency and the "
+    "accuracy of baselines over domains and versions, with 95% intervals; filled: p < 0.05. EWoK, Figure 5.",
     when=has_logprobs,
     options=[EVAL_TYPE],
 )
@@ -127,6 +127,7 @@ def _design_row(
         axes = style.axes_at(figure, left, top, unit * counts[number], height)
         _groups(axes, rows[rows.panel == LETTERS[grouping]], groups, models)
         axes.set_ylim(*limits)
+        axes.locator_params(axis="y", nbins=5, steps=[1, 2, 5, 10])  # at most two decimals, for which there is room
         axes.tick_params(axis="y", labelsize=size)
         if width > 4:
             axes.set_xticks(range(len(groups)), [_two_lines(group) for group in groups], fontsize=size)
@@ -160,9 +161,10 @@ def _groups(axes: Axes, rows: pd.DataFrame, groups: tuple[str, ...], models: lis
         x = place + llm.model.map(offsets)
         axes.vlines(x, llm.low, llm.high, color=llm.colour, lw=0.7, zorder=2)
         axes.scatter(x, llm.value, s=9, color=llm.colour, edgecolors="white", linewidths=0.3, zorder=3)
-        trained = llm[llm.is_untrained.astype(str) != "True"]
-        if len(trained):
-            axes.hlines(trained.value.mean(), place - 0.46, place + 0.46, color="#C1272D", lw=1.0, zorder=4)
+        published = llm[llm.family != CONTROL_FAMILY]
+        averaged = published if len(published) else llm[llm.is_untrained.astype(str) != "True"]
+        if len(averaged):
+            axes.hlines(averaged.value.mean(), place - 0.46, place + 0.46, color="#C1272D", lw=1.0, zorder=4)
     style.dash(axes, across=True)
     axes.set_xlim(-0.55, len(groups) - 0.45)
 

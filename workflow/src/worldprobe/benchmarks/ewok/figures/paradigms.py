@@ -12,7 +12,7 @@ import pandas as pd
 from worldprobe.benchmark import Input, figure
 from worldprobe.benchmarks.ewok import selection
 from worldprobe.benchmarks.ewok.contracts import PREFERENCES, Agreements, Summaries
-from worldprobe.benchmarks.ewok.study import has_both_paradigms, has_both_ways, has_logprobs, has_prompting
+from worldprobe.benchmarks.ewok.study import has_both_paradigms, has_both_ways, has_logprobs, has_prompting, has_prompting_of_all
 from worldprobe.benchmarks.ewok.tables.people import HUMAN_STATISTICS
 from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, PARADIGMS, TITLES, way_of
 from worldprobe.errors import UserError, did_you_mean
@@ -262,7 +262,7 @@ def setups_by_model(summaries: pd.DataFrame, roster: Roster, metric: str = "accu
     section="paradigms",
     caption="Accuracy for every prompting set-up on the items that it asked about, by domain, averaged over models. Free: any "
     "answer; constr.: one of the scale's numerals; ex.: examples in the prompt. White is chance.",
-    when=has_prompting,
+    when=has_prompting_of_all,
     options=[selection.METRIC],
 )
 def setups_by_domain(summaries: pd.DataFrame, roster: Roster, metric: str = "accuracy") -> pd.DataFrame:
