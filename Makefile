@@ -6,6 +6,7 @@ QUICK = not (slow or whole_run or vllm or slurm or survey or release)
 
 reproduce: python
 	@.venv/bin/worldprobe unlock
+	@rm -rf results/*/logs/fetch_model results/*/logs/fetch_baseline
 	@$(RUN) --quiet all --until fetch_model fetch_baseline || echo "Going on without what could not be fetched."
 	@if envs/install-r; then $(RUN); else echo "Going on without the mixed-effects model."; $(RUN) --config "ewok={mixed_model: {enabled: false}}"; fi
 	@echo "Tables:  results/default/ewok/tables/, results/default/worldsense/tables/"

@@ -215,10 +215,8 @@ ASKS_BY_GRES = ON_CLUSTER and bool(site["gres"])
 MISSING = share_with_jobs(
     missing_models(study, benchmarks.answers_by_rule, benchmarks.all_models(study)), workflow.is_main_process
 )
-#: Whether this run is not the one that fetches (`--until fetch_model`), which tries all.
-GOES_ON = not getattr(workflow.dag_settings, "until", None)
-#: Those of them that `make reproduce` has just tried to fetch in vain, which are left alone.
-LEFT_OUT = not_fetched(study, MISSING) if GOES_ON else []
+#: Those of them that `make reproduce` has just tried to fetch in vain: this run leaves them alone.
+LEFT_OUT = not_fetched(study, MISSING)
 MODELS_WITH_ANSWERS = [model for model in study["models"] if model not in MISSING]
 #: As they are, and those that a benchmark asks besides the study's.
 ALL_WITH_ANSWERS = [model for model in benchmarks.all_models(study) if model not in MISSING]
@@ -279,9 +277,6 @@ def remove_outdated():
 def say_what_is_new():
     """After a run that succeeded: models that were tried again and are not in this run's tables."""
     for model in LEFT_OUT:
-        print(
-            f"{model} was left out: {MISSING[model]}. The next `make reproduce` tries again, or any run in ten minutes.",
-            file=sys.stderr,
-        )
+        print(f"{model} was left out: {MISSING[model]}. `make reproduce` tries again.", file=sys.stderr)
     if new := sorted(set(MISSING) - set(LEFT_OUT)):
         print(f"{', '.join(new)}: answers are there now. Run the same command again to include them.", file=sys.stderr)

@@ -63,7 +63,7 @@ rule summarize:
 rule compare:
     """Is one model better than another, or than a baseline? Paired tests, overall and by domain."""
     input:
-        judgement_tables=ewok_outputs.judgements(study, MODELS_WITH_ANSWERS, ["logprobs"]) + ewok_outputs.yardsticks(study),
+        judgement_tables=ewok_outputs.compared(study, MODELS_WITH_ANSWERS),
     output:
         comparison_table="<ewok>/comparisons.parquet",
     log:

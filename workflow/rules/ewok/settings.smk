@@ -22,19 +22,16 @@ if ewok["materials"]["password"] is not None:
     os.environ.setdefault("WORLDPROBE_MATERIALS_PASSWORD", ewok["materials"]["password"])
 
 
-#: Baselines whose package `make reproduce` has just tried to fetch in vain, which are left alone.
+#: Baselines whose package `make reproduce` has just tried to fetch in vain: this run leaves them alone.
 WITHOUT_BASELINES = share_with_jobs(
-    dict.fromkeys(not_fetched(study, BASELINES) if GOES_ON else [], "its package could not be fetched"),
+    dict.fromkeys(not_fetched(study, BASELINES), "its package could not be fetched"),
     workflow.is_main_process,
     "WORLDPROBE_WITHOUT_BASELINES",
 )
 for baseline, reason in WITHOUT_BASELINES.items():
     ewok["baselines"][baseline] = None
     if workflow.is_main_process:
-        print(
-            f"Baseline {baseline} is left out: {reason}. The next `make reproduce` tries again, or any run in ten minutes.",
-            file=sys.stderr,
-        )
+        print(f"Baseline {baseline} is left out: {reason}. `make reproduce` tries again.", file=sys.stderr)
 
 
 wildcard_constraints:

@@ -142,6 +142,11 @@ def regressed(study: Study, models: Iterable[str]) -> list[str]:
     return judgements(study, models, ["logprobs"]) + (baseline_judgements(study) if is_full else [])
 
 
+def compared(study: Study, models: Iterable[str]) -> list[str]:
+    """Judgements by LogProbs of models, and of the baselines that each is compared with."""
+    return judgements(study, models, ["logprobs"]) + ([] if is_released(study) else baseline_judgements(study))
+
+
 def yardsticks(study: Study) -> list[str]:
     """Judgements of what models are compared with: baselines, and people where their ratings are given."""
     if is_released(study):
