@@ -157,7 +157,7 @@ def test_swapping_the_models_swaps_only_the_sign():
     assert (back["model_a"], back["difference"], back["p"]) == ("bee", pytest.approx(-forth["difference"]), forth["p"])
 
 
-def test_a_model_is_compared_with_baselines_which_cost_comparisons_of_models_nothing():
+def test_a_model_is_compared_with_baselines_which_cost_comparisons_of_models_nothing(caplog):
     rows = two_models(0.5)
     bee = rows[rows["model"] == "bee"]
     baselines = [bee.assign(model=name, eval_type=name) for name in ("wordnet", "word2vec")]
@@ -167,6 +167,7 @@ def test_a_model_is_compared_with_baselines_which_cost_comparisons_of_models_not
     alone = compare_models(rows).query("grouping == 'overall'")
     assert table["p_holm"]["ant", "bee"] == alone["p_holm"].item()
     assert len(compare_models(pd.concat([bee, *baselines])).query("grouping == 'overall'")) == 2
+    assert "not compared" not in caplog.text, "baselines are not compared with each other"
 
 
 def test_one_model_alone_cannot_be_compared():

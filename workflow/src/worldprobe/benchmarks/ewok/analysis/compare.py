@@ -167,13 +167,14 @@ def _spread_of_replicates(runs: np.ndarray) -> list[Part]:
 
 
 def pairs_without_items(comparisons: pd.DataFrame, models: Iterable[str]) -> list[list[str]]:
-    """The pairs of models that were not compared, because no item has an accuracy of both.
+    """The pairs that were not compared, because no item has an accuracy of both; two baselines never are.
 
     Args:
         comparisons: as ``compare_models`` gives them.
         models: those with judgements of the compared eval type.
     """
     compared = {frozenset(pair) for pair in zip(comparisons["model_a"], comparisons["model_b"], strict=True)}
+    compared |= {frozenset(pair) for pair in combinations(BASELINES, 2)}
     return [[a, b] for a, b in combinations(sorted(models), 2) if frozenset((a, b)) not in compared]
 
 
