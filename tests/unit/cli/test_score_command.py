@@ -51,35 +51,19 @@ def test_targets_are_scored_without_a_context_where_that_is_asked_which_pmi_need
     assert (read_table(judged, Judgements)["status"] == "ok").all()
 
 
-def test_a_model_is_asked_on_as_many_cores_as_that_is_said(item_table, tiny_checkpoint, tmp_path):
+def test_a_model_is_asked_on_as_many_threads_as_are_named(item_table, tiny_checkpoint, tmp_path):
     before = torch.get_num_threads()
-    command = [
-        "score",
-        "logprobs",
-        str(item_table),
-        "--checkpoint",
-        str(tiny_checkpoint()),
-        "--out",
-        str(tmp_path / "out.parquet"),
-    ]
+    command = ["score", "logprobs", str(item_table), "--checkpoint", str(tiny_checkpoint())]
     try:
         for threads in (2, 1):
-            assert main([*command, "--threads", str(threads)]) == 0
+            assert main([*command, "--threads", str(threads), "--out", str(tmp_path / "out.parquet")]) == 0
             assert torch.get_num_threads() == threads
     finally:
         torch.set_num_threads(before)
 
 
 def test_the_same_command_gives_the_same_bytes_with_and_without_its_store(item_table, tiny_checkpoint, tmp_path):
-    command = [
-        "score",
-        "logprobs",
-        str(item_table),
-        "--checkpoint",
-        str(tiny_checkpoint()),
-        "--answers",
-        str(tmp_path / "kept"),
-    ]
+    command = ["score", "logprobs", str(item_table), "--checkpoint", str(tiny_checkpoint()), "--answers", str(tmp_path / "kept")]
     files = [tmp_path / f"{i}.parquet" for i in range(3)]
     assert main([*command, "--out", str(files[0])]) == 0
     assert main([*command, "--out", str(files[1])]) == 0

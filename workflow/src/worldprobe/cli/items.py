@@ -57,7 +57,7 @@ class FillingOptions:
         seed: balanced, independent: seed of the fillings; with --compat, what the original calls version
         swap: fillers to use instead of others, e.g. object->nonword; may be repeated
         filter: keep items in whose slots (e.g. agent1:sex=male,object1) this regular expression is found
-        limit: keep the items of so many templates: as many of each domain, and in it of each pair of concepts, as there are
+        limit: number of templates to keep, spread evenly over domains, and in these over pairs of concepts
         flags: templates to exclude or reverse: flags from `materials review --read`, or the filled spreadsheet
     """
 

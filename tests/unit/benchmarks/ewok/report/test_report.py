@@ -376,13 +376,13 @@ def test_the_methods_name_the_other_conditions(small_study):
     assert "the conditions nonce and western differed" in scored("main", "nonce", "western")
 
 
-def test_the_methods_say_that_items_are_a_share_and_what_its_mean_weighs(small_study):
+def test_the_methods_say_that_items_are_a_share_and_what_its_mean_is_not(small_study):
     made = {"items": Provenance(details={"limit": 600}), "responses": Provenance(details={"limit": 52})}
     origins = [TableOrigin(kind, Path(f"{kind}.parquet"), one) for kind, one in made.items()]
     text = describe_methods(small_study.summaries, origins, small_study.roster).text
     assert "A share of 600 templates was taken" in text
-    assert "a mean weighs domains alike" in text
-    assert "the items of 52 templates of these" in text
+    assert "does not estimate the mean over all templates" in text
+    assert "about 52 of these templates" in text
     assert "share of" not in describe_methods(small_study.summaries, [], small_study.roster).text
 
 

@@ -475,14 +475,12 @@ def _materials(summaries: pd.DataFrame, origins: Sequence[TableOrigin]) -> list[
         if details.get("filter"):
             sentences.append(f"Only items matching the filter {details['filter']} were kept.")
         if details.get("limit"):
-            share = (
-                f"A share of {details['limit']} templates was taken, as many of each domain, and in it of each pair of concepts"
-            )
-            sentences.append(f"{share}, as there are: a mean weighs domains alike, and is not that of all templates.")
+            share = f"A share of {details['limit']} templates was taken, spread evenly over domains and their pairs of concepts"
+            sentences.append(f"{share}, so its mean does not estimate the mean over all templates.")
         if details.get("release_filter"):
             sentences.append("Only items of the official release were kept.")
     for limit in sorted({one.provenance.details.get("limit") or 0 for one in _of(origins, "responses")} - {0}):
-        sentences.append(f"Prompts asked about the items of {limit} templates of these, a share that was taken in this way.")
+        sentences.append(f"Prompts asked about {limit} of these templates, chosen in the same way.")
     return sentences
 
 

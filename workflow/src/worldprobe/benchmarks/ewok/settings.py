@@ -101,8 +101,8 @@ class Items(Block):
     Paper: Section 3."""
 
     limit: Count | None = None
-    """Number of templates that items are filled from: as many of each domain, and in it of each pair of concepts, as there are;
-    null takes all. The mean over a share weighs domains and pairs alike, so it is not an estimate of the mean over all items."""
+    """Number of templates that items are filled from: spread evenly over domains, and in these over pairs of concepts; null
+    takes all. The mean over a share does not estimate the mean over all templates, as it weighs domains equally."""
 
     families: bool = False
     """Whether these are items of the materials' families, whose templates differ in a level alone, in place of the domains'. Each

@@ -771,7 +771,7 @@ class Filling:
 
 
 def in_share(table: pd.DataFrame, limit: int) -> np.ndarray:
-    """Which rows are of a share of the templates: as many of each domain, and in it of each pair of concepts, as there are.
+    """Which rows are of a share of the templates, spread evenly over domains, and in these over pairs of concepts.
 
     It is the same in every version, a smaller share is part of a larger one, and which of a pair's templates it has is decided
     by a digest of their places, so by nothing that a model or an author could know.
