@@ -267,6 +267,7 @@ def test_two_commands_make_what_one_makes(garden):
         ["--versions", "0-4", "--filter", "object1", "--swap", "agent->agent:tall=true"],  # runs out of fillers in version 3
         ["--versions", "0-2", "--compat"],
         ["--mode", "independent", "--per-template", "3", "--seed", "4"],
+        ["--versions", "0-2", "--limit", "2"],
     ],
 )
 def test_versions_gathered_are_the_bytes_of_filling_them_at_once(garden, options, capsys):
@@ -295,10 +296,11 @@ def test_versions_that_do_not_belong_together_are_not_gathered(garden, capsys):
         "again": ["--versions", "0-1"],
         "swapped": ["--versions", "1", "--swap", "agent->agent:tall=true"],
         "sampled": ["--mode", "independent"],
+        "share": ["--versions", "1", "--limit", "1"],
     }.items():
         build(garden, *options, name=name)
     out = folder / "gathered.parquet"
-    for other, problem in (("again", "contains version 0"), ("swapped", "--swap"), ("sampled", "--mode")):
+    for other, problem in (("again", "contains version 0"), ("swapped", "--swap"), ("sampled", "--mode"), ("share", "--limit")):
         assert main(["items", "gather", str(folder / "zero.parquet"), str(folder / f"{other}.parquet"), "--out", str(out)]) == 2
         assert problem in capsys.readouterr().err
     assert main(["items", "gather", str(folder / "zero.parquet"), "--release-filter", "--out", str(out)]) == 2

@@ -743,7 +743,7 @@ def _texts(source: Source, name: str) -> Iterator[tuple[str, ...]]:
 
 
 #: What an items table states about its filling, as details of its provenance.
-_SHARED = ("compat", "mode", "swap", "filter", "flags")
+_SHARED = ("compat", "mode", "swap", "filter", "limit", "flags")
 #: How large its templates are: these say more than their number, because templates of one pair of concepts are alike.
 SIZES = ("concept_pairs", "situations")
 
