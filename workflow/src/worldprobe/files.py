@@ -206,10 +206,11 @@ def check_place(path: Path | str, is_folder: bool = False, command: str = "", so
         elif path.is_dir():
             raise UserError(path, "is a folder, but a file is to be written here.", "Give the path of a file.")
         nearest = path.absolute().parent
-        while not nearest.exists():
+        while not os.path.lexists(nearest):
             nearest = nearest.parent
         if not nearest.is_dir():
-            raise UserError(path, f"cannot be written: {nearest} is a file.", "Give a path in a folder.")
+            kind = "file" if nearest.exists() else "link that leads nowhere"
+            raise UserError(path, f"cannot be written: {nearest} is a {kind}.", "Give a path in a folder.")
         if os.statvfs(nearest).f_flag & os.ST_RDONLY:
             raise _unwritable(path, OSError(errno.EROFS, ""))
         if not os.access(nearest, os.W_OK | os.X_OK):

@@ -222,6 +222,10 @@ def test_the_command_writes_judgements_with_the_counts_inside(vectors, tmp_path)
     assert judged.status.tolist() == ["ok", "ok", "missing_score", "missing_score"]
     assert set(judged.eval_type) == set(judged.model) == {"word2vec"}
     assert read_provenance(tmp_path / "judgements.parquet").details["n_distinct_out_of_vocabulary"] == 3
+    assert set(judged.taught) == {"story, item, context, target"}, "the vectors of train-vectors read the controls' corpus"
+    vectors.save_word2vec_format(tmp_path / "toy.kv", binary=True)
+    assert cli.main([*command, "--out", str(tmp_path / "judgements.parquet")]) == 0
+    assert read_table(tmp_path / "judgements.parquet", Judgements).taught.isna().all()
 
 
 class Harm:

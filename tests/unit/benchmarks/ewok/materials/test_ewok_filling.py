@@ -436,6 +436,8 @@ def test_a_share_has_as_many_of_each_domain_and_pair_and_is_the_same_in_every_ve
     assert per_pair.groupby("domain").agg(lambda sizes: sizes.max() - sizes.min()).max() <= 1
     details = read_provenance(out).details
     assert details["limit"] == 390
+    assert main(["items", "build", "builtin", "--limit", "100000", "--out", str(out)]) == 0
+    assert "limit" not in read_provenance(out).details, "this is no share"
     assert details["concept_pairs"] == per_pair.size < 390
     smaller = items[in_share(items, 130)]
     assert len(smaller) == 260

@@ -284,6 +284,7 @@ def test_what_was_asked_about_a_share_stands_beside_others_on_that_share(paper_s
     assert set(shown["mean"]) == {0.625}
     assert {"logprobs", "human_likert"} <= set(shown.eval_type)
     assert "Humans reach 0.625" in lead(rows, paper_study.roster, "likert_constrained_two")
+    assert "Humans" not in lead(rows.assign(mean=rows["mean"].mask(rows.model == "human")), paper_study.roster)
     assert lead(rows, paper_study.roster) == lead(paper_study.summaries, paper_study.roster)
     sheet = accuracy.accuracy_by_paradigm(rows, paper_study.roster)
     assert set(sheet.frame["logprobs_mean"]) == {0.625}

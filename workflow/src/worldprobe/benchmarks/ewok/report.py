@@ -187,7 +187,7 @@ def lead(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -
     ):
         if names:
             sentence += f" Not counted here: {listed(names)}, {reason}."
-    human = means[means.model == HUMAN]["mean"]
+    human = means[means.model == HUMAN]["mean"].dropna()
     return f"{sentence} Humans reach {human.iloc[0]:.3f}." if len(human) else sentence
 
 

@@ -123,6 +123,12 @@ def read_vectors(path: Path | str, allow_pickle: bool = False) -> KeyedVectors:
         raise UserError(path, f"cannot be read as word vectors ({type(error).__name__}: {error}).", FIX) from error
 
 
+def is_trained_here(path: Path) -> bool:
+    """Whether ``save_vectors`` wrote the file, of vectors that read the control models' corpus."""
+    with open(path, "rb") as stream:
+        return stream.read(len(ZIP)) == ZIP and "provenance.npy" in zipfile.ZipFile(stream).namelist()
+
+
 @contextmanager
 def _decompressed(path: Path, begin: bytes) -> Iterator[Path]:
     """The file itself, or a temporary copy without its compression."""

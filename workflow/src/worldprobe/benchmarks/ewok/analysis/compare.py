@@ -47,7 +47,7 @@ def compare_models(
     cluster: str = DEFAULT_CLUSTER,
     replicates: Mapping[str, Sequence[str]] | None = None,
 ) -> pd.DataFrame:
-    """Compare every pair of models on the items that both judged, by LogProbs also each model with each baseline.
+    """Compare every pair of models on the items that both judged; by LogProbs, single models also with each baseline.
 
     Both models see the same items, so the test is on differences: an item's difference is that of its two means over targets.
     Neither the versions of one template nor the templates of one pair of concepts are independent evidence, as they share
@@ -69,9 +69,9 @@ def compare_models(
     Raises:
         UserError: fewer than two models, or no two models with a common item.
     """
-    beside = BASELINES if eval_type == "logprobs" and not replicates else ()
+    beside = compared_baselines(eval_type, replicates)
     rows = judgements[judgements["eval_type"].isin([eval_type, *beside])]
-    panel = build_panel(rows) if len(rows) else None
+    panel = build_panel(rows) if (rows["eval_type"] == eval_type).any() else None
     if panel is None or len(panel.series) < 2:
         raise UserError("judgements", f"fewer than two models have {eval_type} judgements.", "Give the tables of two models.")
     items, version = panel.items, panel.items["version"].to_numpy()
@@ -130,6 +130,11 @@ def compare_models(
     table["interval_over"] += REPLICATES if replicates else ""
     table["sentence"] = [_sentence(row, cluster, panel.has_own_fillings) for row in table.to_dict("records")]
     return table[[name for name in Comparisons.columns if name in table]]
+
+
+def compared_baselines(eval_type: str, replicates: Any = None) -> tuple[str, ...]:
+    """The baselines that models are compared with: all by LogProbs, of single models."""
+    return BASELINES if eval_type == "logprobs" and not replicates else ()
 
 
 def _stated(judgements: pd.DataFrame, name: str) -> dict[str, str]:
@@ -245,7 +250,8 @@ def _why_neither(row: Mapping[Any, Any]) -> str:
 
 def _ties_in_words(row: Mapping[Any, Any]) -> str:
     """Ties and near ties of both models, and in which precision they were scored; empty where there is nothing to say."""
-    if not row["n_tied_a"] + row["n_tied_b"] and row["dtype_a"] == row["dtype_b"]:
+    dtypes = {row[f"dtype_{side}"] for side in "ab" if row[f"model_{side}"] not in BASELINES}
+    if not row["n_tied_a"] + row["n_tied_b"] and len(dtypes) == 1:
         return ""
     told = [
         f"{row[f'n_tied_{side}']:,} ({row[f'model_{side}']}{', ' if row[f'dtype_{side}'] else ''}{row[f'dtype_{side}']})"

@@ -239,8 +239,8 @@ def _of_what(row: dict[Hashable, Any], roster: Roster) -> str:
     inputs=[Comparisons],
     title="Pairwise comparisons",
     section="comparisons",
-    caption="Each pair of models: the difference of their mean accuracies on the same items, an interval, and a paired test "
-    "with Holm's correction.",
+    caption="Each pair of models, and each model with each baseline: the difference of their mean accuracies on the same items, "
+    "an interval, and a paired test with Holm's correction, which is apart for pairs with a baseline.",
     when=(has_logprobs, has_pairs),
 )
 def comparisons(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> Sheet:
