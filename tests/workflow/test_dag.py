@@ -63,10 +63,10 @@ def displays(run: subprocess.CompletedProcess[str]) -> set[str]:
     }
 
 
-def test_a_study_of_one_model_compares_nothing_and_does_all_else(snakemake: Snakemake, tmp_path: Path) -> None:
+def test_a_study_of_one_model_compares_it_with_baselines_and_does_all_else(snakemake: Snakemake, tmp_path: Path) -> None:
     (tmp_path / "one.yaml").write_text("models: [control_taught]\n")
     found = jobs(snakemake(tmp_path, "--dry-run", configuration=(tmp_path / "one.yaml",)))
-    assert "compare" not in found
+    assert found["compare"] == 1
     assert found["run_notebook"] == 2  # all but that which compares two models
     assert found["fit_mixed_model"] == found["build_report"] == 1
     assert found["draw_figure"] > 5

@@ -170,6 +170,11 @@ def has_pairs(study: Study) -> bool:
     return len(study["models"]) > 1
 
 
+def has_comparisons(study: Study) -> bool:
+    """Whether there are models to compare, or one with baselines."""
+    return has_pairs(study) or (bool(study["models"]) and bool(baselines(study)) and not is_released(study))
+
+
 def has_versions(study: Study) -> bool:
     """Whether models are compared on several items of each template."""
     items = study["ewok"]["conditions"][next(iter(study["ewok"]["conditions"]))]["items"]

@@ -12,7 +12,7 @@ from worldprobe.benchmark import Input, Option, table
 from worldprobe.benchmarks.ewok.analysis.panel import drawn_units, status_notes
 from worldprobe.benchmarks.ewok.contracts import Coefficients, Comparisons, Correlations, Reproduction
 from worldprobe.benchmarks.ewok.selection import EVAL_TYPE, in_words
-from worldprobe.benchmarks.ewok.study import has_logprobs, has_mixed_model, has_other_materials, has_pairs, has_versions
+from worldprobe.benchmarks.ewok.study import has_comparisons, has_logprobs, has_mixed_model, has_other_materials, has_versions
 from worldprobe.benchmarks.ewok.vocabulary import BASELINE_FEATURES
 from worldprobe.contracts.results import OVERALL, Orders, Plans, PooledMeans
 from worldprobe.errors import UserError
@@ -241,7 +241,7 @@ def _of_what(row: dict[Hashable, Any], roster: Roster) -> str:
     section="comparisons",
     caption="Each pair of models, and each model with each baseline: the difference of their mean accuracies on the same items, "
     "an interval, and a paired test with Holm's correction, which is apart for pairs with a baseline.",
-    when=(has_logprobs, has_pairs),
+    when=(has_logprobs, has_comparisons),
 )
 def comparisons(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> Sheet:
     """Paired comparisons of models over all items: difference, interval, test.
