@@ -1,4 +1,6 @@
-"""What the site has beyond docs/: pages of the repository's other folders, and references made from parser and settings."""
+"""What the site has beyond docs/: pages of the repository's other folders, and references made from
+parser and settings.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,11 @@ ELSEWHERE = {
     "CHANGELOG.md": "changelog.md",
 }
 #: Heading -> class of a file.
-FORMATS = {"result.json": Result, "Prompting strategies of WorldSense": PromptSet, "Skins of WorldSense": SkinFile}
+FORMATS = {
+    "result.json": Result,
+    "Prompting strategies of WorldSense": PromptSet,
+    "Skins of WorldSense": SkinFile,
+}
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:|#|mailto:)([^)#]+)(#[^)]*)?\)")
 
 
@@ -44,13 +50,17 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Links to the repository's files become links to pages, or names."""
-    is_generated = page.file.src_uri in ELSEWHERE.values() or page.file.src_uri.startswith("reference/")
+    is_generated = page.file.src_uri in ELSEWHERE.values() or page.file.src_uri.startswith(
+        "reference/"
+    )
     inside = posixpath.dirname(page.file.src_uri)
     return markdown if is_generated else _links(markdown, Path("docs", inside), inside)
 
 
 def _links(text: str, folder: Path, inside: str = "") -> str:
-    """Relative links of a file in a folder of the repository, as its page in a folder of the site has them."""
+    """Relative links of a file in a folder of the repository, as its page in a folder of the site
+    has them.
+    """
 
     def lead(found: re.Match[str]) -> str:
         label, target, anchor = found[1], found[2], found[3] or ""
@@ -64,7 +74,9 @@ def _links(text: str, folder: Path, inside: str = "") -> str:
         if path in ELSEWHERE:
             return f"[{label}]({posixpath.relpath(ELSEWHERE[path], inside or '.')}{anchor})"
         if path.startswith("docs/"):
-            return f"[{label}]({posixpath.relpath(path.removeprefix('docs/'), inside or '.')}{anchor})"
+            return (
+                f"[{label}]({posixpath.relpath(path.removeprefix('docs/'), inside or '.')}{anchor})"
+            )
         if not (ROOT / path).exists():
             raise FileNotFoundError(f"{folder}: {target}")
         return f"`{path}`"
@@ -77,18 +89,37 @@ def commands() -> str:
     from worldprobe.cli import build_app
     from worldprobe.cli.parsing import arguments_of, commands
 
-    lines = ["# Commands", "", "Made from the commands' signatures; `worldprobe COMMAND --help` says the same.", ""]
+    lines = [
+        "# Commands",
+        "",
+        "Made from the commands' signatures; `worldprobe COMMAND --help` says the same.",
+        "",
+    ]
     for words, app in commands(build_app()):
         described = (app.default_command.__doc__ or "").partition("\n    Args:")[0]
-        lines += [f"## {words}", "", _cell(" ".join(described.split())), "", "| argument | meaning |", "|---|---|"]
+        lines += [
+            f"## {words}",
+            "",
+            _cell(" ".join(described.split())),
+            "",
+            "| argument | meaning |",
+            "|---|---|",
+        ]
         for argument in arguments_of(app):
             choices = argument.get_choices()
             chosen = f" ({', '.join(choices)})" if choices else ""
             needed = ", required" if argument.required and argument.name.startswith("-") else ""
             default = argument.field_info.default
-            is_told = argument.required or default in (None, False, (), "") or "default" in (argument.parameter.help or "")
+            is_told = (
+                argument.required
+                or default in (None, False, (), "")
+                or "default" in (argument.parameter.help or "")
+            )
             told = "" if is_told else f" Default: `{default}`."
-            lines.append(f"| `{argument.name}`{needed} | {_cell(' '.join(argument.parameter.help.split()))}{chosen}.{told} |")
+            lines.append(
+                f"| `{argument.name}`{needed} |"
+                f" {_cell(' '.join(argument.parameter.help.split()))}{chosen}.{told} |"
+            )
         lines.append("")
     return "\n".join(lines)
 

@@ -1,8 +1,10 @@
-"""Numbers and the picture of README.md and docs/ that are of the default study, written from a finished one.
+"""Numbers and the picture of README.md and docs/ that are of the default study, written from a
+finished one.
 
-``python docs/numbers_from_study.py [results/default]`` photographs the report's first screen (Chromium), writes the numbers to
-``docs/pictures/study.json``, and from there into the marked places of the pages, which look like
-``<!--study:smollm2_135m.ewok.logprobs-->0.572 (0.545 to 0.599)<!---->``. A test compares pages and picture with that file.
+``python docs/numbers_from_study.py [results/default]`` photographs the report's first screen
+(Chromium), writes the numbers to ``docs/pictures/study.json``, and from there into the marked
+places of the pages, which look like ``<!--study:smollm2_135m.ewok.logprobs-->0.572 (0.545 to
+0.599)<!---->``. A test compares pages and picture with that file.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "workflow" / "src"))
 
 from worldprobe.benchmarks.ewok.contracts import Summaries  # noqa: E402
-from worldprobe.benchmarks.worldsense.contracts import Summaries as WorldSenseSummaries  # noqa: E402
+from worldprobe.benchmarks.worldsense.contracts import (
+    Summaries as WorldSenseSummaries,
+)  # noqa: E402
 from worldprobe.contracts import read_table  # noqa: E402
 from worldprobe.errors import UserError  # noqa: E402
 
@@ -34,15 +38,27 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
 def numbers_of(study: Path) -> dict[str, str]:
-    """What pages print: MODEL.BENCHMARK.WAY is a mean with its 95% interval; WAY.prompted is of the items that all ways asked."""
+    """What pages print: MODEL.BENCHMARK.WAY is a mean with its 95% interval; WAY.prompted is of the
+    items that all ways asked.
+    """
     numbers = {}
     for benchmark, contract in (("ewok", Summaries), ("worldsense", WorldSenseSummaries)):
         table = read_table(study / benchmark / "summaries.parquet", contract)
-        rows = table[(table["metric"] == "accuracy") & table["grouping"].isin(["overall", "prompted"]) & table["mean"].notna()]
+        rows = table[
+            (table["metric"] == "accuracy")
+            & table["grouping"].isin(["overall", "prompted"])
+            & table["mean"].notna()
+        ]
         for row in rows[rows["condition"].isin(["all", "test"])].to_dict("records"):
             part = ".prompted" if row["grouping"] == "prompted" else ""
-            ends = "" if math.isnan(row["ci_low"]) else f" ({row['ci_low']:.3f} to {row['ci_high']:.3f})"
-            numbers[f"{row['model']}.{benchmark}.{row['eval_type']}{part}"] = f"{row['mean']:.3f}{ends}"
+            ends = (
+                ""
+                if math.isnan(row["ci_low"])
+                else f" ({row['ci_low']:.3f} to {row['ci_high']:.3f})"
+            )
+            numbers[f"{row['model']}.{benchmark}.{row['eval_type']}{part}"] = (
+                f"{row['mean']:.3f}{ends}"
+            )
     return numbers
 
 
@@ -78,7 +94,14 @@ def photograph(report: Path, picture: Path) -> None:
     if not (browser := next(filter(None, map(shutil.which, BROWSERS)), None)):
         raise UserError(picture, "is drawn by Chromium, which is not there.", fix)
     with tempfile.TemporaryDirectory() as folder:
-        words = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={folder}/profile"]
+        words = [
+            browser,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--hide-scrollbars",
+            f"--user-data-dir={folder}/profile",
+        ]
         shot = Path(folder, "report.png")
         size = f"--window-size={SCREEN[0]},{SCREEN[1]}"
         run = [*words, size, f"--screenshot={shot}", report.resolve().as_uri()]
@@ -94,19 +117,33 @@ def write(study: Path, root: Path = ROOT) -> None:
     Raises:
         UserError: the study is not finished, or pages have marks that it does not know.
     """
-    sources = [study / name for name in ("report.html", "ewok/summaries.parquet", "worldsense/summaries.parquet")]
+    sources = [
+        study / name
+        for name in ("report.html", "ewok/summaries.parquet", "worldsense/summaries.parquet")
+    ]
     if missing := [str(path) for path in sources if not path.is_file()]:
-        raise UserError(study, f"is not finished: {', '.join(missing)} is missing.", "Run the default study: make reproduce.")
+        raise UserError(
+            study,
+            f"is not finished: {', '.join(missing)} is missing.",
+            "Run the default study: make reproduce.",
+        )
     numbers = numbers_of(study)
     texts = {page: page.read_text(encoding="utf-8") for page in pages(root)}
     marks = {key for text in texts.values() for key in MARK.findall(text)}
     if strange := sorted(marks - numbers.keys()):
         problem = f"has no number for the marks {', '.join(strange)}."
-        raise UserError(study, problem, "Give the default study, with its real model, or correct the marks.")
+        raise UserError(
+            study, problem, "Give the default study, with its real model, or correct the marks."
+        )
     folder = root / "docs" / "pictures"
     photograph(sources[0], folder / PICTURE)
-    kept = {"numbers": {key: numbers[key] for key in sorted(marks)}, "pictures": {PICTURE: digest(folder / PICTURE)}}
-    (folder / "study.json").write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    kept = {
+        "numbers": {key: numbers[key] for key in sorted(marks)},
+        "pictures": {PICTURE: digest(folder / PICTURE)},
+    }
+    (folder / "study.json").write_text(
+        json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
     for page, text in texts.items():
         page.write_text(filled(text, numbers), encoding="utf-8")
 
@@ -114,10 +151,17 @@ def write(study: Path, root: Path = ROOT) -> None:
 def differences(root: Path = ROOT) -> list[str]:
     """Pages and the picture that are not as ``study.json`` has them."""
     kept = json.loads((root / "docs" / "pictures" / "study.json").read_text(encoding="utf-8"))
-    found = [name for name, known in kept["pictures"].items() if digest(root / "docs" / "pictures" / name) != known]
+    found = [
+        name
+        for name, known in kept["pictures"].items()
+        if digest(root / "docs" / "pictures" / name) != known
+    ]
     for page in pages(root):
         text = page.read_text(encoding="utf-8")
-        if not set(MARK.findall(text)) <= kept["numbers"].keys() or filled(text, kept["numbers"]) != text:
+        if (
+            not set(MARK.findall(text)) <= kept["numbers"].keys()
+            or filled(text, kept["numbers"]) != text
+        ):
             found.append(page.name)
     return found
 

@@ -1,4 +1,5 @@
-"""What is written from the classes of settings: JSON Schemas, ``config/config.yaml``, and references in the documents.
+"""What is written from the classes of settings: JSON Schemas, ``config/config.yaml``, and
+references in the documents.
 
 ``make settings`` writes the files anew; a test compares them.
 """
@@ -23,7 +24,13 @@ from worldprobe import benchmarks  # noqa: E402
 from worldprobe.benchmarks.worldsense.inference.prompts import PromptSet  # noqa: E402
 from worldprobe.benchmarks.worldsense.skins.skins import SkinFile  # noqa: E402
 from worldprobe.report.results import Result  # noqa: E402
-from worldprobe.settings.blocks import Block, in_words, json_schema, meaning, schema_at  # noqa: E402
+from worldprobe.settings.blocks import (
+    Block,
+    in_words,
+    json_schema,
+    meaning,
+    schema_at,
+)  # noqa: E402
 from worldprobe.settings.registry import Card, Registry  # noqa: E402
 from worldprobe.settings.study import (  # noqa: E402
     SharedSettings,
@@ -47,7 +54,12 @@ SCHEMAS: dict[str, type[BaseModel]] = {
 }
 #: Document -> its references: the name in the comments that enclose it, and the class.
 REFERENCES: dict[str, dict[str, type[Block]]] = {
-    "config/README.md": {"study": SharedSettings, **benchmarks.settings_classes(), "card": Card, "site": Site},
+    "config/README.md": {
+        "study": SharedSettings,
+        **benchmarks.settings_classes(),
+        "card": Card,
+        "site": Site,
+    },
     "docs/human_study.md": {"survey": Survey},
 }
 HEADER = """\
@@ -60,7 +72,10 @@ WIDTH = 130
 
 def files() -> dict[Path, str]:
     """Every file that is written, with its content."""
-    found = {ROOT / "workflow" / "schemas" / f"{name}.schema.yaml": schema(kind) for name, kind in SCHEMAS.items()}
+    found = {
+        ROOT / "workflow" / "schemas" / f"{name}.schema.yaml": schema(kind)
+        for name, kind in SCHEMAS.items()
+    }
     default_study = ROOT / "config" / "config.yaml"
     stated = yaml.safe_load(default_study.read_text(encoding="utf-8"))
     found[default_study] = HEADER + "\n".join(_configuration(STUDY, "", stated))
@@ -76,17 +91,24 @@ def files() -> dict[Path, str]:
 
 def schema(kind: type[BaseModel]) -> str:
     """A JSON Schema for editors."""
-    whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", **_cleaned(json_schema(kind))}
+    whole = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **_cleaned(json_schema(kind)),
+    }
     return yaml.safe_dump(whole, sort_keys=False, allow_unicode=True, width=WIDTH)
 
 
 def _cleaned(part: Any) -> Any:
-    """A part without titles that repeat a key and defaults that repeat a block; names that do not match are refused."""
+    """A part without titles that repeat a key and defaults that repeat a block; names that do not
+    match are refused.
+    """
     if isinstance(part, list):
         return [_cleaned(one) for one in part]
     if not isinstance(part, dict):
         return part
-    is_schema = "type" in part or "$ref" in part or "anyOf" in part or "enum" in part or "const" in part
+    is_schema = (
+        "type" in part or "$ref" in part or "anyOf" in part or "enum" in part or "const" in part
+    )
     left_out = {"title"} if is_schema else set()
     if is_schema and isinstance(part.get("default"), dict):
         left_out.add("default")
@@ -97,12 +119,18 @@ def _cleaned(part: Any) -> Any:
 
 
 def _configuration(kind: type[BaseModel], indent: str, stated: dict[str, Any]) -> Iterator[str]:
-    """The lines of a block, each key with its meaning, and with its default where nothing is stated."""
+    """The lines of a block, each key with its meaning, and with its default where nothing is
+    stated.
+    """
     follows_block = False
     for key, field in kind.model_fields.items():
         block = _block_of(field.annotation)
         is_block = block is not None and isinstance(field.default, Block)
-        line = f"{indent}{key}:" if is_block else f"{indent}{key}: {_yaml(stated.get(key, _default(field)))}"
+        line = (
+            f"{indent}{key}:"
+            if is_block
+            else f"{indent}{key}: {_yaml(stated.get(key, _default(field)))}"
+        )
         comment = f"# {meaning(schema_at(kind, (key,)))}"
         if not indent or (len(indent) == 2 and (is_block or follows_block)):
             yield ""
@@ -110,7 +138,9 @@ def _configuration(kind: type[BaseModel], indent: str, stated: dict[str, Any]) -
         if len(line) + len(comment) + 1 <= WIDTH:
             yield f"{line} {comment}"
         else:
-            yield from textwrap.wrap(comment, WIDTH, initial_indent=indent, subsequent_indent=f"{indent}# ")
+            yield from textwrap.wrap(
+                comment, WIDTH, initial_indent=indent, subsequent_indent=f"{indent}# "
+            )
             yield line
         if is_block and block is not None:
             yield from _configuration(block, indent + "  ", stated.get(key) or {})

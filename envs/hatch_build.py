@@ -1,4 +1,6 @@
-"""What the wheel takes along of the other folders, below ``worldprobe/repository``; an editable install reads them in place."""
+"""What the wheel takes along of the other folders, below ``worldprobe/repository``; an editable
+install reads them in place.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,17 @@ TAKEN = (
     *("CITATION.cff", "LICENSE", "config", "envs", "notebooks", "slurm"),
     *(
         f"resources/{name}"
-        for name in ("exports", "materials", "new_domain", "problems", "prompts", "published", "skins", "survey", "sources.yaml")
+        for name in (
+            "exports",
+            "materials",
+            "new_domain",
+            "problems",
+            "prompts",
+            "published",
+            "skins",
+            "survey",
+            "sources.yaml",
+        )
     ),
     *("resources/rulegraph.dot", "resources/rulegraph.svg"),
     *(f"workflow/{name}" for name in ("Snakefile", "bin", "report", "rules", "schemas")),

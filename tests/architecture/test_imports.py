@@ -24,30 +24,54 @@ def imported(folder: Path) -> dict[str, str]:
     for path in sorted(folder.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module] if isinstance(node, ast.ImportFrom) and node.module and not node.level else []
+            names += (
+                [node.module]
+                if isinstance(node, ast.ImportFrom) and node.module and not node.level
+                else []
+            )
             found |= {name.partition(".")[0]: str(path.relative_to(ROOT)) for name in names}
     local = {"worldprobe", *(path.stem for path in folder.rglob("*.py"))}
-    return {name: path for name, path in found.items() if name not in sys.stdlib_module_names | local | {"__future__"}}
+    return {
+        name: path
+        for name, path in found.items()
+        if name not in sys.stdlib_module_names | local | {"__future__"}
+    }
 
 
 @pytest.mark.parametrize(
     ("folder", "locks"),
-    [("workflow/src/worldprobe", ["requirements.in"]), ("tests", ["requirements.in", "requirements-dev.in"])],
+    [
+        ("workflow/src/worldprobe", ["requirements.in"]),
+        ("tests", ["requirements.in", "requirements-dev.in"]),
+    ],
 )
-def test_every_package_that_is_imported_is_asked_for_with_a_version(folder: str, locks: list[str]) -> None:
+def test_every_package_that_is_imported_is_asked_for_with_a_version(
+    folder: str, locks: list[str]
+) -> None:
     pinned = {
-        normal(name) for lock in locks for name in re.findall(r"^([\w.-]+)==", (ROOT / "envs" / lock).read_text(), re.MULTILINE)
+        normal(name)
+        for lock in locks
+        for name in re.findall(r"^([\w.-]+)==", (ROOT / "envs" / lock).read_text(), re.MULTILINE)
     }
     providers = importlib.metadata.packages_distributions()
     for name, path in imported(ROOT / folder).items():
         distributions = {normal(found) for found in providers.get(name, [name])}
-        assert distributions & pinned or name in OPTIONAL, f"{path} imports {name}, which envs/ does not pin"
+        assert distributions & pinned or name in OPTIONAL, (
+            f"{path} imports {name}, which envs/ does not pin"
+        )
 
 
 @pytest.mark.parametrize("folder", ["workflow/src/worldprobe"])
 def test_every_package_whose_version_is_written_into_results_is_asked_for(folder: str) -> None:
-    pinned = {normal(name) for name in re.findall(r"^([\w.-]+)==", (ROOT / "envs" / "requirements.in").read_text(), re.MULTILINE)}
+    pinned = {
+        normal(name)
+        for name in re.findall(
+            r"^([\w.-]+)==", (ROOT / "envs" / "requirements.in").read_text(), re.MULTILINE
+        )
+    }
     for path in sorted((ROOT / folder).rglob("*.py")):
         for names in re.findall(r"versions\(\[([^\]]*)\]\)", path.read_text()):
             for name in re.findall(r'"([\w.-]+)"', names):
-                assert normal(name) in pinned | {"rpy2"}, f"{path.name} states the version of {name}"
+                assert normal(name) in pinned | {"rpy2"}, (
+                    f"{path.name} states the version of {name}"
+                )

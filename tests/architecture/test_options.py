@@ -21,7 +21,9 @@ def options() -> dict[str, dict[str, Argument]]:
 
 
 def takes(argument: Argument) -> str:
-    """What follows the option: nothing, values (one, or one for each of several inputs), or a fixed number of values."""
+    """What follows the option: nothing, values (one, or one for each of several inputs), or a fixed
+    number of values.
+    """
     if argument.hint is bool:
         return "nothing"
     fixed = re.match(r"tuple\[(.*)\]", str(argument.hint))
@@ -36,7 +38,9 @@ def kind(argument: Argument) -> str:
 
 
 def test_an_option_of_several_commands_means_the_same_in_each() -> None:
-    several = {option: by_command for option, by_command in options().items() if len(by_command) > 1}
+    several = {
+        option: by_command for option, by_command in options().items() if len(by_command) > 1
+    }
     assert len(several) > 30
     differing = []
     for option, by_command in several.items():

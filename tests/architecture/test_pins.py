@@ -22,7 +22,11 @@ def pins(path: Path) -> dict[str, str]:
 @pytest.fixture
 def lock(repository: Path) -> dict[str, str]:
     envs = repository / "envs"
-    return pins(envs / "requirements.txt") | pins(envs / "requirements-dev.txt") | pins(envs / "requirements-r.txt")
+    return (
+        pins(envs / "requirements.txt")
+        | pins(envs / "requirements-dev.txt")
+        | pins(envs / "requirements-r.txt")
+    )
 
 
 @pytest.mark.parametrize(
@@ -37,7 +41,9 @@ def test_what_is_asked_for_is_what_is_locked(repository: Path, asked: str, locke
 
 def test_every_line_of_a_lock_pins_one_version(repository: Path) -> None:
     for path in (repository / "envs").glob("requirements*.txt"):
-        lines = [line for line in path.read_text().splitlines() if line and not line.startswith("#")]
+        lines = [
+            line for line in path.read_text().splitlines() if line and not line.startswith("#")
+        ]
         assert all(PIN.fullmatch(line) for line in lines), path.name
 
 
@@ -61,13 +67,20 @@ def test_conda_files_pin_what_the_lock_pins(repository: Path, lock: dict[str, st
                 assert lock.get(normal(name)) == version, f"{path.name}: {line}"
 
 
-def test_the_packages_ranges_admit_what_is_locked_and_pin_nothing(repository: Path, lock: dict[str, str]) -> None:
+def test_the_packages_ranges_admit_what_is_locked_and_pin_nothing(
+    repository: Path, lock: dict[str, str]
+) -> None:
     project = tomllib.loads((repository / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     assert set(extras) == {"hf", "vllm", "openai", "workflow", "r", "survey", "all"}
-    wanted = [Requirement(line) for line in (*project["dependencies"], *(line for name in extras for line in extras[name]))]
+    wanted = [
+        Requirement(line)
+        for line in (*project["dependencies"], *(line for name in extras for line in extras[name]))
+    ]
     for requirement in wanted:
-        assert not any(part.operator in ("==", "===") for part in requirement.specifier), requirement
+        assert not any(part.operator in ("==", "===") for part in requirement.specifier), (
+            requirement
+        )
         if normal(requirement.name) not in ("vllm", "worldprobe"):
             assert requirement.specifier.contains(lock[normal(requirement.name)]), requirement
 
@@ -77,7 +90,8 @@ def test_every_pinned_package_comes_with_the_package_or_an_extra(repository: Pat
     project = tomllib.loads((repository / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     listed = {
-        normal(Requirement(line).name) for line in (*project["dependencies"], *(line for name in extras for line in extras[name]))
+        normal(Requirement(line).name)
+        for line in (*project["dependencies"], *(line for name in extras for line in extras[name]))
     }
     assert set(pins(repository / "envs" / "requirements.in")) <= listed
 

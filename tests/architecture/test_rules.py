@@ -1,4 +1,6 @@
-"""Every rule has the same shape. Snakemake itself reads the rules; nothing here reads their text."""
+"""Every rule has the same shape. Snakemake itself reads the rules; nothing here reads their
+text.
+"""
 
 import os
 import re
@@ -15,15 +17,18 @@ ROOT = Path(__file__).resolve().parents[2]
 #: Rules that only gather files under a name.
 TARGETS = {"all", "tables", "figures", "report", "paper", "materials", "human_study"}
 #: What trains or asks models, and what makes what they are trained on or asked.
-EXPENSIVE = (
-    r"score(_series)?$|ask|train_|finetune$|start_model|compile_|(fill|gather)_items|generate_|write_(corpus|phrases|lessons)"
-)
+EXPENSIVE = r"score(_series)?$|ask|train_|finetune$|start_model|compile_|(fill|gather)_items|generate_|write_(corpus|phrases|lessons)"
 
 
 def read_workflow(folder: Path) -> Any:
     """The default study's workflow, as Snakemake sees it before it plans."""
     from snakemake.api import SnakemakeApi
-    from snakemake.settings.types import ConfigSettings, OutputSettings, ResourceSettings, WorkflowSettings
+    from snakemake.settings.types import (
+        ConfigSettings,
+        OutputSettings,
+        ResourceSettings,
+        WorkflowSettings,
+    )
 
     environment, here = dict(os.environ), Path.cwd()
     try:
@@ -64,7 +69,9 @@ def test_rules_were_found(rules: dict[str, Any]) -> None:
     assert len(rules) > 30
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "workflow" / "rules").glob("*.smk")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "workflow" / "rules").glob("*.smk")), ids=lambda path: path.stem
+)
 def test_shared_rules_know_no_benchmark(path: Path) -> None:
     assert not re.search("|".join(benchmarks.NAMES), path.read_text(), re.IGNORECASE)
 
@@ -73,14 +80,18 @@ def test_every_rule_says_in_a_docstring_what_it_makes(workflow: Any) -> None:
     assert [rule.name for rule in workflow.rules if not (rule.docstring or "").strip()] == []
 
 
-def test_a_rule_has_log_benchmark_message_and_environment_with_its_wildcards(rules: dict[str, Any]) -> None:
+def test_a_rule_has_log_benchmark_message_and_environment_with_its_wildcards(
+    rules: dict[str, Any],
+) -> None:
     from snakemake.io import get_wildcard_names
 
     for name, rule in rules.items():
         assert rule.message, name
         assert rule.shellcmd, name
         assert [rule.is_run, rule.is_script, rule.is_notebook] == [False, False, False], name
-        assert callable(rule.conda_env) or (ROOT / "envs" / Path(rule.conda_env).name).is_file(), name
+        assert callable(rule.conda_env) or (ROOT / "envs" / Path(rule.conda_env).name).is_file(), (
+            name
+        )
         for kind, path in (("logs", str(rule.log[0])), ("benchmarks", str(rule.benchmark))):
             assert f"/{kind}/{name}" in path, name
             assert get_wildcard_names(path) == rule.wildcard_names, (name, kind)
@@ -89,7 +100,10 @@ def test_a_rule_has_log_benchmark_message_and_environment_with_its_wildcards(rul
 def test_inputs_and_outputs_are_named(rules: dict[str, Any]) -> None:
     for name, rule in rules.items():
         for files in (rule.input, rule.output):
-            places = [range(first, first + 1 if end is None else end) for _, (first, end) in files._get_names()]
+            places = [
+                range(first, first + 1 if end is None else end)
+                for _, (first, end) in files._get_names()
+            ]
             assert {place for one in places for place in one} == set(range(len(files))), name
 
 
@@ -102,38 +116,61 @@ def test_a_rule_is_one_command_that_ends_in_its_outputs_and_its_log(rules: dict[
 
 
 def test_a_rule_is_called_like_its_command(rules: dict[str, Any]) -> None:
-    """``fill_items`` is ``items fill``; of ``baselines train-vectors`` the action alone is the name."""
+    """``fill_items`` is ``items fill``; of ``baselines train-vectors`` the action alone is the
+    name.
+    """
     for name, rule in rules.items():
         stage, action = [*re.sub(r"\{[^}]*\}", "{}", rule.shellcmd).split()[1:3], ""][:2]
         verbs = [word for word in re.split("[-_]", action) if re.fullmatch(r"\w+", word)]
-        words = verbs if len(verbs) > 1 or stage in benchmarks.NAMES else [*re.split("[-_]", stage), *verbs]
+        words = (
+            verbs
+            if len(verbs) > 1 or stage in benchmarks.NAMES
+            else [*re.split("[-_]", stage), *verbs]
+        )
         of_rule = {word.removesuffix("s") for word in name.split("_")}
-        assert {word.removesuffix("s") for word in words} - {"all", "set"} <= of_rule, f"{name} runs {stage} {action}"
+        assert {word.removesuffix("s") for word in words} - {
+            "all",
+            "set",
+        } <= of_rule, f"{name} runs {stage} {action}"
 
 
-#: Values that are numbers, or options that ``flag`` has put together and quoted. That these are whole, too, is shown by studies
-#: whose names have blanks in them (tests/workflow/test_dag.py).
+#: Values that are numbers, or options that ``flag`` has put together and quoted. That these are
+#: whole, too, is shown by studies whose names have blanks in them (tests/workflow/test_dag.py).
 UNQUOTED = re.compile(r"params\.\w+|resources\.(speed|kept_since)|wildcards\.version")
 
 
 def test_a_shell_line_quotes_every_file_and_name(rules: dict[str, Any]) -> None:
     for name, rule in rules.items():
         for value in re.findall(r"\{([^}]*)\}", rule.shellcmd):
-            assert value.endswith(":q") or UNQUOTED.fullmatch(value), f"{name}: {value} is not quoted"
+            assert value.endswith(":q") or UNQUOTED.fullmatch(value), (
+                f"{name}: {value} is not quoted"
+            )
 
 
-def test_options_that_change_speed_alone_are_a_resource_and_no_parameter(rules: dict[str, Any]) -> None:
+def test_options_that_change_speed_alone_are_a_resource_and_no_parameter(
+    rules: dict[str, Any],
+) -> None:
     """A changed parameter reruns a rule, a changed resource does not."""
     assert "speed" in rules["score"].resources
     assert "speed" not in rules["score"].params.keys()  # noqa: SIM118  (a list with names)
     for rule in rules.values():
         assert not re.search("--(gpus|tensor-parallel|concurrency)", rule.shellcmd)
-    card = {"checkpoint": "a/b", "engine": "openai", "endpoint": "http://x/v1", "concurrency": 4, "tensor_parallel": 2}
+    card = {
+        "checkpoint": "a/b",
+        "engine": "openai",
+        "endpoint": "http://x/v1",
+        "concurrency": 4,
+        "tensor_parallel": 2,
+    }
     assert loading_options(card) == ["--engine", "openai", "--endpoint", "http://x/v1"]
 
 
-def test_a_rule_reruns_when_code_that_moves_its_numbers_changes(rules: dict[str, Any], workflow: Any) -> None:
-    """Cheap rules have a digest of the whole package; what trains or asks, and what it reads, a number."""
+def test_a_rule_reruns_when_code_that_moves_its_numbers_changes(
+    rules: dict[str, Any], workflow: Any
+) -> None:
+    """Cheap rules have a digest of the whole package; what trains or asks, and what it reads, a
+    number.
+    """
     digest = workflow.globals["CODE"]
     for name, rule in rules.items():
         if name.startswith("fetch_"):
@@ -144,17 +181,33 @@ def test_a_rule_reruns_when_code_that_moves_its_numbers_changes(rules: dict[str,
             assert rule.params.code == digest, name
 
 
-def test_a_rule_reruns_when_a_file_that_people_edit_is_replaced_by_an_older_one(rules: dict[str, Any]) -> None:
-    """Snakemake goes by dates; the content of such files is a parameter. The control models' folder names theirs."""
-    edited = re.compile("material_files|prompt_files|prompting_files|skin_files|notebook_file|weight_inputs|published")
+def test_a_rule_reruns_when_a_file_that_people_edit_is_replaced_by_an_older_one(
+    rules: dict[str, Any],
+) -> None:
+    """Snakemake goes by dates; the content of such files is a parameter. The control models' folder
+    names theirs.
+    """
+    edited = re.compile(
+        "material_files|prompt_files|prompting_files|skin_files|notebook_file|weight_inputs|published"
+    )
     for name, rule in rules.items():
         if any(edited.search(function.__name__) for function in functions(rule.input)):
             assert "contents" in rule.params.keys(), name  # noqa: SIM118
 
 
-def test_only_models_and_r_are_jobs_of_a_cluster_and_these_say_what_they_need(rules: dict[str, Any], workflow: Any) -> None:
+def test_only_models_and_r_are_jobs_of_a_cluster_and_these_say_what_they_need(
+    rules: dict[str, Any], workflow: Any
+) -> None:
     on_cluster = set(rules) - workflow._localrules
-    assert on_cluster == {"score", "score_series", "ask", "ask_external", "train_control", "finetune", "fit_mixed_model"}
+    assert on_cluster == {
+        "score",
+        "score_series",
+        "ask",
+        "ask_external",
+        "train_control",
+        "finetune",
+        "fit_mixed_model",
+    }
     for name in on_cluster:
         assert {"mem_mb", "runtime"} <= set(rules[name].resources), name
 
@@ -163,17 +216,30 @@ def test_rules_of_every_model_look_up_nothing_twice(rules: dict[str, Any]) -> No
     """With hundreds of models, what Snakemake needs to plan is what its rules look up."""
     for name in ("score", "ask"):
         rule = rules[name]
-        per_model = [one for one in functions(rule.input, rule.params) if list(one.__signature__.parameters) == ["wildcards"]]
+        per_model = [
+            one
+            for one in functions(rule.input, rule.params)
+            if list(one.__signature__.parameters) == ["wildcards"]
+        ]
         assert len(per_model) >= 5
-        remembered = {"remember", *(one.__name__ for one in per_model if hasattr(one, "__wrapped__"))}
+        remembered = {
+            "remember",
+            *(one.__name__ for one in per_model if hasattr(one, "__wrapped__")),
+        }
         assert {one.__name__ for one in per_model} - remembered <= {"look_up"}, name
 
 
-def test_functions_that_look_something_up_have_names_and_state_their_parameters(rules: dict[str, Any]) -> None:
-    """Snakemake asks for the parameters at each call, and finding them takes longer than the call."""
+def test_functions_that_look_something_up_have_names_and_state_their_parameters(
+    rules: dict[str, Any],
+) -> None:
+    """Snakemake asks for the parameters at each call, and finding them takes longer than the
+    call.
+    """
     for name, rule in rules.items():
         for function in functions(rule.input, rule.params, rule.resources):
-            assert function.__name__ != "<lambda>" or "snakemake" in (function.__module__ or ""), name
+            assert function.__name__ != "<lambda>" or "snakemake" in (function.__module__ or ""), (
+                name
+            )
             assert function.__name__ != "look_up" or hasattr(function, "__signature__"), name
 
 
@@ -186,4 +252,6 @@ def test_tables_and_figures_stand_in_snakemakes_report(rules: dict[str, Any]) ->
 
 def test_captions_use_only_the_setting_that_every_study_writes_at_the_top() -> None:
     for path in (ROOT / "workflow" / "report").glob("*.rst"):
-        assert set(re.findall(r"snakemake\.config(\S+)", path.read_text())) <= {'["models"]'}, path.name
+        assert set(re.findall(r"snakemake\.config(\S+)", path.read_text())) <= {'["models"]'}, (
+            path.name
+        )

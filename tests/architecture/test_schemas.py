@@ -1,4 +1,6 @@
-"""Every setting has a meaning, what is written from the classes is up to date, and messages are plain."""
+"""Every setting has a meaning, what is written from the classes is up to date, and messages are
+plain.
+"""
 
 import importlib.util
 import re
@@ -40,7 +42,9 @@ def objects(schema: object, where: str = "") -> Iterator[tuple[str, dict]]:
 
 @pytest.mark.parametrize("name", reference.SCHEMAS)
 def test_every_object_of_a_schema_refuses_unknown_keys(name: str) -> None:
-    schema = yaml.safe_load((REPOSITORY / "workflow" / "schemas" / f"{name}.schema.yaml").read_text())
+    schema = yaml.safe_load(
+        (REPOSITORY / "workflow" / "schemas" / f"{name}.schema.yaml").read_text()
+    )
     jsonschema.Draft202012Validator.check_schema(schema)
     found = list(objects(schema))
     assert found
@@ -55,8 +59,14 @@ def test_the_default_study_states_every_key(repository: Path) -> None:
 
     def left_out(part: dict[str, Any], known: dict[str, Any], where: str = "") -> list[str]:
         here = [f"{where}{key}" for key in known.keys() - part.keys()]
-        blocks = [key for key in part if isinstance(part[key], dict) and isinstance(known.get(key), dict) and part[key]]
-        return here + [one for key in blocks for one in left_out(part[key], known[key], f"{where}{key}.")]
+        blocks = [
+            key
+            for key in part
+            if isinstance(part[key], dict) and isinstance(known.get(key), dict) and part[key]
+        ]
+        return here + [
+            one for key in blocks for one in left_out(part[key], known[key], f"{where}{key}.")
+        ]
 
     assert left_out(stated, whole) == []
 
@@ -66,12 +76,18 @@ def test_the_site_file_states_every_fact(repository: Path) -> None:
     assert set(stated) == set(settings.read_site(repository / "config" / "cluster.yaml", {}))
 
 
-@pytest.mark.parametrize("path", sorted(Path(__file__).parents[2].glob("config/**/*.yaml")), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", sorted(Path(__file__).parents[2].glob("config/**/*.yaml")), ids=lambda path: path.name
+)
 def test_every_file_of_the_folder_is_valid(path: Path) -> None:
     source = settings.read_yaml(path)
     kind = {"models": Registry, "cluster": Site}.get(path.stem, reference.STUDY)
     # Files that a user downloads are not there.
-    assert [str(one) for one in settings.check(kind, source.document, [source])[1] if "there is no f" not in one.problem] == []
+    assert [
+        str(one)
+        for one in settings.check(kind, source.document, [source])[1]
+        if "there is no f" not in one.problem
+    ] == []
 
 
 def every_key(schema: dict, root: dict, keys: tuple = ()) -> Iterator[tuple]:
@@ -85,7 +101,10 @@ def every_key(schema: dict, root: dict, keys: tuple = ()) -> Iterator[tuple]:
             yield from every_key(one, root, keys)
     for key, inner in schema.get("properties", {}).items():
         yield from every_key(inner, root, (*keys, key))
-    for inner in (schema.get("additionalProperties"), *schema.get("patternProperties", {}).values()):
+    for inner in (
+        schema.get("additionalProperties"),
+        *schema.get("patternProperties", {}).values(),
+    ):
         if isinstance(inner, dict) and "enum" not in schema.get("propertyNames", {}):
             yield from every_key(inner, root, (*keys, "some_name"))
     if "items" in schema:
@@ -99,13 +118,17 @@ def nested(keys: tuple, value: object) -> object:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_the_message_about_any_wrong_value_says_what_is_wrong_and_what_to_write(kind: type[BaseModel]) -> None:
+def test_the_message_about_any_wrong_value_says_what_is_wrong_and_what_to_write(
+    kind: type[BaseModel],
+) -> None:
     schema = json_schema(kind)
     tried = 0
     for keys in dict.fromkeys(every_key(schema, schema)):
         part = schema_at(kind, keys)
         wrong = 5 if "object" in str(part.get("type")) else {"x": 1}
-        where = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).removeprefix(".")
+        where = "".join(
+            f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys
+        ).removeprefix(".")
         _, complaints = settings.check(kind, nested(keys, wrong), [])
         found = [one for one in complaints if one.problem.startswith(f"{where}: ")]
         assert len(found) == 1, where
@@ -116,6 +139,13 @@ def test_the_message_about_any_wrong_value_says_what_is_wrong_and_what_to_write(
         if not isinstance(keys[-1], int) and keys[-1] != "some_name":
             assert meaning.endswith("."), f"{where} has no meaning in plain words: {fix}"
             # A meaning follows an order, so it is none itself.
-            assert meaning.split(" ", 1)[0] not in ("Say", "Give", "Write", "Choose", "Begin", "Offer"), f"{where}: {meaning}"
+            assert meaning.split(" ", 1)[0] not in (
+                "Say",
+                "Give",
+                "Write",
+                "Choose",
+                "Begin",
+                "Offer",
+            ), f"{where}: {meaning}"
         tried += 1
     assert tried > 3

@@ -1,4 +1,6 @@
-"""The site of the documentation: it builds without a warning, loads nothing from elsewhere, and its references are whole."""
+"""The site of the documentation: it builds without a warning, loads nothing from elsewhere, and its
+references are whole.
+"""
 
 import os
 import re
@@ -14,22 +16,44 @@ from worldprobe.cli.parsing import commands as commands_of
 from worldprobe.report.results import Result
 from worldprobe.settings.study import SharedSettings
 
-pytest.importorskip("mkdocs", reason="mkdocs is not installed (pinned in envs/requirements-dev.txt)")
+pytest.importorskip(
+    "mkdocs", reason="mkdocs is not installed (pinned in envs/requirements-dev.txt)"
+)
 
 
 @pytest.fixture(scope="module")
 def site(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The built site; `strict` makes every link that leads nowhere an error."""
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
-    done = subprocess.run(command, cwd=repository, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"}, capture_output=True, text=True)
+    command = [
+        sys.executable,
+        "-m",
+        "mkdocs",
+        "build",
+        "--strict",
+        "--quiet",
+        "--site-dir",
+        str(folder),
+    ]
+    done = subprocess.run(
+        command,
+        cwd=repository,
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
 
 
 def test_every_page_is_in_the_menu(site: Path, repository: Path) -> None:
     menu = (site / "index.html").read_text()
-    pages = [path.stem for path in (repository / "docs").rglob("*.md")] + ["handbook", "results", "contributing", "changelog"]
+    pages = [path.stem for path in (repository / "docs").rglob("*.md")] + [
+        "handbook",
+        "results",
+        "contributing",
+        "changelog",
+    ]
     assert len(pages) > 12
     assert [page for page in pages if f"{page}.html" not in menu and page != "index"] == []
 
@@ -37,7 +61,8 @@ def test_every_page_is_in_the_menu(site: Path, repository: Path) -> None:
 def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
     for path in site.rglob("*.html"):
         loaded = re.findall(
-            r"<(?:script|img|iframe)[^>]* src=\"?(https?:[^\" >]+)|<link[^>]*stylesheet[^>]*href=\"?(https?:[^\" >]+)",
+            r"<(?:script|img|iframe)[^>]* src=\"?(https?:[^\""
+            r" >]+)|<link[^>]*stylesheet[^>]*href=\"?(https?:[^\" >]+)",
             path.read_text(),
         )
         assert not loaded, f"{path.name}: {loaded}"
@@ -45,9 +70,17 @@ def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
 def test_the_site_can_be_searched_when_it_is_opened_as_a_file(site: Path) -> None:
-    options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000", "--dump-dom"]
+    options = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--virtual-time-budget=20000",
+        "--dump-dom",
+    ]
     address = f"{(site / 'background' / 'speed.html').as_uri()}?q=masked"
-    shown = subprocess.run(["chromium", *options, address], capture_output=True, text=True, check=True, timeout=120).stdout
+    shown = subprocess.run(
+        ["chromium", *options, address], capture_output=True, text=True, check=True, timeout=120
+    ).stdout
     found = re.search(r"(\d+) matching documents", shown)
     assert found
     assert int(found[1]) > 2
@@ -69,7 +102,9 @@ def test_the_references_have_every_command_and_every_key(site: Path) -> None:
     commands = (site / "reference" / "commands.html").read_text()
     found = re.findall(r"<h2 id=\"?[^>]*>([^<]+)", commands)
     assert set(found) == {words for words, _ in commands_of(build_app())}
-    handbook, formats = ((site / f"{name}.html").read_text() for name in ("handbook", "reference/formats"))
+    handbook, formats = (
+        (site / f"{name}.html").read_text() for name in ("handbook", "reference/formats")
+    )
     assert [key for key in SharedSettings.model_fields if f"<code>{key}" not in handbook] == []
     assert [key for key in Result.model_fields if f"<code>{key}" not in formats] == []
 

@@ -31,8 +31,12 @@ def test_style(repository: Path, command: list[str]) -> None:
 
 
 @pytest.mark.skipif(not (Path(__file__).parents[2] / ".git").exists(), reason="not a clone")
-def test_a_clone_of_a_git_that_converts_line_ends_has_those_of_linux(repository: Path, tmp_path: Path) -> None:
-    """magicmonty/bash-git-prompt #345: with core.autocrlf, as git for Windows sets it, no script started."""
+def test_a_clone_of_a_git_that_converts_line_ends_has_those_of_linux(
+    repository: Path, tmp_path: Path
+) -> None:
+    """magicmonty/bash-git-prompt #345: with core.autocrlf, as git for Windows sets it, no script
+    started.
+    """
     clone = [
         "git",
         "-c",
@@ -45,7 +49,13 @@ def test_a_clone_of_a_git_that_converts_line_ends_has_those_of_linux(repository:
         str(tmp_path / "clone"),
     ]
     subprocess.run(clone, check=True, capture_output=True)
-    told = subprocess.run(["git", "ls-files", "--eol"], cwd=tmp_path / "clone", capture_output=True, text=True, check=True)
+    told = subprocess.run(
+        ["git", "ls-files", "--eol"],
+        cwd=tmp_path / "clone",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     kinds = {line.rpartition("\t")[2]: line.split()[1] for line in told.stdout.splitlines()}
     assert kinds["slurm/bin/squeue"] == kinds["workflow/bin/worldprobe"] == "w/lf"
     assert [path for path, kind in kinds.items() if kind not in ("w/lf", "w/none", "w/-text")] == []

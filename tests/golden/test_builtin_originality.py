@@ -1,4 +1,6 @@
-"""Our built-in materials share no sentence with EWoK's: compared where its archive is present; nothing of it is printed."""
+"""Our built-in materials share no sentence with EWoK's: compared where its archive is present;
+nothing of it is printed.
+"""
 
 from __future__ import annotations
 
@@ -21,17 +23,26 @@ def templates(reference, request) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Ours and the official ones."""
     official = read_materials(reference / "ewok-config.zip", ORIGINAL, PASSWORD, is_lenient=True)
     materials = read_materials(EDITIONS[request.param], RIGHT)
-    return pd.concat([compile_templates(materials), compile_families(materials)]), compile_templates(official)
+    return pd.concat(
+        [compile_templates(materials), compile_families(materials)]
+    ), compile_templates(official)
 
 
 def normalised(text: str) -> str:
     """Lower case, slots by their class, no punctuation, no articles."""
     slots = re.sub(r"\{([A-Za-z_]+)[^}]*\}", lambda m: f" {m[1].lower()}slot ", text)
-    return " ".join(word for word in re.findall(r"[a-z']+", slots.lower()) if word not in {"a", "an", "the"})
+    return " ".join(
+        word for word in re.findall(r"[a-z']+", slots.lower()) if word not in {"a", "an", "the"}
+    )
 
 
 def sentences(frame: pd.DataFrame, *columns: str) -> set[str]:
-    return {normalised(sentence) for column in columns for text in frame[column] for sentence in text.split(". ")}
+    return {
+        normalised(sentence)
+        for column in columns
+        for text in frame[column]
+        for sentence in text.split(". ")
+    }
 
 
 def runs_of_four(found: set[str]) -> set[tuple[str, ...]]:

@@ -1,7 +1,9 @@
-"""What an expensive stage computes moves only with its number in ``methods.py``: a golden file has its numbers of small inputs.
+"""What an expensive stage computes moves only with its number in ``methods.py``: a golden file has
+its numbers of small inputs.
 
-After a change that moves them, raise the stage's number and record: ``WORLDPROBE_RECORD=1 pytest tests/golden/test_methods.py``.
-What only reads other inputs (materials, skins, prompts, what another stage makes) is recorded without a new number.
+After a change that moves them, raise the stage's number and record: ``WORLDPROBE_RECORD=1 pytest
+tests/golden/test_methods.py``. What only reads other inputs (materials, skins, prompts, what
+another stage makes) is recorded without a new number.
 """
 
 import hashlib
@@ -35,13 +37,20 @@ pytest.importorskip("torch")
 FILE = Path(__file__).with_name("methods.json")
 #: Numbers may move by this much from one machine to another.
 NOISE = 1e-3
-BUILTIN, SKINS, PROMPTS = (RESOURCES / name for name in ("materials/ewok-builtin", "skins", "prompts"))
+BUILTIN, SKINS, PROMPTS = (
+    RESOURCES / name for name in ("materials/ewok-builtin", "skins", "prompts")
+)
 #: Of other benchmarks, by lm-evaluation-harness, with data that are fetched.
 NOT_OURS = {"ASK_EXTERNAL"}
 #: Stages that are given a class of settings.
 SETTINGS = {"FINETUNING": FinetuningSettings, "LESSONS": ReadingLessons}
-NAMES = sorted(name for name, number in vars(methods).items() if name.isupper() and isinstance(number, int))
-TEXTS = [("Ana lifts the crate. It is heavy.", "Ana is tired."), ("The lamp in room 5 is off.", "Ben can't see his 2 hands!")]
+NAMES = sorted(
+    name for name, number in vars(methods).items() if name.isupper() and isinstance(number, int)
+)
+TEXTS = [
+    ("Ana lifts the crate. It is heavy.", "Ana is tired."),
+    ("The lamp in room 5 is off.", "Ben can't see his 2 hands!"),
+]
 
 
 class Stages:
@@ -84,7 +93,9 @@ class Stages:
 
     def table(self, name: str) -> Callable[[], str]:
         """A table's rows, as a digest."""
-        return lambda: hashlib.sha256(pd.read_parquet(self.path(name)).to_csv(index=False).encode()).hexdigest()[:16]
+        return lambda: hashlib.sha256(
+            pd.read_parquet(self.path(name)).to_csv(index=False).encode()
+        ).hexdigest()[:16]
 
     def templates(self) -> tuple:
         return (
@@ -96,50 +107,145 @@ class Stages:
     def items(self) -> tuple:
         inputs = [BUILTIN, self.path("templates.parquet", "TEMPLATES")]
         version = self.path("version.parquet")
-        assert main(["items", "fill", str(inputs[1]), "builtin@1", "--version", "1", "--out", str(version)]) == 0
-        return inputs, ["items", "gather", version, "--out", self.path("items.parquet")], self.table("items.parquet")
+        assert (
+            main(
+                [
+                    "items",
+                    "fill",
+                    str(inputs[1]),
+                    "builtin@1",
+                    "--version",
+                    "1",
+                    "--out",
+                    str(version),
+                ]
+            )
+            == 0
+        )
+        return (
+            inputs,
+            ["items", "gather", version, "--out", self.path("items.parquet")],
+            self.table("items.parquet"),
+        )
 
     def corpus(self) -> tuple:
-        inputs, size = [BUILTIN, self.path("templates.parquet", "TEMPLATES")], ["--taught", "0.02", "--fillings", "3"]
-        command = ["controls", "write-corpus", inputs[1], "builtin@1", *size, "--sentences", "20", "--out", self.path("corpus")]
-        return inputs, command, lambda: [self.table(f"corpus/{name}.parquet")() for name in ("documents", "templates")]
+        inputs, size = (
+            [BUILTIN, self.path("templates.parquet", "TEMPLATES")],
+            ["--taught", "0.02", "--fillings", "3"],
+        )
+        command = [
+            "controls",
+            "write-corpus",
+            inputs[1],
+            "builtin@1",
+            *size,
+            "--sentences",
+            "20",
+            "--out",
+            self.path("corpus"),
+        ]
+        return (
+            inputs,
+            command,
+            lambda: [self.table(f"corpus/{name}.parquet")() for name in ("documents", "templates")],
+        )
 
     def tokenizer(self) -> tuple:
         corpus = self.path("corpus", "CORPUS")
-        command = ["controls", "train-tokenizer", corpus, "--vocabulary", "300", "--out", self.path("tokenizer")]
-        return [corpus / "documents.parquet"], command, lambda: digest_file(self.path("tokenizer/tokenizer.json"))[:16]
+        command = [
+            "controls",
+            "train-tokenizer",
+            corpus,
+            "--vocabulary",
+            "300",
+            "--out",
+            self.path("tokenizer"),
+        ]
+        return (
+            [corpus / "documents.parquet"],
+            command,
+            lambda: digest_file(self.path("tokenizer/tokenizer.json"))[:16],
+        )
 
     def training(self) -> tuple:
         corpus, tokenizer = self.path("corpus", "CORPUS"), self.path("tokenizer", "TOKENIZER")
-        size = ["--architecture", "llama", "--layers", "1", "--width", "16", "--heads", "2", "--steps", "3", "--batch", "4"]
+        size = [
+            "--architecture",
+            "llama",
+            "--layers",
+            "1",
+            "--width",
+            "16",
+            "--heads",
+            "2",
+            "--steps",
+            "3",
+            "--batch",
+            "4",
+        ]
         command = ["controls", "train", corpus, tokenizer, *size, "--out", self.path("control")]
-        return [corpus / "documents.parquet", tokenizer / "tokenizer.json"], command, lambda: weights(self.path("control"))
+        return (
+            [corpus / "documents.parquet", tokenizer / "tokenizer.json"],
+            command,
+            lambda: weights(self.path("control")),
+        )
 
     def vectors(self) -> tuple:
         corpus = self.path("corpus", "CORPUS")
-        command = ["baselines", "train-vectors", corpus, "--dimensions", "4", "--out", self.path("vectors.kv")]
+        command = [
+            "baselines",
+            "train-vectors",
+            corpus,
+            "--dimensions",
+            "4",
+            "--out",
+            self.path("vectors.kv"),
+        ]
 
         def numbers() -> list[float]:
             with np.load(self.path("vectors.kv")) as archive:
-                return [float(np.abs(archive[name]).mean()) for name in archive.files if archive[name].dtype.kind == "f"]
+                return [
+                    float(np.abs(archive[name]).mean())
+                    for name in archive.files
+                    if archive[name].dtype.kind == "f"
+                ]
 
         return [corpus / "documents.parquet"], command, numbers
 
     def checkpoints(self) -> tuple:
-        items, root, out = (self.path(f"series/{name}") for name in ("fixed.parquet", "training", "scores.parquet"))
+        items, root, out = (
+            self.path(f"series/{name}") for name in ("fixed.parquet", "training", "scores.parquet")
+        )
         items.parent.mkdir()
         write_items(items)
         fixed_model(root / "step1", "causal")
-        command = ["series", "score", "ewok", items, "--checkpoint", root, "--folders", "step{n}", "--out", out]
+        command = [
+            "series",
+            "score",
+            "ewok",
+            items,
+            "--checkpoint",
+            root,
+            "--folders",
+            "step{n}",
+            "--out",
+            out,
+        ]
         return [items], command, self.table("series/scores.parquet")
 
     def score(self) -> tuple:
         return self._asked("score", ["logprobs", "likert_free_zero", "choice_constrained_zero"])
 
     def _asked(self, name: str, eval_types: list[str]) -> tuple:
-        items, outs = self.path("fixed.parquet"), [self.path(f"{name}_{eval_type}.parquet") for eval_type in eval_types]
+        items, outs = (
+            self.path("fixed.parquet"),
+            [self.path(f"{name}_{eval_type}.parquet") for eval_type in eval_types],
+        )
         write_items(items)
-        checkpoints = {kind: fixed_model(self.path(kind), kind) for kind in ("causal", "masked", "encoder-decoder")}
+        checkpoints = {
+            kind: fixed_model(self.path(kind), kind)
+            for kind in ("causal", "masked", "encoder-decoder")
+        }
         for kind in ("masked", "encoder-decoder"):
             command = [
                 "score",
@@ -166,7 +272,10 @@ class Stages:
         ]
 
         def numbers() -> dict[str, Any]:
-            scores = {path.stem: pd.read_parquet(path) for path in (outs[0], *(self.path(f"{kind}.parquet") for kind in KINDS))}
+            scores = {
+                path.stem: pd.read_parquet(path)
+                for path in (outs[0], *(self.path(f"{kind}.parquet") for kind in KINDS))
+            }
             values = {name: frame["logprob"].tolist() for name, frame in scores.items()}
             texts = {path.stem: pd.read_parquet(path)["text"].tolist() for path in outs[1:]}
             return values | texts | {"thoughts": [split_thoughts(text) for text in THOUGHTS]}
@@ -174,16 +283,39 @@ class Stages:
         return [PROMPTS / "ewok.yaml"], command, numbers
 
     def trials(self) -> tuple:
-        command = ["worldsense", "generate", "test", *FEW, "--skins", "tall/short", "trips", "--out", self.path("trials.parquet")]
+        command = [
+            "worldsense",
+            "generate",
+            "test",
+            *FEW,
+            "--skins",
+            "tall/short",
+            "trips",
+            "--out",
+            self.path("trials.parquet"),
+        ]
         return [SKINS], command, self.table("trials.parquet")
 
     def ask(self) -> tuple:
         outs = [self.path(f"{name}.parquet") for name in ("basic", "constrained")]
-        few, trials = self.path("few.parquet"), read_table(self.path("trials.parquet", "TRIALS"), Trials)
+        few, trials = (
+            self.path("few.parquet"),
+            read_table(self.path("trials.parquet", "TRIALS"), Trials),
+        )
         first = trials[trials["tuple_id"].isin(trials["tuple_id"].unique()[:2])]
         write_table(first, Trials, few, Provenance(canary="test canary"))
         checkpoint = fixed_model(self.path("causal"), "causal")
-        command = ["worldsense", "ask", few, "--checkpoint", checkpoint, "--prompting", "basic,constrained", "--out", *outs]
+        command = [
+            "worldsense",
+            "ask",
+            few,
+            "--checkpoint",
+            checkpoint,
+            "--prompting",
+            "basic,constrained",
+            "--out",
+            *outs,
+        ]
         return (
             [few, PROMPTS / "worldsense"],
             command,
@@ -196,14 +328,24 @@ class Stages:
     def reading(self) -> tuple:
         readers = [first_numeral("12345"), first_numeral("12"), last_word(("TRUE", "FALSE"))]
         readers += [reader_of(EXPLICIT, kind, accept) for kind, accept in ANSWERS.items()]
-        return [], [], lambda: [[[read(text).value, read(text).status] for read in readers] for text in REPLIES]
+        return (
+            [],
+            [],
+            lambda: [
+                [[read(text).value, read(text).status] for read in readers] for text in REPLIES
+            ],
+        )
 
     def phrases(self) -> tuple:
         command = ["worldsense", "write-phrases", "--out", self.path("phrases")]
         return [SKINS], command, lambda: digest_file(self.path("phrases/tokenizer.json"))[:16]
 
     def lessons(self) -> tuple:
-        settings = {"kinds": {"copy": 1, "judge": 1, "asked": 1, "written": 1}, "sizes": [4], "number": 40}
+        settings = {
+            "kinds": {"copy": 1, "judge": 1, "asked": 1, "written": 1},
+            "sizes": [4],
+            "number": 40,
+        }
         command = ["worldsense", "write-lessons", "--settings", json.dumps(settings)]
         return (
             [SKINS],
@@ -213,7 +355,21 @@ class Stages:
 
     def start_model(self) -> tuple:
         trials = self.path("train.parquet")
-        assert main(["worldsense", "generate", "train-10k", *FEW, "--problems", "Infer.trivial", "--out", str(trials)]) == 0
+        assert (
+            main(
+                [
+                    "worldsense",
+                    "generate",
+                    "train-10k",
+                    *FEW,
+                    "--problems",
+                    "Infer.trivial",
+                    "--out",
+                    str(trials),
+                ]
+            )
+            == 0
+        )
         size = ["--layers", "1", "--width", "16", "--heads", "2", "--vocabulary", "300"]
         return (
             [trials],
@@ -223,7 +379,18 @@ class Stages:
 
     def finetuning(self) -> tuple:
         start, trials = self.path("start", "START_MODEL"), self.path("train.parquet")
-        how = ["--steps", "3", "--settings", '{"batch": 4}', "--warm-up", "1", "--learning-rate", "0.001", "--chat", "never"]
+        how = [
+            "--steps",
+            "3",
+            "--settings",
+            '{"batch": 4}',
+            "--warm-up",
+            "1",
+            "--learning-rate",
+            "0.001",
+            "--chat",
+            "never",
+        ]
         how += ["--prompt-set", "constrained", "--checkpoints", str(self.path("checkpoints"))]
         command = ["worldsense", "finetune", start, trials, *how, "--out", self.path("tuned")]
         return [trials], command, lambda: weights(self.path("tuned"))
@@ -263,9 +430,27 @@ KINDS = ("masked", "encoder-decoder")
 def write_items(path: Path) -> None:
     """Two invented items."""
     (context1, target1), (context2, target2) = TEXTS
-    row = {"context1": context1, "context2": context2, "target1": target1, "target2": target2, "domain": "test", "version": 0}
-    row |= {"meta_template": 1, "template": 1, "concept_a": "a", "concept_b": "b", "context_contrast": "antonym"}
-    row |= {"context_type": "direct", "target_contrast": "concept swap", "fillers": "{}", "tags": ""}
+    row = {
+        "context1": context1,
+        "context2": context2,
+        "target1": target1,
+        "target2": target2,
+        "domain": "test",
+        "version": 0,
+    }
+    row |= {
+        "meta_template": 1,
+        "template": 1,
+        "concept_a": "a",
+        "concept_b": "b",
+        "context_contrast": "antonym",
+    }
+    row |= {
+        "context_type": "direct",
+        "target_contrast": "concept swap",
+        "fillers": "{}",
+        "tags": "",
+    }
     swapped = row | {"context1": context2, "context2": context1, "template": 2}
     frame = pd.DataFrame([row | {"item_id": "test_1_1_v0"}, swapped | {"item_id": "test_1_2_v0"}])
     frame["duplicate_of"] = pd.Series([None, None], dtype="str")
@@ -273,7 +458,9 @@ def write_items(path: Path) -> None:
 
 
 def fixed_model(folder: Path, kind: str) -> Path:
-    """A model whose weights and tokenizer are the same on every machine: from NumPy, and of bytes with a few merges."""
+    """A model whose weights and tokenizer are the same on every machine: from NumPy, and of bytes
+    with a few merges.
+    """
     import torch
     import transformers as t
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
@@ -282,10 +469,23 @@ def fixed_model(folder: Path, kind: str) -> Path:
         return folder
     special = ["<s>", "</s>", "<pad>", "<mask>"]
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    merges = [("i", "s"), ("Ġ", "is"), ("t", "h"), ("th", "e"), ("Ġ", "the"), ("a", "n"), ("e", "r")]
+    merges = [
+        ("i", "s"),
+        ("Ġ", "is"),
+        ("t", "h"),
+        ("th", "e"),
+        ("Ġ", "the"),
+        ("a", "n"),
+        ("e", "r"),
+    ]
     words = [*special, *letters, *dict.fromkeys("".join(pair) for pair in merges)]
-    tokenizer = Tokenizer(models.BPE(vocab={word: place for place, word in enumerate(words)}, merges=merges))
-    tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    tokenizer = Tokenizer(
+        models.BPE(vocab={word: place for place, word in enumerate(words)}, merges=merges)
+    )
+    tokenizer.pre_tokenizer, tokenizer.decoder = (
+        pre_tokenizers.ByteLevel(add_prefix_space=False),
+        decoders.ByteLevel(),
+    )
     names = {
         "bos_token": "<s>",
         "eos_token": "</s>",
@@ -296,13 +496,25 @@ def fixed_model(folder: Path, kind: str) -> Path:
     }
     t.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names).save_pretrained(folder)
     ids = {"vocab_size": len(words), "bos_token_id": 0, "eos_token_id": 1, "pad_token_id": 2}
-    small = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+    small = {
+        "hidden_size": 16,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 32,
+    }
     if kind == "causal":
         model = t.LlamaForCausalLM(t.LlamaConfig(max_position_embeddings=2048, **small, **ids))
     elif kind == "masked":
         model = t.BertForMaskedLM(t.BertConfig(max_position_embeddings=256, **small, **ids))
     else:
-        size = {"d_model": 16, "d_ff": 32, "d_kv": 8, "num_layers": 2, "num_heads": 2, "decoder_start_token_id": 2}
+        size = {
+            "d_model": 16,
+            "d_ff": 32,
+            "d_kv": 8,
+            "num_layers": 2,
+            "num_heads": 2,
+            "decoder_start_token_id": 2,
+        }
         model = t.T5ForConditionalGeneration(t.T5Config(**size, **ids))
     rng = np.random.default_rng(0)
     for _, weight in sorted(model.named_parameters()):
@@ -315,7 +527,10 @@ def weights(folder: Path) -> dict[str, float]:
     """The mean size of each of a model's weights."""
     from safetensors.torch import load_file
 
-    return {name: value.float().abs().mean().item() for name, value in sorted(load_file(folder / "model.safetensors").items())}
+    return {
+        name: value.float().abs().mean().item()
+        for name, value in sorted(load_file(folder / "model.safetensors").items())
+    }
 
 
 @pytest.fixture(scope="module")
@@ -326,7 +541,11 @@ def stages(tmp_path_factory: pytest.TempPathFactory) -> Stages:
 def is_near(one: Any, other: Any) -> bool:
     """Equal, but for the noise of machines in numbers."""
     if isinstance(one, dict):
-        return isinstance(other, dict) and one.keys() == other.keys() and all(is_near(one[key], other[key]) for key in one)
+        return (
+            isinstance(other, dict)
+            and one.keys() == other.keys()
+            and all(is_near(one[key], other[key]) for key in one)
+        )
     if isinstance(one, list):
         return isinstance(other, list) and len(one) == len(other) and all(map(is_near, one, other))
     if isinstance(one, float) and isinstance(other, float):
@@ -335,13 +554,17 @@ def is_near(one: Any, other: Any) -> bool:
 
 
 def moved(found: dict[str, Any], kept: dict[str, Any]) -> str:
-    """What differs although the number does not: defaults of options, or numbers made from the same inputs."""
+    """What differs although the number does not: defaults of options, or numbers made from the same
+    inputs.
+    """
     if found["method"] != kept["method"]:
         return ""
     shared = found["options"].keys() & kept["options"].keys()
     changed = sorted(key for key in shared if found["options"][key] != kept["options"][key])
     is_other = found["inputs"] == kept["inputs"] and not is_near(found["numbers"], kept["numbers"])
-    return ", ".join([*(f"the default of {key}" for key in changed), *(["the numbers"] if is_other else [])])
+    return ", ".join(
+        [*(f"the default of {key}" for key in changed), *(["the numbers"] if is_other else [])]
+    )
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in NOT_OURS])
@@ -354,7 +577,8 @@ def test_what_a_stage_computes_moves_only_with_its_number(stages: Stages, name: 
         FILE.write_text(json.dumps(golden | {name: found}, indent=1, sort_keys=True) + "\n")
     else:
         is_same = is_near(
-            {**found, "options": sorted(found["options"])}, {**golden[name], "options": sorted(golden[name]["options"])}
+            {**found, "options": sorted(found["options"])},
+            {**golden[name], "options": sorted(golden[name]["options"])},
         )
         assert is_same, "its inputs, options or number changed: record (see above)"
 

@@ -1,4 +1,6 @@
-"""Numbers of the statistics on fixed simulated data: when one moves, bump the stage's ``method`` or undo the change."""
+"""Numbers of the statistics on fixed simulated data: when one moves, bump the stage's ``method`` or
+undo the change.
+"""
 
 import shutil
 
@@ -23,14 +25,20 @@ LOG_LIKELIHOOD = -408.1986
 def study():
     items = simulate_items(36, 3, seed=7)
     rng = np.random.default_rng(8)
-    log_odds = rng.normal(0.6, 1.5, (1, len(items), 1)) + rng.normal(0, 0.7, (3, 1, 1)) + np.zeros((3, len(items), 2))
-    return simulate_judgements(items, log_odds, ["ant", "bee", "cat"], "logprobs", 9, share_tied=0.03), simulate_features(
-        items, 7
+    log_odds = (
+        rng.normal(0.6, 1.5, (1, len(items), 1))
+        + rng.normal(0, 0.7, (3, 1, 1))
+        + np.zeros((3, len(items), 2))
     )
+    return simulate_judgements(
+        items, log_odds, ["ant", "bee", "cat"], "logprobs", 9, share_tied=0.03
+    ), simulate_features(items, 7)
 
 
 def test_summaries(study):
-    table = summarize(study[0]).query("condition == 'all' and metric == 'accuracy' and grouping == 'overall'")
+    table = summarize(study[0]).query(
+        "condition == 'all' and metric == 'accuracy' and grouping == 'overall'"
+    )
     found = table.set_index("model")[["mean", "low", "high", "ci_low", "ci_high"]].round(6)
     assert found.loc["ant"].tolist() == SUMMARY
     assert intervals_by_template(study[0])["logprobs"]["ant"] == SUMMARY_BY_TEMPLATE
@@ -38,16 +46,22 @@ def test_summaries(study):
 
 def test_comparisons(study):
     row = compare_models(study[0]).query("grouping == 'overall'").iloc[0]
-    assert [round(row[c], 6) for c in ("difference", "ci_low", "ci_high", "p", "p_holm")] == COMPARISON
+    assert [
+        round(row[c], 6) for c in ("difference", "ci_low", "ci_high", "p", "p_holm")
+    ] == COMPARISON
 
 
 def test_fixed_effects(study):
     table, _ = fit_fixed_effects(build_design(*study))
-    np.testing.assert_allclose(table[["estimate", "std_error"]].iloc[:3].to_numpy().ravel(), FIXED, atol=1e-5)
+    np.testing.assert_allclose(
+        table[["estimate", "std_error"]].iloc[:3].to_numpy().ravel(), FIXED, atol=1e-5
+    )
 
 
 @pytest.mark.skipif(shutil.which("R") is None, reason="R is not installed")
 def test_mixed_model(study):
     table, details = regression.fit_mixed_model(build_design(*study), structure="intercepts")
-    np.testing.assert_allclose(table[["estimate", "std_error"]].iloc[:3].to_numpy().ravel(), MIXED, atol=1e-3)
+    np.testing.assert_allclose(
+        table[["estimate", "std_error"]].iloc[:3].to_numpy().ravel(), MIXED, atol=1e-3
+    )
     assert details["log_likelihood"] == pytest.approx(LOG_LIKELIHOOD, abs=1e-3)

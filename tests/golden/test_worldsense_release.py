@@ -1,4 +1,6 @@
-"""The released test set: read, audited, written again. Read at run time from outside the repository, never quoted."""
+"""The released test set: read, audited, written again. Read at run time from outside the
+repository, never quoted.
+"""
 
 import hashlib
 import json
@@ -18,7 +20,8 @@ def folder(reference: Path) -> Path:
     found = reference / "worldsense"
     if not (found / "test_set" / "trials.jsonl.bz2").is_file():
         pytest.skip(
-            "the released WorldSense test set is not among the reference data; its licence keeps it out of the repository"
+            "the released WorldSense test set is not among the reference data; its licence keeps it"
+            " out of the repository"
         )
     return found
 
@@ -33,7 +36,9 @@ def audit(released: pd.DataFrame):
     return audit_trials(released, "trials.jsonl.bz2")
 
 
-def test_what_is_written_again_has_the_same_bytes(released: pd.DataFrame, folder: Path, tmp_path: Path) -> None:
+def test_what_is_written_again_has_the_same_bytes(
+    released: pd.DataFrame, folder: Path, tmp_path: Path
+) -> None:
     files = json.loads((folder / "expected.json").read_text())["files"]
     assert write_official([released], tmp_path / "trials.jsonl") == 87048
     digest = hashlib.sha256((tmp_path / "trials.jsonl").read_bytes()).hexdigest()
@@ -44,7 +49,9 @@ def test_the_solver_agrees_with_all_but_282_tuples_of_one_problem(audit) -> None
     by_problem = audit.agreement.set_index("problem")
     assert by_problem["trials"].sum() == 87048
     assert by_problem["agree"].sum() == 86484
-    assert by_problem["wrong_tuples"].to_dict() == {problem: 282 * (problem == "Compl.normal") for problem in by_problem.index}
+    assert by_problem["wrong_tuples"].to_dict() == {
+        problem: 282 * (problem == "Compl.normal") for problem in by_problem.index
+    }
     assert tuple(audit.wrong.columns) == WRONG
     assert len(audit.wrong) == 564
     assert audit.wrong["tuple_ID"].nunique() == 282

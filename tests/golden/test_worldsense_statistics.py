@@ -1,4 +1,5 @@
-"""The released responses give every number of the paper's Tables 2, 6, 10 and 11, at full precision and as printed.
+"""The released responses give every number of the paper's Tables 2, 6, 10 and 11, at full precision
+and as printed.
 
 Read at run time from outside the repository, never quoted.
 """
@@ -21,7 +22,10 @@ GROUPS = ["model", "problemname", "problemsize", "complexity", "query", "domain"
 def folder(reference: Path) -> Path:
     found = reference / "worldsense"
     if not (found / "test_set" / "results").is_dir():
-        pytest.skip("the released WorldSense responses are not among the reference data; their licence keeps them out")
+        pytest.skip(
+            "the released WorldSense responses are not among the reference data; their licence"
+            " keeps them out"
+        )
     return found
 
 
@@ -45,11 +49,18 @@ def statistics(questions: Questions, series: list[Series]) -> pd.DataFrame:
     return compute_statistics(questions, series)
 
 
-def cells(expected: dict[str, Any]) -> list[tuple[str, tuple[str, ...], dict[str, Any], dict[str, str]]]:
+def cells(
+    expected: dict[str, Any],
+) -> list[tuple[str, tuple[str, ...], dict[str, Any], dict[str, str]]]:
     """Measure, group, numbers, and what is printed of them."""
     found = []
 
-    def add(measure: str, numbers: dict[str, Any], printed: dict[str, str] | None = None, **group: object) -> None:
+    def add(
+        measure: str,
+        numbers: dict[str, Any],
+        printed: dict[str, str] | None = None,
+        **group: object,
+    ) -> None:
         key = tuple(str(group.get(name, "all")) for name in GROUPS)
         found.append((measure, key, numbers, printed or numbers.get("printed", {})))
 
@@ -68,7 +79,9 @@ def cells(expected: dict[str, Any]) -> list[tuple[str, tuple[str, ...], dict[str
     return found
 
 
-def test_every_expected_number_comes_out_to_twelve_places(statistics: pd.DataFrame, expected: dict[str, Any]) -> None:
+def test_every_expected_number_comes_out_to_twelve_places(
+    statistics: pd.DataFrame, expected: dict[str, Any]
+) -> None:
     released = statistics[statistics["gold"] == "released"].set_index(["measure", *GROUPS])
     assert released.index.is_unique
     wanted = cells(expected)
@@ -80,14 +93,20 @@ def test_every_expected_number_comes_out_to_twelve_places(statistics: pd.DataFra
                 assert abs(ours[column] - numbers[column]) < 1e-12, (measure, key, column)
 
 
-def test_every_printed_digit_of_four_tables_comes_out(statistics: pd.DataFrame, expected: dict[str, Any]) -> None:
+def test_every_printed_digit_of_four_tables_comes_out(
+    statistics: pd.DataFrame, expected: dict[str, Any]
+) -> None:
     released = statistics[statistics["gold"] == "released"].set_index(["measure", *GROUPS])
     n_printed = 0
     for measure, key, _, printed in cells(expected):
         for column, digits in printed.items():
             value = released.loc[(measure, *key), column]
             n_printed += 1
-            assert (f"{100 * value:.1f}" if measure == "accuracy" else f"{value:.2f}") == digits, (measure, key, column)
+            assert (f"{100 * value:.1f}" if measure == "accuracy" else f"{value:.2f}") == digits, (
+                measure,
+                key,
+                column,
+            )
     assert n_printed == 594 + 6  # Tables 6, 10 and 11; Table 2
 
 
@@ -95,8 +114,12 @@ def test_corrected_gold_answers_move_one_problem_only(
     statistics: pd.DataFrame, questions: Questions, series: list[Series]
 ) -> None:
     assert int((questions.gold["released"] != questions.gold["corrected"]).sum()) == 564
-    by_problem = statistics[(statistics["measure"] == "accuracy") & (statistics.iloc[:, 5:10] == "all").all(axis=1)]
+    by_problem = statistics[
+        (statistics["measure"] == "accuracy") & (statistics.iloc[:, 5:10] == "all").all(axis=1)
+    ]
     means = by_problem.pivot_table(index=["model", "problemname"], columns="gold", values="mean")
-    moved = means[(means["released"] - means["corrected"]).abs() > 1e-12].index.get_level_values("problemname")
+    moved = means[(means["released"] - means["corrected"]).abs() > 1e-12].index.get_level_values(
+        "problemname"
+    )
     assert set(moved) == {"Compl.normal", "all"}
     assert [sum(one.invalid.values()) for one in series] == [0, 0, 15]

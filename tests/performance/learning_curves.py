@@ -1,4 +1,5 @@
-"""Do bands and onsets of learning curves hold what they say? Simulated trainings whose true curves are known.
+"""Do bands and onsets of learning curves hold what they say? Simulated trainings whose true curves
+are known.
 
 python tests/performance/learning_curves.py [RUNS]
 """
@@ -21,15 +22,26 @@ OF_CLUSTERS, OF_VERSIONS, OF_SEEDS = 0.10, 0.015, 0.02
 
 
 def true_curve(onset: float | None, forgets: float = 0.0) -> np.ndarray:
-    """Accuracy at each step: from chance to 0.78, its middle at a step, and down again after the 300th."""
+    """Accuracy at each step: from chance to 0.78, its middle at a step, and down again after the
+    300th.
+    """
     if onset is None:
         return np.full(len(STEPS), 0.5)
     risen = 1 / (1 + np.exp(-2.5 * np.log(STEPS / onset)))
     return 0.5 + 0.28 * risen - forgets * np.clip(np.log(STEPS / 300) / np.log(1000 / 300), 0, 1)
 
 
-def draw(rng: np.random.Generator, curve: np.ndarray, pairs: int, versions: int, n_seeds: int, wander: float) -> np.ndarray:
-    """Scores of cells, shape (seeds, steps, pairs x versions): answers of neighbouring checkpoints are alike."""
+def draw(
+    rng: np.random.Generator,
+    curve: np.ndarray,
+    pairs: int,
+    versions: int,
+    n_seeds: int,
+    wander: float,
+) -> np.ndarray:
+    """Scores of cells, shape (seeds, steps, pairs x versions): answers of neighbouring checkpoints
+    are alike.
+    """
     learned = np.abs(curve - 0.5) / 0.28
     of_clusters = rng.normal(0, OF_CLUSTERS, pairs)[:, None]
     of_versions = rng.normal(0, OF_VERSIONS, versions)[None, :]
@@ -74,7 +86,9 @@ def simulate(
     curve = true_curve(onset, forgets)
     counts: Counter[str] = Counter()
     for run in range(runs):
-        found = estimate(STEPS, draw(rng, curve, pairs, versions, n_seeds, wander), cluster, version, seed=run)
+        found = estimate(
+            STEPS, draw(rng, curve, pairs, versions, n_seeds, wander), cluster, version, seed=run
+        )
         half = found.half * found.factor
         counts["band"] += bool((np.abs(found.found.mean - curve) <= half).all())
         counts["interval"] += float((np.abs(found.found.mean - curve) <= found.half).mean())
@@ -83,11 +97,16 @@ def simulate(
         low = -np.inf if np.isnan(said["ci_low"]) and said["status"] != NEVER else said["ci_low"]
         high = np.inf if np.isnan(said["ci_high"]) else said["ci_high"]
         counts["told"] += said["status"] != NONE
-        counts["onset"] += bool(said["status"] != NONE and np.isfinite(true) and low <= true <= high)
+        counts["onset"] += bool(
+            said["status"] != NONE and np.isfinite(true) and low <= true <= high
+        )
         counts["reached"] += said["status"] == REACHED
         counts["never"] += said["status"] == NEVER
         counts["forgets"] += fall_of(found)["fall"] > 0
-    found = {key: counts[key] / runs for key in ("band", "interval", "told", "onset", "reached", "never", "forgets")}
+    found = {
+        key: counts[key] / runs
+        for key in ("band", "interval", "told", "onset", "reached", "never", "forgets")
+    }
     return found | {"onset": counts["onset"] / max(counts["told"], 1)}
 
 
@@ -97,7 +116,13 @@ CASES: dict[str, dict[str, float | int | None]] = {
     "onset at 100, five seeds": {"onset": 100.0, "n_seeds": 5},
     "onset at 20, falls by 0.1": {"onset": 20.0, "forgets": 0.1},
     "no onset": {"onset": None},
-    "five seeds that wander": {"onset": 20.0, "pairs": 30, "versions": 1, "n_seeds": 5, "wander": 0.03},
+    "five seeds that wander": {
+        "onset": 20.0,
+        "pairs": 30,
+        "versions": 1,
+        "n_seeds": 5,
+        "wander": 0.03,
+    },
     "14 pairs, one version": {"onset": 20.0, "pairs": 14, "versions": 1},
     "14 pairs, no onset": {"onset": None, "pairs": 14, "versions": 1},
     "6 pairs, one version": {"onset": 20.0, "pairs": 6, "versions": 1},
@@ -107,7 +132,13 @@ CASES: dict[str, dict[str, float | int | None]] = {
 
 def main(runs: int) -> None:
     """Print the shares of every case."""
-    print(f"{'':28}" + "".join(f"{name:>10}" for name in ("band", "interval", "told", "onset", "reached", "never", "forgets")))
+    print(
+        f"{'':28}"
+        + "".join(
+            f"{name:>10}"
+            for name in ("band", "interval", "told", "onset", "reached", "never", "forgets")
+        )
+    )
     for name, case in CASES.items():
         found = simulate(runs, **case)  # type: ignore[arg-type]
         print(f"{name:28}" + "".join(f"{value:10.3f}" for value in found.values()), flush=True)

@@ -3,11 +3,13 @@
     pip install vaderSentiment
     python tests/performance/materials_cues.py [--edition builtin@2] [--fast]
 
-Classifiers of pairs of words, one of the context (or two in a row) and one of the target, are trained on right and
-wrong pairings of context and target of four fifths of the templates and judge the rest: a target is answered right if its own
-context scores higher, as language models are judged. Parts share no pair of concepts, no situation and no context. Random parts
-share contexts: what is above the other there is looked up. Valence prefers the context whose VADER score has the target's sign.
-Word vectors that read the other parts judge the adversarial part, by the cosines of bags of words.
+Classifiers of pairs of words, one of the context (or two in a row) and one of the target, are
+trained on right and wrong pairings of context and target of four fifths of the templates and judge
+the rest: a target is answered right if its own context scores higher, as language models are
+judged. Parts share no pair of concepts, no situation and no context. Random parts share contexts:
+what is above the other there is looked up. Valence prefers the context whose VADER score has the
+target's sign. Word vectors that read the other parts judge the adversarial part, by the cosines of
+bags of words.
 """
 
 from __future__ import annotations
@@ -49,13 +51,17 @@ CLASSIFIERS: dict[str, Callable[[], object]] = {
     "linear SVM": lambda: LinearSVC(C=0.01, dual=False, tol=0.001),
     "naive Bayes": lambda: BernoulliNB(),
     "gradient boosting": lambda: make_pipeline(
-        SelectKBest(chi2, k=300), _DENSE, HistGradientBoostingClassifier(max_iter=100, random_state=0)
+        SelectKBest(chi2, k=300),
+        _DENSE,
+        HistGradientBoostingClassifier(max_iter=100, random_state=0),
     ),
 }
 
 
 def pair_words(contexts: Sequence[str], targets: Sequence[str]) -> list[list[str]]:
-    """Every word and two words in a row of a context with every word of its target, as one feature each."""
+    """Every word and two words in a row of a context with every word of its target, as one feature
+    each.
+    """
 
     def grams(text: str) -> set[str]:
         words = spelt(text)
@@ -70,18 +76,27 @@ def pair_words(contexts: Sequence[str], targets: Sequence[str]) -> list[list[str
 def features(templates: pd.DataFrame) -> list[sparse.csr_matrix]:
     """A matrix for each of ``PAIRINGS``, a row per template."""
     texts = [pair_words(templates[f"context{c}"], templates[f"target{t}"]) for c, t in PAIRINGS]
-    counted = CountVectorizer(analyzer=list, min_df=4, binary=True).fit([one for pairing in texts for one in pairing])
+    counted = CountVectorizer(analyzer=list, min_df=4, binary=True).fit(
+        [one for pairing in texts for one in pairing]
+    )
     return [counted.transform(pairing).astype(np.float32) for pairing in texts]
 
 
-def accuracies(templates: pd.DataFrame, make: Callable[[], object], parts: np.ndarray, x: list[sparse.csr_matrix]) -> np.ndarray:
+def accuracies(
+    templates: pd.DataFrame,
+    make: Callable[[], object],
+    parts: np.ndarray,
+    x: list[sparse.csr_matrix],
+) -> np.ndarray:
     """Accuracy of each template's two targets, its part judged by a classifier of the others."""
     found = np.full(len(templates), np.nan)
     for part in np.unique(parts):
         train, test = parts != part, parts == part
         label = np.repeat([1, 1, 0, 0], train.sum())
         fitted = make().fit(sparse.vstack([matrix[train] for matrix in x]), label)
-        score = getattr(fitted, "decision_function", None) or (lambda m, f=fitted: f.predict_log_proba(m)[:, 1])
+        score = getattr(fitted, "decision_function", None) or (
+            lambda m, f=fitted: f.predict_log_proba(m)[:, 1]
+        )
         right1, right2, wrong1, wrong2 = (score(matrix[test]) for matrix in x)
         found[test] = (prefer(right1 - wrong1) + prefer(right2 - wrong2)) / 2
     return found
@@ -93,27 +108,50 @@ def prefer(difference: np.ndarray) -> np.ndarray:
 
 
 def valence(templates: pd.DataFrame) -> np.ndarray:
-    """Accuracy of each template if one prefers the context whose valence has the sign of the target's."""
+    """Accuracy of each template if one prefers the context whose valence has the sign of the
+    target's.
+    """
     from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
     analyzer = SentimentIntensityAnalyzer()
     c1, c2, t1, t2 = (
-        np.array([analyzer.polarity_scores(" ".join(spelt(text)))["compound"] for text in templates[column]])
+        np.array(
+            [
+                analyzer.polarity_scores(" ".join(spelt(text)))["compound"]
+                for text in templates[column]
+            ]
+        )
         for column in ("context1", "context2", "target1", "target2")
     )
     return (prefer(t1 * (c1 - c2)) + prefer(t2 * (c2 - c1))) / 2
 
 
 def cooccurrence_vectors(stories: Collection[str], size: int = 50) -> KeyedVectors:
-    """Word vectors from the positive pointwise mutual information of words of one story, reduced by SVD."""
+    """Word vectors from the positive pointwise mutual information of words of one story, reduced by
+    SVD.
+    """
     bags = CountVectorizer(analyzer=str.split)
     bags.fit(stories)
     number = bags.vocabulary_
-    pairs = np.array([pair for story in stories for pair in permutations([number[word] for word in story.split()], 2)])
-    count = sparse.coo_matrix((np.ones(len(pairs)), pairs.T), shape=(len(number), len(number))).tocsr().tocoo()
+    pairs = np.array(
+        [
+            pair
+            for story in stories
+            for pair in permutations([number[word] for word in story.split()], 2)
+        ]
+    )
+    count = (
+        sparse.coo_matrix((np.ones(len(pairs)), pairs.T), shape=(len(number), len(number)))
+        .tocsr()
+        .tocoo()
+    )
     total = np.bincount(count.row, count.data, len(number))
     pmi = np.log(count.data * total.sum() / (total[count.row] * total[count.col]))
-    left, strength, _ = svds(sparse.csr_matrix((np.maximum(pmi, 0), (count.row, count.col)), count.shape), k=size, random_state=0)
+    left, strength, _ = svds(
+        sparse.csr_matrix((np.maximum(pmi, 0), (count.row, count.col)), count.shape),
+        k=size,
+        random_state=0,
+    )
     return keyed(bags.get_feature_names_out(), left * np.sqrt(strength))
 
 
@@ -127,18 +165,36 @@ def semantic_vectors(stories: Collection[str], size: int = 100) -> KeyedVectors:
 def averaged_vectors(stories: Collection[str], size: int = 50) -> KeyedVectors:
     """word2vec that guesses a word from the mean of those around it (CBOW)."""
     texts = [story.split() for story in stories]
-    return Word2Vec(texts, vector_size=size, window=30, min_count=1, sg=0, epochs=20, seed=5, workers=1).wv
+    return Word2Vec(
+        texts, vector_size=size, window=30, min_count=1, sg=0, epochs=20, seed=5, workers=1
+    ).wv
 
 
 def subword_vectors(stories: Collection[str], size: int = 50) -> KeyedVectors:
     """fastText: word2vec of words and of the letters in them."""
     texts = [story.split() for story in stories]
-    wv = FastText(texts, vector_size=size, window=30, min_count=1, sg=1, epochs=20, seed=0, workers=1, bucket=20_000).wv
-    return keyed(wv.index_to_key, np.array([wv[word] for word in wv.index_to_key], dtype=np.float64))
+    wv = FastText(
+        texts,
+        vector_size=size,
+        window=30,
+        min_count=1,
+        sg=1,
+        epochs=20,
+        seed=0,
+        workers=1,
+        bucket=20_000,
+    ).wv
+    return keyed(
+        wv.index_to_key, np.array([wv[word] for word in wv.index_to_key], dtype=np.float64)
+    )
 
 
-def global_vectors(stories: Collection[str], size: int = 50, epochs: int = 25, rate: float = 0.05) -> KeyedVectors:
-    """GloVe (Pennington et al., 2014): log counts of words of one story, nearer ones counting more, by AdaGrad."""
+def global_vectors(
+    stories: Collection[str], size: int = 50, epochs: int = 25, rate: float = 0.05
+) -> KeyedVectors:
+    """GloVe (Pennington et al., 2014): log counts of words of one story, nearer ones counting more,
+    by AdaGrad.
+    """
     texts = [story.split() for story in stories]
     number = {word: n for n, word in enumerate(sorted({word for text in texts for word in text}))}
     counts: Counter[tuple[int, int]] = Counter()
@@ -149,7 +205,10 @@ def global_vectors(stories: Collection[str], size: int = 50, epochs: int = 25, r
     pairs, weight = np.array(list(counts)), np.array(list(counts.values()))
     share, rng = np.minimum((weight / 10) ** 0.75, 1), np.random.default_rng(0)
     vectors = [(rng.random((len(number), size)) - 0.5) / size for _ in range(2)]
-    biases, squares = [np.zeros((len(number), 1)) for _ in range(2)], [np.ones((len(number), size + 1)) for _ in range(2)]
+    biases, squares = (
+        [np.zeros((len(number), 1)) for _ in range(2)],
+        [np.ones((len(number), size + 1)) for _ in range(2)],
+    )
     for _ in range(epochs):
         for batch in np.array_split(rng.permutation(len(pairs)), max(len(pairs) // 2048, 1)):
             sides = pairs[batch].T
@@ -158,7 +217,11 @@ def global_vectors(stories: Collection[str], size: int = 50, epochs: int = 25, r
             error = share[batch] * ((own[0] * own[1]).sum(axis=1) + bias - np.log(weight[batch]))
             for k in range(2):
                 slope = np.zeros((len(number), size + 1))
-                np.add.at(slope, sides[k], error[:, None] * np.column_stack([own[1 - k], np.ones(len(batch))]))
+                np.add.at(
+                    slope,
+                    sides[k],
+                    error[:, None] * np.column_stack([own[1 - k], np.ones(len(batch))]),
+                )
                 squares[k] += slope**2
                 step = rate * slope / np.sqrt(squares[k])
                 vectors[k], biases[k] = vectors[k] - step[:, :-1], biases[k] - step[:, -1:]
@@ -184,7 +247,9 @@ BAGS = {
 
 
 def main() -> None:
-    """Print accuracies by measure, overall, by domain, and inside and outside the adversarial part."""
+    """Print accuracies by measure, overall, by domain, and inside and outside the adversarial
+    part.
+    """
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--edition", default="builtin@2")
     parser.add_argument("--fast", action="store_true", help="logistic regression alone")
@@ -196,7 +261,9 @@ def main() -> None:
         table[name] = accuracies(templates, make, held_out, x)
         print(f"{name}: {table[name].mean():.3f}", flush=True)
     random = np.random.default_rng(0).integers(0, 5, len(templates))
-    table["logistic regression, random parts"] = accuracies(templates, CLASSIFIERS["logistic regression"], random, x)
+    table["logistic regression, random parts"] = accuracies(
+        templates, CLASSIFIERS["logistic regression"], random, x
+    )
     part = templates["adversarial"].fillna("none")
     for name, train in BAGS.items():
         right = pd.Series(prefer(relatedness(templates, train)).mean(axis=1), templates.index)
@@ -210,7 +277,10 @@ def main() -> None:
     by_domain.loc["all"] = scores.drop(columns="domain").mean()
     print(by_domain.T.round(3).T.to_string())
     _, strength = cross_design(templates)
-    print("Cramer's V of domain with", ", ".join(f"{name} {value:.3f}" for name, value in strength.items()))
+    print(
+        "Cramer's V of domain with",
+        ", ".join(f"{name} {value:.3f}" for name, value in strength.items()),
+    )
 
 
 if __name__ == "__main__":

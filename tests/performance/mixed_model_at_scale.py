@@ -1,10 +1,11 @@
 """The maximal mixed model on simulated judgements of a study's size, and next to glmer itself.
 
-    python tests/performance/mixed_model_at_scale.py fit TEMPLATES       # 875: 175,000 rows of 20 models, five versions
-    python tests/performance/mixed_model_at_scale.py compare TEMPLATES   # 88: a tenth, both ways; glmer takes long
+    python tests/performance/mixed_model_at_scale.py fit TEMPLATES       # 875: 175,000 rows of 20
+    models, five versions python tests/performance/mixed_model_at_scale.py compare TEMPLATES   # 88:
+    a tenth, both ways; glmer takes long
 
-``fit`` prints wall and processor time; ``compare`` also the largest difference of two coefficients in glmer's standard errors
-(bar: 1e-3), and of the log likelihoods.
+``fit`` prints wall and processor time; ``compare`` also the largest difference of two coefficients
+in glmer's standard errors (bar: 1e-3), and of the log likelihoods.
 """
 
 import resource
@@ -27,13 +28,21 @@ DOMAINS = [f"domain {letter}" for letter in "abcdefghijk"]
 
 
 def simulate(n_templates):
-    """A design of models that differ in their slopes, as in random_slopes.py, with eleven domains."""
+    """A design of models that differ in their slopes, as in random_slopes.py, with eleven
+    domains.
+    """
     items, random = simulate_items(n_templates, N_VERSIONS, 1, DOMAINS), np.random.default_rng(27)
     surface = simulate_features(items, 1)
     code = lambda *names: items.groupby(list(names), dropna=False).ngroup().to_numpy()  # noqa: E731
     effect = lambda codes, sd: sd * random.standard_normal(int(codes.max()) + 1)[codes]  # noqa: E731
-    shared = 0.5 + effect(code("domain", "meta_template"), SD["template"]) + SD["item"] * random.standard_normal(len(items))
-    shared += effect(code("domain", "concept_a", "concept_b"), SD["pair"]) + effect(items["version"].to_numpy(), SD["version"])
+    shared = (
+        0.5
+        + effect(code("domain", "meta_template"), SD["template"])
+        + SD["item"] * random.standard_normal(len(items))
+    )
+    shared += effect(code("domain", "concept_a", "concept_b"), SD["pair"]) + effect(
+        items["version"].to_numpy(), SD["version"]
+    )
     log_odds = np.empty((N_MODELS, len(items), 2))
     for model in log_odds:
         own = SD["model"] * random.standard_normal()
@@ -42,7 +51,9 @@ def simulate(n_templates):
         for name in FEATURES:
             value = surface[name].to_numpy().reshape(-1, 2)
             model += SD["feature"] * random.standard_normal() * (value - value.mean()) / value.std()
-    judgements = simulate_judgements(items, log_odds, [f"model_{i:02}" for i in range(N_MODELS)], "logprobs", 1)
+    judgements = simulate_judgements(
+        items, log_odds, [f"model_{i:02}" for i in range(N_MODELS)], "logprobs", 1
+    )
     return build_design(judgements, surface)
 
 
@@ -53,9 +64,10 @@ def timed(design, method):
     took = f"{time.monotonic() - began:.0f} s, {time.process_time() - spent:.0f} s of a processor"
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(
-        f"{method}: {len(design.response)} rows, {len(design.models)} models, {len(table)} coefficients, "
-        f"{len(details['random_sd'])} random effects ({', '.join(details['dropped']) or 'none'} dropped), "
-        f"{details['n_evaluations']} evaluations, converged {details['is_converged']}: {took}, {memory:.1f} GiB",
+        f"{method}: {len(design.response)} rows, {len(design.models)} models, {len(table)}"
+        f" coefficients, {len(details['random_sd'])} random effects"
+        f" ({', '.join(details['dropped']) or 'none'} dropped), {details['n_evaluations']}"
+        f" evaluations, converged {details['is_converged']}: {took}, {memory:.1f} GiB",
         flush=True,
     )
     return table, details

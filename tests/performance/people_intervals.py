@@ -1,9 +1,11 @@
-"""Do intervals of people's accuracy contain the true accuracy in 95 % of studies? Simulated people, who differ or not.
+"""Do intervals of people's accuracy contain the true accuracy in 95 % of studies? Simulated people,
+who differ or not.
 
-Every cell of a template is in another of twenty lists, and the people of a list give all of its ratings; a share of their answers
-are guesses, and where they differ it has a standard deviation of 0.15. The truth is the mean of all studies. Printed: accuracy,
-standard deviation of people, people a list, share of intervals that contain the truth (bar: 0.93 to 0.99), and their mean width
-over that of the central 95 % of estimates.
+Every cell of a template is in another of twenty lists, and the people of a list give all of its
+ratings; a share of their answers are guesses, and where they differ it has a standard deviation of
+0.15. The truth is the mean of all studies. Printed: accuracy, standard deviation of people, people
+a list, share of intervals that contain the truth (bar: 0.93 to 0.99), and their mean width over
+that of the central 95 % of estimates.
 
     nice -n 19 python tests/performance/people_intervals.py [REPETITIONS]
 """
@@ -28,9 +30,12 @@ def draw_study(random, noise, differ, n_people):
     guess = random.integers(1, 6, is_guess.shape)
     ratings = np.where(is_guess, guess, np.array([5, 1, 5, 1])[:, None]).sum(axis=2)
     accuracy = (np.sign(ratings[:, 0::2] - ratings[:, 1::2]) + 1) / 2
-    # The people of a list answer alike much of it: one column for each list is as good as one for each person.
+    # The people of a list answer alike much of it: one column for each list is as good as one for
+    # each person.
     places = np.repeat(np.arange(2 * N_TEMPLATES), 2), lists.ravel()
-    raters = sparse.csr_array((np.full(4 * N_TEMPLATES, 0.5), places), shape=(2 * N_TEMPLATES, N_LISTS))
+    raters = sparse.csr_array(
+        (np.full(4 * N_TEMPLATES, 0.5), places), shape=(2 * N_TEMPLATES, N_LISTS)
+    )
     return accuracy.ravel(), np.repeat(np.arange(N_TEMPLATES), 2), raters
 
 
@@ -54,7 +59,10 @@ def main(n):
         for differ in (0.0, 0.15):
             for n_people in (5, 10, 20):
                 covered, width = measure_coverage(accuracy, differ, n_people, n)
-                print(f"{accuracy:.2f} {differ:4.2f} {n_people:2d} {covered:.3f} {width:.2f}", flush=True)
+                print(
+                    f"{accuracy:.2f} {differ:4.2f} {n_people:2d} {covered:.3f} {width:.2f}",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

@@ -1,13 +1,15 @@
 """How fast constrained Likert and Choice are compared with the original's loop.
 
-That loop (EWoK's paper repository, which pins outlines 0.0.13) takes one prompt at a time. Each step is a forward pass with
-a cache of keys and values and with logits at every position; a mask over the vocabulary allows the numerals first, then only
-the end of the text, which is generated too. Beside it stands its free loop, of 20 tokens at most, once.
+That loop (EWoK's paper repository, which pins outlines 0.0.13) takes one prompt at a time. Each
+step is a forward pass with a cache of keys and values and with logits at every position; a mask
+over the vocabulary allows the numerals first, then only the end of the text, which is generated
+too. Beside it stands its free loop, of 20 tokens at most, once.
 
-    python tests/performance/prompting.py ITEMS [--n-items 10] [--runs 5] [--eval-type choice_constrained_two]
+    python tests/performance/prompting.py ITEMS [--n-items 10] [--runs 5] [--eval-type
+    choice_constrained_two]
 
-A model of GPT-2-small's shape with random weights; both ways in one process, in turn, and every answer compared. The bar: at
-least 10 times the original's way.
+A model of GPT-2-small's shape with random weights; both ways in one process, in turn, and every
+answer compared. The bar: at least 10 times the original's way.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ from scoring import build_checkpoint, read_pairs  # noqa: E402
 
 def main() -> None:
     """Build, ask in turn, compare, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("items", type=Path)
     parser.add_argument("--n-items", type=int, default=10)
     parser.add_argument("--runs", type=int, default=5)
@@ -83,7 +87,13 @@ def main() -> None:
         for text in prompts:
             inputs = tokenizer(text, return_tensors="pt", return_token_type_ids=False)
             with torch.inference_mode():
-                out = model.generate(**inputs, max_new_tokens=20, do_sample=False, stop_strings=["\n\n"], tokenizer=tokenizer)
+                out = model.generate(
+                    **inputs,
+                    max_new_tokens=20,
+                    do_sample=False,
+                    stop_strings=["\n\n"],
+                    tokenizer=tokenizer,
+                )
             written.append(tokenizer.decode(out[0, inputs["input_ids"].shape[1] :]))
         return written
 
@@ -103,12 +113,22 @@ def main() -> None:
     started = time.perf_counter()
     original_free()
     free = time.perf_counter() - started
-    rows = [("ours", median["ours"]), ("original, constrained", median["original"]), ("original, free (one run)", free)]
+    rows = [
+        ("ours", median["ours"]),
+        ("original, constrained", median["original"]),
+        ("original, free (one run)", free),
+    ]
     for name, taken in rows:
-        print(f"{name:25} {taken:8.2f} s  {len(prompts) / taken:8.1f} prompts/s  ours is {taken / median['ours']:.1f}x")
+        print(
+            f"{name:25} {taken:8.2f} s  {len(prompts) / taken:8.1f} prompts/s  ours is"
+            f" {taken / median['ours']:.1f}x"
+        )
     differing = sum(a != b for a, b in zip(answers["ours"], answers["original"], strict=True))
     print(f"constrained answers that differ: {differing} of {len(prompts)}")
-    print(f"bar: {median['original'] / median['ours']:.1f}x the original's constrained loop (at least 10)")
+    print(
+        f"bar: {median['original'] / median['ours']:.1f}x the original's constrained loop (at"
+        " least 10)"
+    )
 
 
 if __name__ == "__main__":

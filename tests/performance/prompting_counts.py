@@ -1,13 +1,16 @@
-"""The most that sharing can save when constrained Likert and Choice are asked, counted in multiplications; no model is run.
+"""The most that sharing can save when constrained Likert and Choice are asked, counted in
+multiplications; no model is run.
 
     python tests/performance/prompting_counts.py ITEMS [--n-items 10]
 
-A causal model gives exactly the same answer from keys and values that were computed for another prompt only where both prompts
-begin alike, so the least that any exact way reads is every distinct beginning of all prompts once: the nodes of their token
-trie. The original's constrained loop reads each prompt whole, with logits at every position, then the answer with logits again.
-Both are counted for GPT-2-small's shape: weights, attention and output projection, of which the answers' few columns alone are
-needed. The ratio bounds what an exact way can reach where a multiplication takes the same time in both. A measured ratio may be
-higher, because the loop multiplies small matrices, with fewer multiplications per second.
+A causal model gives exactly the same answer from keys and values that were computed for another
+prompt only where both prompts begin alike, so the least that any exact way reads is every distinct
+beginning of all prompts once: the nodes of their token trie. The original's constrained loop reads
+each prompt whole, with logits at every position, then the answer with logits again. Both are
+counted for GPT-2-small's shape: weights, attention and output projection, of which the answers' few
+columns alone are needed. The ratio bounds what an exact way can reach where a multiplication takes
+the same time in both. A measured ratio may be higher, because the loop multiplies small matrices,
+with fewer multiplications per second.
 """
 
 from __future__ import annotations
@@ -23,7 +26,11 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[2] / "workflow" / "src")]
 from scoring import build_tokenizer, read_pairs  # noqa: E402
 
 LAYERS, WIDTH, VOCABULARY = 12, 768, 50_257
-WAYS = tuple(f"{paradigm}_constrained_{shots}" for paradigm in ("choice", "likert") for shots in ("zero", "two"))
+WAYS = tuple(
+    f"{paradigm}_constrained_{shots}"
+    for paradigm in ("choice", "likert")
+    for shots in ("zero", "two")
+)
 
 
 def body(position: int) -> int:
@@ -32,12 +39,20 @@ def body(position: int) -> int:
 
 
 def loop(prompts: Iterable[Sequence[int]]) -> int:
-    """Of the original's loop: each prompt and its answer's one token, the whole vocabulary at each."""
-    return sum(body(position) + WIDTH * VOCABULARY for tokens in prompts for position in range(len(tokens) + 1))
+    """Of the original's loop: each prompt and its answer's one token, the whole vocabulary at
+    each.
+    """
+    return sum(
+        body(position) + WIDTH * VOCABULARY
+        for tokens in prompts
+        for position in range(len(tokens) + 1)
+    )
 
 
 def shared(prompts: Iterable[Sequence[int]], n_answers: int) -> tuple[int, int]:
-    """Of every distinct beginning once, and the answers' columns behind each distinct prompt; and the number of beginnings."""
+    """Of every distinct beginning once, and the answers' columns behind each distinct prompt; and
+    the number of beginnings.
+    """
     trie: dict[int, dict] = {}
     multiplications = beginnings = 0
     distinct = {tuple(tokens) for tokens in prompts}
@@ -54,7 +69,9 @@ def shared(prompts: Iterable[Sequence[int]], n_answers: int) -> tuple[int, int]:
 
 def main() -> None:
     """Count for each way of asking, and for all of them together."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("items", type=Path)
     parser.add_argument("--n-items", type=int, default=10)
     args = parser.parse_args()
@@ -70,8 +87,13 @@ def main() -> None:
     for name in WAYS:
         way = way_of(name)
         prompt = load_prompts()[way.paradigm]
-        texts[name] = [prompt.text(slots, way.shots) for _, _, slots in presentations(items, way.paradigm)]
-    learned = [*read_pairs(args.items, 100), *((None, text) for many in texts.values() for text in many[:50])]
+        texts[name] = [
+            prompt.text(slots, way.shots) for _, _, slots in presentations(items, way.paradigm)
+        ]
+    learned = [
+        *read_pairs(args.items, 100),
+        *((None, text) for many in texts.values() for text in many[:50]),
+    ]
     tokenizer = build_tokenizer(learned)
     tokens = {name: tokenizer(many)["input_ids"] for name, many in texts.items()}
     print(f"{'way':24} {'prompts':>8} {'read':>10} {'shared':>10} {'at most':>8}")

@@ -1,11 +1,14 @@
-"""How often the mixed model finds what is not there, where models differ in their slopes; correctness, not speed.
+"""How often the mixed model finds what is not there, where models differ in their slopes;
+correctness, not speed.
 
-Simulated models judge items of three domains; contrasts and surface features change nothing on average, but each model has slopes
-of its own, templates, pairs of concepts and versions theirs. Printed, for the intercepts of the paper and for the maximal
-structure: the share of tests of contrasts and of features at 5 % and at 1 % that find something (bar: 4 to 6 % and 1 %), and how
-often which random effect was dropped. A file, where one is named, keeps the fits of each study: a second run goes on from there.
-With "alike" for the file, models respond alike, 80 templates are in three versions, and all is at chance, so that tests of
-domains are wrong where they find something, too.
+Simulated models judge items of three domains; contrasts and surface features change nothing on
+average, but each model has slopes of its own, templates, pairs of concepts and versions theirs.
+Printed, for the intercepts of the paper and for the maximal structure: the share of tests of
+contrasts and of features at 5 % and at 1 % that find something (bar: 4 to 6 % and 1 %), and how
+often which random effect was dropped. A file, where one is named, keeps the fits of each study: a
+second run goes on from there. With "alike" for the file, models respond alike, 80 templates are in
+three versions, and all is at chance, so that tests of domains are wrong where they find something,
+too.
 
     python tests/performance/random_slopes.py [REPETITIONS [MODELS [FILE | alike]]]
 """
@@ -26,7 +29,15 @@ from simulated_judgements import simulate_features, simulate_items, simulate_jud
 
 N_TEMPLATES, N_VERSIONS = 48, 2
 #: standard deviations of log odds.
-SD = {"model": 0.6, "template": 0.4, "pair": 0.3, "version": 0.05, "item": 0.3, "contrast": 0.4, "feature": 0.3}
+SD = {
+    "model": 0.6,
+    "template": 0.4,
+    "pair": 0.3,
+    "version": 0.05,
+    "item": 0.3,
+    "contrast": 0.4,
+    "feature": 0.3,
+}
 CONTRASTS = ("context_contrast", "target_contrast", "context_type")
 FEATURES = ("log_frequency", "n_words")
 
@@ -41,10 +52,17 @@ def simulate(number, n_models, are_alike=False):
     shared = effect(code("domain", "meta_template"), SD["template"]) + effect(
         code("domain", "concept_a", "concept_b"), SD["pair"]
     )
-    shared += effect(items["version"].to_numpy(), SD["version"]) + SD["item"] * random.standard_normal(len(items))
+    shared += effect(items["version"].to_numpy(), SD["version"]) + SD[
+        "item"
+    ] * random.standard_normal(len(items))
     if are_alike:
         log_odds = np.tile(shared[:, None], (n_models, 1, 2))
-        return simulate_judgements(items, log_odds, [f"model_{i:02}" for i in range(n_models)], "logprobs", number), surface
+        return (
+            simulate_judgements(
+                items, log_odds, [f"model_{i:02}" for i in range(n_models)], "logprobs", number
+            ),
+            surface,
+        )
     shared = shared + 0.5
     log_odds = np.empty((n_models, len(items), 2))
     for model in log_odds:
@@ -55,11 +73,18 @@ def simulate(number, n_models, are_alike=False):
         for name in FEATURES:
             value = surface[name].to_numpy().reshape(-1, 2)
             model += SD["feature"] * random.standard_normal() * (value - value.mean()) / value.std()
-    return simulate_judgements(items, log_odds, [f"model_{i:02}" for i in range(n_models)], "logprobs", number), surface
+    return (
+        simulate_judgements(
+            items, log_odds, [f"model_{i:02}" for i in range(n_models)], "logprobs", number
+        ),
+        surface,
+    )
 
 
 def fit(number, n_models, are_alike=False):
-    """The fits of one study, for JSON: structure -> p, z and df of each tested term, and what the fit says of itself."""
+    """The fits of one study, for JSON: structure -> p, z and df of each tested term, and what the
+    fit says of itself.
+    """
     design, fits = build_design(*simulate(number, n_models, are_alike)), {}
     for structure in ("intercepts", "maximal"):
         table, details = fit_mixed_model(design, structure=structure)
@@ -72,9 +97,18 @@ def fit(number, n_models, are_alike=False):
 
 def shares(fits, structure):
     """What one structure found, in words."""
-    tests = pd.concat([pd.DataFrame({name: one[structure][name] for name in ("group", "p")}) for one in fits])
-    kinds = tests["group"].map({"surface_features": "features", "domain": "domains"}).fillna("contrasts")
-    parts = [f"{kind} {(p < 0.05).mean():.3f} {(p < 0.01).mean():.3f} of {len(p)}" for kind, p in tests["p"].groupby(kinds)]
+    tests = pd.concat(
+        [pd.DataFrame({name: one[structure][name] for name in ("group", "p")}) for one in fits]
+    )
+    kinds = (
+        tests["group"]
+        .map({"surface_features": "features", "domain": "domains"})
+        .fillna("contrasts")
+    )
+    parts = [
+        f"{kind} {(p < 0.05).mean():.3f} {(p < 0.01).mean():.3f} of {len(p)}"
+        for kind, p in tests["p"].groupby(kinds)
+    ]
     failed = sum(not one[structure]["is_converged"] for one in fits)
     return f"{structure}: {', '.join(parts)}, not converged {failed}"
 

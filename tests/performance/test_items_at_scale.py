@@ -1,6 +1,8 @@
-"""A million items of the built-in materials: time, and memory below a gibibyte; compile time per template does not grow.
+"""A million items of the built-in materials: time, and memory below a gibibyte; compile time per
+template does not grow.
 
-Run with ``pytest --benchmark-enable -s tests/performance/test_items_at_scale.py`` on an idle machine; it prints what it measures.
+Run with ``pytest --benchmark-enable -s tests/performance/test_items_at_scale.py`` on an idle
+machine; it prints what it measures.
 """
 
 import resource
@@ -43,7 +45,10 @@ def test_a_million_items_take_less_than_a_gibibyte(tmp_path: Path, processes: st
     n_items = parquet.ParquetFile(out).metadata.num_rows
     passed = time.monotonic() - since
     memory = after.ru_maxrss / 1024  # of the largest process
-    print(f"\n{n_items:,} items, {processes} processes: {passed:.0f} s, {seconds:.0f} s of processor time, {memory:.0f} MiB")
+    print(
+        f"\n{n_items:,} items, {processes} processes: {passed:.0f} s, {seconds:.0f} s of processor"
+        f" time, {memory:.0f} MiB"
+    )
     assert n_items >= 0.95 * ITEMS  # templates with few slots have fewer fillings
     assert memory < 1024
 
@@ -53,7 +58,10 @@ def write_many(folder: Path, n_pairs: int) -> Path:
     concepts, contexts = ["# canary 0"], ["# canary 0"]
     for number in range(n_pairs):
         for name, other in ((f"lift{number}", f"drop{number}"), (f"drop{number}", f"lift{number}")):
-            key = "{concept: %s, domain: garden, concept_type: action, opposite_concepts: [%s], agentive: true}"
+            key = (
+                "{concept: %s, domain: garden, concept_type: action, opposite_concepts: [%s],"
+                " agentive: true}"
+            )
             concepts.append("- " + key % (name, other))
         contexts += [f"- conceptA: lift{number}", f"  conceptB: drop{number}", "  probes:"]
         for probe in range(10):
@@ -63,7 +71,9 @@ def write_many(folder: Path, n_pairs: int) -> Path:
                 "      segments:",
                 "        - {segmentA: upward, segmentB: downward, contrast: antonym}",
             ]
-    target = '{pattern: "[agent1] {CONCEPT} [object1].", criteria: agentive, tags: present_3sg_form}'
+    target = (
+        '{pattern: "[agent1] {CONCEPT} [object1].", criteria: agentive, tags: present_3sg_form}'
+    )
     files = {
         "concepts/concept-garden-work.yml": "\n".join(concepts),
         "contexts/context-garden-work.yml": "\n".join(contexts),

@@ -1,9 +1,11 @@
-"""Does a model that knows nothing answer WorldSense without bias? Run by hand; prints a table (docs/background has one).
+"""Does a model that knows nothing answer WorldSense without bias? Run by hand; prints a table
+(docs/background has one).
 
     python tests/performance/worldsense_calibration.py [--seeds 10] [--skins race ...]
 
-Untrained models of two architectures, with tokenizers of four kinds, are asked by constrained and by constrained_sum. Their
-accuracy must be that of chance, and their biases small and of both signs: what is left is a property of the way of asking.
+Untrained models of two architectures, with tokenizers of four kinds, are asked by constrained and
+by constrained_sum. Their accuracy must be that of chance, and their biases small and of both signs:
+what is left is a property of the way of asking.
 """
 
 from __future__ import annotations
@@ -26,38 +28,60 @@ ARCHITECTURES = ("gpt2", "llama")
 WAYS = ("constrained_sum", "constrained")
 
 
-def make_trials(name: str, skins: Sequence[str] = (), sizes: Sequence[int] = (), problems: Sequence[str] = ()) -> pd.DataFrame:
+def make_trials(
+    name: str, skins: Sequence[str] = (), sizes: Sequence[int] = (), problems: Sequence[str] = ()
+) -> pd.DataFrame:
     """The first round of a set, or of a part of it."""
     plan = plan_set(name, sizes, problems, per_cell=1)
     return pd.concat(stream_set(plan, blocks_of(plan, read_skins(), skins), 0), ignore_index=True)
 
 
 def make_tokenizer(kind: str) -> Any:
-    """A tokenizer that has learned from descriptions, in which no answer occurs, and knows every letter and digit."""
+    """A tokenizer that has learned from descriptions, in which no answer occurs, and knows every
+    letter and digit.
+    """
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
-    lessons = make_trials("train-10k", problems=["Infer.normal"])["text"].str.partition("\n")[0].tolist()
+    lessons = (
+        make_trials("train-10k", problems=["Infer.normal"])["text"].str.partition("\n")[0].tolist()
+    )
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.,:;?!‘’'()-\n"
     special = ["<end>", "<unk>"]
     common: dict[str, Any] = {"special_tokens": special, "show_progress": False}
     if kind == "WordPiece":
         tokenizer = Tokenizer(models.WordPiece(unk_token="<unk>"))
-        tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.BertPreTokenizer(), decoders.WordPiece()
-        trainer = trainers.WordPieceTrainer(vocab_size=700, initial_alphabet=list(letters), **common)
-        lessons += [f"{a}{b}" for a in letters for b in letters if a.isalnum() and b.isalnum()]  # each letter inside a word
+        tokenizer.pre_tokenizer, tokenizer.decoder = (
+            pre_tokenizers.BertPreTokenizer(),
+            decoders.WordPiece(),
+        )
+        trainer = trainers.WordPieceTrainer(
+            vocab_size=700, initial_alphabet=list(letters), **common
+        )
+        lessons += [
+            f"{a}{b}" for a in letters for b in letters if a.isalnum() and b.isalnum()
+        ]  # each letter inside a word
     elif kind == "SentencePiece":
         tokenizer = Tokenizer(models.Unigram())
-        tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
-        trainer = trainers.UnigramTrainer(vocab_size=600, unk_token="<unk>", initial_alphabet=list(letters), **common)
+        tokenizer.pre_tokenizer, tokenizer.decoder = (
+            pre_tokenizers.Metaspace(),
+            decoders.Metaspace(),
+        )
+        trainer = trainers.UnigramTrainer(
+            vocab_size=600, unk_token="<unk>", initial_alphabet=list(letters), **common
+        )
     else:
         tokenizer = Tokenizer(models.BPE())
         tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
         tokenizer.decoder = decoders.ByteLevel()
         size = 258 if kind == "characters" else 700
-        trainer = trainers.BpeTrainer(vocab_size=size, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), **common)
+        trainer = trainers.BpeTrainer(
+            vocab_size=size, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), **common
+        )
     tokenizer.train_from_iterator(lessons, trainer)
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<end>", eos_token="<end>", unk_token="<unk>")
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, bos_token="<end>", eos_token="<end>", unk_token="<unk>"
+    )
 
 
 def make_model(folder: Path, tokenizer: Any, architecture: str, seed: int) -> None:
@@ -69,7 +93,12 @@ def make_model(folder: Path, tokenizer: Any, architecture: str, seed: int) -> No
     if architecture == "gpt2":
         config: Any = t.GPT2Config(n_embd=64, n_layer=2, n_head=4, n_positions=1024, **common)
     else:
-        shape = {"hidden_size": 64, "intermediate_size": 176, "num_hidden_layers": 2, "num_attention_heads": 4}
+        shape = {
+            "hidden_size": 64,
+            "intermediate_size": 176,
+            "num_hidden_layers": 2,
+            "num_attention_heads": 4,
+        }
         config = t.LlamaConfig(max_position_embeddings=1024, **shape, **common)
     torch.manual_seed(seed)
     t.AutoModelForCausalLM.from_config(config).save_pretrained(folder)
@@ -77,7 +106,9 @@ def make_model(folder: Path, tokenizer: Any, architecture: str, seed: int) -> No
 
 
 def measure(folder: Path, trials: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, list[int]]]:
-    """Accuracy and bias of a model, by way of asking and type of problem; and the answers' numbers of tokens."""
+    """Accuracy and bias of a model, by way of asking and type of problem; and the answers' numbers
+    of tokens.
+    """
     from worldprobe.benchmarks.worldsense.inference.ask import Asking, ask
     from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
     from worldprobe.inference.store import open_store
@@ -93,7 +124,9 @@ def measure(folder: Path, trials: pd.DataFrame) -> tuple[pd.DataFrame, dict[str,
         for kind, group in answers.groupby(answers["problem"].map(problem_type)):
             accuracy, bias = score(group["answer"], group["gold"].map(ANSWER_OF))
             invalid = float((group["status"] != "ok").mean())
-            rows.append({"way": way, "kind": kind, "accuracy": accuracy, "bias": bias, "invalid": invalid})
+            rows.append(
+                {"way": way, "kind": kind, "accuracy": accuracy, "bias": bias, "invalid": invalid}
+            )
     return pd.DataFrame(rows), tokens
 
 
@@ -102,15 +135,21 @@ def score(answers: pd.Series, gold: pd.Series) -> tuple[float, float]:
     folded = {"1": "KNOWN", "2": "KNOWN"}
     weight = gold.map({"1": 0.25, "2": 0.25}).fillna(0.5).to_numpy()
     is_right = (answers.replace(folded) == gold.replace(folded)).to_numpy()
-    polarity = np.where(answers.isna(), 0, np.where(answers.isin(["TRUE", "POSSIBLE", "1", "2"]), 1, -1))
+    polarity = np.where(
+        answers.isna(), 0, np.where(answers.isin(["TRUE", "POSSIBLE", "1", "2"]), 1, -1)
+    )
     return float(np.average(is_right, weights=weight)), float(np.average(polarity, weights=weight))
 
 
 def main() -> None:
     """One line per tokenizer, architecture, way of asking and type of problem: over seeds."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--skins", nargs="*", default=[], help="some of the set's, as many of each domain")
+    parser.add_argument(
+        "--skins", nargs="*", default=[], help="some of the set's, as many of each domain"
+    )
     args = parser.parse_args()
     trials = make_trials("test", args.skins)
     print(f"{len(trials)} trials, {args.seeds} seeds each")
@@ -128,9 +167,10 @@ def main() -> None:
             for (way, problem), rows in pd.concat(found).groupby(["way", "kind"]):
                 bias, half = rows["bias"], 1.96 * rows["bias"].std() / np.sqrt(len(rows))
                 print(
-                    f"{kind:<15} {architecture:<6} {way:<16} {problem:<8} accuracy {rows['accuracy'].mean():.3f}  "
-                    f"bias {bias.mean():+.3f} ± {half:.3f}, mean |bias| {bias.abs().mean():.3f}, "
-                    f"{bias.min():+.2f} to {bias.max():+.2f}, invalid {rows['invalid'].mean():.3f}",
+                    f"{kind:<15} {architecture:<6} {way:<16} {problem:<8} accuracy"
+                    f" {rows['accuracy'].mean():.3f}  bias {bias.mean():+.3f} ± {half:.3f}, mean"
+                    f" |bias| {bias.abs().mean():.3f}, {bias.min():+.2f} to {bias.max():+.2f},"
+                    f" invalid {rows['invalid'].mean():.3f}",
                     flush=True,
                 )
 

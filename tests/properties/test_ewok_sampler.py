@@ -7,7 +7,15 @@ from hypothesis import strategies as st
 from worldprobe.benchmarks.ewok.materials.documents import Place
 from worldprobe.benchmarks.ewok.materials.items import FixedSampler, IndependentSampler
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT, Rules
-from worldprobe.benchmarks.ewok.materials.slots import Filler, FillerClass, Fillers, fill, key_for, restrictions_of, settle
+from worldprobe.benchmarks.ewok.materials.slots import (
+    Filler,
+    FillerClass,
+    Fillers,
+    fill,
+    key_for,
+    restrictions_of,
+    settle,
+)
 from worldprobe.benchmarks.ewok.vocabulary import slot_class
 
 CLASSES, COLUMNS, VALUES = ("agent", "object"), ("large", "red"), ("true", "false")
@@ -18,13 +26,27 @@ def filler_classes(draw):
     """Two classes that may share texts, with two columns of two values."""
     classes = {}
     for name in CLASSES:
-        texts = draw(st.lists(st.sampled_from([f"the thing{i}" for i in range(20)]), min_size=1, max_size=16, unique=True))
-        rows = [Filler(text, {column: draw(st.sampled_from(VALUES)) for column in COLUMNS}) for text in texts]
+        texts = draw(
+            st.lists(
+                st.sampled_from([f"the thing{i}" for i in range(20)]),
+                min_size=1,
+                max_size=16,
+                unique=True,
+            )
+        )
+        rows = [
+            Filler(text, {column: draw(st.sampled_from(VALUES)) for column in COLUMNS})
+            for text in texts
+        ]
         classes[name] = FillerClass(name, COLUMNS, tuple(rows), Place(""))
     return classes
 
 
-restrictions = st.lists(st.tuples(st.sampled_from(COLUMNS), st.sampled_from(VALUES)), max_size=2, unique_by=lambda pair: pair[0])
+restrictions = st.lists(
+    st.tuples(st.sampled_from(COLUMNS), st.sampled_from(VALUES)),
+    max_size=2,
+    unique_by=lambda pair: pair[0],
+)
 slot_keys = st.builds(
     lambda name, number, pairs: key_for(f"{name}{number}", [f"{c}={v}" for c, v in pairs]),
     st.sampled_from(CLASSES),
@@ -32,9 +54,9 @@ slot_keys = st.builds(
     restrictions,
 )
 #: Distinct variables, as a template has them once its mentions are settled.
-key_sets = st.lists(slot_keys, min_size=1, max_size=4, unique_by=lambda key: key.partition(":")[0]).map(
-    lambda ks: tuple(sorted(ks))
-)
+key_sets = st.lists(
+    slot_keys, min_size=1, max_size=4, unique_by=lambda key: key.partition(":")[0]
+).map(lambda ks: tuple(sorted(ks)))
 sequences = st.lists(key_sets, min_size=1, max_size=6)
 
 
@@ -45,14 +67,19 @@ def found(classes, key, text):
 
 @pytest.mark.parametrize("rules", [RIGHT, ORIGINAL], ids=["right", "original"])
 @given(filler_classes(), sequences, st.integers(0, 5))
-def test_fixed_fillings_meet_their_restrictions_and_use_no_filler_twice(rules, classes, sequence, version):
+def test_fixed_fillings_meet_their_restrictions_and_use_no_filler_twice(
+    rules, classes, sequence, version
+):
     sampler = FixedSampler(Fillers(classes, rules), version, sequence)
     for keys in sequence:
         fillings = sampler.fill(keys)
         if fillings is not None:
             assert tuple(fillings) == keys
             assert len(set(fillings.values())) == len(keys)
-            assert all(found(classes, key, text).meets(restrictions_of(key)) for key, text in fillings.items())
+            assert all(
+                found(classes, key, text).meets(restrictions_of(key))
+                for key, text in fillings.items()
+            )
 
 
 @given(filler_classes(), sequences, st.integers(0, 5))
@@ -60,7 +87,11 @@ def test_fixed_fillings_are_the_same_each_time_and_on_asking_again(classes, sequ
     one, two = (FixedSampler(Fillers(classes, RIGHT), version, sequence) for _ in range(2))
     fillings = [one.fill(keys) for keys in sequence]
     assert fillings == [two.fill(keys) for keys in sequence]
-    assert all(one.fill(keys) == filling for keys, filling in zip(sequence, fillings, strict=True) if filling is not None)
+    assert all(
+        one.fill(keys) == filling
+        for keys, filling in zip(sequence, fillings, strict=True)
+        if filling is not None
+    )
 
 
 @given(filler_classes(), sequences, st.integers(0, 5))
@@ -73,12 +104,16 @@ def test_a_variable_has_one_filler_per_restriction_throughout_a_version(classes,
 
 
 @given(filler_classes(), key_sets, st.integers(0, 3), st.integers(1, 30))
-def test_independent_fillings_meet_their_restrictions_differ_and_are_all_there_are(classes, keys, seed, count):
+def test_independent_fillings_meet_their_restrictions_differ_and_are_all_there_are(
+    classes, keys, seed, count
+):
     sampler = IndependentSampler(Fillers(classes, RIGHT), keys, (seed, "garden-work", 1, 1))
     fillings = list(sampler.sample(count))
     for filling in fillings:
         assert len(set(filling.values())) == len(keys)
-        assert all(found(classes, key, text).meets(restrictions_of(key)) for key, text in filling.items())
+        assert all(
+            found(classes, key, text).meets(restrictions_of(key)) for key, text in filling.items()
+        )
     assert len({tuple(filling.values()) for filling in fillings}) == len(fillings)
     if len(fillings) < count:
         assert len(fillings) == len(set(sampler.all_fillings()))
@@ -87,7 +122,11 @@ def test_independent_fillings_meet_their_restrictions_differ_and_are_all_there_a
 @given(filler_classes(), key_sets, st.integers(0, 3), st.integers(1, 12), st.integers(1, 12))
 def test_an_independent_item_depends_on_seed_and_template_alone(classes, keys, seed, few, many):
     def sample(count, template=1):
-        return list(IndependentSampler(Fillers(classes, RIGHT), keys, (seed, "garden-work", 1, template)).sample(count))
+        return list(
+            IndependentSampler(
+                Fillers(classes, RIGHT), keys, (seed, "garden-work", 1, template)
+            ).sample(count)
+        )
 
     sample(few, template=2)
     shorter, longer = sorted([sample(few), sample(many)], key=len)
@@ -95,24 +134,37 @@ def test_an_independent_item_depends_on_seed_and_template_alone(classes, keys, s
 
 
 @given(filler_classes(), st.lists(slot_keys, min_size=1, max_size=6))
-def test_settled_mentions_of_a_variable_are_one_slot_wherever_one_filler_meets_them_all(classes, mentions):
+def test_settled_mentions_of_a_variable_are_one_slot_wherever_one_filler_meets_them_all(
+    classes, mentions
+):
     some = Fillers(classes, RIGHT)
     texts, keys = settle(tuple(f"{{{mention}}}" for mention in mentions), some)
     assert {text[1:-1] for text in texts} == set(keys)
     for variable in {key.partition(":")[0] for key in keys}:
-        asked = {r for mention in mentions if mention.partition(":")[0] == variable for r in restrictions_of(mention)}
+        asked = {
+            r
+            for mention in mentions
+            if mention.partition(":")[0] == variable
+            for r in restrictions_of(mention)
+        }
         together = [key for key in keys if key.partition(":")[0] == variable]
-        meets_all = any(filler.meets(list(asked)) for filler in classes[slot_class(variable)].fillers)
+        meets_all = any(
+            filler.meets(list(asked)) for filler in classes[slot_class(variable)].fillers
+        )
         assert (together == [key_for(variable, asked)]) or (not meets_all and len(together) > 1)
 
 
 @given(filler_classes(), sequences)
-def test_fixing_a_quirk_changes_nothing_where_no_slot_has_two_restrictions_or_a_single_filler(classes, sequence):
+def test_fixing_a_quirk_changes_nothing_where_no_slot_has_two_restrictions_or_a_single_filler(
+    classes, sequence
+):
     simple = [keys for keys in sequence if all(len(restrictions_of(key)) < 2 for key in keys)]
     options = Fillers(classes, RIGHT)
     if all(len(options.options(key)) != 1 for keys in simple for key in keys):
         right = FixedSampler(Fillers(classes, RIGHT), 0, simple)
-        original = FixedSampler(Fillers(classes, Rules(loose_variables=True, one_magnet=True)), 0, simple)
+        original = FixedSampler(
+            Fillers(classes, Rules(loose_variables=True, one_magnet=True)), 0, simple
+        )
         assert [right.fill(keys) for keys in simple] == [original.fill(keys) for keys in simple]
 
 

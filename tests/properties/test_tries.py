@@ -1,4 +1,6 @@
-"""Packed tries: whatever the sequences, each can be read off its row again, and nothing shared is there twice within a row."""
+"""Packed tries: whatever the sequences, each can be read off its row again, and nothing shared is
+there twice within a row.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,17 @@ from worldprobe.models.prefix_trie import ROW_WIDTH, pack, row_width
 
 TOKENS = st.lists(st.integers(0, 3), min_size=1, max_size=12)
 SEQUENCES = st.lists(
-    TOKENS.flatmap(lambda ids: st.tuples(st.just(tuple(ids)), st.integers(1, len(ids)))), min_size=1, max_size=20
+    TOKENS.flatmap(lambda ids: st.tuples(st.just(tuple(ids)), st.integers(1, len(ids)))),
+    min_size=1,
+    max_size=20,
 )
 WIDTHS = st.integers(4, 40)
 
 
 @given(SEQUENCES, WIDTHS)
-@example([((0, 0, 0, 0), 1), ((0, 0, 0, 0, 0), 1), ((0, 0, 0, 0, 1), 1)], 4)  # one is the beginning of the next
+@example(
+    [((0, 0, 0, 0), 1), ((0, 0, 0, 0, 0), 1), ((0, 0, 0, 0, 1), 1)], 4
+)  # one is the beginning of the next
 @example([((0, 0, 0, 0, 0), 1), ((0, 0, 0, 0, 0, 0), 1)], 4)
 def test_every_sequence_is_in_one_row_and_can_be_read_off_it(sequences, width):
     rows = pack(sequences, width)
@@ -65,7 +71,9 @@ def test_the_rows_do_not_depend_on_the_order_of_the_sequences(sequences, width, 
 
 
 @given(st.integers(1, 2000), st.integers(1, 8192))
-def test_a_row_has_room_for_the_longest_sequence_and_is_no_wider_in_a_narrower_model(longest, hidden):
+def test_a_row_has_room_for_the_longest_sequence_and_is_no_wider_in_a_narrower_model(
+    longest, hidden
+):
     width = row_width(longest, hidden)
     assert longest <= width
     assert width <= max(longest, ROW_WIDTH[1])

@@ -32,7 +32,9 @@ def linear(size: int, *, unknown: bool = False):
 
 
 problems = st.integers(2, 6).flatmap(
-    lambda n: st.tuples(st.just(max(n, 3)), st.lists(linear(max(n, 3)), max_size=6).map(tuple), linear(max(n, 3)))
+    lambda n: st.tuples(
+        st.just(max(n, 3)), st.lists(linear(max(n, 3)), max_size=6).map(tuple), linear(max(n, 3))
+    )
 )
 
 
@@ -40,18 +42,27 @@ problems = st.integers(2, 6).flatmap(
 @given(problems)
 def test_counts_and_verdicts_are_those_of_all_orders(problem) -> None:
     size, description, query = problem
-    worlds = [place for place in permutations(range(size)) if all(holds(r, place) for r in description)]
+    worlds = [
+        place for place in permutations(range(size)) if all(holds(r, place) for r in description)
+    ]
     assert solver.count_worlds(size, description) == len(worlds)
     if worlds:
         true = sum(holds(query, place) for place in worlds)
-        assert solver.decide(size, description, query) == ("all" if true == len(worlds) else "some" if true else "none")
+        assert solver.decide(size, description, query) == (
+            "all" if true == len(worlds) else "some" if true else "none"
+        )
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(linear(4), max_size=4).map(tuple), st.lists(st.integers(0, 3), min_size=3, max_size=3, unique=True))
+@given(
+    st.lists(linear(4), max_size=4).map(tuple),
+    st.lists(st.integers(0, 3), min_size=3, max_size=3, unique=True),
+)
 def test_an_unknown_entity_is_one_more_in_every_world(description, entities) -> None:
     description = tuple(r for r in description if r.kind in ("before", "between"))
-    worlds = [place for place in permutations(range(5)) if all(holds(r, place) for r in description)]
+    worlds = [
+        place for place in permutations(range(5)) if all(holds(r, place) for r in description)
+    ]
     if not worlds:
         return
     for query in (
@@ -62,11 +73,18 @@ def test_an_unknown_entity_is_one_more_in_every_world(description, entities) -> 
     ):
         asked = Relation(query.kind, tuple(4 if e < 0 else e for e in query.entities))
         true = sum(holds(asked, place) for place in worlds)
-        assert solver.decide(4, description, query) == ("all" if true == len(worlds) else "some" if true else "none") == "some"
+        assert (
+            solver.decide(4, description, query)
+            == ("all" if true == len(worlds) else "some" if true else "none")
+            == "some"
+        )
 
 
 planar = st.lists(
-    st.tuples(st.sampled_from(["parallel", "perpendicular"]), st.lists(st.integers(0, 4), min_size=2, max_size=2, unique=True)),
+    st.tuples(
+        st.sampled_from(["parallel", "perpendicular"]),
+        st.lists(st.integers(0, 4), min_size=2, max_size=2, unique=True),
+    ),
     max_size=6,
 ).map(lambda found: tuple(Relation(kind, tuple(lines)) for kind, lines in found))
 
@@ -74,7 +92,11 @@ planar = st.lists(
 @settings(max_examples=80, deadline=None)
 @given(planar, st.permutations(range(5)))
 def test_directions_of_lines_are_those_of_all_assignments(description, names) -> None:
-    worlds = [turn for turn in product((0, 1), repeat=5) if turn[0] == 0 and all(holds(r, turn) for r in description)]
+    worlds = [
+        turn
+        for turn in product((0, 1), repeat=5)
+        if turn[0] == 0 and all(holds(r, turn) for r in description)
+    ]
     if description:
         assert solver.count_worlds(5, description) == len(worlds)
         renamed = tuple(rename(r, names) for r in description)

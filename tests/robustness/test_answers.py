@@ -1,4 +1,6 @@
-"""Stores of answers that are damaged, foreign or shared: scoring gives the same bytes, and says what it ignored."""
+"""Stores of answers that are damaged, foreign or shared: scoring gives the same bytes, and says
+what it ignored.
+"""
 
 from __future__ import annotations
 
@@ -36,19 +38,30 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.manual_seed(7)
     torch.set_num_threads(1)
     tokens = {"bos_token_id": 0, "eos_token_id": 0}
-    model = GPT2LMHeadModel(GPT2Config(vocab_size=len(words), n_embd=8, n_layer=1, n_head=1, n_positions=512, **tokens))
+    model = GPT2LMHeadModel(
+        GPT2Config(vocab_size=len(words), n_embd=8, n_layer=1, n_head=1, n_positions=512, **tokens)
+    )
     folder = tmp_path_factory.mktemp("model") / "tiny"
     model.save_pretrained(folder)
-    PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token=words[0], eos_token=words[0]).save_pretrained(folder)
+    PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, bos_token=words[0], eos_token=words[0]
+    ).save_pretrained(folder)
     return folder
 
 
 @pytest.fixture(scope="module")
-def scored(study: dict[str, Path], checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path, Path]:
+def scored(
+    study: dict[str, Path], checkpoint: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, Path, Path]:
     """A command without its last words, its table, and the store that it filled."""
     folder = tmp_path_factory.mktemp("scored")
     items = folder / "items.parquet"
-    write_table(read_table(study["items"], contracts.Items).head(2), contracts.Items, items, read_provenance(study["items"]))
+    write_table(
+        read_table(study["items"], contracts.Items).head(2),
+        contracts.Items,
+        items,
+        read_provenance(study["items"]),
+    )
     line = f"score logprobs {items} --checkpoint {checkpoint}"
     assert run(f"{line} --answers {folder / 'answers'} --out {folder / 'scores.parquet'}") == 0
     return line, folder / "scores.parquet", folder / "answers"
@@ -65,14 +78,20 @@ def empty(path: Path) -> None:
 def one_character_else(path: Path) -> None:
     content = path.read_bytes()
     place = content.rindex(b"-") + 1
-    path.write_bytes(content[:place] + (b"1" if content[place : place + 1] != b"1" else b"2") + content[place + 1 :])
+    path.write_bytes(
+        content[:place]
+        + (b"1" if content[place : place + 1] != b"1" else b"2")
+        + content[place + 1 :]
+    )
 
 
 def another_digest(path: Path) -> None:
     path.rename(path.with_stem(path.stem[:-16] + "0" * 16))
 
 
-DAMAGE = {function.__name__: function for function in (torn, empty, one_character_else, another_digest)}
+DAMAGE = {
+    function.__name__: function for function in (torn, empty, one_character_else, another_digest)
+}
 
 
 @pytest.fixture(autouse=True)
@@ -81,7 +100,9 @@ def _(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", DAMAGE)
-def test_a_damaged_part_is_named_ignored_and_computed_again(scored, tmp_path, caplog, name: str) -> None:
+def test_a_damaged_part_is_named_ignored_and_computed_again(
+    scored, tmp_path, caplog, name: str
+) -> None:
     line, table, store = scored
     shutil.copytree(store, tmp_path / "answers")
     (part,) = (tmp_path / "answers").rglob("part-*.jsonl")
@@ -148,11 +169,15 @@ def test_a_store_that_cannot_be_written_is_refused(scored, check, tmp_path, plac
 def test_two_processes_on_one_store_end_with_the_same_bytes(scored, tmp_path) -> None:
     line, table, _ = scored
     places = [tmp_path / "one.parquet", tmp_path / "two.parquet"]
-    forks = multiprocessing.get_context("fork")  # torch is loaded already, which would take most of the time
+    forks = multiprocessing.get_context(
+        "fork"
+    )  # torch is loaded already, which would take most of the time
     start = forks.Barrier(2, timeout=60)
 
     def score(place: Path) -> None:
-        os.environ["TOKENIZERS_PARALLELISM"] = "false"  # the tokenizer's threads are not there after a fork
+        os.environ["TOKENIZERS_PARALLELISM"] = (
+            "false"  # the tokenizer's threads are not there after a fork
+        )
         torch.set_num_threads(1)
         start.wait()
         os._exit(run(f"{line} --answers {tmp_path / 'answers'} --out {place}"))

@@ -18,17 +18,50 @@ from worldprobe.errors import UserError
 from worldprobe.models.server.endpoint import Endpoint
 
 ADDRESSES = [
-    *("", " ", "host", "host:8000", "host/v1", "ftp://host/v1", "file:///etc/passwd", "http://", "http:///v1", "https://:80/v1"),
-    *("http://host:port/v1", "http://host:99999/v1", "http://host:-1/v1", "http://host:0/v1", "http://[::1/v1", "http://]/v1"),
-    *("http://ho st/v1", "http://host/a b", "http://hö.example/v1", "http://host/\x01", "http://host/v1\n", "http://host/\x7f"),
-    *("http://u:hunter2secret@host/v1", "u:hunter2secret@host/v1", "http://host/v1?key=hunter2secret"),
+    *(
+        "",
+        " ",
+        "host",
+        "host:8000",
+        "host/v1",
+        "ftp://host/v1",
+        "file:///etc/passwd",
+        "http://",
+        "http:///v1",
+        "https://:80/v1",
+    ),
+    *(
+        "http://host:port/v1",
+        "http://host:99999/v1",
+        "http://host:-1/v1",
+        "http://host:0/v1",
+        "http://[::1/v1",
+        "http://]/v1",
+    ),
+    *(
+        "http://ho st/v1",
+        "http://host/a b",
+        "http://hö.example/v1",
+        "http://host/\x01",
+        "http://host/v1\n",
+        "http://host/\x7f",
+    ),
+    *(
+        "http://u:hunter2secret@host/v1",
+        "u:hunter2secret@host/v1",
+        "http://host/v1?key=hunter2secret",
+    ),
     *(
         "http://host/v1#hunter2secret",
         "ftp://u:hunter2secret@host",
         "http://u:hunter2secret@[::1/v1",
         "http://hunter2secret@host",
     ),
-    *("http://u:hunter2secret@host:port/v1", "//u:hunter2secret@host/v1", "http://u:hunter2secret%40@host/v1"),
+    *(
+        "http://u:hunter2secret@host:port/v1",
+        "//u:hunter2secret@host/v1",
+        "http://u:hunter2secret%40@host/v1",
+    ),
 ]
 #: What a server may say where an answer is expected.
 ODD: list[Any] = [
@@ -94,7 +127,11 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Told]:
 
 
 def score(check: Callable[..., str], url: str, words: str = "") -> None:
-    check("score logprobs {items} --engine openai --checkpoint m --endpoint {url} --out {out}", words, url=url)
+    check(
+        "score logprobs {items} --engine openai --checkpoint m --endpoint {url} --out {out}",
+        words,
+        url=url,
+    )
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
@@ -103,7 +140,9 @@ def test_an_address_that_is_not_valid_is_refused(check: Callable[..., str], addr
 
 
 @pytest.mark.parametrize("content", [*ODD, *({"data": [{"id": "m"} | card]} for card in CARDS)])
-def test_an_odd_list_of_models_is_refused(check: Callable[..., str], server: Told, content: Any) -> None:
+def test_an_odd_list_of_models_is_refused(
+    check: Callable[..., str], server: Told, content: Any
+) -> None:
     server.answers["models"] = (200, content)
     score(check, server.url)
 
@@ -114,7 +153,9 @@ def test_odd_answers_are_refused(check: Callable[..., str], server: Told, choice
     score(check, server.url)
 
 
-def test_an_answer_that_comes_byte_by_byte_is_late_as_a_whole(server: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_that_comes_byte_by_byte_is_late_as_a_whole(
+    server: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
     server.answers["models"] = (200, b" " * 100)
     monkeypatch.setattr(server, "pause", 0.05)
     endpoint = Endpoint(server.url, timeout=0.5)
@@ -126,22 +167,44 @@ def test_an_answer_that_comes_byte_by_byte_is_late_as_a_whole(server: Told, monk
 
 @pytest.mark.parametrize("path", ["models", "completions"])
 @pytest.mark.parametrize("status", STATUSES)
-def test_a_refusal_is_told_without_the_servers_words(check: Callable[..., str], server: Told, path: str, status: int) -> None:
-    words = {"error": {"message": "your key is hunter2secret", "code": "hunter2secret", "type": "hunter2secret"}}
+def test_a_refusal_is_told_without_the_servers_words(
+    check: Callable[..., str], server: Told, path: str, status: int
+) -> None:
+    words = {
+        "error": {
+            "message": "your key is hunter2secret",
+            "code": "hunter2secret",
+            "type": "hunter2secret",
+        }
+    }
     server.answers[path] = (status, words)
     score(check, server.url)
 
 
-@pytest.mark.parametrize("key", ["hunter2\nsecret", "hunter2\x01secret", "hunter2é", "\thunter2\tsecret\t"])
+@pytest.mark.parametrize(
+    "key", ["hunter2\nsecret", "hunter2\x01secret", "hunter2é", "\thunter2\tsecret\t"]
+)
 def test_a_key_that_cannot_be_sent_is_refused_and_not_printed(
     check: Callable[..., str], server: Told, key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("worldprobe.models.server.endpoint.KEY_VARIABLE", "KEY_OF_THE_TEST")
     monkeypatch.setenv("KEY_OF_THE_TEST", key)
-    shown = check("score logprobs {items} --engine openai --checkpoint m --endpoint {url} --out {out}", "KEY_OF", url=server.url)
+    shown = check(
+        "score logprobs {items} --engine openai --checkpoint m --endpoint {url} --out {out}",
+        "KEY_OF",
+        url=server.url,
+    )
     assert "hunter2" not in shown
 
 
-@pytest.mark.parametrize("options", ["--concurrency 0", "--plain", "--tensor-parallel 2", "--tokenizer {folder}/nowhere"])
-def test_options_that_do_not_fit_are_refused(check: Callable[..., str], server: Told, options: str) -> None:
-    check(f"score logprobs {{items}} --engine openai --checkpoint m --endpoint {{url}} {options} --out {{out}}", url=server.url)
+@pytest.mark.parametrize(
+    "options", ["--concurrency 0", "--plain", "--tensor-parallel 2", "--tokenizer {folder}/nowhere"]
+)
+def test_options_that_do_not_fit_are_refused(
+    check: Callable[..., str], server: Told, options: str
+) -> None:
+    check(
+        f"score logprobs {{items}} --engine openai --checkpoint m --endpoint {{url}} {options}"
+        " --out {out}",
+        url=server.url,
+    )

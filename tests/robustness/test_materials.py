@@ -39,8 +39,10 @@ garden-work:
     criteria: agentive
     tags: present_3sg_form
 """,
-    "fillers/filler-agent.csv": "item,tall\n" + "".join(f"Gardener{i},{'true' if i % 2 else 'false'}\n" for i in range(12)),
-    OBJECT: "item,large\n" + "".join(f"the pot{i},{'true' if i % 2 else 'false'}\n" for i in range(24)),
+    "fillers/filler-agent.csv": "item,tall\n"
+    + "".join(f"Gardener{i},{'true' if i % 2 else 'false'}\n" for i in range(12)),
+    OBJECT: "item,large\n"
+    + "".join(f"the pot{i},{'true' if i % 2 else 'false'}\n" for i in range(24)),
 }
 
 
@@ -151,12 +153,17 @@ SHAPES: dict[str, tuple[Callable[[Path], object], str]] = {
     "a space in a name": (lambda g: rename(g, "gar den-work"), "is not named"),
     "a third part in a name": (lambda g: rename(g, "garden-work-shop"), "is not named"),
     "another ending": (lambda g: (g / CONTEXT).rename(g / "contexts/context-garden-work.yaml"), ""),
-    "several materials": (lambda g: shutil.copytree(g / "contexts", g / "copy" / "contexts"), "several materials"),
+    "several materials": (
+        lambda g: shutil.copytree(g / "contexts", g / "copy" / "contexts"),
+        "several materials",
+    ),
 }
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_folder_of_the_wrong_shape_is_refused(check: Callable[..., str], garden: Path, shape: str) -> None:
+def test_a_folder_of_the_wrong_shape_is_refused(
+    check: Callable[..., str], garden: Path, shape: str
+) -> None:
     change, words = SHAPES[shape]
     change(garden)
     check("templates compile {garden} --out {out}", words, garden=garden)
@@ -183,18 +190,28 @@ def damage(path: Path, at: float) -> None:
 
 
 @pytest.mark.parametrize("at", [0.1, 0.3, 0.5, 0.7])
-@pytest.mark.parametrize("kind", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA, zipfile.ZIP_STORED])
-def test_a_damaged_archive_never_ends_in_a_trace(check: Callable[..., str], garden: Path, kind: int, at: float) -> None:
+@pytest.mark.parametrize(
+    "kind", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA, zipfile.ZIP_STORED]
+)
+def test_a_damaged_archive_never_ends_in_a_trace(
+    check: Callable[..., str], garden: Path, kind: int, at: float
+) -> None:
     path = pack(garden, kind)
     damage(path, at)
     check("items build {path} --versions 0 --out {out}", path=path)
 
 
-def test_archives_that_are_none_or_twice_or_huge_are_refused(check: Callable[..., str], garden: Path, monkeypatch) -> None:
+def test_archives_that_are_none_or_twice_or_huge_are_refused(
+    check: Callable[..., str], garden: Path, monkeypatch
+) -> None:
     line = "items build {path} --versions 0 --out {out}"
     whole = pack(garden).read_bytes()
     path = garden.parent / "x.zip"
-    for content, words in ((b"", "not a readable ZIP"), (b"PK", "not a readable ZIP"), (whole[:-30], "not a readable ZIP")):
+    for content, words in (
+        (b"", "not a readable ZIP"),
+        (b"PK", "not a readable ZIP"),
+        (whole[:-30], "not a readable ZIP"),
+    ):
         path.write_bytes(content)
         check(line, words, path=path)
     path.write_bytes(whole)
@@ -208,8 +225,16 @@ def test_a_wrong_password_is_not_repeated(check: Callable[..., str], garden: Pat
         archive.setpassword(b"right")
         for file in sorted(garden.rglob("*.*")):
             archive.write(file, file.relative_to(garden).as_posix())
-    check("items build {path} --password {secret} --versions 0 --out {out}", "password is wrong", path=path)
-    check("items build {path} --password right --versions 0 --out {folder}/i.parquet", status=0, path=path)
+    check(
+        "items build {path} --password {secret} --versions 0 --out {out}",
+        "password is wrong",
+        path=path,
+    )
+    check(
+        "items build {path} --password right --versions 0 --out {folder}/i.parquet",
+        status=0,
+        path=path,
+    )
 
 
 @pytest.mark.parametrize(
@@ -231,7 +256,11 @@ def test_a_wrong_password_is_not_repeated(check: Callable[..., str], garden: Pat
 def test_options_of_filling_that_cannot_work_are_refused(
     check: Callable[..., str], garden: Path, options: str, words: str
 ) -> None:
-    check("items build {garden} " + options.replace("{", "{{").replace("}", "}}") + " --out {out}", words, garden=garden)
+    check(
+        "items build {garden} " + options.replace("{", "{{").replace("}", "}}") + " --out {out}",
+        words,
+        garden=garden,
+    )
 
 
 HEADER = "Context1,Context2,Target1,Target2\n"
@@ -251,10 +280,14 @@ HEADER = "Context1,Context2,Target1,Target2\n"
         (HEADER, "", "is empty"),
     ],
 )
-def test_lists_of_released_items_are_checked(check: Callable[..., str], garden: Path, listed, flagged, words: str) -> None:
+def test_lists_of_released_items_are_checked(
+    check: Callable[..., str], garden: Path, listed, flagged, words: str
+) -> None:
     (garden / "utils").mkdir()
     for name, text in (("items_in_results", listed), ("flagged_reverse", flagged)):
-        (garden / f"utils/{name}.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
+        (garden / f"utils/{name}.csv").write_bytes(
+            text if isinstance(text, bytes) else text.encode()
+        )
     check("items build {garden} --versions 0 --release-filter --out {out}", words, garden=garden)
 
 
@@ -265,7 +298,9 @@ TEMPLATE_FAULTS: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], str]] =
 
 
 @pytest.mark.parametrize("fault", TEMPLATE_FAULTS)
-def test_templates_that_nobody_compiled_are_not_filled(check: Callable[..., str], study, tmp_path: Path, fault: str) -> None:
+def test_templates_that_nobody_compiled_are_not_filled(
+    check: Callable[..., str], study, tmp_path: Path, fault: str
+) -> None:
     change, words = TEMPLATE_FAULTS[fault]
     path = tmp_path / "t.parquet"
     templates = read_table(study["templates"], Templates)
@@ -273,10 +308,16 @@ def test_templates_that_nobody_compiled_are_not_filled(check: Callable[..., str]
     check("items fill {path} {materials} --versions 0 --out {out}", words, path=path)
 
 
-def test_templates_of_other_materials_are_not_filled_or_exported(check: Callable[..., str], garden: Path) -> None:
-    check("items fill {templates} {garden} --versions 0 --out {out}", "other materials", garden=garden)
+def test_templates_of_other_materials_are_not_filled_or_exported(
+    check: Callable[..., str], garden: Path
+) -> None:
+    check(
+        "items fill {templates} {garden} --versions 0 --out {out}", "other materials", garden=garden
+    )
     check("templates compile {garden} --out {folder}/t.parquet", status=0, garden=garden)
-    check("items export {items} {folder}/t.parquet --out {folder}/new", "not the templates table that")
+    check(
+        "items export {items} {folder}/t.parquet --out {folder}/new", "not the templates table that"
+    )
 
 
 @pytest.mark.parametrize(
@@ -287,19 +328,33 @@ def test_templates_of_other_materials_are_not_filled_or_exported(check: Callable
         ("items gather {folder}/nothing.parquet --out {out}", ""),
         ("items gather {items} --release-filter --out {out}", "--materials"),
         ("items gather {items} --materials {materials} --out {out}", "--release-filter"),
-        ("items gather {items} --release-filter --materials {materials} --out {out}", "contains no utils/"),
-        ("items fill {templates} {materials} --version 0 --release-filter --out {out}", "items gather"),
+        (
+            "items gather {items} --release-filter --materials {materials} --out {out}",
+            "contains no utils/",
+        ),
+        (
+            "items fill {templates} {materials} --version 0 --release-filter --out {out}",
+            "items gather",
+        ),
         ("items fill {templates} {materials} --version -1 --out {out}", ""),
-        ("items fill {templates} {materials} --versions 0 --compat --out {out}", "without --compat"),
+        (
+            "items fill {templates} {materials} --versions 0 --compat --out {out}",
+            "without --compat",
+        ),
         ("items fill {items} {materials} --versions 0 --out {out}", ""),
         ("items fill {folder} {materials} --versions 0 --out {out}", ""),
         ("items build {folder}/nowhere --versions 0 --out {out}", "no such folder"),
         ("materials check {folder}", "no folder contexts/"),
         ("release pack --items {items} --out {folder}/new.zip", "go together"),
-        ("release pack --items {items} --templates {templates} --out {folder}/new.zip", "no file with a licence"),
+        (
+            "release pack --items {items} --templates {templates} --out {folder}/new.zip",
+            "no file with a licence",
+        ),
         ("release pack {materials} --out {folder}/new", "not a .zip"),
         ("items export {templates} {items} --out {folder}/new", ""),
     ],
 )
-def test_command_lines_that_do_not_fit_together_are_refused(check: Callable[..., str], line: str, words: str) -> None:
+def test_command_lines_that_do_not_fit_together_are_refused(
+    check: Callable[..., str], line: str, words: str
+) -> None:
     check(line, words)

@@ -24,12 +24,24 @@ CHANGED: list[tuple[str, dict[str, Any], str]] = [
     ("config.json", {"n_layer": 1_000_000_000}, "num_hidden_layers is 1000000000"),
     ("config.json", {"architectures": ["BertForMaskedLM"]}, "not a causal"),
     ("config.json", {"is_encoder_decoder": True}, "not a causal"),
-    ("config.json", {"auto_map": {"AutoModelForCausalLM": "x.Y"}, "model_type": "own"}, "Python code"),
+    (
+        "config.json",
+        {"auto_map": {"AutoModelForCausalLM": "x.Y"}, "model_type": "own"},
+        "Python code",
+    ),
     ("tokenizer.json", {"model": {}}, "tokenizer"),
 ]
 #: File and the whole of its new content; None removes it.
 REPLACED: list[tuple[str, bytes | None, str]] = [
-    *((name, b"{", name) for name in ("config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json")),
+    *(
+        (name, b"{", name)
+        for name in (
+            "config.json",
+            "tokenizer.json",
+            "tokenizer_config.json",
+            "generation_config.json",
+        )
+    ),
     ("config.json", b"[]", "config.json"),
     ("model.safetensors.index.json", b'{"weight_map": {"a": "nowhere.safetensors"}}', "missing"),
     *(("model.safetensors", content, "cannot be loaded") for content in (b"", b"garbage")),
@@ -37,7 +49,18 @@ REPLACED: list[tuple[str, bytes | None, str]] = [
     ("model.safetensors", None, "no weights"),
     ("tokenizer.json", None, "no tokenizer"),
 ]
-NAMES = ["{folder}/nowhere", "./nowhere", "~/nowhere", "{out}", "a/b/c", "hub:", "a b", "''", "nobody/no-such-model", "{folder}"]
+NAMES = [
+    "{folder}/nowhere",
+    "./nowhere",
+    "~/nowhere",
+    "{out}",
+    "a/b/c",
+    "hub:",
+    "a b",
+    "''",
+    "nobody/no-such-model",
+    "{folder}",
+]
 
 
 @pytest.fixture(scope="session")
@@ -52,11 +75,23 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(vocab_size=260, special_tokens=["<end>"], initial_alphabet=alphabet, show_progress=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=260, special_tokens=["<end>"], initial_alphabet=alphabet, show_progress=False
+    )
     tokenizer.train_from_iterator(["the lamp is on"], trainer)
-    PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<end>", eos_token="<end>").save_pretrained(folder)
+    PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, bos_token="<end>", eos_token="<end>"
+    ).save_pretrained(folder)
     size = tokenizer.get_vocab_size()
-    config = GPT2Config(vocab_size=size, n_positions=256, n_embd=8, n_layer=1, n_head=2, bos_token_id=0, eos_token_id=0)
+    config = GPT2Config(
+        vocab_size=size,
+        n_positions=256,
+        n_embd=8,
+        n_layer=1,
+        n_head=2,
+        bos_token_id=0,
+        eos_token_id=0,
+    )
     torch.manual_seed(0)
     GPT2LMHeadModel(config).save_pretrained(folder)
     return folder
@@ -68,8 +103,14 @@ def model(whole: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(whole, tmp_path / "model"))
 
 
-def score(check: Callable[..., str], checkpoint: Path | str, words: str = "", options: str = "") -> str:
-    return check(f"score logprobs {{items}} --checkpoint {{checkpoint}} {options} --out {{out}}", words, checkpoint=checkpoint)
+def score(
+    check: Callable[..., str], checkpoint: Path | str, words: str = "", options: str = ""
+) -> str:
+    return check(
+        f"score logprobs {{items}} --checkpoint {{checkpoint}} {options} --out {{out}}",
+        words,
+        checkpoint=checkpoint,
+    )
 
 
 @pytest.mark.parametrize(("file", "change", "words"), CHANGED)
@@ -95,26 +136,44 @@ def test_a_broken_or_missing_file_of_a_model_is_refused(
 def test_token_ids_without_an_embedding_are_refused(check: Callable[..., str], model: Path) -> None:
     document = json.loads((model / "tokenizer.json").read_text(encoding="utf-8"))
     vocabulary = document["model"]["vocab"]
-    document["model"]["vocab"] = {token: number + 3000 if number > 200 else number for token, number in vocabulary.items()}
+    document["model"]["vocab"] = {
+        token: number + 3000 if number > 200 else number for token, number in vocabulary.items()
+    }
     (model / "tokenizer.json").write_text(json.dumps(document), encoding="utf-8")
     score(check, model, "embeddings for")
 
 
-def test_an_added_word_without_an_embedding_is_refused_and_an_added_special_token_is_not(check, model: Path) -> None:
+def test_an_added_word_without_an_embedding_is_refused_and_an_added_special_token_is_not(
+    check, model: Path
+) -> None:
     document = json.loads((model / "tokenizer.json").read_text(encoding="utf-8"))
     token = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
-    added, kept = [token | {"id": 9000, "content": "the", "special": is_special} for is_special in (False, True)], document
+    added, kept = (
+        [
+            token | {"id": 9000, "content": "the", "special": is_special}
+            for is_special in (False, True)
+        ],
+        document,
+    )
     for one, words in zip(added, ("embeddings for", ""), strict=True):
-        changed = kept | {"added_tokens": [*kept["added_tokens"], one | ({} if words else {"content": "<pad>"})]}
+        changed = kept | {
+            "added_tokens": [*kept["added_tokens"], one | ({} if words else {"content": "<pad>"})]
+        }
         (model / "tokenizer.json").write_text(json.dumps(changed), encoding="utf-8")
         if words:
             score(check, model, words)
         else:
-            check("score logprobs {items} --checkpoint {checkpoint} --out {folder}/s.parquet", status=0, checkpoint=model)
+            check(
+                "score logprobs {items} --checkpoint {checkpoint} --out {folder}/s.parquet",
+                status=0,
+                checkpoint=model,
+            )
 
 
 @pytest.mark.parametrize(("value", "options"), [(float("nan"), ""), (float("inf"), "--plain")])
-def test_weights_that_are_not_numbers_are_refused(check: Callable[..., str], model: Path, value: float, options: str) -> None:
+def test_weights_that_are_not_numbers_are_refused(
+    check: Callable[..., str], model: Path, value: float, options: str
+) -> None:
     from safetensors.torch import load_file, save_file
 
     weights = load_file(model / "model.safetensors")
@@ -123,15 +182,26 @@ def test_weights_that_are_not_numbers_are_refused(check: Callable[..., str], mod
     score(check, model, "NaN", options)
 
 
-def test_an_encoder_is_refused_also_where_its_configuration_hides_it(check: Callable[..., str], model: Path) -> None:
+def test_an_encoder_is_refused_also_where_its_configuration_hides_it(
+    check: Callable[..., str], model: Path
+) -> None:
     import torch
     from transformers import BertConfig, BertForMaskedLM
 
-    size = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    size = {
+        "hidden_size": 8,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 16,
+    }
     torch.manual_seed(0)
-    BertForMaskedLM(BertConfig(vocab_size=260, initializer_range=0.3, **size)).save_pretrained(model)
+    BertForMaskedLM(BertConfig(vocab_size=260, initializer_range=0.3, **size)).save_pretrained(
+        model
+    )
     score(check, model, "not a causal language model")
-    document = json.loads((model / "config.json").read_text(encoding="utf-8")) | {"architectures": None}
+    document = json.loads((model / "config.json").read_text(encoding="utf-8")) | {
+        "architectures": None
+    }
     (model / "config.json").write_text(json.dumps(document), encoding="utf-8")
     score(check, model, "not a causal language model")
 

@@ -23,10 +23,15 @@ def release() -> dict[str, str]:
     files = {}
     for version in range(5):
         texts = (
-            f"1,1,toy-world,up,down,concept swap,antonym,direct,Kite {version} rises.,Kite {version} falls.,It is up.,It is down."
+            f"1,1,toy-world,up,down,concept swap,antonym,direct,Kite {version} rises.,Kite"
+            f" {version} falls.,It is up.,It is down."
         )
-        files[folder_of(version, "logprobs")] = f"# canary\n{DESIGN},{SCORES}\n{texts},-1,-2,-2,-1\n"
-        files[folder_of(version, "likert_free_original")] = f"# canary\n{DESIGN},{LIKERT}\n{texts},4,2,2,none\n"
+        files[folder_of(version, "logprobs")] = (
+            f"# canary\n{DESIGN},{SCORES}\n{texts},-1,-2,-2,-1\n"
+        )
+        files[folder_of(version, "likert_free_original")] = (
+            f"# canary\n{DESIGN},{LIKERT}\n{texts},4,2,2,none\n"
+        )
     return files
 
 
@@ -71,10 +76,16 @@ def test_the_release_itself_is_read(check: Callable[..., str], tmp_path: Path) -
         ("Kite 0 rises.", "Kite 9 rises.", "different texts"),
     ],
 )
-def test_a_fault_in_one_file_is_named_with_that_file(check, tmp_path: Path, old: str, new: str, words: str) -> None:
+def test_a_fault_in_one_file_is_named_with_that_file(
+    check, tmp_path: Path, old: str, new: str, words: str
+) -> None:
     files = release()
     assert old in files[LOGPROBS]
-    check(LINE, words, release=write(files | {LOGPROBS: files[LOGPROBS].replace(old, new, 1)}, tmp_path))
+    check(
+        LINE,
+        words,
+        release=write(files | {LOGPROBS: files[LOGPROBS].replace(old, new, 1)}, tmp_path),
+    )
 
 
 @pytest.mark.parametrize(
@@ -87,40 +98,61 @@ def test_a_fault_in_one_file_is_named_with_that_file(check, tmp_path: Path, old:
         ({LOGPROBS: f"{DESIGN},{SCORES}\n"}, "a header but no rows"),
         ({LOGPROBS.replace("logprobs", "likert_weird_original"): "a\n1\n"}, ""),
         ({ASKED.replace("original", "odd"): f"{DESIGN},{LIKERT}\n"}, "not in the layout"),
-        ({ASKED.replace("likert_free", "sorcery_free"): f"{DESIGN},{LIKERT}\n"}, "not in the layout"),
+        (
+            {ASKED.replace("likert_free", "sorcery_free"): f"{DESIGN},{LIKERT}\n"},
+            "not in the layout",
+        ),
         ({LOGPROBS.replace("__vers=0", ""): "a\n1\n"}, "which version"),
         ({"lists/flagged_items_human.csv": "a\n1\n"}, "has no column problem"),
         ({"lists/remove_from_results.csv": "a\n1\n"}, "has no column Domain"),
         ({"people.csv": "response_mean_target1_context1\n3\n"}, "has no column"),
     ],
 )
-def test_files_that_are_not_what_their_names_say(check, tmp_path: Path, changes: dict[str, str | bytes], words: str) -> None:
+def test_files_that_are_not_what_their_names_say(
+    check, tmp_path: Path, changes: dict[str, str | bytes], words: str
+) -> None:
     check(LINE, words, release=write(release() | changes, tmp_path))
 
 
 @pytest.mark.parametrize("cell", ["n/a", "inf", "", "nan"])
-def test_scores_that_are_missing_are_counted(check: Callable[..., str], tmp_path: Path, cell: str) -> None:
+def test_scores_that_are_missing_are_counted(
+    check: Callable[..., str], tmp_path: Path, cell: str
+) -> None:
     files = release()
     files[LOGPROBS] = files[LOGPROBS].replace("-1,-2,-2,-1", f"{cell},-2,-2,-1")
     line = LINE.replace("{out}", "{folder}/j.parquet")
     assert "1 cells of" in check(line, status=0, release=write(files, tmp_path))
 
 
-def test_steps_that_leave_nothing_or_do_not_exist(check: Callable[..., str], tmp_path: Path) -> None:
+def test_steps_that_leave_nothing_or_do_not_exist(
+    check: Callable[..., str], tmp_path: Path
+) -> None:
     files = release()
     people = [f"Kat {n} rises.,Kat {n} falls.,It is up.,It is down.,4,2,2,4" for n in range(5)]
     means = ",".join(f"response_mean_target{t}_context{c}" for t in (1, 2) for c in (1, 2))
-    files["people.csv"] = "Context1,Context2,Target1,Target2," + means + "\n" + "\n".join(people) + "\n"
+    files["people.csv"] = (
+        "Context1,Context2,Target1,Target2," + means + "\n" + "\n".join(people) + "\n"
+    )
     place = write(files, tmp_path)
     check(LINE, "step require_human", release=place)
     check(LINE + " --skip reverse", "there is no step", release=place)
-    check(LINE + " --surface-out {folder}/s.parquet --skip require_human", "no surface features", release=place)
+    check(
+        LINE + " --surface-out {folder}/s.parquet --skip require_human",
+        "no surface features",
+        release=place,
+    )
 
 
-def test_unreadable_answers_in_reversed_templates_are_counted(check: Callable[..., str], tmp_path: Path) -> None:
+def test_unreadable_answers_in_reversed_templates_are_counted(
+    check: Callable[..., str], tmp_path: Path
+) -> None:
     texts = "Kite 0 rises.,Kite 0 falls.,It is up.,It is down."
-    files = release() | {"flagged_items_human.csv": f"Context1,Context2,Target1,Target2,problem\n{texts},reverse\n"}
-    shown = check(LINE.replace("{out}", "{folder}/j.parquet"), status=0, release=write(files, tmp_path))
+    files = release() | {
+        "flagged_items_human.csv": f"Context1,Context2,Target1,Target2,problem\n{texts},reverse\n"
+    }
+    shown = check(
+        LINE.replace("{out}", "{folder}/j.parquet"), status=0, release=write(files, tmp_path)
+    )
     assert "5 unreadable answers now count as right" in shown
 
 
@@ -145,7 +177,9 @@ def test_a_damaged_archive(check: Callable[..., str], tmp_path: Path, kind: int,
     check(LINE, release=path)
 
 
-def test_an_archive_with_aes(check: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_archive_with_aes(
+    check: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "release.zip"
     with pyzipper.AESZipFile(path, "w", encryption=pyzipper.WZ_AES) as archive:
         archive.setpassword(b"right")

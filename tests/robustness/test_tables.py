@@ -1,4 +1,6 @@
-"""Tables changed in one way are refused where they are read, and every command says which of its tables it is."""
+"""Tables changed in one way are refused where they are read, and every command says which of its
+tables it is.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +21,22 @@ from worldprobe.errors import UserError
 COMMANDS = [
     ("items", "judge {bad} {scores_a} --out {out}"),
     ("items", "score logprobs {bad} --checkpoint nowhere --out {out}"),
-    ("items", "score all {bad} --checkpoint nowhere --eval-types choice_constrained_zero --out {out}"),
+    (
+        "items",
+        "score all {bad} --checkpoint nowhere --eval-types choice_constrained_zero --out {out}",
+    ),
     ("items", "baselines measure-surface {bad} --out {out}"),
     ("items", "items export {bad} {templates} --out {folder}/new"),
     ("items", "table dataset {templates} {bad} --out {folder}/t.md"),
     ("templates", "items fill {bad} {materials} --versions 0 --out {out}"),
     ("templates", "items export {items} {bad} --out {folder}/new"),
-    ("templates", "controls write-corpus {bad} {materials} --taught 0.5 --fillings 2 --sentences 5 --out {folder}/new"),
+    (
+        "templates",
+        (
+            "controls write-corpus {bad} {materials} --taught 0.5 --fillings 2 --sentences 5 --out"
+            " {folder}/new"
+        ),
+    ),
     ("scores_a", "judge {items} {bad} --out {out}"),
     ("scores_a", "judge {items} {scores_b} {bad} --out {folder}/new.parquet {out}"),
     ("choice", "judge {items} {bad} --out {out}"),
@@ -47,7 +58,8 @@ COMMANDS = [
     ("coefficients", "table fixed_effects {bad} --out {folder}/t.md"),
     ("agreements", "figure agreement {bad} --out {folder}/f.csv"),
 ]
-#: table -> (a column of numbers with a value that it must not have, a text column of few known words or of ids).
+#: table -> (a column of numbers with a value that it must not have, a text column of few known
+#: words or of ids).
 COLUMNS: dict[str, tuple[str, Any, str]] = {
     "items": ("version", -1, "item_id"),
     "templates": ("meta_template", 0, "target_contrast"),
@@ -88,7 +100,11 @@ def write_numbers(table: pa.Table, number: str, value: Any, text: str) -> pa.Tab
 
 
 def empty_cell(table: pa.Table, number: str, value: Any, text: str) -> pa.Table:
-    return replace(table, text, pa.array([None, *table.column(text).to_pylist()[1:]], table.schema.field(text).type))
+    return replace(
+        table,
+        text,
+        pa.array([None, *table.column(text).to_pylist()[1:]], table.schema.field(text).type),
+    )
 
 
 def wrong_value(table: pa.Table, number: str, value: Any, text: str) -> pa.Table:
@@ -97,7 +113,11 @@ def wrong_value(table: pa.Table, number: str, value: Any, text: str) -> pa.Table
 
 
 def unknown_word(table: pa.Table, number: str, value: Any, text: str) -> pa.Table:
-    return replace(table, text, pa.array([*table.column(text).to_pylist()[:-1], "un known"], table.schema.field(text).type))
+    return replace(
+        table,
+        text,
+        pa.array([*table.column(text).to_pylist()[:-1], "un known"], table.schema.field(text).type),
+    )
 
 
 def repeat_rows(table: pa.Table, number: str, value: Any, text: str) -> pa.Table:
@@ -132,14 +152,22 @@ METADATA: dict[str, tuple[bytes, bytes, str]] = {
     "not text": (b"worldprobe.table", b"\xff\xfe", "contains"),
     "later version": (b"worldprobe.schema_version", b"99", "version 99"),
     "broken provenance": (b"worldprobe.provenance", b"{", "not valid JSON"),
-    "provenance of a later version": (b"worldprobe.provenance", b'{"method": 1, "later": 2}', '"later"'),
+    "provenance of a later version": (
+        b"worldprobe.provenance",
+        b'{"method": 1, "later": 2}',
+        '"later"',
+    ),
     "provenance of another kind": (b"worldprobe.provenance", b'{"inputs": [1]}', "wrong type"),
 }
 
 
 def refusal(path: Path, name: str, study: dict[str, Path]) -> str:
     """What reading a table says that must be refused."""
-    kinds = {contract.Config.name: contract for contract in vars(contracts).values() if isinstance(contract, type)}
+    kinds = {
+        contract.Config.name: contract
+        for contract in vars(contracts).values()
+        if isinstance(contract, type)
+    }
     with pytest.raises(UserError) as refused:
         read_table(path, kinds[table_name(study[name])])
     assert str(path) in refused.value.where
@@ -148,7 +176,9 @@ def refusal(path: Path, name: str, study: dict[str, Path]) -> str:
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change[0].__name__)
 @pytest.mark.parametrize("name", COLUMNS)
-def test_rows_that_break_the_contract_are_named(study, tmp_path, name: str, change: tuple[Change, str]) -> None:
+def test_rows_that_break_the_contract_are_named(
+    study, tmp_path, name: str, change: tuple[Change, str]
+) -> None:
     table = pq.read_table(study[name])
     changed = change[0](table, *COLUMNS[name])
     pq.write_table(changed.replace_schema_metadata(table.schema.metadata), tmp_path / "bad.parquet")
@@ -159,7 +189,10 @@ def test_rows_that_break_the_contract_are_named(study, tmp_path, name: str, chan
 def test_what_a_table_says_of_itself_is_checked(study, tmp_path, change: str) -> None:
     table = pq.read_table(study["items"])
     key, value, words = METADATA[change]
-    pq.write_table(table.replace_schema_metadata(table.schema.metadata | {key: value}), tmp_path / "bad.parquet")
+    pq.write_table(
+        table.replace_schema_metadata(table.schema.metadata | {key: value}),
+        tmp_path / "bad.parquet",
+    )
     assert words in refusal(tmp_path / "bad.parquet", "items", study)
 
 
@@ -168,7 +201,10 @@ FILES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "empty": (lambda content: b"", "not a readable Parquet"),
     "cut short": (lambda content: content[: len(content) // 2], "not a readable Parquet"),
     "text": (lambda content: b"item_id,target\n", "not a readable Parquet"),
-    "a bit of a page": (lambda content: content[:200] + bytes([content[200] ^ 1]) + content[201:], "damaged"),
+    "a bit of a page": (
+        lambda content: content[:200] + bytes([content[200] ^ 1]) + content[201:],
+        "damaged",
+    ),
 }
 
 
@@ -180,7 +216,9 @@ def test_damaged_files_are_refused(study, tmp_path, damage: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "line"), COMMANDS, ids=lambda text: " ".join(text.split()[:2]))
-def test_every_command_names_the_table_that_breaks_its_contract(study, tmp_path, check, name: str, line: str) -> None:
+def test_every_command_names_the_table_that_breaks_its_contract(
+    study, tmp_path, check, name: str, line: str
+) -> None:
     table = pq.read_table(study[name])
     changed = empty_cell(table, *COLUMNS[name]).replace_schema_metadata(table.schema.metadata)
     pq.write_table(changed, tmp_path / "bad.parquet")
@@ -205,13 +243,19 @@ def test_a_table_without_permission_is_told_so(study, tmp_path, check) -> None:
 
 @pytest.mark.parametrize("name", ["scores_a", "items", "summaries", "judgements_a"])
 def test_no_flipped_bit_of_a_page_changes_a_number(study, tmp_path, name: str) -> None:
-    kinds = {contract.Config.name: contract for contract in vars(contracts).values() if isinstance(contract, type)}
+    kinds = {
+        contract.Config.name: contract
+        for contract in vars(contracts).values()
+        if isinstance(contract, type)
+    }
     contract = kinds[table_name(study[name])]
     whole, content = read_table(study[name], contract), study[name].read_bytes()
     footer = int.from_bytes(content[-8:-4], "little")
     step = (len(content) - footer) // 40
     for place in range(8, len(content) - footer - 8, step):
-        (tmp_path / "bad.parquet").write_bytes(content[:place] + bytes([content[place] ^ 0x10]) + content[place + 1 :])
+        (tmp_path / "bad.parquet").write_bytes(
+            content[:place] + bytes([content[place] ^ 0x10]) + content[place + 1 :]
+        )
         try:
             assert read_table(tmp_path / "bad.parquet", contract).equals(whole)
         except UserError:
@@ -219,8 +263,12 @@ def test_no_flipped_bit_of_a_page_changes_a_number(study, tmp_path, name: str) -
 
 
 def test_the_study_itself_passes_every_command(check, tmp_path: Path) -> None:
-    whole = dict.fromkeys(line.replace("{bad}", f"{{{name}}}") for name, line in COMMANDS)  # some differ in {bad} alone
+    whole = dict.fromkeys(
+        line.replace("{bad}", f"{{{name}}}") for name, line in COMMANDS
+    )  # some differ in {bad} alone
     for number, line in enumerate(whole):
         if "nowhere" not in line and "controls write-corpus" not in line:
-            fresh = line.replace("{out}", f"{{folder}}/{number}.parquet").replace("{folder}/new", f"{{folder}}/new_{number}")
+            fresh = line.replace("{out}", f"{{folder}}/{number}.parquet").replace(
+                "{folder}/new", f"{{folder}}/new_{number}"
+            )
             check(fresh, status=0)

@@ -49,7 +49,11 @@ CASES = {
     "not JSON": ([trial(), "{"], "line 2", "JSON"),
     "not an object": ([trial(), "[1]"], "line 2", "JSON object"),
     "not UTF-8": ([trial(), b'{"Key": "\xff"}'], "line 2", "utf-8"),
-    "a field is missing": ([{k: v for k, v in trial().items() if k != "descr"}], "line 1", '"descr" is missing'),
+    "a field is missing": (
+        [{k: v for k, v in trial().items() if k != "descr"}],
+        "line 1",
+        '"descr" is missing',
+    ),
     "an unknown field": (pair(queri="(0, 1)"), "line 2", "queri"),
     "a wrong type": (pair(problemsize="3"), "line 2", "problemsize"),
     "a truth value for a number": (pair(Key=True), "line 2", "Key"),
@@ -70,21 +74,32 @@ CASES = {
     "an entity out of range": (pair(query="(0, 3)"), "line 2", "entity 3"),
     "an unknown entity in a description": (pair(descr="[(0, -1)]"), "line 2", "unknown entity"),
     "no description": (pair(descr="[]"), "line 2", "descr is empty"),
-    "an unknown problem": (pair(problemname="Infer.norml"), "line 2", 'did you mean "Infer.normal"'),
+    "an unknown problem": (
+        pair(problemname="Infer.norml"),
+        "line 2",
+        'did you mean "Infer.normal"',
+    ),
     "an unknown complexity": (pair(complexity="Complexity_7"), "line 2", "Complexity_7"),
     "wrong answers": (pair(expectedresp=["TRUE"]), "line 2", "expectedresp"),
 }
 
 
 def write(path: Path, lines: list) -> Path:
-    raw = [line if isinstance(line, bytes) else (line if isinstance(line, str) else json.dumps(line)).encode() for line in lines]
+    raw = [
+        line
+        if isinstance(line, bytes)
+        else (line if isinstance(line, str) else json.dumps(line)).encode()
+        for line in lines
+    ]
     content = b"\n".join(raw) + b"\n"
     path.write_bytes(bz2.compress(content) if path.suffix == ".bz2" else content)
     return path
 
 
 @pytest.mark.parametrize(("lines", "where", "what"), CASES.values(), ids=CASES.keys())
-def test_a_malformed_trial_is_named_by_file_and_line(tmp_path: Path, capsys, lines, where, what) -> None:
+def test_a_malformed_trial_is_named_by_file_and_line(
+    tmp_path: Path, capsys, lines, where, what
+) -> None:
     path = write(tmp_path / "trials.jsonl", lines)
     out = tmp_path / "wrong.csv"
     assert main(["worldsense", "audit", str(path), "--out", str(out)]) == 2
@@ -97,7 +112,9 @@ def test_a_malformed_trial_is_named_by_file_and_line(tmp_path: Path, capsys, lin
 
 def test_blank_lines_and_lines_of_windows_are_read(tmp_path: Path, capsys) -> None:
     path = tmp_path / "t.jsonl"
-    path.write_text("\r\n\n".join(json.dumps(one) for one in pair(objects=["a \u00e9 €", "b\t", "c"])))
+    path.write_text(
+        "\r\n\n".join(json.dumps(one) for one in pair(objects=["a \u00e9 €", "b\t", "c"]))
+    )
     assert read_official(path)["line"].tolist() == [1, 3]
     path.write_text("{}\n\n{}")
     assert main(["worldsense", "audit", str(path)]) == 2
@@ -106,8 +123,22 @@ def test_blank_lines_and_lines_of_windows_are_read(tmp_path: Path, capsys) -> No
 
 def test_a_right_file_passes_and_a_wrong_gold_answer_is_listed(tmp_path: Path, capsys) -> None:
     assert main(["worldsense", "audit", str(write(tmp_path / "right.jsonl", pair()))]) == 0
-    wrong = [trial(goldresp_obfusc="Megi"), trial(Key=2, query="(2, 0)", goldresp_obfusc="Emmanuel")]
-    assert main(["worldsense", "audit", str(write(tmp_path / "t.jsonl", wrong)), "--out", str(tmp_path / "w.csv")]) == 1
+    wrong = [
+        trial(goldresp_obfusc="Megi"),
+        trial(Key=2, query="(2, 0)", goldresp_obfusc="Emmanuel"),
+    ]
+    assert (
+        main(
+            [
+                "worldsense",
+                "audit",
+                str(write(tmp_path / "t.jsonl", wrong)),
+                "--out",
+                str(tmp_path / "w.csv"),
+            ]
+        )
+        == 1
+    )
     rows = (tmp_path / "w.csv").read_text().splitlines()
     assert rows[0] == "Key,tuple_ID,problemname,problemsize,released_gold,solver_gold,reason"
     assert rows[1].startswith("1,made_up_1,Infer.normal,3,FALSE,TRUE,the query is true in")
@@ -137,7 +168,10 @@ GENERATE = {
     "a problem of another set": (["test", "--problems", "Infer.extrema"], "not a problem of test"),
     "an unknown skin": (["test", "--skins", "tal/short"], 'did you mean "tall/short"'),
     "a skin of another set": (["test", "--skins", "births"], "not a skin of the set test"),
-    "skins that are not balanced over domains": (["test", "--skins", "trips", "race", "tall/short"], "cannot be balanced"),
+    "skins that are not balanced over domains": (
+        ["test", "--skins", "trips", "race", "tall/short"],
+        "cannot be balanced",
+    ),
     "no tuple at all": (["test", "--per-cell", "0"], "from 1 to"),
     "more tuples than there are": (["test", "--per-cell", "1000000"], "different tuples"),
     "a chat file that is not compressed": (["test", "--dialogues-out", "chat.json"], ".jsonl.gz"),
@@ -145,7 +179,9 @@ GENERATE = {
 
 
 @pytest.mark.parametrize(("options", "what"), GENERATE.values(), ids=GENERATE.keys())
-def test_a_set_that_cannot_be_made_is_refused_before_anything_is_written(tmp_path: Path, capsys, options, what) -> None:
+def test_a_set_that_cannot_be_made_is_refused_before_anything_is_written(
+    tmp_path: Path, capsys, options, what
+) -> None:
     assert run(["generate", *options, "--out", str(tmp_path / "trials.parquet")]) == 2
     error = capsys.readouterr().err
     assert error.count("error:") == 1
@@ -154,7 +190,9 @@ def test_a_set_that_cannot_be_made_is_refused_before_anything_is_written(tmp_pat
 
 
 @pytest.mark.parametrize("name", ["trials.jsonl", "trials.jsonl.bz2", "trials.jsonl.gz"])
-def test_a_table_is_not_written_under_the_name_of_the_official_layout(tmp_path: Path, capsys, name: str) -> None:
+def test_a_table_is_not_written_under_the_name_of_the_official_layout(
+    tmp_path: Path, capsys, name: str
+) -> None:
     place = tmp_path / name
     place.write_bytes(b"what was there")
     assert run([*SMALL, "--out", str(place)]) == 2
@@ -163,7 +201,9 @@ def test_a_table_is_not_written_under_the_name_of_the_official_layout(tmp_path: 
 
 
 @pytest.mark.parametrize("name", ["trials.txt", "trials", "trials.csv", "trials.parquet.gz"])
-def test_a_set_is_not_written_under_a_name_that_says_it_is_something_else(tmp_path, capsys, name: str) -> None:
+def test_a_set_is_not_written_under_a_name_that_says_it_is_something_else(
+    tmp_path, capsys, name: str
+) -> None:
     assert run([*SMALL, "--out", str(tmp_path / name)]) == 2
     assert "is not the name of a Parquet table" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
@@ -181,15 +221,30 @@ SMALL = ["generate", "ood-size", "--problems", "Infer.normal", "--per-cell", "1"
 
 def test_the_dialogues_do_not_go_into_the_table_s_file(tmp_path: Path, capsys) -> None:
     place = tmp_path / "both.jsonl.gz"
-    assert run([*SMALL, "--out", str(place), "--dialogues-out", str(tmp_path / "." / "both.jsonl.gz")]) == 2
+    assert (
+        run([*SMALL, "--out", str(place), "--dialogues-out", str(tmp_path / "." / "both.jsonl.gz")])
+        == 2
+    )
     assert "one would overwrite the other" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 
 def test_empty_cells_are_counted_in_the_log(tmp_path: Path, capsys) -> None:
-    few = ["--sizes", "4", "--problems", "Consist.trivial", "--skins", "tall/short", "--per-cell", "1"]
+    few = [
+        "--sizes",
+        "4",
+        "--problems",
+        "Consist.trivial",
+        "--skins",
+        "tall/short",
+        "--per-cell",
+        "1",
+    ]
     assert run(["generate", "test", *few, "--out", str(tmp_path / "t.parquet")]) == 0
-    assert "1 cell of the set is empty (there is no such problem): Consist.trivial" in capsys.readouterr().err
+    assert (
+        "1 cell of the set is empty (there is no such problem): Consist.trivial"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_changed_page_of_a_table_is_noticed(tmp_path: Path, capsys) -> None:
@@ -209,7 +264,9 @@ def test_a_changed_page_of_a_table_is_noticed(tmp_path: Path, capsys) -> None:
     assert exported.read_bytes() == before
 
 
-def test_a_killed_process_is_reported_and_nothing_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_process_is_reported_and_nothing_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from concurrent.futures.process import BrokenProcessPool
 
     from worldprobe.benchmarks.worldsense.skins.skins import read_skins

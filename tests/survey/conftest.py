@@ -26,7 +26,9 @@ ROOT = Path(__file__).resolve().parents[2]
 SECONDS_TO_START = 120
 
 
-def write_lists(path: Path, n_lists: int, n_tests: int, hostile: str = "", eval_type: str = "likert") -> None:
+def write_lists(
+    path: Path, n_lists: int, n_tests: int, hostile: str = "", eval_type: str = "likert"
+) -> None:
     """Lists of invented sentences, with one catch trial each."""
     rows = []
     catch_context = "Read carefully." if eval_type == "choice" else None
@@ -37,16 +39,24 @@ def write_lists(path: Path, n_lists: int, n_tests: int, hostile: str = "", eval_
                 {
                     "list": f"{eval_type}-r1-mixed-{number:03d}",
                     "position": position,
-                    "question": f"catch-{eval_type}-2" if is_catch else f"q{number:04x}{position:012x}",
+                    "question": (
+                        f"catch-{eval_type}-2" if is_catch else f"q{number:04x}{position:012x}"
+                    ),
                     "kind": "catch" if is_catch else "test",
                     "eval_type": eval_type,
                     "round": 1,
                     "domain": None if is_catch else "plants",
                     "version": -1 if is_catch else 0,
-                    "first_context": catch_context if is_catch else f"Fern {number}-{position} grows. {hostile}".strip(),
-                    "second_context": f"Fern {number}-{position} dries."
-                    if eval_type == "choice" and not is_catch
-                    else catch_context,
+                    "first_context": (
+                        catch_context
+                        if is_catch
+                        else f"Fern {number}-{position} grows. {hostile}".strip()
+                    ),
+                    "second_context": (
+                        f"Fern {number}-{position} dries."
+                        if eval_type == "choice" and not is_catch
+                        else catch_context
+                    ),
                     "target": "Please answer with 2." if is_catch else f"Leaf {position} is green.",
                 }
             )
@@ -60,16 +70,28 @@ class Server:
     """A survey's server process."""
 
     def __init__(
-        self, folder: Path, n_lists: int, n_tests: int, hostile: str = "", eval_type: str = "likert", **settings: Any
+        self,
+        folder: Path,
+        n_lists: int,
+        n_tests: int,
+        hostile: str = "",
+        eval_type: str = "likert",
+        **settings: Any,
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.process, self.port = folder / "survey", None, 0
         self.lists, self.settings = folder / "lists.parquet", folder / "settings.yaml"
         write_lists(self.lists, n_lists, n_tests, hostile, eval_type)
         (folder / "consent.md").write_text(
-            "## Consent\n\nYou may stop at any time. [Read more](https://example.org)\n\n{{recorded}}\n\n{{deleted}}\n"
+            "## Consent\n\nYou may stop at any time. [Read"
+            " more](https://example.org)\n\n{{recorded}}\n\n{{deleted}}\n"
         )
-        chosen = {"study": "ferns", "title": "Ferns and leaves", "contact": "ferns@example.org", "consent": "consent.md"}
+        chosen = {
+            "study": "ferns",
+            "title": "Ferns and leaves",
+            "contact": "ferns@example.org",
+            "consent": "consent.md",
+        }
         chosen |= {"entry": "prolific", "comprehension": False}
         chosen |= {"codes": {"complete": "DONE1234"}, "new_per_minute": 100_000} | settings
         self.settings.write_text(yaml.safe_dump(chosen))
@@ -79,12 +101,23 @@ class Server:
         return f"http://127.0.0.1:{self.port}/"
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "worldprobe", "human", "serve", str(self.lists), str(self.settings), str(self.folder)]
+        command = [
+            sys.executable,
+            "-m",
+            "worldprobe",
+            "human",
+            "serve",
+            str(self.lists),
+            str(self.settings),
+            str(self.folder),
+        ]
         environment = dict(os.environ, PYTHONPATH=str(ROOT / "workflow" / "src"))
         log = self.folder.parent / "log"
         with open(log, "w", encoding="utf-8") as stream:
             command += ["--port", str(self.port)]
-            self.process = subprocess.Popen(command, stderr=stream, stdout=subprocess.DEVNULL, env=environment)
+            self.process = subprocess.Popen(
+                command, stderr=stream, stdout=subprocess.DEVNULL, env=environment
+            )
         deadline = time.monotonic() + SECONDS_TO_START
         while time.monotonic() < deadline and self.process.poll() is None:
             if found := re.search(r"Serving http://127\.0\.0\.1:(\d+)/", log.read_text()):

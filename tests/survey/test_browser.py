@@ -13,8 +13,13 @@ import yaml
 
 from worldprobe.paths import RESOURCES
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="Selenium is not installed; `make test-survey` installs it")
-from selenium.common.exceptions import StaleElementReferenceException, WebDriverException  # noqa: E402
+webdriver = pytest.importorskip(
+    "selenium.webdriver", reason="Selenium is not installed; `make test-survey` installs it"
+)
+from selenium.common.exceptions import (
+    StaleElementReferenceException,
+    WebDriverException,
+)  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
@@ -42,9 +47,9 @@ class Window:
     def wait(self, *selectors: str) -> Any:
         """The first element, among those that any of the selectors finds."""
         joined = ", ".join(selectors)
-        found = WebDriverWait(self.driver, SECONDS, poll_frequency=0.1, ignored_exceptions=[WebDriverException]).until(
-            lambda driver: driver.find_elements(By.CSS_SELECTOR, joined)
-        )
+        found = WebDriverWait(
+            self.driver, SECONDS, poll_frequency=0.1, ignored_exceptions=[WebDriverException]
+        ).until(lambda driver: driver.find_elements(By.CSS_SELECTOR, joined))
         return found[0]
 
     def click(self, selector: str) -> None:
@@ -92,8 +97,13 @@ class Window:
             return ""
 
     def moves_on(self, before: str) -> None:
-        WebDriverWait(self.driver, SECONDS, poll_frequency=0.05, ignored_exceptions=[WebDriverException]).until(
-            lambda driver: driver.find_elements(By.CSS_SELECTOR, "#continue, #code") or self.scenario() not in ("", before)
+        WebDriverWait(
+            self.driver, SECONDS, poll_frequency=0.05, ignored_exceptions=[WebDriverException]
+        ).until(
+            lambda driver: (
+                driver.find_elements(By.CSS_SELECTOR, "#continue, #code")
+                or self.scenario() not in ("", before)
+            )
         )
 
     def finish(self) -> None:
@@ -106,7 +116,8 @@ class Window:
 
     def n_answered(self) -> int:
         return self.server.rows(
-            "SELECT count(answer) FROM trials WHERE session = (SELECT session FROM sessions ORDER BY started_at DESC LIMIT 1)"
+            "SELECT count(answer) FROM trials WHERE session = (SELECT session FROM sessions ORDER"
+            " BY started_at DESC LIMIT 1)"
         )[0][0]
 
     def accessibility(self) -> list[str]:
@@ -114,17 +125,28 @@ class Window:
         script = (Path(__file__).resolve().parents[2] / ".venv" / "axe.min.js").read_text()
         self.driver.execute_script(script)
         found = self.driver.execute_async_script("axe.run().then(arguments[0])")
-        return [f"{one['id']}: {one['help']}" for one in found["violations"] if one["impact"] in ("serious", "critical")]
+        return [
+            f"{one['id']}: {one['help']}"
+            for one in found["violations"]
+            if one["impact"] in ("serious", "critical")
+        ]
 
     def is_wider_than_the_screen(self) -> bool:
-        return self.driver.execute_script("return document.documentElement.scrollWidth > document.documentElement.clientWidth")
+        return self.driver.execute_script(
+            "return document.documentElement.scrollWidth > document.documentElement.clientWidth"
+        )
 
 
 def open_browser(width: int, height: int, is_phone: bool = False) -> Any:
     """Chromium as Debian installs it, with its own driver: nothing is downloaded."""
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium") or "chromium"
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", f"--window-size={width},{height}"):
+    for argument in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-dev-shm-usage",
+        f"--window-size={width},{height}",
+    ):
         options.add_argument(argument)
     if is_phone:
         metrics = {"width": width, "height": height, "pixelRatio": 1, "touch": True}
@@ -146,12 +168,19 @@ def make_window(server: Any) -> Iterator[Callable[..., Window]]:
     complaints = [entry["message"] for driver in drivers for entry in driver.get_log("browser")]
     for driver in drivers:
         driver.quit()
-    # Without a network the browser itself reports requests that failed; everything else is a fault of the pages.
-    assert [line for line in complaints if "net::ERR_INTERNET_DISCONNECTED" not in line and "status of 409" not in line] == []
+    # Without a network the browser itself reports requests that failed; everything else is a fault
+    # of the pages.
+    assert [
+        line
+        for line in complaints
+        if "net::ERR_INTERNET_DISCONNECTED" not in line and "status of 409" not in line
+    ] == []
 
 
 @pytest.mark.parametrize(("number", "width", "is_phone"), [(1, 1100, False), (2, 360, True)])
-def test_every_page_survives_a_refresh_and_is_accessible(make_window, server, number, width, is_phone):
+def test_every_page_survives_a_refresh_and_is_accessible(
+    make_window, server, number, width, is_phone
+):
     window = make_window(number, width, 740, is_phone)
     driver = window.driver
 
@@ -231,7 +260,8 @@ def test_two_tabs_answer_each_trial_once(make_window, server):
     window.driver.refresh()
     assert window.wait("#code").text == "DONE1234"
     answers = server.rows(
-        "SELECT position, answer FROM trials JOIN sessions USING (session) ORDER BY started_at DESC, position LIMIT 2"
+        "SELECT position, answer FROM trials JOIN sessions USING (session) ORDER BY started_at"
+        " DESC, position LIMIT 2"
     )
     assert answers[0] == (1, 1)
     assert server.rows("SELECT kind FROM events") == [("conflicting",)]
@@ -264,8 +294,9 @@ def test_double_clicks_and_held_keys_answer_one_trial(make_window):
     body = window.driver.find_element(By.TAG_NAME, "body")
     window.wait(".answer:not([disabled])")
     window.driver.execute_script(
-        "const fire = (repeat) => document.dispatchEvent(new KeyboardEvent('keydown', {key: '2', repeat, bubbles: true}));"
-        "fire(false); const held = setInterval(() => fire(true), 30); setTimeout(() => clearInterval(held), 1500)"
+        "const fire = (repeat) => document.dispatchEvent(new KeyboardEvent('keydown', {key: '2',"
+        " repeat, bubbles: true}));fire(false); const held = setInterval(() => fire(true), 30);"
+        " setTimeout(() => clearInterval(held), 1500)"
     )
     window.moves_on(before)
     time.sleep(2)
@@ -287,7 +318,9 @@ def test_the_whole_survey_works_by_keyboard_alone(make_window):
     def tab_to(selector: str) -> None:
         for _ in range(40):
             press(Keys.TAB)
-            if window.driver.execute_script("return document.activeElement.matches(arguments[0])", selector):
+            if window.driver.execute_script(
+                "return document.activeElement.matches(arguments[0])", selector
+            ):
                 return
         raise AssertionError(f"{selector} cannot be reached by the Tab key")
 
@@ -332,7 +365,11 @@ def test_a_lost_connection_loses_nothing(make_window):
     before = window.scenario()
     window.click('.answer[data-key="4"]:not([disabled])')
     assert "could not be sent yet" in WebDriverWait(driver, SECONDS).until(
-        lambda d: d.find_element(By.ID, "sending").text if d.find_element(By.ID, "sending").is_displayed() else ""
+        lambda d: (
+            d.find_element(By.ID, "sending").text
+            if d.find_element(By.ID, "sending").is_displayed()
+            else ""
+        )
     )
     assert window.accessibility() == []
     time.sleep(2)
@@ -352,7 +389,9 @@ def test_a_server_that_comes_back_goes_on(make_window, server):
     before = window.scenario()
     server.kill()
     window.click('.answer[data-key="2"]:not([disabled])')
-    WebDriverWait(window.driver, SECONDS).until(lambda d: d.find_element(By.ID, "sending").is_displayed())
+    WebDriverWait(window.driver, SECONDS).until(
+        lambda d: d.find_element(By.ID, "sending").is_displayed()
+    )
     server.start()
     window.moves_on(before)
     assert window.n_answered() == 1
@@ -416,7 +455,8 @@ def test_the_papers_box_takes_numbers_only(make_server):
         driver.quit()
 
 
-#: What of the longest trial is where, with every trial of the built-in materials put into the page in turn.
+#: What of the longest trial is where, with every trial of the built-in materials put into the page
+#: in turn.
 MEASURE = """
 const places = document.querySelectorAll('p.scenario');
 let worst = {bottom: 0, rows: 0, wide: 0, text: ''};
@@ -442,17 +482,27 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[list[str]]
     path = tmp_path_factory.mktemp("items") / "items.parquet"
     assert main(["items", "build", "builtin", "--versions", "0-4", "--out", str(path)]) == 0
     items = read_table(path, Items)
-    scenarios = {text for c in (1, 2) for t in (1, 2) for text in items[f"context{c}"] + " " + items[f"target{t}"]}
+    scenarios = {
+        text
+        for c in (1, 2)
+        for t in (1, 2)
+        for text in items[f"context{c}"] + " " + items[f"target{t}"]
+    }
     choices = {
         (f"1. {row.context1}", f"2. {row.context2}", target)
         for row in items.itertuples()
         for target in (row.target1, row.target2)
     }
-    return {"likert": [[text] for text in sorted(scenarios)], "choice": [list(texts) for texts in sorted(choices)]}
+    return {
+        "likert": [[text] for text in sorted(scenarios)],
+        "choice": [list(texts) for texts in sorted(choices)],
+    }
 
 
 @pytest.mark.parametrize("eval_type", ["likert", "choice"])
-def test_on_a_phone_all_answers_are_in_one_row_and_no_trial_needs_scrolling(make_server, shown, eval_type, capsys):
+def test_on_a_phone_all_answers_are_in_one_row_and_no_trial_needs_scrolling(
+    make_server, shown, eval_type, capsys
+):
     server = make_server(2, 3, eval_type=eval_type, practice=False)
     for number, (width, height) in enumerate([(320, 568), (360, 640), (390, 664), (412, 732)]):
         driver = open_browser(width, height, is_phone=True)
@@ -465,7 +515,10 @@ def test_on_a_phone_all_answers_are_in_one_row_and_no_trial_needs_scrolling(make
             driver.quit()
         with capsys.disabled():
             n = len(shown[eval_type])
-            print(f"\n{eval_type}, {width}x{height}: the lowest answer of {n} trials ends at {worst['bottom']:.0f} px")
+            print(
+                f"\n{eval_type}, {width}x{height}: the lowest answer of {n} trials ends at"
+                f" {worst['bottom']:.0f} px"
+            )
         assert worst["rows"] == 1
         assert worst["wide"] <= width
         assert worst["bottom"] <= height, worst["text"]
@@ -486,14 +539,20 @@ def lengthen(texts: Any) -> Any:
     """Half as long again, with a long word, as a translation may be."""
     if isinstance(texts, dict):
         return {key: lengthen(value) for key, value in texts.items()}
-    return texts if len(texts) < 3 else f"{texts} {'Teilnahmevoraussetzungen ' * (1 + len(texts) // 50)}".strip()
+    return (
+        texts
+        if len(texts) < 3
+        else f"{texts} {'Teilnahmevoraussetzungen ' * (1 + len(texts) // 50)}".strip()
+    )
 
 
 @pytest.mark.parametrize("eval_type", ["likert", "choice"])
 def test_a_longer_language_is_cut_on_no_page_of_a_narrow_phone(make_server, eval_type, tmp_path):
     english = yaml.safe_load((RESOURCES / "survey" / "texts" / "en.yaml").read_text())
     (tmp_path / "long.yaml").write_text(yaml.safe_dump(lengthen(english) | {"lang": "de"}))
-    server = make_server(2, 3, eval_type=eval_type, comprehension=True, texts=str(tmp_path / "long.yaml"))
+    server = make_server(
+        2, 3, eval_type=eval_type, comprehension=True, texts=str(tmp_path / "long.yaml")
+    )
     driver = open_browser(320, 568, is_phone=True)
     try:
         window = Window(server, driver, 1)
@@ -536,7 +595,11 @@ def test_a_blocked_script_is_told(make_server):
         driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": ["*jspsych*"]})
         driver.refresh()
         told = WebDriverWait(driver, SECONDS).until(
-            lambda d: d.find_element(By.ID, "blocked").text if d.find_element(By.ID, "blocked").size["height"] > 20 else ""
+            lambda d: (
+                d.find_element(By.ID, "blocked").text
+                if d.find_element(By.ID, "blocked").size["height"] > 20
+                else ""
+            )
         )
         assert "was blocked on its way" in told
     finally:
@@ -556,7 +619,9 @@ def test_digits_above_shift_answer_too_and_phones_are_not_told_of_keys(make_serv
             window.click("#begin button")
             window.wait(".answer:not([disabled])")
             before = window.scenario()
-            event = "new KeyboardEvent('keydown', {key: '&', code: 'Digit1', bubbles: true})"  # a French keyboard without Shift
+            event = (  # a French keyboard without Shift
+                "new KeyboardEvent('keydown', {key: '&', code: 'Digit1', bubbles: true})"
+            )
             driver.execute_script(f"document.dispatchEvent({event})")
             window.moves_on(before)
             assert window.n_answered() == 1
@@ -564,7 +629,9 @@ def test_digits_above_shift_answer_too_and_phones_are_not_told_of_keys(make_serv
             driver.quit()
 
 
-def test_the_instructions_are_explained_until_understood_and_the_end_asks_for_a_comment(make_server):
+def test_the_instructions_are_explained_until_understood_and_the_end_asks_for_a_comment(
+    make_server,
+):
     server = make_server(2, 3, comprehension=True, practice=False, texts="en")
     driver = open_browser(360, 740, is_phone=True)
     try:
@@ -574,7 +641,9 @@ def test_the_instructions_are_explained_until_understood_and_the_end_asks_for_a_
         window.introduce()
         window.click("#meaning-wrong")
         window.click("#begin button")
-        WebDriverWait(driver, SECONDS).until(lambda d: "Not quite" in d.find_element(By.ID, "problem").text)
+        WebDriverWait(driver, SECONDS).until(
+            lambda d: "Not quite" in d.find_element(By.ID, "problem").text
+        )
         assert window.accessibility() == []
         assert not window.is_wider_than_the_screen()
         window.click("#meaning-right")

@@ -15,7 +15,9 @@ pytestmark = pytest.mark.survey
 
 
 class Volunteer:
-    """Somebody who answers over HTTP as the page does: an answer is sent again until it is acknowledged."""
+    """Somebody who answers over HTTP as the page does: an answer is sent again until it is
+    acknowledged.
+    """
 
     def __init__(self, server: Any, number: int, seconds_per_answer: float) -> None:
         self.server, self.number, self.seconds = server, number, seconds_per_answer
@@ -27,7 +29,9 @@ class Volunteer:
 
     async def run(self, stopped: asyncio.Event) -> None:
         limits = httpx.Limits(max_connections=1)
-        async with httpx.AsyncClient(base_url=self.server.url, limits=limits, timeout=20) as self.client:
+        async with httpx.AsyncClient(
+            base_url=self.server.url, limits=limits, timeout=20
+        ) as self.client:
             await self._ask("GET", self.server.link(self.number), follow_redirects=True)
             for name, body in (("consent", {"agree": True}), ("demographics", {}), ("begin", {})):
                 await self._ask("POST", f"/api/{name}", json=body)
@@ -46,7 +50,9 @@ class Volunteer:
         for attempt in range(400):
             began = time.perf_counter()
             try:
-                response = await self.client.request(method, path, headers={"origin": self.server.url[:-1]}, **options)
+                response = await self.client.request(
+                    method, path, headers={"origin": self.server.url[:-1]}, **options
+                )
             except httpx.TransportError:
                 await asyncio.sleep(min(0.05 * 2**attempt, 0.5))
                 continue
@@ -62,14 +68,24 @@ class Volunteer:
 def check_store(server: Any, people: list[Volunteer]) -> None:
     """Every acknowledged answer is stored exactly once, and the sums are right."""
     stored = dict(server.rows("SELECT token, answer FROM trials WHERE answer IS NOT NULL"))
-    acknowledged = {token: answer for person in people for token, answer in person.acknowledged.items()}
+    acknowledged = {
+        token: answer for person in people for token, answer in person.acknowledged.items()
+    }
     assert sum(len(person.acknowledged) for person in people) == len(acknowledged)
     assert {token: stored.get(token) for token in acknowledged} == acknowledged
-    assert len(stored) - len(acknowledged) <= len(people)  # at most the one in flight when everything stopped
+    assert len(stored) - len(acknowledged) <= len(
+        people
+    )  # at most the one in flight when everything stopped
     assert server.rows("PRAGMA integrity_check") == [("ok",)]
-    assert server.rows("SELECT count(*), count(DISTINCT participant) FROM sessions") == [(len(people), len(people))]
+    assert server.rows("SELECT count(*), count(DISTINCT participant) FROM sessions") == [
+        (len(people), len(people))
+    ]
     per_list = [
-        n for (n,) in server.rows("SELECT count(sessions.session) FROM lists LEFT JOIN sessions USING (list) GROUP BY list")
+        n
+        for (n,) in server.rows(
+            "SELECT count(sessions.session) FROM lists LEFT JOIN sessions USING (list) GROUP BY"
+            " list"
+        )
     ]
     assert max(per_list) - min(per_list) <= 1
 
@@ -89,7 +105,9 @@ def test_two_hundred_people_at_once_lose_nothing(make_server, capsys):
     assert set(statuses) <= {200, 303}
     check_store(server, people)
     assert server.rows("SELECT count(*) FROM sessions WHERE status = 'complete'") == [(n_people,)]
-    assert server.rows("SELECT count(*) FROM trials WHERE answer IS NOT NULL") == [(n_people * (n_tests + 3),)]
+    assert server.rows("SELECT count(*) FROM trials WHERE answer IS NOT NULL") == [
+        (n_people * (n_tests + 3),)
+    ]
     times = sorted(seconds for person in people for seconds in person.times)
     with capsys.disabled():
         shares = {share: 1000 * times[int(len(times) * share)] for share in (0.5, 0.95, 0.99)}
@@ -102,7 +120,9 @@ def test_two_hundred_people_at_once_lose_nothing(make_server, capsys):
 
 
 @pytest.mark.parametrize(("n_people", "n_kills"), [(50, 20), (100, 3)])
-def test_a_server_killed_at_random_keeps_every_acknowledged_answer_once(make_server, capsys, n_people, n_kills):
+def test_a_server_killed_at_random_keeps_every_acknowledged_answer_once(
+    make_server, capsys, n_people, n_kills
+):
     server = make_server(10, 150, ratings_per_item=n_people // 10)
     people = [Volunteer(server, number, 0.05) for number in range(n_people)]
     dice = random.Random(0)
@@ -123,6 +143,9 @@ def test_a_server_killed_at_random_keeps_every_acknowledged_answer_once(make_ser
     check_store(server, people)
     with capsys.disabled():
         n_acknowledged = sum(len(person.acknowledged) for person in people)
-        print(f"\n{n_people} people, {n_kills} kills: {n_acknowledged} acknowledged answers, each stored once")
+        print(
+            f"\n{n_people} people, {n_kills} kills: {n_acknowledged} acknowledged answers, each"
+            " stored once"
+        )
     assert "Stopped" in server.stop()
     assert not (server.folder / "answers.sqlite-wal").exists()

@@ -18,7 +18,9 @@ def pack(path, kind, content=TEXT):
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr("a/b.txt", content)
     else:
-        with pyzipper.AESZipFile(path, "w", compression=pyzipper.ZIP_DEFLATED, encryption=pyzipper.WZ_AES) as archive:
+        with pyzipper.AESZipFile(
+            path, "w", compression=pyzipper.ZIP_DEFLATED, encryption=pyzipper.WZ_AES
+        ) as archive:
             archive.setpassword(b"word")
             archive.writestr("a/b.txt", content)
     return path
@@ -45,7 +47,9 @@ def test_whatever_byte_is_damaged_there_is_a_message_or_the_same_text(tmp_path, 
     content = pack(tmp_path / "a.zip", kind).read_bytes()
     outcomes = set()
     for at in range(0, len(content)):
-        (tmp_path / "b.zip").write_bytes(content[:at] + bytes([content[at] ^ 0x55]) + content[at + 1 :])
+        (tmp_path / "b.zip").write_bytes(
+            content[:at] + bytes([content[at] ^ 0x55]) + content[at + 1 :]
+        )
         try:
             archive = Archive(tmp_path / "b.zip", "word")
             outcomes |= {archive.read(name) == TEXT for name in archive.names}
@@ -65,7 +69,11 @@ def test_members_that_nobody_wrote_by_hand_are_not_read(tmp_path, monkeypatch):
 
 def test_rows_know_their_lines_below_comments_and_across_quoted_line_ends():
     content = '\ufeff# canary\n# more\nitem,b\n"two\nlines",1\n\nlast,2\n'.encode()
-    assert list(read_rows("f", content)) == [(3, ["item", "b"]), (4, ["two\nlines", "1"]), (7, ["last", "2"])]
+    assert list(read_rows("f", content)) == [
+        (3, ["item", "b"]),
+        (4, ["two\nlines", "1"]),
+        (7, ["last", "2"]),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""Every command that the documents show is run here as it stands there, or is excused by name with the reason."""
+"""Every command that the documents show is run here as it stands there, or is excused by name with
+the reason.
+"""
 
 import glob
 import json
@@ -19,7 +21,9 @@ from worldprobe.cli.parsing import commands
 from worldprobe.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[2]
-LISTED = yaml.safe_load(Path(__file__).with_name("documented_commands.yaml").read_text(encoding="utf-8"))
+LISTED = yaml.safe_load(
+    Path(__file__).with_name("documented_commands.yaml").read_text(encoding="utf-8")
+)
 RUN = {name: steps for name, steps in LISTED.items() if name != "excused"}
 DOCUMENTS = [
     "README.md",
@@ -35,17 +39,27 @@ PROGRAMS = (
     r"RPY2_CFFI_MODE=ABI pip|\$EDITOR"
 )
 TEMPLATE = (
-    "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}{% if add_generation_prompt %}assistant: {% endif %}"
+    "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}{% if add_generation_prompt"
+    " %}assistant: {% endif %}"
 )
 
 
 def blocks(language: str) -> dict[str, str]:
     """Document -> its fenced blocks of a language, one after the other."""
-    names = [*DOCUMENTS, *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").rglob("*.md")))]
+    names = [
+        *DOCUMENTS,
+        *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").rglob("*.md"))),
+    ]
     found = {
-        name: re.findall(r"^ *```(\w*)\n(.*?)^ *```$", (ROOT / name).read_text(encoding="utf-8"), re.M | re.S) for name in names
+        name: re.findall(
+            r"^ *```(\w*)\n(.*?)^ *```$", (ROOT / name).read_text(encoding="utf-8"), re.M | re.S
+        )
+        for name in names
     }
-    return {name: "".join(text for written_in, text in parts if written_in == language) for name, parts in found.items()}
+    return {
+        name: "".join(text for written_in, text in parts if written_in == language)
+        for name, parts in found.items()
+    }
 
 
 def shown() -> set[str]:
@@ -55,9 +69,14 @@ def shown() -> set[str]:
 
 
 def inline(program: str) -> list[str]:
-    """Commands of a program in running text, in backticks; the documents' own blocks are looked at above."""
+    """Commands of a program in running text, in backticks; the documents' own blocks are looked at
+    above.
+    """
     names = [ROOT / name for name in DOCUMENTS] + sorted((ROOT / "docs").rglob("*.md"))
-    texts = (re.sub(r"^ *```.*?^ *```$", "", name.read_text(encoding="utf-8"), flags=re.M | re.S) for name in names)
+    texts = (
+        re.sub(r"^ *```.*?^ *```$", "", name.read_text(encoding="utf-8"), flags=re.M | re.S)
+        for name in names
+    )
     return sorted({found for text in texts for found in re.findall(rf"`({program} [^`]+)`", text)})
 
 
@@ -84,8 +103,12 @@ def test_a_call_of_snakemake_in_running_text_names_what_there_is(command: str) -
     given = get_argument_parser().parse_args(shlex.split(command)[1:])
     files = [ROOT / "workflow" / "Snakefile", *(ROOT / "workflow").rglob("*.smk")]
     rules = "".join(path.read_text(encoding="utf-8") for path in files)
-    assert all(name.endswith(".yaml") for name in map(str, given.configfile or ())), "an option must not take the targets"
-    assert all(re.search(rf"^rule {name}:", rules, re.M) for name in given.targets if "/" not in name)
+    assert all(name.endswith(".yaml") for name in map(str, given.configfile or ())), (
+        "an option must not take the targets"
+    )
+    assert all(
+        re.search(rf"^rule {name}:", rules, re.M) for name in given.targets if "/" not in name
+    )
 
 
 def test_every_command_is_run_or_excused_and_no_other_is_listed() -> None:
@@ -96,15 +119,22 @@ def test_every_command_is_run_or_excused_and_no_other_is_listed() -> None:
 
 
 @pytest.fixture
-def place(tmp_path: Path, tiny_checkpoint: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with what the documents take for granted; of the BabyLM challenge's nineteen checkpoints three."""
+def place(
+    tmp_path: Path, tiny_checkpoint: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """A folder with what the documents take for granted; of the BabyLM challenge's nineteen
+    checkpoints three.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(babylm.TRACKS, "strict-small", [1, 10, 100])
     shutil.copytree(tiny_checkpoint(), "my_model")
     Path("my_model", "chat_template.jinja").write_text(TEMPLATE)
     for training in ("my_babylm", "other_seed"):
         Path("trainings", training).mkdir(parents=True)
-        for revision in ("main", *(babylm.CHECKPOINT.format(n=n) for n in babylm.TRACKS["strict-small"])):
+        for revision in (
+            "main",
+            *(babylm.CHECKPOINT.format(n=n) for n in babylm.TRACKS["strict-small"]),
+        ):
             Path("trainings", training, revision).symlink_to(Path("my_model").resolve())
     write_babylm_data(Path("evaluation_data"))
     assert main(["materials", "new-domain", "own", "office-work"]) == 0
@@ -112,7 +142,9 @@ def place(tmp_path: Path, tiny_checkpoint: Callable[..., Path], monkeypatch: pyt
     Path("my.yaml").write_text("study: mine\nmodels: [control_untrained]\n")
     Path("my_skins").mkdir()
     skin = (ROOT / "resources" / "skins" / "tall_short.yaml").read_text(encoding="utf-8")
-    Path("my_skins", "mine.yaml").write_text(skin.replace("tall/short", "my/skin"), encoding="utf-8")
+    Path("my_skins", "mine.yaml").write_text(
+        skin.replace("tall/short", "my/skin"), encoding="utf-8"
+    )
     return tmp_path
 
 
@@ -121,8 +153,18 @@ def write_babylm_data(folder: Path) -> None:
     for name, counts in babylm.ROWS.items():
         (folder / babylm.PLACES[name] / name).mkdir(parents=True)
         for domain, count in counts.items():
-            texts = {"Context1": "Ana lifts it.", "Context2": "Ana drops it.", "Target1": "It is up.", "Target2": "It is down."}
-            facts = {"Domain": domain, "ConceptB": "down", "ContextType": "direct", "TargetDiff": "concept swap"}
+            texts = {
+                "Context1": "Ana lifts it.",
+                "Context2": "Ana drops it.",
+                "Target1": "It is up.",
+                "Target2": "It is down.",
+            }
+            facts = {
+                "Domain": domain,
+                "ConceptB": "down",
+                "ContextType": "direct",
+                "TargetDiff": "concept swap",
+            }
             rows = [json.dumps(facts | texts | {"ConceptA": f"up {number}"}) for number in range(2)]
             lines = "\n".join(rows * (count // 2)) + "\n"
             (folder / babylm.PLACES[name] / name / f"{domain}.jsonl").write_text(lines)
@@ -136,13 +178,17 @@ def test_commands_run_one_after_the_other(name: str, place: Path) -> None:
 
 
 def words_of(step: dict[str, Any]) -> list[str]:
-    """A step's words as they are run: with what stands in their place, and patterns of files written out."""
+    """A step's words as they are run: with what stands in their place, and patterns of files
+    written out.
+    """
     instead = {"/path/to/folder": "my_model", **step.get("instead", {})}
     given = shlex.split(step.get("command") or step["first"])[1:]
     unused = step.get("instead", {}).keys() - set(given)
     assert not unused, f"{unused} is no word of {given}"
     words = [str(instead.get(word, word)) for word in given] + shlex.split(step.get("add", ""))
-    return [found for word in words for found in (sorted(glob.glob(word)) if "*" in word else [word])]
+    return [
+        found for word in words for found in (sorted(glob.glob(word)) if "*" in word else [word])
+    ]
 
 
 def test_the_examples_in_python_run(

@@ -19,7 +19,9 @@ def names(folder):
 def test_what_is_written_is_on_disk_before_it_takes_its_name(tmp_path, monkeypatch):
     order = []
     synchronize, replace = files._synchronize, os.replace
-    monkeypatch.setattr(files, "_synchronize", lambda path: (order.append(path.name), synchronize(path)))
+    monkeypatch.setattr(
+        files, "_synchronize", lambda path: (order.append(path.name), synchronize(path))
+    )
     monkeypatch.setattr(os, "replace", lambda a, b: (order.append("rename"), replace(a, b)))
     files.write_text(tmp_path / "a.txt", "x")
     assert order[0].startswith(".a.txt.")
@@ -28,7 +30,12 @@ def test_what_is_written_is_on_disk_before_it_takes_its_name(tmp_path, monkeypat
 
 def test_leftovers_of_killed_processes_are_removed_and_those_of_running_ones_kept(tmp_path):
     host = socket.gethostname()
-    ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True, check=True)
+    ended = subprocess.run(
+        [sys.executable, "-c", "import os; print(os.getpid())"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     (tmp_path / f".a.txt.{host}.{ended.stdout.strip()}.part").write_text("half")
     (tmp_path / f".a.txt.{host}.{os.getppid()}.part").write_text("another writer's")
     files.write_text(tmp_path / "a.txt", "x")
@@ -39,7 +46,10 @@ def test_a_folder_of_a_process_killed_between_two_renames_is_put_back(tmp_path):
     old = tmp_path / f".f.{socket.gethostname()}.999999999.part.old"
     old.mkdir()
     (old / "thesis").write_text("years of work")
-    with pytest.raises(UserError, match="not empty"), files.whole_folder(tmp_path / "f", "items export"):
+    with (
+        pytest.raises(UserError, match="not empty"),
+        files.whole_folder(tmp_path / "f", "items export"),
+    ):
         pass
     assert (tmp_path / "f" / "thesis").read_text() == "years of work"
 
@@ -134,7 +144,9 @@ def test_a_folder_that_was_edited_or_made_from_something_else_is_not_replaced(tm
     with pytest.raises(UserError, match="from other inputs"):
         write("two", "items of yesterday")
     with pytest.raises(UserError, match="from other inputs"):
-        files.check_place(tmp_path / "f", is_folder=True, command="items export", source="items of yesterday")
+        files.check_place(
+            tmp_path / "f", is_folder=True, command="items export", source="items of yesterday"
+        )
     files.check_place(tmp_path / "f", is_folder=True, command="items export")
     os.utime(tmp_path / "f" / "weights", (1, 1))
     (tmp_path / "f" / "card.md").write_text("one, and what I wrote")
@@ -153,7 +165,9 @@ def test_several_files_are_all_replaced_or_none(tmp_path):
                 (folder / "c").write_text("new")
             files.write_text(tmp_path / "shard", "kept")
             assert (tmp_path / "a").read_text() == "old"
-            assert (tmp_path / "shard").read_text() == "kept", "what does not belong to the outputs is written at once"
+            assert (tmp_path / "shard").read_text() == "kept", (
+                "what does not belong to the outputs is written at once"
+            )
             if fails:
                 raise UserError("b", "cannot be read.", "Check it.")
             files.write_text(tmp_path / "b", "new")
@@ -179,7 +193,9 @@ def test_a_files_state_is_its_content_whatever_its_date_and_of_a_large_file_its_
     paths = [small.parent, large, tmp_path / "missing"]
     before = files.digest_state(paths)
     assert files.digest_state([f"{small}/"]) == files.digest_state([small])
-    assert files.digest_state([small / "below a file"]) == files.digest_state([]), "it does not exist"
+    assert files.digest_state([small / "below a file"]) == files.digest_state([]), (
+        "it does not exist"
+    )
     os.utime(small, (1, 1))
     assert files.digest_state(paths) == before
     small.write_text("b")

@@ -58,7 +58,9 @@ def test_a_folders_digest_follows_names_and_bytes(tmp_path):
 
 def test_a_table_comes_back_sorted_with_its_provenance(tmp_path):
     path = tmp_path / "scores.parquet"
-    write_table(target_scores(), TargetScores, path, Provenance(model="m", seed=0, details={"ties": 2}))
+    write_table(
+        target_scores(), TargetScores, path, Provenance(model="m", seed=0, details={"ties": 2})
+    )
     frame = read_table(path, TargetScores)
     assert list(frame.item_id) == ["a-a_2_1_v0", "b-b_1_1_v0"]
     assert frame.logprob.isna().tolist() == [True, False]
@@ -73,7 +75,13 @@ def test_row_order_does_not_change_a_byte(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "changes", [{"logprob": [0.5, -1]}, {"item_id": ["no id", "a-a_1_1_v0"]}, {"target": [3, 1]}, {"surplus": [1, 2]}]
+    "changes",
+    [
+        {"logprob": [0.5, -1]},
+        {"item_id": ["no id", "a-a_1_1_v0"]},
+        {"target": [3, 1]},
+        {"surplus": [1, 2]},
+    ],
 )
 def test_rows_that_break_the_contract_are_never_written(tmp_path, changes):
     frame = target_scores(**changes)
@@ -98,7 +106,9 @@ def test_the_wrong_table_and_another_schema_version_are_named(tmp_path, monkeypa
         read_table(path, TargetScores)
 
 
-@pytest.mark.parametrize(("content", "words"), [(None, "no such file"), (b"PAR1 not really", "not a readable Parquet")])
+@pytest.mark.parametrize(
+    ("content", "words"), [(None, "no such file"), (b"PAR1 not really", "not a readable Parquet")]
+)
 def test_a_missing_or_broken_file_is_one_clear_error(tmp_path, content, words):
     path = tmp_path / "items.parquet"
     if content:
@@ -110,7 +120,10 @@ def test_a_missing_or_broken_file_is_one_clear_error(tmp_path, content, words):
 def test_progress_in_a_file_says_what_was_already_there(caplog, monkeypatch):
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     monkeypatch.setattr(log.LOGGER, "propagate", True)
-    with caplog.at_level("INFO", logger="worldprobe"), log.Progress("Scoring m", 10, done=4) as progress:
+    with (
+        caplog.at_level("INFO", logger="worldprobe"),
+        log.Progress("Scoring m", 10, done=4) as progress,
+    ):
         progress.advance(6)
     assert "4 of 10 items are finished already" in caplog.text
     assert "10/10 items" in caplog.text
@@ -118,7 +131,9 @@ def test_progress_in_a_file_says_what_was_already_there(caplog, monkeypatch):
 
 def test_what_the_user_can_fix_is_three_lines_and_status_2(tmp_path, capsys):
     missing = tmp_path / "none.parquet"
-    assert cli.main(["judge", str(missing), str(missing), "--out", str(tmp_path / "o.parquet")]) == 2
+    assert (
+        cli.main(["judge", str(missing), str(missing), "--out", str(tmp_path / "o.parquet")]) == 2
+    )
     lines = capsys.readouterr().err.strip().splitlines()
     assert [line.split(":")[0].strip() for line in lines] == ["error", "problem", "fix"]
 

@@ -22,8 +22,14 @@ def models(tiny_checkpoint: Callable[..., Path]) -> list:
 
 
 def test_the_package_itself_loads_nothing_large() -> None:
-    code = "import sys, worldprobe; assert 'score_texts' in worldprobe.__all__; print({'torch', 'pandas'} & set(sys.modules))"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "set()"
+    code = (
+        "import sys, worldprobe; assert 'score_texts' in worldprobe.__all__; print({'torch',"
+        " 'pandas'} & set(sys.modules))"
+    )
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip()
+        == "set()"
+    )
 
 
 def test_what_is_not_there_is_an_attribute_error() -> None:
@@ -35,7 +41,11 @@ def test_log_probabilities_of_a_sequence_add_up(models: list) -> None:
     """Of a model whose texts all begin with the same start token."""
     whole, start, end = (
         worldprobe.score_texts(models[1], [text], [context]).logprob[0]
-        for text, context in (("Ana lifts the lamp.", None), ("Ana lifts", None), ("the lamp.", "Ana lifts"))
+        for text, context in (
+            ("Ana lifts the lamp.", None),
+            ("Ana lifts", None),
+            ("the lamp.", "Ana lifts"),
+        )
     )
     assert whole == pytest.approx(start + end, abs=1e-4)
 
@@ -60,19 +70,25 @@ def test_what_is_no_list_of_texts_is_refused(models: list, texts: object) -> Non
 
 
 def test_a_missing_context_is_none_and_no_text_has_no_row(models: list) -> None:
-    scored = worldprobe.score_texts(models[0], ["Ben hides.", "Ben hides."], pd.Series([float("nan"), "Ana sees it."]))
+    scored = worldprobe.score_texts(
+        models[0], ["Ben hides.", "Ben hides."], pd.Series([float("nan"), "Ana sees it."])
+    )
     alone = worldprobe.score_texts(models[0], ["Ben hides."]).logprob[0]
     assert alone == pytest.approx(scored.logprob[0], abs=1e-4) != scored.logprob[1]
     assert worldprobe.score_texts(models[0], []).empty
 
 
 def test_a_folder_stands_for_its_model_and_an_empty_context_for_none(models: list) -> None:
-    scored = worldprobe.score_texts(models[0].facts.checkpoint, ["Ben hides.", "Ben hides."], ["", None])
+    scored = worldprobe.score_texts(
+        models[0].facts.checkpoint, ["Ben hides.", "Ben hides."], ["", None]
+    )
     assert scored.logprob.nunique() == 1
     assert scored.logprob.notna().all()
 
 
-def test_a_table_of_ones_own_needs_the_four_texts_only(models: list, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_table_of_ones_own_needs_the_four_texts_only(
+    models: list, caplog: pytest.LogCaptureFixture
+) -> None:
     texts = {
         "context1": ["Ana lit the lamp."],
         "context2": ["Ana broke the lamp."],
@@ -80,9 +96,16 @@ def test_a_table_of_ones_own_needs_the_four_texts_only(models: list, caplog: pyt
         "target2": ["It is off."],
     }
     judged = worldprobe.score_items(models[0], pd.DataFrame(texts))
-    scores = worldprobe.score_texts(models[0], texts["target1"] * 2, texts["context1"] + texts["context2"]).logprob
+    scores = worldprobe.score_texts(
+        models[0], texts["target1"] * 2, texts["context1"] + texts["context2"]
+    ).logprob
     assert judged.accuracy[0] == float(scores[0] > scores[1])
-    assert worldprobe.score_items(models[0], pd.DataFrame({**texts, "domain": "light"})).domain.tolist() == ["light"] * 2
+    assert (
+        worldprobe.score_items(
+            models[0], pd.DataFrame({**texts, "domain": "light"})
+        ).domain.tolist()
+        == ["light"] * 2
+    )
     odd = pd.DataFrame(texts).map(lambda text: f"{text}\u00a0")
     assert worldprobe.score_items(models[0], odd).accuracy.equals(judged.accuracy)
     assert "4 texts had spaces" in caplog.text  # EleutherAI/lm-evaluation-harness #218
@@ -93,9 +116,15 @@ def test_a_table_of_ones_own_needs_the_four_texts_only(models: list, caplog: pyt
 
 
 @pytest.mark.parametrize("text", [None, float("nan"), 3])
-def test_a_table_of_ones_own_with_a_cell_that_is_no_text_is_refused(models: list, text: object) -> None:
+def test_a_table_of_ones_own_with_a_cell_that_is_no_text_is_refused(
+    models: list, text: object
+) -> None:
     table = pd.DataFrame(
-        {name: ["Ada digs.", "Bo digs."] for name in ("context1", "context2", "target1", "target2")}, dtype=object
+        {
+            name: ["Ada digs.", "Bo digs."]
+            for name in ("context1", "context2", "target1", "target2")
+        },
+        dtype=object,
     )
     table.loc[1, "target1"] = text
     with pytest.raises(UserError, match="target1 of row 1 is no text"):
@@ -117,7 +146,9 @@ def test_models_are_compared_with_models() -> None:
         (lambda table: "judgements.parquet", "no tables"),
     ],
 )
-def test_tables_that_are_no_judgements_are_not_compared(change: Callable[[pd.DataFrame], object], words: str) -> None:
+def test_tables_that_are_no_judgements_are_not_compared(
+    change: Callable[[pd.DataFrame], object], words: str
+) -> None:
     items = simulate_items(6, 2, 0)
     table = simulate_judgements(items, np.ones((2, len(items), 2)), ["a", "b"], "logprobs", 1)
     with pytest.raises(UserError, match=words):
@@ -127,7 +158,9 @@ def test_tables_that_are_no_judgements_are_not_compared(change: Callable[[pd.Dat
 def test_items_with_fillings_of_their_own_are_compared_over_pairs_of_concepts_alone() -> None:
     """The items say it: nobody has to."""
     items = simulate_items(12, 3, seed=0)
-    judged = simulate_judgements(items, np.zeros((2, len(items), 2)), ["mine", "yours"], "logprobs", seed=0)
+    judged = simulate_judgements(
+        items, np.zeros((2, len(items), 2)), ["mine", "yours"], "logprobs", seed=0
+    )
     pairs = [judged[judged.model == model] for model in ("mine", "yours")]
     together = worldprobe.compare_models(*pairs)
     apart = worldprobe.compare_models(*(rows.assign(filling="own") for rows in pairs))
@@ -135,13 +168,27 @@ def test_items_with_fillings_of_their_own_are_compared_over_pairs_of_concepts_al
     assert apart.interval_over.unique().tolist() == ["pairs of concepts"]
 
 
-def test_items_are_judged_as_the_commands_judge_them_and_models_compared(models: list, tmp_path: Path) -> None:
+def test_items_are_judged_as_the_commands_judge_them_and_models_compared(
+    models: list, tmp_path: Path
+) -> None:
     items = tmp_path / "items.parquet"
     assert main(["materials", "new-domain", str(tmp_path / "own"), "office-work"]) == 0
-    assert main(["items", "build", str(tmp_path / "own"), "--versions", "0-2", "--out", str(items)]) == 0
-    first, second = (worldprobe.score_items(model, items, name) for model, name in zip(models, ("mine", "yours"), strict=True))
-    folder, scores, judged = models[0].facts.checkpoint, tmp_path / "scores.parquet", tmp_path / "judgements.parquet"
-    assert main(["score", "logprobs", str(items), "--checkpoint", folder, "--out", str(scores)]) == 0
+    assert (
+        main(["items", "build", str(tmp_path / "own"), "--versions", "0-2", "--out", str(items)])
+        == 0
+    )
+    first, second = (
+        worldprobe.score_items(model, items, name)
+        for model, name in zip(models, ("mine", "yours"), strict=True)
+    )
+    folder, scores, judged = (
+        models[0].facts.checkpoint,
+        tmp_path / "scores.parquet",
+        tmp_path / "judgements.parquet",
+    )
+    assert (
+        main(["score", "logprobs", str(items), "--checkpoint", folder, "--out", str(scores)]) == 0
+    )
     assert main(["judge", str(items), str(scores), "--model", "mine", "--out", str(judged)]) == 0
     by_commands = pd.read_parquet(judged)
     pd.testing.assert_frame_equal(first[by_commands.columns], by_commands, check_dtype=False)

@@ -1,4 +1,6 @@
-"""The package as others install it: what the wheel contains, and that it works in an empty folder as in a clone."""
+"""The package as others install it: what the wheel contains, and that it works in an empty folder
+as in a clone.
+"""
 
 import os
 import shutil
@@ -35,19 +37,28 @@ def source_archive(repository: Path, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture(scope="session")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of commands of a fresh environment with the wheel; all other packages are those of this Python."""
+    """The folder of commands of a fresh environment with the wheel; all other packages are those of
+    this Python.
+    """
     place = tmp_path_factory.mktemp("environment")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(place)], check=True)
     (site,) = place.glob("lib/python*/site-packages")
     (site / "others.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
     options = ["install", "--no-deps", "--no-index", "--quiet", str(wheel)]
-    subprocess.run([sys.executable, "-m", "pip", "--python", str(place / "bin" / "python"), *options], check=True)
+    subprocess.run(
+        [sys.executable, "-m", "pip", "--python", str(place / "bin" / "python"), *options],
+        check=True,
+    )
     return place / "bin"
 
 
 def run(installed: Path, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """A command of the fresh environment in a folder, with nothing set that would help it."""
-    environment = {"PATH": f"{installed}{os.pathsep}{os.environ['PATH']}", "HOME": str(folder), "OMP_NUM_THREADS": "1"}
+    environment = {
+        "PATH": f"{installed}{os.pathsep}{os.environ['PATH']}",
+        "HOME": str(folder),
+        "OMP_NUM_THREADS": "1",
+    }
     return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True)
 
 
@@ -56,23 +67,46 @@ def tracked(repository: Path, *names: str) -> set[str]:
     if not (repository / ".git").exists() or not shutil.which("git"):
         pytest.skip("not a clone: which files belong to the repository is not known")
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", *names]
-    found = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=True).stdout.split("\n")
+    found = subprocess.run(
+        command, cwd=repository, capture_output=True, text=True, check=True
+    ).stdout.split("\n")
     return {name for name in found if name and (repository / name).exists()}
 
 
-def test_the_wheel_has_every_file_that_belongs_to_it_and_no_other(wheel: Path, repository: Path) -> None:
+def test_the_wheel_has_every_file_that_belongs_to_it_and_no_other(
+    wheel: Path, repository: Path
+) -> None:
     sources = tracked(repository, "workflow/src/worldprobe")
-    rest = tracked(repository, "config", "envs", "notebooks", "slurm", "resources", "workflow", "LICENSE", "CITATION.cff")
+    rest = tracked(
+        repository,
+        "config",
+        "envs",
+        "notebooks",
+        "slurm",
+        "resources",
+        "workflow",
+        "LICENSE",
+        "CITATION.cff",
+    )
     expected = {name.removeprefix("workflow/src/") for name in sources}
-    others = rest - sources - {name for name in rest if name.startswith("workflow/src/")} - {"envs/hatch_build.py"}
+    others = (
+        rest
+        - sources
+        - {name for name in rest if name.startswith("workflow/src/")}
+        - {"envs/hatch_build.py"}
+    )
     expected |= {f"worldprobe/repository/{name}" for name in others}
     with zipfile.ZipFile(wheel) as archive:
         found = {name for name in archive.namelist() if ".dist-info/" not in name}
     assert found - {"worldprobe/repository/envs/hatch_build.py"} == expected
 
 
-def test_downloads_which_may_be_protected_are_never_packed(repository: Path, tmp_path: Path) -> None:
-    """Neither archive takes resources/downloads or results along, whatever version control says of them."""
+def test_downloads_which_may_be_protected_are_never_packed(
+    repository: Path, tmp_path: Path
+) -> None:
+    """Neither archive takes resources/downloads or results along, whatever version control says of
+    them.
+    """
     copy = tmp_path / "copy"
     names = [
         "pyproject.toml",
@@ -89,7 +123,11 @@ def test_downloads_which_may_be_protected_are_never_packed(repository: Path, tmp
     for name in names:
         place = repository / name
         ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(place, copy / name, ignore=ignored) if place.is_dir() else shutil.copy(place, _parent(copy / name))
+        (
+            shutil.copytree(place, copy / name, ignore=ignored)
+            if place.is_dir()
+            else shutil.copy(place, _parent(copy / name))
+        )
     for name in ("resources/downloads/ewok-config.zip", "results/paper/ewok/items/main.parquet"):
         _parent(copy / name).write_text("protected")
     for kind in ("wheel", "sdist"):
@@ -113,7 +151,9 @@ def _parent(path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_a_wheel_built_from_the_source_archive_is_the_same_to_the_byte(wheel: Path, source_archive: Path, tmp_path: Path) -> None:
+def test_a_wheel_built_from_the_source_archive_is_the_same_to_the_byte(
+    wheel: Path, source_archive: Path, tmp_path: Path
+) -> None:
     with tarfile.open(source_archive) as archive:
         archive.extractall(tmp_path, filter="data")
     (folder,) = tmp_path.iterdir()
@@ -121,7 +161,9 @@ def test_a_wheel_built_from_the_source_archive_is_the_same_to_the_byte(wheel: Pa
 
 
 @pytest.mark.slow
-def test_the_installed_command_says_version_and_snakefile_from_an_empty_folder(installed: Path, tmp_path: Path) -> None:
+def test_the_installed_command_says_version_and_snakefile_from_an_empty_folder(
+    installed: Path, tmp_path: Path
+) -> None:
     from worldprobe import __version__
 
     assert run(installed, tmp_path, "worldprobe", "--version").stdout == f"{__version__}\n"
@@ -132,8 +174,12 @@ def test_the_installed_command_says_version_and_snakefile_from_an_empty_folder(i
 
 
 @pytest.mark.slow
-def test_an_installed_package_builds_the_clones_items_and_trials(installed: Path, tmp_path: Path) -> None:
-    """The materials and skins inside the package are those of the repository, and so are the tables, to the byte."""
+def test_an_installed_package_builds_the_clones_items_and_trials(
+    installed: Path, tmp_path: Path
+) -> None:
+    """The materials and skins inside the package are those of the repository, and so are the
+    tables, to the byte.
+    """
     commands = {
         "items": ["items", "build", "builtin", "--versions", "0"],
         "first_edition": ["items", "build", "builtin@1", "--versions", "0"],
@@ -143,7 +189,9 @@ def test_an_installed_package_builds_the_clones_items_and_trials(installed: Path
         done = run(installed, tmp_path, "worldprobe", *words, "--out", f"{name}.parquet")
         assert done.returncode == 0, done.stderr
         assert main([*words, "--out", str(tmp_path / f"clone_{name}.parquet")]) == 0
-        assert (tmp_path / f"{name}.parquet").read_bytes() == (tmp_path / f"clone_{name}.parquet").read_bytes()
+        assert (tmp_path / f"{name}.parquet").read_bytes() == (
+            tmp_path / f"clone_{name}.parquet"
+        ).read_bytes()
 
 
 @pytest.mark.slow
@@ -157,15 +205,40 @@ def _compare_with_clone(installed: Path, repository: Path, checkpoint: str, tmp_
     """Evaluate a model in an empty folder, and with the clone's code in another: the same files."""
     (tmp_path / "empty").mkdir()
     (tmp_path / "clone").mkdir()
-    done = run(installed, tmp_path / "empty", "worldprobe", "evaluate", checkpoint, "--versions", "0", "--work", "work")
+    done = run(
+        installed,
+        tmp_path / "empty",
+        "worldprobe",
+        "evaluate",
+        checkpoint,
+        "--versions",
+        "0",
+        "--work",
+        "work",
+    )
     assert done.returncode == 0, done.stderr
     line = ["evaluate", checkpoint, "--versions", "0", "--work", "work"]
-    environment = os.environ | {"PYTHONPATH": str(repository / "workflow" / "src"), "OMP_NUM_THREADS": "1"}
+    environment = os.environ | {
+        "PYTHONPATH": str(repository / "workflow" / "src"),
+        "OMP_NUM_THREADS": "1",
+    }
     subprocess.run(
-        [sys.executable, "-m", "worldprobe", *line], cwd=tmp_path / "clone", env=environment, check=True, capture_output=True
+        [sys.executable, "-m", "worldprobe", *line],
+        cwd=tmp_path / "clone",
+        env=environment,
+        check=True,
+        capture_output=True,
     )
-    for name in ("items.parquet", "target_scores.parquet", "judgements.parquet", "summaries.parquet", "result.json"):
-        assert (tmp_path / "empty" / "work" / name).read_bytes() == (tmp_path / "clone" / "work" / name).read_bytes(), name
+    for name in (
+        "items.parquet",
+        "target_scores.parquet",
+        "judgements.parquet",
+        "summaries.parquet",
+        "result.json",
+    ):
+        assert (tmp_path / "empty" / "work" / name).read_bytes() == (
+            tmp_path / "clone" / "work" / name
+        ).read_bytes(), name
 
 
 @pytest.mark.release
@@ -173,21 +246,36 @@ def test_archives_are_the_same_to_the_byte_when_they_are_built_again(
     wheel: Path, source_archive: Path, repository: Path, tmp_path: Path
 ) -> None:
     for first, kind in ((wheel, "wheel"), (source_archive, "sdist")):
-        assert build(repository, kind, tmp_path / kind).read_bytes() == first.read_bytes(), first.name
+        assert build(repository, kind, tmp_path / kind).read_bytes() == first.read_bytes(), (
+            first.name
+        )
 
 
 @pytest.mark.release
 def test_an_empty_environment_installs_the_package_and_evaluates_as_a_clone_does(  # type: ignore[no-untyped-def]
     wheel: Path, repository: Path, tiny_checkpoint, tmp_path: Path
 ) -> None:
-    """Nothing is there but what the package itself asks for: first without torch, then with the extra that brings it."""
+    """Nothing is there but what the package itself asks for: first without torch, then with the
+    extra that brings it.
+    """
     place, lock = tmp_path / "environment", str(repository / "envs" / "requirements.txt")
     subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
     install = [str(place / "bin" / "pip"), "install", "--quiet", "--constraint", lock]
     subprocess.run([*install, str(wheel)], check=True)
     commands = place / "bin"
     assert run(commands, tmp_path, "worldprobe", "--help").returncode == 0
-    done = run(commands, tmp_path, "worldprobe", "items", "build", "builtin", "--versions", "0", "--out", "items.parquet")
+    done = run(
+        commands,
+        tmp_path,
+        "worldprobe",
+        "items",
+        "build",
+        "builtin",
+        "--versions",
+        "0",
+        "--out",
+        "items.parquet",
+    )
     assert done.returncode == 0, done.stderr
     checkpoint = str(tiny_checkpoint())
     done = run(commands, tmp_path, "worldprobe", "evaluate", checkpoint, "--versions", "0")
@@ -209,11 +297,24 @@ def test_the_packaged_workflow_runs_in_an_empty_folder_with_the_clones_bytes(
     configuration = snakefile.replace("workflow/Snakefile", "config/config.yaml")
     targets = ["results/default/ewok/items/main.parquet", "results/default/ewok/tables/dataset.csv"]
     options = ["--cores", "2", "--printshellcmds", *targets, "--configfile"]
-    done = run(installed, tmp_path, "python", "-m", "snakemake", "-s", snakefile, *options, configuration)
+    done = run(
+        installed, tmp_path, "python", "-m", "snakemake", "-s", snakefile, *options, configuration
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "worldprobe items gather" in done.stdout + done.stderr
-    command = [sys.executable, "-m", "snakemake", "-s", str(repository / "Snakefile"), "-d", str(tmp_path / "clone"), *options]
-    cloned = subprocess.run([*command, str(repository / "config" / "config.yaml")], capture_output=True, text=True)
+    command = [
+        sys.executable,
+        "-m",
+        "snakemake",
+        "-s",
+        str(repository / "Snakefile"),
+        "-d",
+        str(tmp_path / "clone"),
+        *options,
+    ]
+    cloned = subprocess.run(
+        [*command, str(repository / "config" / "config.yaml")], capture_output=True, text=True
+    )
     assert cloned.returncode == 0, cloned.stderr
     for name in targets:
         assert (tmp_path / name).read_bytes() == (tmp_path / "clone" / name).read_bytes(), name

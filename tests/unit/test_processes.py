@@ -10,7 +10,8 @@ from worldprobe.errors import UserError
 from worldprobe.files import check_place
 from worldprobe.processes import stream_in_step
 
-# What a started process calls is imported there: functions of Python and of the package, as a test's module may not be found.
+# What a started process calls is imported there: functions of Python and of the package, as a
+# test's module may not be found.
 
 
 def test_streams_go_in_step_in_the_order_of_their_parts():

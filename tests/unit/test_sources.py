@@ -24,7 +24,9 @@ class Quiet(SimpleHTTPRequestHandler):
 def url(tmp_path: Path) -> Iterator[str]:
     (tmp_path / "served").mkdir()
     (tmp_path / "served" / "file.zip").write_bytes(CONTENT)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path / "served")))
+    server = ThreadingHTTPServer(
+        ("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path / "served"))
+    )
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/file.zip"
     server.shutdown()
@@ -44,7 +46,9 @@ def test_the_right_file_in_place_is_left_alone_without_a_network(tmp_path: Path)
     assert path.stat().st_mtime_ns == before
 
 
-def test_another_file_in_place_stays_until_the_right_one_has_arrived(url: str, tmp_path: Path) -> None:
+def test_another_file_in_place_stays_until_the_right_one_has_arrived(
+    url: str, tmp_path: Path
+) -> None:
     path = tmp_path / "file.zip"
     path.write_bytes(b"older")
     with pytest.raises(UserError, match="cannot be downloaded"):
@@ -65,14 +69,18 @@ def test_no_connection_says_where_to_put_the_file_by_hand(url: str, tmp_path: Pa
         download(url.replace("file.zip", "none.zip"), "0" * 64, tmp_path / "file.zip")
 
 
-def test_the_listing_of_this_repository_is_valid_and_suggests_the_nearest_name(repository: Path) -> None:
+def test_the_listing_of_this_repository_is_valid_and_suggests_the_nearest_name(
+    repository: Path,
+) -> None:
     listing = repository / "resources" / "sources.yaml"
     assert read_source(listing, "ewok_config")["path"] == "resources/downloads/ewok-config.zip"
     with pytest.raises(UserError, match='did you mean "ewok_config"'):
         read_source(listing, "ewok_confg")
 
 
-def test_the_listed_digest_is_that_of_the_official_archive(repository: Path, reference: Path) -> None:
+def test_the_listed_digest_is_that_of_the_official_archive(
+    repository: Path, reference: Path
+) -> None:
     stated = read_source(repository / "resources" / "sources.yaml", "ewok_config")["sha256"]
     assert hashlib.sha256((reference / "ewok-config.zip").read_bytes()).hexdigest() == stated
 
@@ -89,7 +97,9 @@ def test_the_listed_digest_is_that_of_the_official_archive(repository: Path, ref
         "",
     ],
 )
-def test_an_address_that_is_not_valid_is_refused_without_a_password_in_the_message(address: str, tmp_path: Path) -> None:
+def test_an_address_that_is_not_valid_is_refused_without_a_password_in_the_message(
+    address: str, tmp_path: Path
+) -> None:
     with pytest.raises(UserError) as caught:
         download(address, "0" * 64, tmp_path / "file.zip")
     assert "hunter2" not in caught.value.lines()

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-#: Not for pytest, which would import them to look for examples: what jobs of the SLURM tests run, and a benchmark to add.
+#: Not for pytest, which would import them to look for examples: what jobs of the SLURM tests run,
+#: and a benchmark to add.
 collect_ignore = ["slurm", "third_benchmark"]
 
 Snakemake = Callable[..., subprocess.CompletedProcess[str]]
@@ -19,11 +20,21 @@ Snakemake = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture(scope="session")
 def snakemake_command(repository: Path) -> Callable[..., list[str]]:
-    """The command line of a Snakemake that works in a folder with some configuration files, or the default study."""
+    """The command line of a Snakemake that works in a folder with some configuration files, or the
+    default study.
+    """
 
     def command(folder: Path, *arguments: str, configuration: tuple[Path, ...] = ()) -> list[str]:
         files = configuration or (repository / "config" / "config.yaml",)
-        base = [sys.executable, "-m", "snakemake", "--snakefile", str(repository / "Snakefile"), "--directory", str(folder)]
+        base = [
+            sys.executable,
+            "-m",
+            "snakemake",
+            "--snakefile",
+            str(repository / "Snakefile"),
+            "--directory",
+            str(folder),
+        ]
         return [*base, "--cores", "2", *arguments, "--configfile", *map(str, files)]
 
     return command
@@ -32,10 +43,14 @@ def snakemake_command(repository: Path) -> Callable[..., list[str]]:
 @pytest.fixture(scope="session")
 def environment() -> dict[str, str]:
     """The shell commands of rules find this test's Python first."""
-    return os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "200"}
+    return os.environ | {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "COLUMNS": "200",
+    }
 
 
-#: What starts no job is done in the process of the tests: a third of the time, as nothing is imported again.
+#: What starts no job is done in the process of the tests: a third of the time, as nothing is
+#: imported again.
 PLANS = {"--dry-run", "--list-rules", "--rulegraph", "--summary", "--touch"}
 
 
@@ -46,7 +61,12 @@ def plan() -> Callable[..., subprocess.CompletedProcess[str]]:
 
     def call(command: list[str], folder: Path | None = None) -> subprocess.CompletedProcess[str]:
         words = command[command.index("snakemake") + 1 :]
-        here, environment, path, at_end = Path.cwd(), dict(os.environ), list(sys.path), signal.getsignal(signal.SIGTERM)
+        here, environment, path, at_end = (
+            Path.cwd(),
+            dict(os.environ),
+            list(sys.path),
+            signal.getsignal(signal.SIGTERM),
+        )
         stdout, stderr = io.StringIO(), io.StringIO()
         try:
             os.chdir(folder or here)
@@ -62,7 +82,9 @@ def plan() -> Callable[..., subprocess.CompletedProcess[str]]:
             signal.signal(signal.SIGTERM, at_end)
         if isinstance(code, str):
             stderr.write(code)
-        return subprocess.CompletedProcess(command, code if isinstance(code, int) else 1, stdout.getvalue(), stderr.getvalue())
+        return subprocess.CompletedProcess(
+            command, code if isinstance(code, int) else 1, stdout.getvalue(), stderr.getvalue()
+        )
 
     return call
 
@@ -75,12 +97,17 @@ def snakemake(
 ) -> Snakemake:
     """Run Snakemake to its end."""
 
-    def run(folder: Path, *arguments: str, configuration: tuple[Path, ...] = ()) -> subprocess.CompletedProcess[str]:
+    def run(
+        folder: Path, *arguments: str, configuration: tuple[Path, ...] = ()
+    ) -> subprocess.CompletedProcess[str]:
         command = snakemake_command(folder, *arguments, configuration=configuration)
         if PLANS & set(arguments):
             return plan(command)
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        now = os.environ | {"PATH": path, "COLUMNS": environment["COLUMNS"]}  # with what a test has set since
+        now = os.environ | {
+            "PATH": path,
+            "COLUMNS": environment["COLUMNS"],
+        }  # with what a test has set since
         return subprocess.run(command, env=now, capture_output=True, text=True, timeout=3000)
 
     return run
@@ -88,17 +115,26 @@ def snakemake(
 
 @pytest.fixture(scope="session")
 def reduced(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
-    """The configuration of a study that takes about a minute; without the mixed-effects model where R is missing."""
+    """The configuration of a study that takes about a minute; without the mixed-effects model where
+    R is missing.
+    """
     code = "from rpy2.robjects.packages import importr; importr('lme4')"
-    has_r = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True).returncode == 0
+    has_r = (
+        subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True).returncode
+        == 0
+    )
     without_r = tmp_path_factory.mktemp("configuration") / "without_r.yaml"
     without_r.write_text("ewok:\n  mixed_model:\n    enabled: false\n")
     return (repository / ".test" / "config" / "config.yaml", *([] if has_r else [without_r]))
 
 
 @pytest.fixture(scope="session")
-def finished(snakemake: Snakemake, reduced: tuple[Path, ...], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a whole run of the reduced study. Tests read it; those that change it work on a copy."""
+def finished(
+    snakemake: Snakemake, reduced: tuple[Path, ...], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """The folder of a whole run of the reduced study. Tests read it; those that change it work on a
+    copy.
+    """
     folder = tmp_path_factory.mktemp("finished")
     done = snakemake(folder, "--show-failed-logs", configuration=reduced)
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-6000:]
@@ -106,7 +142,9 @@ def finished(snakemake: Snakemake, reduced: tuple[Path, ...], tmp_path_factory: 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that need a whole run of the reduced study, so that they can be chosen or left out."""
+    """Mark the tests that need a whole run of the reduced study, so that they can be chosen or left
+    out.
+    """
     for item in items:
         if "finished" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.whole_run)

@@ -1,7 +1,9 @@
-"""A real SLURM of several small nodes with make-believe GPUs on one machine, for tests; nothing outside its folder is touched.
+"""A real SLURM of several small nodes with make-believe GPUs on one machine, for tests; nothing
+outside its folder is touched.
 
-By hand: ``python tests/workflow/local_slurm.py up FOLDER`` prints what to set, ``down FOLDER`` stops it. FOLDER should be
-short (sockets). As root, ``up`` installs Debian's packages where SLURM is missing.
+By hand: ``python tests/workflow/local_slurm.py up FOLDER`` prints what to set, ``down FOLDER``
+stops it. FOLDER should be short (sockets). As root, ``up`` installs Debian's packages where SLURM
+is missing.
 """
 
 from __future__ import annotations
@@ -22,8 +24,28 @@ from pathlib import Path
 
 import psutil
 
-PACKAGES = ("munge", "slurmctld", "slurmd", "slurm-client", "slurmdbd", "mariadb-server-core", "mariadb-client-core")
-PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol", "scancel", "sinfo", "slurmdbd", "mariadbd")
+PACKAGES = (
+    "munge",
+    "slurmctld",
+    "slurmd",
+    "slurm-client",
+    "slurmdbd",
+    "mariadb-server-core",
+    "mariadb-client-core",
+)
+PROGRAMS = (
+    "munged",
+    "slurmctld",
+    "slurmd",
+    "sbatch",
+    "srun",
+    "squeue",
+    "scontrol",
+    "scancel",
+    "sinfo",
+    "slurmdbd",
+    "mariadbd",
+)
 CLIENTS = ("sbatch", "srun", "squeue", "scontrol", "scancel", "sinfo", "sacct", "sacctmgr")
 N_GPUS = 8
 SYSTEM = os.environ["PATH"] + ":/usr/sbin:/sbin"
@@ -94,7 +116,8 @@ StorageUser=slurm
 StoragePass=slurm
 StorageLoc=accounts
 """
-#: Jobs in low, on the last node, are preempted by cancelling. Each node is also a partition of its own, whose jobs are requeued.
+#: Jobs in low, on the last node, are preempted by cancelling. Each node is also a partition of its
+#: own, whose jobs are requeued.
 PARTITIONS = """\
 PartitionName=main Nodes=ALL Default=YES PriorityTier=10 PreemptMode=OFF DefaultTime=10 MaxTime=1-0 State=UP
 PartitionName=low Nodes={last} PriorityTier=1 PreemptMode=CANCEL DefaultTime=10 MaxTime=1-0 State=UP
@@ -107,25 +130,46 @@ class LocalSlurm:
 
     Args:
         folder: holds everything: configuration, state, sockets, logs.
-        n_nodes: nodes of 64 CPUs, 512 GB and 8 GPUs each; SLURM believes it whatever the machine has.
+        n_nodes: nodes of 64 CPUs, 512 GB and 8 GPUs each; SLURM believes it whatever the machine
+            has.
         min_job_age: seconds after which squeue forgets a job that ended.
         keeps_accounts: whether sacct works, from a database.
     """
 
-    def __init__(self, folder: Path | str, n_nodes: int = 2, min_job_age: int = 3600, keeps_accounts: bool = False) -> None:
+    def __init__(
+        self,
+        folder: Path | str,
+        n_nodes: int = 2,
+        min_job_age: int = 3600,
+        keeps_accounts: bool = False,
+    ) -> None:
         self.folder = Path(folder).resolve()
         self.nodes = [f"node{number}" for number in range(1, n_nodes + 1)]
         self.min_job_age, self.keeps_accounts = min_job_age, keeps_accounts
-        self.parts = ["munged", *(("mariadbd", "slurmdbd") if keeps_accounts else ()), "slurmctld", *self.nodes]
+        self.parts = [
+            "munged",
+            *(("mariadbd", "slurmdbd") if keeps_accounts else ()),
+            "slurmctld",
+            *self.nodes,
+        ]
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a command needs to talk to this cluster: wrappers first on the path, as some callers drop SLURM_CONF."""
-        return {"SLURM_CONF": f"{self.folder}/etc/slurm.conf", "PATH": f"{self.folder}/bin:{SYSTEM}"}
+        """What a command needs to talk to this cluster: wrappers first on the path, as some callers
+        drop SLURM_CONF.
+        """
+        return {
+            "SLURM_CONF": f"{self.folder}/etc/slurm.conf",
+            "PATH": f"{self.folder}/bin:{SYSTEM}",
+        }
 
     def run(self, *command: str, check: bool = True) -> str:
         """Run a command on this cluster and return what it prints."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("SLURM_", "SBATCH_"))}
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("SLURM_", "SBATCH_"))
+        }
         done = subprocess.run(command, env=kept | self.environment, capture_output=True, text=True)
         if check and done.returncode:
             raise RuntimeError(f"{command[0]}: {(done.stderr or done.stdout).strip()}")
@@ -144,7 +188,13 @@ class LocalSlurm:
                 self._start_mariadbd()
             elif part == "slurmdbd":
                 self.run("slurmdbd")
-                self._until(part, lambda: "local" in self.run("sacctmgr", "-i", "add", "cluster", "local", check=False))
+                self._until(
+                    part,
+                    lambda: (
+                        "local"
+                        in self.run("sacctmgr", "-i", "add", "cluster", "local", check=False)
+                    ),
+                )
                 self.run("sacctmgr", "-i", "add", "account", "lab", check=False)
                 self.run("sacctmgr", "-i", "add", "user", self._user(), "account=lab", check=False)
             elif part == "slurmctld":
@@ -153,7 +203,9 @@ class LocalSlurm:
             else:
                 self.run("slurmd", "-f", f"{self.folder}/etc/slurm.conf", "-N", part)
         for node in self.nodes:
-            self._until(node, lambda node=node: self._is_ready(node, begun if node in started else 0))
+            self._until(
+                node, lambda node=node: self._is_ready(node, begun if node in started else 0)
+            )
 
     def stop(self, part: str, kill: bool = False) -> None:
         """Stop one part; a killed node takes its jobs with it, as a dead machine does."""
@@ -175,14 +227,18 @@ class LocalSlurm:
             self.end_what_is_left()
 
     def end_what_is_left(self) -> None:
-        """End processes of this cluster's jobs that SLURM lost sight of: it kills those below a step's own process only.
+        """End processes of this cluster's jobs that SLURM lost sight of: it kills those below a
+        step's own process only.
 
-        An inner Snakemake that was told to end waits for its job, and once its parent is gone, it is nobody's child.
+        An inner Snakemake that was told to end waits for its job, and once its parent is gone, it
+        is nobody's child.
         """
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
                 given = process.environ()
-                if "SLURM_JOB_ID" in given and f"{self.folder}/bin" in given.get("PATH", "").split(":"):
+                if "SLURM_JOB_ID" in given and f"{self.folder}/bin" in given.get("PATH", "").split(
+                    ":"
+                ):
                     process.kill()
 
     def pid(self, part: str) -> int | None:
@@ -207,21 +263,34 @@ class LocalSlurm:
         if self.keeps_accounts:
             accounts = ACCOUNTS.format(folder=self.folder, port=ports[1])
         text = CONFIGURATION.format(
-            folder=self.folder, host=host, user=self._user(), ports=ports, min_job_age=self.min_job_age, accounts=accounts
+            folder=self.folder,
+            host=host,
+            user=self._user(),
+            ports=ports,
+            min_job_age=self.min_job_age,
+            accounts=accounts,
         )
         for node, port in zip(self.nodes, ports[3:], strict=True):
             text += (
-                f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=64 RealMemory=512000"
-                f" Gres=gpu:a100:{N_GPUS} Feature=a100 State=UNKNOWN\n"
+                f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=64"
+                f" RealMemory=512000 Gres=gpu:a100:{N_GPUS} Feature=a100 State=UNKNOWN\n"
             )
-            text += f"PartitionName={node} Nodes={node} PriorityTier=1 PreemptMode=REQUEUE DefaultTime=10 MaxTime=1-0 State=UP\n"
+            text += (
+                f"PartitionName={node} Nodes={node} PriorityTier=1 PreemptMode=REQUEUE"
+                " DefaultTime=10 MaxTime=1-0 State=UP\n"
+            )
             (self.folder / "spool" / node).mkdir(exist_ok=True)
         devices = [self._device(number) for number in range(N_GPUS)]
         etc = self.folder / "etc"
         (etc / "slurmdbd.conf").touch(mode=0o600)
-        (etc / "slurmdbd.conf").write_text(DATABASE.format(folder=self.folder, ports=ports[1:], user=self._user()))
-        (etc / "gres.conf").write_text(f"NodeName={','.join(self.nodes)} Name=gpu Type=a100 File={','.join(devices)}\n")
-        # Named though none is used: to find out by itself slurmd needs a cgroup tree, which containers lack.
+        (etc / "slurmdbd.conf").write_text(
+            DATABASE.format(folder=self.folder, ports=ports[1:], user=self._user())
+        )
+        (etc / "gres.conf").write_text(
+            f"NodeName={','.join(self.nodes)} Name=gpu Type=a100 File={','.join(devices)}\n"
+        )
+        # Named though none is used: to find out by itself slurmd needs a cgroup tree, which
+        # containers lack.
         (etc / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n")
         (etc / "plugstack.conf").write_text("")
         for name in CLIENTS:
@@ -259,15 +328,38 @@ class LocalSlurm:
 
     def _start_mariadbd(self) -> None:
         tables = self.folder / "sql"
-        [port] = re.findall(r"StoragePort=(\d+)", (self.folder / "etc" / "slurmdbd.conf").read_text())
+        [port] = re.findall(
+            r"StoragePort=(\d+)", (self.folder / "etc" / "slurmdbd.conf").read_text()
+        )
         own = ["--no-defaults", f"--socket={self.folder}/run/sql"]
-        settings = ["--innodb-buffer-pool-size=64M", "--innodb-lock-wait-timeout=900", "--performance-schema=OFF"]
-        settings += [f"--pid-file={self.folder}/run/mariadbd.pid", "--bind-address=127.0.0.1", f"--port={port}"]
+        settings = [
+            "--innodb-buffer-pool-size=64M",
+            "--innodb-lock-wait-timeout=900",
+            "--performance-schema=OFF",
+        ]
+        settings += [
+            f"--pid-file={self.folder}/run/mariadbd.pid",
+            "--bind-address=127.0.0.1",
+            f"--port={port}",
+        ]
         if not tables.exists():
-            self.run("mariadb-install-db", own[0], f"--datadir={tables}", f"--user={self._user()}", "--skip-test-db")
+            self.run(
+                "mariadb-install-db",
+                own[0],
+                f"--datadir={tables}",
+                f"--user={self._user()}",
+                "--skip-test-db",
+            )
         with open(self.folder / "log" / "mariadbd.log", "ab") as log:
             subprocess.Popen(
-                ["mariadbd", *own, f"--user={self._user()}", f"--datadir={tables}", "--skip-name-resolve", *settings],
+                [
+                    "mariadbd",
+                    *own,
+                    f"--user={self._user()}",
+                    f"--datadir={tables}",
+                    "--skip-name-resolve",
+                    *settings,
+                ],
                 env={"PATH": SYSTEM},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -275,8 +367,13 @@ class LocalSlurm:
                 start_new_session=True,
             )
         user = "slurm@127.0.0.1 identified by 'slurm'"
-        made = f"create database if not exists accounts; grant all on accounts.* to {user}; select 'made'"
-        self._until("mariadbd", lambda: "made" in self.run("mariadb", *own, "-e", made, check=False))
+        made = (
+            f"create database if not exists accounts; grant all on accounts.* to {user}; select"
+            " 'made'"
+        )
+        self._until(
+            "mariadbd", lambda: "made" in self.run("mariadb", *own, "-e", made, check=False)
+        )
 
     def _is_ready(self, node: str, since: float) -> bool:
         shown = self.run("scontrol", "-o", "show", "node", node, check=False)
@@ -301,9 +398,14 @@ class LocalSlurm:
         end = time.monotonic() + seconds
         while not test():
             if time.monotonic() > end:
-                lines = [line for log in self.folder.glob("log/*.log") for line in log.read_text(errors="replace").splitlines()]
+                lines = [
+                    line
+                    for log in self.folder.glob("log/*.log")
+                    for line in log.read_text(errors="replace").splitlines()
+                ]
                 raise RuntimeError(
-                    f"{what} did not come:\n" + "\n".join(line for line in lines if "error" in line or "fatal" in line)
+                    f"{what} did not come:\n"
+                    + "\n".join(line for line in lines if "error" in line or "fatal" in line)
                 )
             time.sleep(0.1)
 
@@ -332,7 +434,11 @@ def install() -> list[str]:
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         subprocess.run(["apt-get", "-qq", "update"], **quiet)
         frontend = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-        subprocess.run(["apt-get", "-qq", "install", "-y", "--no-install-recommends", *PACKAGES], env=frontend, **quiet)
+        subprocess.run(
+            ["apt-get", "-qq", "install", "-y", "--no-install-recommends", *PACKAGES],
+            env=frontend,
+            **quiet,
+        )
     return missing()
 
 
@@ -344,7 +450,9 @@ def main() -> int:
     parser.add_argument("--nodes", type=int, default=2)
     args = parser.parse_args()
     stated = args.folder / "cluster.json"
-    cluster = LocalSlurm(args.folder, json.loads(stated.read_text())["n_nodes"] if stated.exists() else args.nodes)
+    cluster = LocalSlurm(
+        args.folder, json.loads(stated.read_text())["n_nodes"] if stated.exists() else args.nodes
+    )
     if args.action == "down":
         cluster.down()
         return 0

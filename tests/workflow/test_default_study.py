@@ -20,10 +20,15 @@ def study(
     repository: Path,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
-    """The folder of a whole run, once for all tests of this module; without the mixed-effects model where R is missing."""
+    """The folder of a whole run, once for all tests of this module; without the mixed-effects model
+    where R is missing.
+    """
     folder = tmp_path_factory.mktemp("default")
     done = snakemake(
-        folder, "--keep-going", "--show-failed-logs", configuration=(repository / "config" / "config.yaml", *reduced[1:])
+        folder,
+        "--keep-going",
+        "--show-failed-logs",
+        configuration=(repository / "config" / "config.yaml", *reduced[1:]),
     )
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-6000:]
     return folder
@@ -33,7 +38,10 @@ def study(
 def means(study: Path) -> pd.Series:
     """Model -> mean accuracy under LogProbs."""
     summaries = read_table(study / "results" / "default" / "ewok" / "summaries.parquet", Summaries)
-    overall = summaries.query("grouping == 'overall' and condition == 'all' and metric == 'accuracy' and eval_type == 'logprobs'")
+    overall = summaries.query(
+        "grouping == 'overall' and condition == 'all' and metric == 'accuracy' and eval_type =="
+        " 'logprobs'"
+    )
     return overall.set_index("model")["mean"]
 
 
@@ -47,14 +55,27 @@ def test_every_trained_control_model_is_better_than_chance(means: pd.Series) -> 
 
 def test_a_real_model_is_above_chance_and_comes_first(study: Path, means: pd.Series) -> None:
     assert 0.53 < means["smollm2_135m"] < 0.62
-    table = pd.read_csv(study / "results" / "default" / "ewok" / "tables" / "accuracy_by_paradigm.csv")
+    table = pd.read_csv(
+        study / "results" / "default" / "ewok" / "tables" / "accuracy_by_paradigm.csv"
+    )
     assert table["name"].iloc[0] == "SmolLM2 135M"
-    facts = read_provenance(study / "results" / "default" / "ewok" / "judgements" / "main" / "logprobs" / "smollm2_135m.parquet")
+    facts = read_provenance(
+        study
+        / "results"
+        / "default"
+        / "ewok"
+        / "judgements"
+        / "main"
+        / "logprobs"
+        / "smollm2_135m.parquet"
+    )
     assert facts.details["gguf"]["quantisation"] == "Q4_1"
 
 
 def test_the_control_models_know_what_they_had_read_and_nothing_else(study: Path) -> None:
-    accuracies = read_table(study / "results" / "default" / "ewok" / "control_accuracies.parquet", ControlAccuracies)
+    accuracies = read_table(
+        study / "results" / "default" / "ewok" / "control_accuracies.parquet", ControlAccuracies
+    )
     means = accuracies.set_index(["model", "group", "dose", "targets"])["mean"]
     assert means["control_heart", "read", 1, "all"] >= 0.97
     assert means["control_heart", "read", 1, "concept swap"] >= 0.9

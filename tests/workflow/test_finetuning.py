@@ -1,4 +1,6 @@
-"""The fine-tuning experiment in a study: what is planned, and a tiny one from skins to Table 9 and Figure 5."""
+"""The fine-tuning experiment in a study: what is planned, and a tiny one from skins to Table 9 and
+Figure 5.
+"""
 
 import json
 import re
@@ -31,11 +33,25 @@ TINY = {
                     "width": 32,
                     "heads": 2,
                     "vocabulary": 400,
-                    "vocabulary_from": [{"set": "train-10k", "per_cell": 1, "sizes": [3], "problems": ["Infer.trivial"]}],
+                    "vocabulary_from": [
+                        {
+                            "set": "train-10k",
+                            "per_cell": 1,
+                            "sizes": [3],
+                            "problems": ["Infer.trivial"],
+                        }
+                    ],
                     "stages": [
                         {
                             "name": "words",
-                            "train": [{"set": "train-10k", "per_cell": 1, "sizes": [3], "problems": ["Infer.trivial"]}],
+                            "train": [
+                                {
+                                    "set": "train-10k",
+                                    "per_cell": 1,
+                                    "sizes": [3],
+                                    "problems": ["Infer.trivial"],
+                                }
+                            ],
                             "settings": {"loss": "all", "steps": 3},
                         }
                     ],
@@ -43,7 +59,14 @@ TINY = {
             },
             "variants": {
                 "100": {
-                    "train": [{"set": "train-10k", "per_cell": 1, "sizes": [3], "problems": ["Infer.trivial", "Compl.trivial"]}],
+                    "train": [
+                        {
+                            "set": "train-10k",
+                            "per_cell": 1,
+                            "sizes": [3],
+                            "problems": ["Infer.trivial", "Compl.trivial"],
+                        }
+                    ],
                     "settings": {"trials": 100},
                 }
             },
@@ -82,42 +105,81 @@ def test_a_fine_tuned_model_is_asked_by_every_rule_and_its_job_asks_for_what_its
     snakemake: Snakemake, tmp_path: Path
 ) -> None:
     """The model that the study names is asked both benchmarks; the other one WorldSense alone."""
-    done = snakemake(tmp_path, "--dry-run", "--printshellcmds", configuration=written(tmp_path, LARGE))
+    done = snakemake(
+        tmp_path, "--dry-run", "--printshellcmds", configuration=written(tmp_path, LARGE)
+    )
     printed = done.stdout + done.stderr
     assert done.returncode == 0, printed[-3000:]
     commands = re.findall(r"worldprobe (.*?) &> ", printed)
     tuned = [line for line in commands if line.startswith("worldsense finetune")]
     assert len(tuned) == 2
     stated = [json.loads(line.partition("--settings '")[2].partition("'")[0]) for line in tuned]
-    assert all((one["learning_rate"], one["batch"], one["schedule"]) == (2e-6, 64, "cosine") for one in stated)
-    assert not any("warm_up" in one for one in stated)  # the paper's share of the steps, which the command knows
-    assert any("finetune meta-llama/Llama-2-70b-chat-hf" in line and "--gpus 4" in line for line in tuned)
     assert all(
-        re.search(r"--tests results/large/worldsense/trials/test\.parquet \S*ewok\S*items\S*\.parquet", line) for line in tuned
+        (one["learning_rate"], one["batch"], one["schedule"]) == (2e-6, 64, "cosine")
+        for one in stated
+    )
+    assert not any(
+        "warm_up" in one for one in stated
+    )  # the paper's share of the steps, which the command knows
+    assert any(
+        "finetune meta-llama/Llama-2-70b-chat-hf" in line and "--gpus 4" in line for line in tuned
+    )
+    assert all(
+        re.search(
+            r"--tests results/large/worldsense/trials/test\.parquet \S*ewok\S*items\S*\.parquet",
+            line,
+        )
+        for line in tuned
     )
     asked = {line.split()[0] for line in commands if "--model gemma_1.1_2b+10k" in line}
     assert {"score", "worldsense"} <= asked
-    assert {line.split()[0] for line in commands if "--model Llama2-chat-70B+10k" in line} == {"worldsense"}
+    assert {line.split()[0] for line in commands if "--model Llama2-chat-70B+10k" in line} == {
+        "worldsense"
+    }
     assert "ask-external" not in printed
-    external = snakemake(tmp_path, "--dry-run", "gather_external", configuration=written(tmp_path, LARGE))
+    external = snakemake(
+        tmp_path, "--dry-run", "gather_external", configuration=written(tmp_path, LARGE)
+    )
     assert re.search(r"^ask_external +4$", external.stdout + external.stderr, re.MULTILINE)
 
 
-def test_sets_in_the_words_of_training_are_no_tests_to_training(snakemake: Snakemake, tmp_path: Path) -> None:
-    """They are training data by design, or may be drawn for both; the others must not be trained on."""
+def test_sets_in_the_words_of_training_are_no_tests_to_training(
+    snakemake: Snakemake, tmp_path: Path
+) -> None:
+    """They are training data by design, or may be drawn for both; the others must not be trained
+    on.
+    """
     kinds = ("", "-hard", "-motion")
     block = {
         **LARGE["worldsense"],
-        "sets": [f"{name}{kind}" for kind in kinds for name in ("test", "memorisation", "same-skins")],
+        "sets": [
+            f"{name}{kind}" for kind in kinds for name in ("test", "memorisation", "same-skins")
+        ],
     }
-    done = snakemake(tmp_path, "--dry-run", "--printshellcmds", configuration=written(tmp_path, {**LARGE, "worldsense": block}))
+    done = snakemake(
+        tmp_path,
+        "--dry-run",
+        "--printshellcmds",
+        configuration=written(tmp_path, {**LARGE, "worldsense": block}),
+    )
     tests = set(re.findall(r"--tests (.*?) --", done.stdout + done.stderr))
     assert tests
-    assert {name for line in tests for name in re.findall(r"trials/(\S+)\.parquet", line)} == {"test", "test-hard", "test-motion"}
+    assert {name for line in tests for name in re.findall(r"trials/(\S+)\.parquet", line)} == {
+        "test",
+        "test-hard",
+        "test-motion",
+    }
 
 
-def test_a_mistake_in_the_settings_stops_the_study_before_any_job(snakemake: Snakemake, tmp_path: Path) -> None:
-    wrong = {**LARGE, "worldsense": {"finetuning": {**LARGE["worldsense"]["finetuning"], "bases": ["gemma_1.1_2bb"]}}}
+def test_a_mistake_in_the_settings_stops_the_study_before_any_job(
+    snakemake: Snakemake, tmp_path: Path
+) -> None:
+    wrong = {
+        **LARGE,
+        "worldsense": {
+            "finetuning": {**LARGE["worldsense"]["finetuning"], "bases": ["gemma_1.1_2bb"]}
+        },
+    }
     done = snakemake(tmp_path, "--dry-run", configuration=written(tmp_path, wrong))
     assert done.returncode != 0
     assert "gemma_1.1_2bb is not a model of the registry" in done.stdout + done.stderr
@@ -125,7 +187,9 @@ def test_a_mistake_in_the_settings_stops_the_study_before_any_job(snakemake: Sna
 
 @pytest.fixture(scope="module")
 def finished_tiny(snakemake: Snakemake, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A study that makes a small model, teaches it in one stage, fine-tunes it, and asks it before and after."""
+    """A study that makes a small model, teaches it in one stage, fine-tunes it, and asks it before
+    and after.
+    """
     folder = tmp_path_factory.mktemp("tiny")
     here = "results/tiny/worldsense"
     wanted = [f"{here}/tables/worldsense_finetuning.csv"]
@@ -149,10 +213,19 @@ def test_a_tiny_experiment_runs_from_skins_to_table_9_and_figure_5(finished_tiny
 
 
 @pytest.mark.slow
-def test_the_memorisation_set_is_part_of_what_was_trained_on_and_the_test_set_is_not(finished_tiny: Path) -> None:
-    trained = pd.concat([pd.read_parquet(path) for path in (finished_tiny / "finetuning" / "sets").glob("*.parquet")])
+def test_the_memorisation_set_is_part_of_what_was_trained_on_and_the_test_set_is_not(
+    finished_tiny: Path,
+) -> None:
+    trained = pd.concat(
+        [
+            pd.read_parquet(path)
+            for path in (finished_tiny / "finetuning" / "sets").glob("*.parquet")
+        ]
+    )
     trials = finished_tiny / "trials"
-    assert set(pd.read_parquet(trials / "memorisation.parquet")["tuple_id"]) <= set(trained["tuple_id"])
+    assert set(pd.read_parquet(trials / "memorisation.parquet")["tuple_id"]) <= set(
+        trained["tuple_id"]
+    )
     assert not set(pd.read_parquet(trials / "test.parquet")["tuple_id"]) & set(trained["tuple_id"])
 
 

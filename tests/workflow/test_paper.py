@@ -30,7 +30,9 @@ def test_the_paper_is_planned_and_typeset_only_where_latexmk_is(
     run = snakemake(tmp_path, "--dry-run", "--printshellcmds", "paper")
     assert run.returncode == 0, run.stderr
     lines = [
-        line.removeprefix("Shell command: ") for line in (run.stdout + run.stderr).splitlines() if "worldprobe paper " in line
+        line.removeprefix("Shell command: ")
+        for line in (run.stdout + run.stderr).splitlines()
+        if "worldprobe paper " in line
     ]
     assert len(lines) == (2 if has_tex else 1)
     for line in lines:

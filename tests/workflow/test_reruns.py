@@ -1,4 +1,6 @@
-"""What an edit makes again: each kind of thing is edited once in a study whose files are all there."""
+"""What an edit makes again: each kind of thing is edited once in a study whose files are all
+there.
+"""
 
 import os
 import re
@@ -17,13 +19,22 @@ from worldprobe import methods
 Jobs = Callable[..., Counter[str]]
 PACKAGE = "workflow/src/worldprobe"
 #: Rules that train or ask models, and what makes what these read.
-EXPENSIVE = {"compile_templates", "compile_control_templates", "fill_items", "gather_items", "write_corpus", "train_tokenizer"}
+EXPENSIVE = {
+    "compile_templates",
+    "compile_control_templates",
+    "fill_items",
+    "gather_items",
+    "write_corpus",
+    "train_tokenizer",
+}
 EXPENSIVE |= {"train_control", "train_vectors", "score", "generate_set", "ask"}
 
 
 @pytest.fixture(scope="module")
 def clone(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a study, with a copy of what the digest of the code is made of, to be edited."""
+    """The folder of a study, with a copy of what the digest of the code is made of, to be
+    edited.
+    """
     folder = tmp_path_factory.mktemp("clone")
     for name in (PACKAGE, "resources"):
         ignored = shutil.ignore_patterns("__pycache__", "downloads")
@@ -33,17 +44,25 @@ def clone(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("config.json", "generation_config.json", "model.safetensors", "tokenizer.json"):
         (checkpoint / name).write_text("{}")
     registry = yaml.safe_load((repository / ".test" / "config" / "models.yaml").read_text())
-    registry |= {"mine": {"checkpoint": "./mine", "family": "mine", "display_name": "Mine", "parameters": 1}}
+    registry |= {
+        "mine": {"checkpoint": "./mine", "family": "mine", "display_name": "Mine", "parameters": 1}
+    }
     (folder / "registry.yaml").write_text(yaml.safe_dump(registry))
     study = yaml.safe_load((repository / ".test" / "config" / "config.yaml").read_text())
-    study |= {"registry": "registry.yaml", "models": ["reduced_gpt2", "mine"], "report": {"notebooks": []}}
+    study |= {
+        "registry": "registry.yaml",
+        "models": ["reduced_gpt2", "mine"],
+        "report": {"notebooks": []},
+    }
     (folder / "study.yaml").write_text(yaml.safe_dump(study))
     return folder
 
 
 @pytest.fixture(scope="module")
 def planned(
-    clone: Path, snakemake_command: Callable[..., list[str]], plan: Callable[..., subprocess.CompletedProcess[str]]
+    clone: Path,
+    snakemake_command: Callable[..., list[str]],
+    plan: Callable[..., subprocess.CompletedProcess[str]],
 ) -> Iterator[Jobs]:
     """A function: the jobs that the finished study in the clone would do now, by rule."""
 
@@ -55,12 +74,22 @@ def planned(
 
     def jobs(*arguments: str) -> Counter[str]:
         told = run("--dry-run", *arguments).partition("Job stats:")[2].partition("total")[0]
-        return Counter({name: int(n) for name, n in re.findall(r"^(\w+) +(\d+)$", told, re.MULTILINE) if name != "all"})
+        return Counter(
+            {
+                name: int(n)
+                for name, n in re.findall(r"^(\w+) +(\d+)$", told, re.MULTILINE)
+                if name != "all"
+            }
+        )
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(methods, "PACKAGE", clone / PACKAGE)
         patch.setattr(methods, "RESOURCES", clone / "resources")
-        files = [line.split("\t")[0] for line in run("--summary").splitlines() if line.startswith("results/")]
+        files = [
+            line.split("\t")[0]
+            for line in run("--summary").splitlines()
+            if line.startswith("results/")
+        ]
         assert len(files) > 100
         for name in files:
             path = clone / name
@@ -107,7 +136,14 @@ def test_any_code_or_resource_makes_all_cheap_stages_again_and_asks_no_model(
     edited(*edit)
     found = planned()
     assert not set(found) & EXPENSIVE
-    assert {"judge", "summarize", "summarize_trials", "measure_surface", "print_table", "build_report"} <= set(found)
+    assert {
+        "judge",
+        "summarize",
+        "summarize_trials",
+        "measure_surface",
+        "print_table",
+        "build_report",
+    } <= set(found)
 
 
 @pytest.mark.parametrize(
@@ -129,15 +165,21 @@ def test_the_number_of_an_expensive_stage_makes_it_again(
     assert not set(found) & spared
 
 
-def test_the_generation_settings_of_a_model_in_a_folder_ask_that_model_again(planned: Jobs, edited: Callable[..., None]) -> None:
+def test_the_generation_settings_of_a_model_in_a_folder_ask_that_model_again(
+    planned: Jobs, edited: Callable[..., None]
+) -> None:
     edited("mine/generation_config.json", "{}", '{"eos_token_id": 7}')
     found = planned()
     assert found["score"] == 1
     assert not set(found) & (EXPENSIVE - {"score", "ask"})
 
 
-def test_another_version_of_torch_asks_no_model_again(planned: Jobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Versions are recorded with every answer; where a library moves numbers, the stage gets a new number."""
+def test_another_version_of_torch_asks_no_model_again(
+    planned: Jobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Versions are recorded with every answer; where a library moves numbers, the stage gets a new
+    number.
+    """
     folder = tmp_path / "torch-99.0.dist-info"
     folder.mkdir()
     (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 99.0\n")

@@ -1,4 +1,6 @@
-"""Whole runs: what they leave, that a second one does nothing, and that an interrupted one is finished by the next."""
+"""Whole runs: what they leave, that a second one does nothing, and that an interrupted one is
+finished by the next.
+"""
 
 import hashlib
 import os
@@ -27,8 +29,13 @@ def digests(folder: Path) -> dict[str, str]:
     """Every result but logs, shards, and times, which the report tells too -> its digest."""
     left_out = {"logs", "benchmarks", ".answers", "report.html"}
     files = [path for path in (folder / "results").rglob("*") if path.is_file()]
-    kept = [path for path in files if not left_out & set(path.relative_to(folder / "results").parts)]
-    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(kept)}
+    kept = [
+        path for path in files if not left_out & set(path.relative_to(folder / "results").parts)
+    ]
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(kept)
+    }
 
 
 @pytest.fixture
@@ -50,7 +57,9 @@ def start(command: list[str], environment: dict[str, str]) -> subprocess.Popen[s
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests started in the background ignore Ctrl-C
+        preexec_fn=lambda: signal.signal(
+            signal.SIGINT, signal.SIG_DFL
+        ),  # tests started in the background ignore Ctrl-C
     )
 
 
@@ -63,16 +72,35 @@ def wait_for(run: subprocess.Popen[str], folder: Path, pattern: str) -> None:
         time.sleep(0.05)
 
 
-def test_a_run_leaves_tables_figures_and_report_with_a_log_and_a_benchmark_each(finished: Path) -> None:
+def test_a_run_leaves_tables_figures_and_report_with_a_log_and_a_benchmark_each(
+    finished: Path,
+) -> None:
     results = finished / "results" / "reduced"
-    for name in ("mean_accuracy", "accuracy_by_domain", "fixed_effects", "dataset", "materials_sides", "control_accuracy"):
+    for name in (
+        "mean_accuracy",
+        "accuracy_by_domain",
+        "fixed_effects",
+        "dataset",
+        "materials_sides",
+        "control_accuracy",
+    ):
         for suffix in ("csv", "tex", "md"):
             assert (results / "ewok" / "tables" / f"{name}.{suffix}").stat().st_size > 50
     for suffix in ("pdf", "svg", "png", "csv"):
         assert (results / "ewok" / "figures" / f"accuracy_by_domain.{suffix}").stat().st_size > 500
     assert (results / "report.html").read_text().count("<table") > 0
-    logged = {path.relative_to(results / "logs").parts[0].removesuffix(".log") for path in (results / "logs").rglob("*.log")}
-    assert {"compile_templates", "train_control", "score", "summarize", "print_table", "draw_figure"} <= logged
+    logged = {
+        path.relative_to(results / "logs").parts[0].removesuffix(".log")
+        for path in (results / "logs").rglob("*.log")
+    }
+    assert {
+        "compile_templates",
+        "train_control",
+        "score",
+        "summarize",
+        "print_table",
+        "draw_figure",
+    } <= logged
     assert {path.stem for path in (results / "benchmarks" / "score").glob("*.tsv")} == {
         "reduced_untrained",
         "reduced_gpt2",
@@ -81,13 +109,23 @@ def test_a_run_leaves_tables_figures_and_report_with_a_log_and_a_benchmark_each(
 
 
 def test_the_untrained_model_sits_at_chance(finished: Path) -> None:
-    lines = (finished / "results" / "reduced" / "ewok" / "tables" / "mean_accuracy.csv").read_text().splitlines()
+    lines = (
+        (finished / "results" / "reduced" / "ewok" / "tables" / "mean_accuracy.csv")
+        .read_text()
+        .splitlines()
+    )
     untrained = next(line for line in lines if "ntrained" in line)
-    means = [float(field) for field in untrained.split(",") if field.replace(".", "", 1).isdigit() and "." in field]
+    means = [
+        float(field)
+        for field in untrained.split(",")
+        if field.replace(".", "", 1).isdigit() and "." in field
+    ]
     assert 0.45 < means[0] < 0.55
 
 
-def test_a_second_run_does_nothing_and_says_so(snakemake: Snakemake, finished: Path, reduced: tuple[Path, ...]) -> None:
+def test_a_second_run_does_nothing_and_says_so(
+    snakemake: Snakemake, finished: Path, reduced: tuple[Path, ...]
+) -> None:
     before = digests(finished)
     begun = time.monotonic()
     again = snakemake(finished, configuration=reduced)
@@ -110,17 +148,25 @@ def test_a_run_that_was_killed_is_finished_by_the_next_with_the_same_bytes(
     wait_for(run, unscored, "results/reduced/ewok/judgements/main/logprobs/*.parquet")
     os.killpg(run.pid, signal.SIGKILL)
     run.wait()
-    kept = {path: path.stat().st_mtime_ns for path in unscored.glob("results/reduced/ewok/scores/main/logprobs/*.parquet")}
+    kept = {
+        path: path.stat().st_mtime_ns
+        for path in unscored.glob("results/reduced/ewok/scores/main/logprobs/*.parquet")
+    }
     refused = snakemake(unscored, configuration=reduced)
     assert refused.returncode != 0
-    assert "--rerun-incomplete" in refused.stdout + refused.stderr or "--unlock" in refused.stdout + refused.stderr
+    assert (
+        "--rerun-incomplete" in refused.stdout + refused.stderr
+        or "--unlock" in refused.stdout + refused.stderr
+    )
     unlock = [sys.executable, "-m", "worldprobe", "unlock", str(unscored)]
     source = environment | {"PYTHONPATH": str(repository / "workflow" / "src")}
     subprocess.run(unlock, env=source, check=True, capture_output=True)
     resumed = snakemake(unscored, "--rerun-incomplete", configuration=reduced)
     assert resumed.returncode == 0, resumed.stdout + resumed.stderr
     assert digests(unscored) == digests(finished)
-    finished_before = [path for path, time_then in kept.items() if path.stat().st_mtime_ns == time_then]
+    finished_before = [
+        path for path, time_then in kept.items() if path.stat().st_mtime_ns == time_then
+    ]
     assert finished_before, "what was scored before the kill was scored again"
 
 
@@ -174,8 +220,12 @@ def test_the_password_of_an_archive_stands_in_no_log(
         for path in sorted(folder.rglob("*")):
             target.write(path, f"config/{path.relative_to(folder)}")
     study = tmp_path / "study.yaml"
-    study.write_text(f"ewok:\n  materials:\n    source: {archive}\n    password: open-sesame-4711\n")
-    run = snakemake(tmp_path, "-p", "results/default/ewok/templates.parquet", configuration=(study,))
+    study.write_text(
+        f"ewok:\n  materials:\n    source: {archive}\n    password: open-sesame-4711\n"
+    )
+    run = snakemake(
+        tmp_path, "-p", "results/default/ewok/templates.parquet", configuration=(study,)
+    )
     assert run.returncode == 0, run.stdout + run.stderr
     texts = [run.stdout, run.stderr] + [
         p.read_text(errors="replace") for p in tmp_path.rglob("*") if p.suffix in (".log", ".tsv")
@@ -184,13 +234,19 @@ def test_the_password_of_an_archive_stands_in_no_log(
 
 
 def test_a_mistyped_key_stops_before_any_job_with_three_lines_and_no_traceback(
-    snakemake_command: Callable[..., list[str]], plan: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+    snakemake_command: Callable[..., list[str]],
+    plan: Callable[..., subprocess.CompletedProcess[str]],
+    tmp_path: Path,
 ) -> None:
     study = tmp_path / "study.yaml"
     study.write_text("# a typo\newok:\n  materials:\n    compatt: true\n")
     run = plan(snakemake_command(tmp_path, configuration=(study,)))
     assert run.returncode != 0
-    lines = [line for line in run.stderr.splitlines() if line.startswith(("error:", "  problem:", "  fix:"))]
+    lines = [
+        line
+        for line in run.stderr.splitlines()
+        if line.startswith(("error:", "  problem:", "  fix:"))
+    ]
     assert lines == [
         f"error: {study}, line 4",
         '  problem: ewok.materials.compatt: unknown key; did you mean "compat"?',
@@ -201,7 +257,9 @@ def test_a_mistyped_key_stops_before_any_job_with_three_lines_and_no_traceback(
 
 
 def test_an_unknown_model_stops_before_any_job_with_the_nearest_known_one(
-    snakemake_command: Callable[..., list[str]], plan: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+    snakemake_command: Callable[..., list[str]],
+    plan: Callable[..., subprocess.CompletedProcess[str]],
+    tmp_path: Path,
 ) -> None:
     study = tmp_path / "study.yaml"
     study.write_text("models:\n  - control_taugt\n")
@@ -212,7 +270,9 @@ def test_an_unknown_model_stops_before_any_job_with_the_nearest_known_one(
     assert "Traceback" not in run.stdout + run.stderr
 
 
-def test_snakemakes_own_report_is_built(snakemake: Snakemake, finished: Path, reduced: tuple[Path, ...], tmp_path: Path) -> None:
+def test_snakemakes_own_report_is_built(
+    snakemake: Snakemake, finished: Path, reduced: tuple[Path, ...], tmp_path: Path
+) -> None:
     run = snakemake(finished, "--report", str(tmp_path / "report.html"), configuration=reduced)
     assert run.returncode == 0, run.stdout + run.stderr
     text = (tmp_path / "report.html").read_text()

@@ -1,4 +1,6 @@
-"""Studies next to each other, other ways into the workflow, and what a user changes or puts in place."""
+"""Studies next to each other, other ways into the workflow, and what a user changes or puts in
+place.
+"""
 
 import html
 import os
@@ -29,10 +31,16 @@ def planned(run: subprocess.CompletedProcess[str]) -> dict[str, int]:
     """Rule -> number of jobs."""
     assert run.returncode == 0, said(run)
     table = re.search(r"^job +count\n[- ]+\n(.*?)^total", said(run), re.MULTILINE | re.DOTALL)
-    return {name: int(count) for name, count in re.findall(r"^(\S+) +(\d+)$", table[1], re.MULTILINE)} if table else {}
+    return (
+        {name: int(count) for name, count in re.findall(r"^(\S+) +(\d+)$", table[1], re.MULTILINE)}
+        if table
+        else {}
+    )
 
 
-def test_both_snakefiles_plan_the_same_jobs(snakemake_command, plan, repository: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_both_snakefiles_plan_the_same_jobs(
+    snakemake_command, plan, repository: Path, tmp_path: Path
+) -> None:  # type: ignore[no-untyped-def]
     plans = []
     for name in ("Snakefile", "workflow/Snakefile"):
         command = snakemake_command(tmp_path, "--dry-run")
@@ -45,7 +53,9 @@ def test_both_snakefiles_plan_the_same_jobs(snakemake_command, plan, repository:
 def test_another_workflow_uses_this_one_as_a_module_with_a_prefix(
     plan: Callable[..., subprocess.CompletedProcess[str]], repository: Path, tmp_path: Path
 ) -> None:
-    """All results, those that commands name as options too, go below the prefix; files that the configuration names stay."""
+    """All results, those that commands name as options too, go below the prefix; files that the
+    configuration names stay.
+    """
     settings = yaml.safe_load((repository / "config" / "config.yaml").read_text())
     settings["registry"] = "cards.yaml"
     settings["ewok"]["human"]["ratings"] = "ratings.csv"
@@ -53,10 +63,10 @@ def test_another_workflow_uses_this_one_as_a_module_with_a_prefix(
     (tmp_path / "ratings.csv").touch()
     shutil.copy(repository / "config" / "models.yaml", tmp_path / "cards.yaml")
     (tmp_path / "Snakefile").write_text(
-        'configfile: "config.yaml"\n'
-        f'module probe:\n    snakefile: "{repository}/workflow/Snakefile"\n    config: config\n    prefix: "probe"\n'
-        "use rule * from probe as probe_*\n"
-        "rule everything:\n    default_target: True\n    input: rules.probe_all.input\n"
+        'configfile: "config.yaml"\nmodule probe:\n    snakefile:'
+        f' "{repository}/workflow/Snakefile"\n    config: config\n    prefix: "probe"\nuse rule *'
+        " from probe as probe_*\nrule everything:\n    default_target: True\n    input:"
+        " rules.probe_all.input\n"
     )
     run = plan(["snakemake", "--cores", "2", "--dry-run", "--printshellcmds"], tmp_path)
     found = planned(run)
@@ -65,7 +75,12 @@ def test_another_workflow_uses_this_one_as_a_module_with_a_prefix(
     assert "--out probe/results/default/ewok/templates.parquet" in said(run)
     commands = re.findall(r"^Shell command: (worldprobe .*)$", said(run), re.MULTILINE)
     assert len(commands) > 50
-    assert all(word.startswith("probe/") for line in commands for word in line.split() if "results/" in word)
+    assert all(
+        word.startswith("probe/")
+        for line in commands
+        for word in line.split()
+        if "results/" in word
+    )
     assert "probe/cards.yaml" not in said(run)
     assert "probe/ratings.csv" not in said(run)
 
@@ -78,7 +93,9 @@ def test_another_study_plans_its_own_files_and_leaves_the_first_ones_alone(
     run = snakemake(finished, "--dry-run", "--printshellcmds", configuration=(*reduced, other))
     found = planned(run)
     assert found["score"] == 3
-    assert not {"train_control", "write_corpus", "train_tokenizer"} & set(found), "the same training is shared"
+    assert not {"train_control", "write_corpus", "train_tokenizer"} & set(found), (
+        "the same training is shared"
+    )
     outputs = re.findall(r"--out (.*?) &>", said(run))
     assert outputs
     assert all(path.startswith("results/other/") for line in outputs for path in line.split())
@@ -99,8 +116,8 @@ def test_conditions_are_filled_apart_and_asked_by_one_job_per_model(
 ) -> None:
     study = tmp_path / "study.yaml"
     study.write_text(
-        "models: [control_untrained, control_taught]\n"
-        'ewok:\n  items: {versions: 0-1}\n  conditions:\n    real: {}\n    nonce:\n      items: {swap: ["object->nonword"]}\n'
+        "models: [control_untrained, control_taught]\newok:\n  items: {versions: 0-1}\n "
+        ' conditions:\n    real: {}\n    nonce:\n      items: {swap: ["object->nonword"]}\n'
     )
     run = snakemake(tmp_path, "--dry-run", "--printshellcmds", configuration=(study,))
     found = planned(run)
@@ -109,7 +126,9 @@ def test_conditions_are_filled_apart_and_asked_by_one_job_per_model(
     assert found["judge"] == 4
     assert found["compare_conditions"] == 1
     lines = [line for line in said(run).splitlines() if " score all " in line]
-    assert all("items/real.parquet results/default/ewok/items/nonce.parquet" in line for line in lines)
+    assert all(
+        "items/real.parquet results/default/ewok/items/nonce.parquet" in line for line in lines
+    )
 
 
 def test_a_study_without_ewok_makes_what_the_other_benchmark_is_for_and_nothing_else(
@@ -117,7 +136,10 @@ def test_a_study_without_ewok_makes_what_the_other_benchmark_is_for_and_nothing_
 ) -> None:
     study = tmp_path / "study.yaml"
     study.write_text("study: other\newok: null\nworldsense: {sets: [test], promptings: []}\n")
-    assert planned(snakemake(tmp_path, "--dry-run", configuration=(study,))) == {"generate_set": 1, "all": 1}
+    assert planned(snakemake(tmp_path, "--dry-run", configuration=(study,))) == {
+        "generate_set": 1,
+        "all": 1,
+    }
 
 
 def test_an_archive_that_the_user_put_in_place_is_never_fetched_again(
@@ -133,7 +155,11 @@ def test_an_archive_that_the_user_put_in_place_is_never_fetched_again(
 
 
 def test_fetching_leaves_the_right_archive_in_place_and_a_failed_fetch_restores_another_one(
-    snakemake: Snakemake, repository: Path, reference: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    snakemake: Snakemake,
+    repository: Path,
+    reference: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name in ("https_proxy", "HTTPS_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")  # no network
@@ -141,7 +167,10 @@ def test_fetching_leaves_the_right_archive_in_place_and_a_failed_fetch_restores_
     archive.parent.mkdir(parents=True)
     arguments = ("--force", "resources/downloads/ewok-config.zip")
     configuration = (repository / "config" / "paper.yaml",)
-    for content, is_right in ((reference / "ewok-config.zip").read_bytes(), True), (b"another one", False):
+    for content, is_right in (
+        ((reference / "ewok-config.zip").read_bytes(), True),
+        (b"another one", False),
+    ):
         archive.write_bytes(content)
         run = snakemake(tmp_path, *arguments, configuration=configuration)
         assert (run.returncode == 0) == is_right, said(run)
@@ -163,7 +192,9 @@ def test_files_that_a_study_names_and_that_do_not_exist_stop_it_before_any_job(
 def test_a_mistake_is_told_of_the_file_that_makes_it(snakemake: Snakemake, tmp_path: Path) -> None:
     study = tmp_path / "mine.yaml"
     study.write_text("models: all\n")
-    assert f"error: {study}, line 1" in snakemake(tmp_path, "--dry-run", configuration=(study,)).stderr
+    assert (
+        f"error: {study}, line 1" in snakemake(tmp_path, "--dry-run", configuration=(study,)).stderr
+    )
 
 
 def test_braces_in_a_filter_are_no_wildcards(snakemake: Snakemake, tmp_path: Path) -> None:
@@ -175,7 +206,9 @@ def test_braces_in_a_filter_are_no_wildcards(snakemake: Snakemake, tmp_path: Pat
 
 
 @pytest.fixture
-def local_model(finished: Path, reduced: tuple[Path, ...], tmp_path: Path) -> tuple[Path, tuple[Path, ...]]:
+def local_model(
+    finished: Path, reduced: tuple[Path, ...], tmp_path: Path
+) -> tuple[Path, tuple[Path, ...]]:
     """A study with a model in a folder of the user's: its folder, and the configuration."""
     trained = next((finished / "results" / "controls").glob("*/models/*/reduced_gpt2"))
     shutil.copytree(trained, tmp_path / "mine")
@@ -189,15 +222,18 @@ def local_model(finished: Path, reduced: tuple[Path, ...], tmp_path: Path) -> tu
     (tmp_path / "models.yaml").write_text(yaml.safe_dump({"mine": card}))
     study = tmp_path / "study.yaml"
     study.write_text(
-        f"study: local\nregistry: {tmp_path / 'models.yaml'}\nmodels: [mine]\n"
-        f"report: {{notebooks: []}}\newok:\n  eval_types: [likert_constrained_two]\n"
-        f"  prompting: {{prompts: {tmp_path / 'prompts.yaml'}}}\n  baselines: {{word2vec: {{enabled: false}}}}\n"
+        f"study: local\nregistry: {tmp_path / 'models.yaml'}\nmodels: [mine]\nreport: {{notebooks:"
+        " []}\newok:\n  eval_types: [likert_constrained_two]\n  prompting: {prompts:"
+        f" {tmp_path / 'prompts.yaml'}}}\n  baselines: {{word2vec: {{enabled: false}}}}\n"
     )
     return tmp_path / "mine", (*reduced, study)
 
 
 def test_a_study_without_logprobs_runs_to_its_report_and_new_weights_or_prompts_ask_again(
-    snakemake: Snakemake, repository: Path, tmp_path: Path, local_model: tuple[Path, tuple[Path, ...]]
+    snakemake: Snakemake,
+    repository: Path,
+    tmp_path: Path,
+    local_model: tuple[Path, tuple[Path, ...]],
 ) -> None:
     folder, configuration = local_model
     shutil.copy(repository / "resources" / "prompts" / "ewok.yaml", tmp_path / "prompts.yaml")
@@ -210,11 +246,17 @@ def test_a_study_without_logprobs_runs_to_its_report_and_new_weights_or_prompts_
     for changed in (folder / "model.safetensors", tmp_path / "prompts.yaml"):
         before, content = changed.stat().st_mtime_ns, changed.read_bytes()
         changed.write_bytes(content + b" ")
-        os.utime(changed, ns=(before - 10**12, before - 10**12))  # a copy of an older file keeps its date
-        assert planned(snakemake(study, "--dry-run", configuration=configuration))["score"] == 1, changed
+        os.utime(
+            changed, ns=(before - 10**12, before - 10**12)
+        )  # a copy of an older file keeps its date
+        assert planned(snakemake(study, "--dry-run", configuration=configuration))["score"] == 1, (
+            changed
+        )
         changed.write_bytes(content)
         os.utime(changed, ns=(before, before))
-    registry = tmp_path / "models.yaml"  # memory and time follow from it; they decide nothing but where a job runs
+    registry = (
+        tmp_path / "models.yaml"
+    )  # memory and time follow from it; they decide nothing but where a job runs
     registry.write_text(registry.read_text().replace("parameters: 10000", "parameters: 90000000"))
     assert "score" not in planned(snakemake(study, "--dry-run", configuration=configuration))
 
@@ -240,7 +282,10 @@ def test_a_model_that_failed_is_left_out_named_and_tried_again(
     assert found["score"] == 1
     assert "judge" not in found
     lines = [line for line in said(run).splitlines() if " worldprobe compare " in line]
-    assert all("reduced_llama.parquet" not in line and "--missing 'reduced_llama=the disk is full'" in line for line in lines)
+    assert all(
+        "reduced_llama.parquet" not in line and "--missing 'reduced_llama=the disk is full'" in line
+        for line in lines
+    )
     assert lines
 
 
@@ -269,7 +314,9 @@ def test_a_model_that_cannot_be_loaded_does_not_keep_the_others_from_tables_and_
     shutil.rmtree(results / "ewok" / "tables")  # what is there already needs no model
     (results / "ewok" / "summaries.parquet").unlink()
     (results / "report.html").unlink()
-    (weights,) = (folder / "results" / "controls").glob("*/models/*/reduced_llama/model.safetensors")
+    (weights,) = (folder / "results" / "controls").glob(
+        "*/models/*/reduced_llama/model.safetensors"
+    )
     weights.write_bytes(weights.read_bytes()[:100])
     for _ in range(2):  # the first run finds out, the second goes on without it
         assert snakemake(folder, "--keep-going", configuration=reduced).returncode != 0
@@ -281,7 +328,10 @@ def test_a_model_that_cannot_be_loaded_does_not_keep_the_others_from_tables_and_
     assert any("GPT-2 control" in row for row in rows)
     assert not any("Llama control" in row for row in rows)
     for text in (table, html.unescape((results / "report.html").read_text())):
-        assert "Without 1 of the study's models, whose answers could not be computed: Llama control (cannot be loaded" in text
+        assert (
+            "Without 1 of the study's models, whose answers could not be computed: Llama control"
+            " (cannot be loaded" in text
+        )
 
 
 def test_only_a_job_that_ended_with_an_error_of_its_own_counts_as_failed(tmp_path: Path) -> None:
@@ -303,9 +353,24 @@ def test_only_a_job_that_ended_with_an_error_of_its_own_counts_as_failed(tmp_pat
 
 def worldsense_study(**block: Any) -> dict[str, Any]:
     """A study of WorldSense alone, whose own list of models may name others than the study's."""
-    known = {"sets": ["test"], "released": None, "promptings": ["basic"], "problems": [], "controls": ["always_positive"]}
-    known |= {"models": None, "finetuning": {"bases": [], "variants": {}, "start": {}, "external": []}}
-    return {"study": "trial", "models": ["a", "b"], "allow_missing": True, "ewok": None, "worldsense": known | block}
+    known = {
+        "sets": ["test"],
+        "released": None,
+        "promptings": ["basic"],
+        "problems": [],
+        "controls": ["always_positive"],
+    }
+    known |= {
+        "models": None,
+        "finetuning": {"bases": [], "variants": {}, "start": {}, "external": []},
+    }
+    return {
+        "study": "trial",
+        "models": ["a", "b"],
+        "allow_missing": True,
+        "ewok": None,
+        "worldsense": known | block,
+    }
 
 
 def test_a_model_that_only_worldsense_asks_can_be_missing_too(tmp_path: Path) -> None:
@@ -316,7 +381,9 @@ def test_a_model_that_only_worldsense_asks_can_be_missing_too(tmp_path: Path) ->
     log = tmp_path / "results" / "trial" / "logs" / "ask" / "c.log"
     log.parent.mkdir(parents=True)
     log.write_text("Traceback (most recent call last):\nMemoryError\n")
-    missing = missing_models(study, benchmarks.answers_by_rule, benchmarks.all_models(study), tmp_path)
+    missing = missing_models(
+        study, benchmarks.answers_by_rule, benchmarks.all_models(study), tmp_path
+    )
     assert missing == {"c": "MemoryError"}
     answered = [model for model in benchmarks.all_models(study) if model not in missing]
     assert worldsense_outputs.answered(study, answered) == ["b", "always_positive"]
@@ -326,14 +393,20 @@ def test_a_model_that_only_worldsense_asks_can_be_missing_too(tmp_path: Path) ->
     assert not any("/c." in path for path in files.made_from)
 
 
-def test_what_was_made_of_a_pair_is_outdated_when_one_of_it_is_missing_and_answers_never_are() -> None:
+def test_what_was_made_of_a_pair_is_outdated_when_one_of_it_is_missing_and_answers_never_are() -> (
+    None
+):
     study = worldsense_study(controls=[])
     found = benchmarks.outdated(study, ["b"], {})
     place = "results/trial/worldsense"
-    assert {f"{place}/comparisons.parquet", f"{place}/tables/worldsense_comparisons.csv"} <= set(found)
+    assert {f"{place}/comparisons.parquet", f"{place}/tables/worldsense_comparisons.csv"} <= set(
+        found
+    )
     assert not any("/responses/" in path or path.endswith("summaries.parquet") for path in found)
     assert benchmarks.outdated(study, [], {}) == []
-    assert benchmarks.outdated(worldsense_study(), ["b"], {}) == [], "with a rule there is a pair left"
+    assert benchmarks.outdated(worldsense_study(), ["b"], {}) == [], (
+        "with a rule there is a pair left"
+    )
 
 
 def test_what_is_trained_alike_is_shared_and_what_is_not_lies_apart() -> None:
@@ -351,44 +424,73 @@ EXPERIMENTS = sorted((Path(__file__).parents[2] / "config" / "experiments").glob
 
 
 @pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
-def test_every_experiment_plans_a_study_of_its_own(snakemake: Snakemake, path: Path, tmp_path: Path) -> None:
+def test_every_experiment_plans_a_study_of_its_own(
+    snakemake: Snakemake, path: Path, tmp_path: Path
+) -> None:
     run = snakemake(tmp_path, "--dry-run", "--printshellcmds", configuration=(path,))
     found = planned(run)
-    assert "--per-template" not in said(run), "one more version, or sample of each template, fills only that one"
+    assert "--per-template" not in said(run), (
+        "one more version, or sample of each template, fills only that one"
+    )
     settings = yaml.safe_load(path.read_text())
     assert settings["study"] == path.stem
     if settings.get("ewok", {}) is None:
         finetuning = settings["worldsense"]["finetuning"]
         n_variants = {name: len(finetuning["variants"]) for name in finetuning["bases"]}
-        trained = [len(start["seeds"]) * (len(start["stages"]) + n_variants[name]) for name, start in finetuning["start"].items()]
+        trained = [
+            len(start["seeds"]) * (len(start["stages"]) + n_variants[name])
+            for name, start in finetuning["start"].items()
+        ]
         assert found["finetune"] == sum(trained)
         return
     assert found["score"] == len(settings.get("models", range(4)))
     assert found["build_report"] == 1
     n_conditions = len(settings["ewok"].get("conditions", {})) or 1
     assert found["gather_items"] == n_conditions
-    compared = [one for one in settings["ewok"].get("conditions", {}).values() if not one.get("items", {}).get("families")]
+    compared = [
+        one
+        for one in settings["ewok"].get("conditions", {}).values()
+        if not one.get("items", {}).get("families")
+    ]
     for command in ("worldprobe table conditions ", "worldprobe figure conditions "):
-        assert (command in said(run)) == (len(compared) > 1), "families have no item in common with the others"
+        assert (command in said(run)) == (len(compared) > 1), (
+            "families have no item in common with the others"
+        )
 
 
 COMPARED = ("independent_items", "number_of_fillers", "nonwords", "descriptions")
 
 
-@pytest.mark.parametrize("name", ["names", *(pytest.param(name, marks=pytest.mark.slow) for name in COMPARED)])
+@pytest.mark.parametrize(
+    "name", ["names", *(pytest.param(name, marks=pytest.mark.slow) for name in COMPARED)]
+)
 def test_an_experiment_compares_its_conditions_in_a_table_and_a_figure(
-    snakemake: Snakemake, finished: Path, reduced: tuple[Path, ...], repository: Path, tmp_path: Path, name: str
+    snakemake: Snakemake,
+    finished: Path,
+    reduced: tuple[Path, ...],
+    repository: Path,
+    tmp_path: Path,
+    name: str,
 ) -> None:
     """Few items, one small model, with the control models of another study."""
     shutil.copytree(finished / "results" / "controls", tmp_path / "results" / "controls")
     small = tmp_path / "small.yaml"
-    small.write_text("models: [reduced_gpt2]\newok:\n  items: {versions: 0-0, filter: food|game}\n  eval_types: [logprobs]\n")
+    small.write_text(
+        "models: [reduced_gpt2]\newok:\n  items: {versions: 0-0, filter: food|game}\n  eval_types:"
+        " [logprobs]\n"
+    )
     experiment = repository / "config" / "experiments" / f"{name}.yaml"
-    files = [f"results/{name}/ewok/{path}" for path in ("tables/conditions.csv", "figures/conditions.svg")]
+    files = [
+        f"results/{name}/ewok/{path}"
+        for path in ("tables/conditions.csv", "figures/conditions.svg")
+    ]
     run = snakemake(tmp_path, *files, configuration=(*reduced, experiment, small))
     assert run.returncode == 0, said(run)
     assert "train_control" not in said(run), "the same training is shared"
-    titles = [condition["title"] for condition in yaml.safe_load(experiment.read_text())["ewok"]["conditions"].values()]
+    titles = [
+        condition["title"]
+        for condition in yaml.safe_load(experiment.read_text())["ewok"]["conditions"].values()
+    ]
     table, figure = ((tmp_path / path).read_text() for path in files)
     assert titles[1] in table
     assert set(titles) <= set(re.findall(r"<!-- (.*?) -->", figure))

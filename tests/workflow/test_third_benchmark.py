@@ -11,10 +11,20 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-#: A whole third benchmark of minimal pairs, which asks models; its files lie as they would in the repository.
+#: A whole third benchmark of minimal pairs, which asks models; its files lie as they would in the
+#: repository.
 NEW = Path(__file__).parent / "third_benchmark"
 #: What a working copy consists of; the rest is tests, documents and results.
-COPIED = ("Snakefile", "workflow", "config", "envs", "resources", "notebooks", "slurm", "pyproject.toml")
+COPIED = (
+    "Snakefile",
+    "workflow",
+    "config",
+    "envs",
+    "resources",
+    "notebooks",
+    "slurm",
+    "pyproject.toml",
+)
 #: Evaluates one model.
 EVALUATE = ("evaluate", "--benchmark", "opposites", "--registry", "models.yaml")
 
@@ -55,13 +65,33 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     registry = {}
     for seed, name in enumerate(("one", "two", "broken")):
         torch.manual_seed(seed)
-        config = GPT2Config(vocab_size=len(words), n_embd=8, n_layer=1, n_head=1, n_positions=64, bos_token_id=0, eos_token_id=0)
+        config = GPT2Config(
+            vocab_size=len(words),
+            n_embd=8,
+            n_layer=1,
+            n_head=1,
+            n_positions=64,
+            bos_token_id=0,
+            eos_token_id=0,
+        )
         GPT2LMHeadModel(config).save_pretrained(folder / name)
-        PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token=words[0], eos_token=words[0]).save_pretrained(folder / name)
-        registry[name] = {"family": "tiny", "display_name": name.capitalize(), "checkpoint": str(folder / name)}
+        PreTrainedTokenizerFast(
+            tokenizer_object=tokenizer, bos_token=words[0], eos_token=words[0]
+        ).save_pretrained(folder / name)
+        registry[name] = {
+            "family": "tiny",
+            "display_name": name.capitalize(),
+            "checkpoint": str(folder / name),
+        }
     (folder / "broken" / "model.safetensors").write_bytes(b"none")
     (folder / "models.yaml").write_text(json.dumps(registry))
-    study = {"study": "third", "ewok": None, "worldsense": None, "opposites": {"per_domain": 2}, "report": {"notebooks": []}}
+    study = {
+        "study": "third",
+        "ewok": None,
+        "worldsense": None,
+        "opposites": {"per_domain": 2},
+        "report": {"notebooks": []},
+    }
     study |= {"registry": str(folder / "models.yaml"), "models": list(registry)}
     (folder / "study.yaml").write_text(json.dumps(study))
     return folder
@@ -80,15 +110,31 @@ def worldprobe(copy: Path, place: Path, environment: dict[str, str]) -> Run:
 
 
 @pytest.fixture(scope="module")
-def runs(copy: Path, place: Path, environment: dict[str, str]) -> list[subprocess.CompletedProcess[str]]:
-    """Two runs of the study: the first finds that one model fails, the second summarises the others."""
-    command = [sys.executable, "-m", "snakemake", "--snakefile", str(copy / "Snakefile"), "--directory", str(place)]
+def runs(
+    copy: Path, place: Path, environment: dict[str, str]
+) -> list[subprocess.CompletedProcess[str]]:
+    """Two runs of the study: the first finds that one model fails, the second summarises the
+    others.
+    """
+    command = [
+        sys.executable,
+        "-m",
+        "snakemake",
+        "--snakefile",
+        str(copy / "Snakefile"),
+        "--directory",
+        str(place),
+    ]
     command += ["--cores", "1", "--keep-going", "--configfile", str(place / "study.yaml")]
-    return [subprocess.run(command, env=environment, capture_output=True, text=True) for _ in range(2)]
+    return [
+        subprocess.run(command, env=environment, capture_output=True, text=True) for _ in range(2)
+    ]
 
 
 def test_a_third_benchmark_has_fewer_than_a_hundred_lines() -> None:
-    assert sum(len(path.read_text().splitlines()) for path in NEW.rglob("*.*") if path.is_file()) < 100
+    assert (
+        sum(len(path.read_text().splitlines()) for path in NEW.rglob("*.*") if path.is_file()) < 100
+    )
 
 
 @pytest.mark.slow
@@ -96,7 +142,9 @@ def test_a_third_benchmark_runs_to_its_tables_and_report_without_the_model_that_
     runs: list[subprocess.CompletedProcess[str]], place: Path, worldprobe: Run
 ) -> None:
     results = place / "results" / "third"
-    assert "broken has no answers: cannot be loaded" in runs[0].stderr, runs[0].stdout + runs[0].stderr
+    assert "broken has no answers: cannot be loaded" in runs[0].stderr, (
+        runs[0].stdout + runs[0].stderr
+    )
     assert (results / "report.html").is_file(), runs[1].stdout + runs[1].stderr
     table = pd.read_csv(results / "opposites" / "tables" / "opposites_accuracy.csv")
     overall = table[table["grouping"] == "overall"].set_index("model")
@@ -111,7 +159,9 @@ def test_a_third_benchmark_runs_to_its_tables_and_report_without_the_model_that_
     assert "Without 1 of the study&#39;s models" in page
     assert "Broken (cannot be loaded" in page
     status = worldprobe("status", "--configfile", place / "study.yaml").stdout
-    assert [line.split()[1] for line in status.splitlines() if line.startswith(("one", "two", "broken"))] == [
+    assert [
+        line.split()[1] for line in status.splitlines() if line.startswith(("one", "two", "broken"))
+    ] == [
         "done",
         "done",
         "failed",
@@ -122,11 +172,20 @@ def test_a_third_benchmark_runs_to_its_tables_and_report_without_the_model_that_
 def test_a_third_benchmark_evaluates_and_ranks_models(worldprobe: Run, place: Path) -> None:
     for model in ("one", "two"):
         done = worldprobe(
-            "evaluate", model, "--benchmark", "opposites", "--registry", "models.yaml", "--work", f"evaluated/{model}"
+            "evaluate",
+            model,
+            "--benchmark",
+            "opposites",
+            "--registry",
+            "models.yaml",
+            "--work",
+            f"evaluated/{model}",
         )
         assert done.returncode == 0, done.stderr
         assert f"Opposites: accuracy of {model}" in done.stdout
-    assert "opposites accuracy" in worldprobe("results", "check", "evaluated/one/result.json").stdout
+    assert (
+        "opposites accuracy" in worldprobe("results", "check", "evaluated/one/result.json").stdout
+    )
     assert worldprobe("leaderboard", "evaluated", "--out", "leaderboard.html").returncode == 0
     page = (place / "leaderboard.html").read_text()
     assert "<h2>Opposites: causal models</h2>" in page
@@ -139,5 +198,10 @@ def test_a_third_benchmark_evaluates_and_ranks_models(worldprobe: Run, place: Pa
 @pytest.mark.slow
 def test_the_layers_hold_with_a_third_benchmark(copy: Path) -> None:
     lint = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"]
-    layers = subprocess.run(lint, cwd=copy, env=os.environ | {"PYTHONPATH": str(copy / "workflow" / "src")}, capture_output=True)
+    layers = subprocess.run(
+        lint,
+        cwd=copy,
+        env=os.environ | {"PYTHONPATH": str(copy / "workflow" / "src")},
+        capture_output=True,
+    )
     assert layers.returncode == 0, layers.stdout.decode()[-2000:]

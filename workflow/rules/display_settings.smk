@@ -17,7 +17,9 @@ def display(kind, look_up):
     def of_display(wildcards):
         key = (wildcards.benchmark, kind, wildcards.name)
         if key not in DISPLAYS:
-            refuse(f"{STUDY.root}/{wildcards.benchmark}/{kind}s/{wildcards.name}.{FORMATS[kind][0]}")
+            refuse(
+                f"{STUDY.root}/{wildcards.benchmark}/{kind}s/{wildcards.name}.{FORMATS[kind][0]}"
+            )
         return look_up(DISPLAYS[key], wildcards)
 
     return of_display
@@ -25,9 +27,15 @@ def display(kind, look_up):
 
 def refuse(target):
     """Stop with the name of the file that a mistyped target may mean."""
-    displays = [f"{STUDY.root}/{name}/{kind}s/{one}.{form}" for name, kind, one in DISPLAYS for form in FORMATS[kind]]
+    displays = [
+        f"{STUDY.root}/{name}/{kind}s/{one}.{form}"
+        for name, kind, one in DISPLAYS
+        for form in FORMATS[kind]
+    ]
     known = [*displays, *benchmarks.outputs(ANSWERED, registry), STUDY.report]
-    near = did_you_mean(target, get_close_matches(target, known, cutoff=0.85))  # most of every two paths is the same
+    near = did_you_mean(
+        target, get_close_matches(target, known, cutoff=0.85)
+    )  # most of every two paths is the same
     advice = f"This is study {study['study']}: another one's configuration is named by --configfile, after the targets."
     sys.exit(UserError(target, f"no rule makes this file{near}", advice).lines())
 
@@ -37,7 +45,11 @@ def refuse_mistyped_targets():
     if Path(workflow.main_snakefile) not in (HOME / "Snakefile", HOME / "workflow" / "Snakefile"):
         return  # a workflow that uses this one has rules of its own
     for before, word in zip(sys.argv, sys.argv[1:]):
-        if word.startswith(f"{STUDY.results}/") and not before.startswith("-") and not os.path.exists(word):
+        if (
+            word.startswith(f"{STUDY.results}/")
+            and not before.startswith("-")
+            and not os.path.exists(word)
+        ):
             if not any(made.is_producer(word) for made in workflow.rules):
                 refuse(word)
 
@@ -49,7 +61,11 @@ def inputs_of(shown, wildcards):
 
 def section_of(shown, wildcards):
     """The chapter of Snakemake's report that shows it."""
-    return next(one for one in benchmarks.of_study(study) if one.name == wildcards.benchmark).section(shown).title
+    return (
+        next(one for one in benchmarks.of_study(study) if one.name == wildcards.benchmark)
+        .section(shown)
+        .title
+    )
 
 
 def label_of(shown, wildcards):
@@ -66,7 +82,11 @@ def trained_of(shown, wildcards):
     """The folders of models that the pipeline trains, where a figure needs their numbers of parameters."""
     if not shown.shows_sizes:
         return []
-    return [registry[model]["checkpoint"] for model in MODELS_WITH_ANSWERS if registry[model].get("control")]
+    return [
+        registry[model]["checkpoint"]
+        for model in MODELS_WITH_ANSWERS
+        if registry[model].get("control")
+    ]
 
 
 def trained_option(shown, wildcards):

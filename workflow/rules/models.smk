@@ -32,7 +32,9 @@ def on_site(fact):
 
     None where the site names none: there is nothing to look up, job by job.
     """
-    if not any(site[key] for key in (("partition", "gpu_partition") if fact == "partition" else (fact,))):
+    if not any(
+        site[key] for key in (("partition", "gpu_partition") if fact == "partition" else (fact,))
+    ):
         return None
 
     @asked_often

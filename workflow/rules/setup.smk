@@ -21,7 +21,9 @@ def find_home():
     """The folder of these rules and of all that is next to them: of a clone, or of the installed package."""
     try:
         home = Path(workflow.current_basedir).parents[1]
-    except TypeError:  # a module of single files that Snakemake fetched, e.g. by github(): the rest is in the package
+    except (
+        TypeError
+    ):  # a module of single files that Snakemake fetched, e.g. by github(): the rest is in the package
         from worldprobe.paths import REPOSITORY as home
     if (home / "workflow" / "src").is_dir():
         sys.path.insert(0, str(home / "workflow" / "src"))
@@ -137,7 +139,9 @@ def contents(*lists):
 
     @asked_often
     def look_up(wildcards):
-        return digest_state(path for files in lists for path in (files(wildcards) if callable(files) else files))
+        return digest_state(
+            path for files in lists for path in (files(wildcards) if callable(files) else files)
+        )
 
     return look_up
 
@@ -213,7 +217,8 @@ STUDY = StudyPaths.of(study)
 ASKS_BY_GRES = ON_CLUSTER and bool(site["gres"])
 #: Models whose answers could not be computed, and why; they are tried again, and the others summarised without them.
 MISSING = share_with_jobs(
-    missing_models(study, benchmarks.answers_by_rule, benchmarks.all_models(study)), workflow.is_main_process
+    missing_models(study, benchmarks.answers_by_rule, benchmarks.all_models(study)),
+    workflow.is_main_process,
 )
 #: Those of them that `make reproduce` has just tried to fetch in vain: this run leaves them alone.
 LEFT_OUT = not_fetched(study, MISSING)
@@ -237,7 +242,10 @@ if shutil.which("sbatch") and str(HOME / "slurm" / "bin") not in os.get_exec_pat
 
 # What slurm/config.yaml asks for; what is not there is left to the site. squeue and scancel look for SLURM_CLUSTERS, too.
 for variable, text in {
-    **{f"WORLDPROBE_SITE_{fact.upper()}": site[fact] for fact in ("partition", "account", "qos", "cluster")},
+    **{
+        f"WORLDPROBE_SITE_{fact.upper()}": site[fact]
+        for fact in ("partition", "account", "qos", "cluster")
+    },
     "WORLDPROBE_SITE_EXTRA": site["reservation"] and f"--reservation={quote(site['reservation'])}",
     "SLURM_CLUSTERS": site["cluster"] or os.environ.get("SLURM_CLUSTERS"),
 }.items():
@@ -255,7 +263,9 @@ wildcard_constraints:
 
 def say_what_is_missing():
     """After a run that failed: which models have no answers, and how to go on without them."""
-    failed = missing_models({**study, "allow_missing": True}, benchmarks.answers_by_rule, benchmarks.all_models(study))
+    failed = missing_models(
+        {**study, "allow_missing": True}, benchmarks.answers_by_rule, benchmarks.all_models(study)
+    )
     for model, reason in failed.items():
         print(f"{model} has no answers: {reason}", file=sys.stderr)
     if failed and study["allow_missing"] and set(failed) - set(MISSING):
@@ -266,7 +276,9 @@ def say_what_is_missing():
 def remove_outdated():
     """After a run without models that are still missing: remove what an earlier run made with them, e.g. comparisons of a pair."""
     still = [
-        model for model in missing_models(study, benchmarks.answers_by_rule, benchmarks.all_models(study)) if model in MISSING
+        model
+        for model in missing_models(study, benchmarks.answers_by_rule, benchmarks.all_models(study))
+        if model in MISSING
     ]
     for path in benchmarks.outdated(study, still, registry):
         if os.path.isfile(path):
@@ -277,6 +289,12 @@ def remove_outdated():
 def say_what_is_new():
     """After a run that succeeded: models that were tried again and are not in this run's tables."""
     for model in LEFT_OUT:
-        print(f"{model} was left out: {MISSING[model]}. `make reproduce` tries again.", file=sys.stderr)
+        print(
+            f"{model} was left out: {MISSING[model]}. `make reproduce` tries again.",
+            file=sys.stderr,
+        )
     if new := sorted(set(MISSING) - set(LEFT_OUT)):
-        print(f"{', '.join(new)}: answers are there now. Run the same command again to include them.", file=sys.stderr)
+        print(
+            f"{', '.join(new)}: answers are there now. Run the same command again to include them.",
+            file=sys.stderr,
+        )

@@ -51,4 +51,8 @@ SCORED = {benchmark.name: benchmark for benchmark in benchmarks.of_study(study) 
 
 def score_tables(wildcards):
     """The scores of every model that has any."""
-    return [path for model in ALL_WITH_ANSWERS for path in SCORED[wildcards.benchmark].answers(study, model)]
+    return [
+        path
+        for model in ALL_WITH_ANSWERS
+        for path in SCORED[wildcards.benchmark].answers(study, model)
+    ]

@@ -12,7 +12,11 @@ from worldprobe.benchmarks.ewok.people import draw_counts, on_grid, percentile_i
 def test_parts_on_a_grid_have_one_sum_whatever_the_order():
     random = np.random.default_rng(6)
     loose = random.normal(size=(900, 7))
-    parts, counts, order = on_grid(loose, 900), draw_counts(random, 200, 900).astype(float), random.permutation(900)
+    parts, counts, order = (
+        on_grid(loose, 900),
+        draw_counts(random, 200, 900).astype(float),
+        random.permutation(900),
+    )
     np.testing.assert_allclose(parts, loose, atol=1e-11)
     assert (counts @ parts).tobytes() == (counts[:, order] @ parts[order]).tobytes()
     assert (counts @ loose).tobytes() != (counts[:, order] @ loose[order]).tobytes()
@@ -21,7 +25,9 @@ def test_parts_on_a_grid_have_one_sum_whatever_the_order():
 
 def test_an_interval_is_that_of_numpy_and_leaves_missing_draws_out():
     drawn = np.random.default_rng(3).normal(size=(501, 3)).astype(np.float32)
-    np.testing.assert_allclose(percentile_interval(drawn), np.quantile(drawn, [0.025, 0.975], axis=0), atol=1e-6)
+    np.testing.assert_allclose(
+        percentile_interval(drawn), np.quantile(drawn, [0.025, 0.975], axis=0), atol=1e-6
+    )
     drawn[:3, 0], drawn[:, 1] = np.nan, np.nan
     low, high = percentile_interval(drawn)
     assert [low[0], high[0]] == pytest.approx(np.nanquantile(drawn[:, 0], [0.025, 0.975]))

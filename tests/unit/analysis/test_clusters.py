@@ -1,4 +1,6 @@
-"""Means with crossed random factors: exact in balanced designs, and right about as often as they say in simulated ones."""
+"""Means with crossed random factors: exact in balanced designs, and right about as often as they
+say in simulated ones.
+"""
 
 import numpy as np
 import pytest
@@ -9,9 +11,9 @@ from worldprobe.analysis.clusters import crossed_means
 
 def crossed(random, n_series, n_clusters, n_versions, sd_cluster, sd_version, sd_cell):
     """Values of clusters in versions, of mean 0: (series, clusters x versions), and both labels."""
-    values = sd_cluster * random.standard_normal((n_series, n_clusters, 1)) + sd_cell * random.standard_normal(
-        (n_series, n_clusters, n_versions)
-    )
+    values = sd_cluster * random.standard_normal(
+        (n_series, n_clusters, 1)
+    ) + sd_cell * random.standard_normal((n_series, n_clusters, n_versions))
     values = values + sd_version * random.standard_normal((n_series, 1, n_versions))
     cluster, version = np.indices((n_clusters, n_versions))
     return values.reshape(n_series, -1), cluster.ravel(), version.ravel()
@@ -35,13 +37,21 @@ def test_the_interval_ends_at_zero_where_p_is_a_twentieth():
     values, cluster, version = crossed(np.random.default_rng(1), 200, 12, 4, 1.0, 0.5, 1.0)
     found = crossed_means(values, cluster, version)
     np.testing.assert_array_equal(found.p < 0.05, (found.ci_low > 0) | (found.ci_high < 0))
-    shifted = crossed_means(values - np.where(found.mean > 0, found.ci_low, found.ci_high)[:, None], cluster, version)
+    shifted = crossed_means(
+        values - np.where(found.mean > 0, found.ci_low, found.ci_high)[:, None], cluster, version
+    )
     np.testing.assert_allclose(shifted.p, 0.05, rtol=1e-6)
 
 
 def test_weights_strata_and_missing_values_enter_the_mean_as_they_say():
-    values = np.array([[1.0, 0.0, 1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, np.nan, np.nan, np.nan], [np.nan] * 6])
-    cluster, stratum, weight = np.array([0, 1, 2, 0, 1, 2]), np.array([0, 0, 0, 0, 1, 1]), np.array([1, 1, 1, 3, 1, 1])
+    values = np.array(
+        [[1.0, 0.0, 1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, np.nan, np.nan, np.nan], [np.nan] * 6]
+    )
+    cluster, stratum, weight = (
+        np.array([0, 1, 2, 0, 1, 2]),
+        np.array([0, 0, 0, 0, 1, 1]),
+        np.array([1, 1, 1, 3, 1, 1]),
+    )
     found = crossed_means(values, cluster, stratum=stratum, weight=weight)
     np.testing.assert_allclose(found.mean, [(5 / 6 + 0) / 2, 2 / 3, np.nan])
     assert found.status.tolist() == ["ok", "ok", "no_values"]
@@ -72,25 +82,35 @@ def test_clusters_that_are_all_alike_give_no_certainty():
 
 
 def rejected(*of: np.ndarray) -> float:
-    """The share of series of which p is below a twentieth: those whose interval leaves 0 out, as the test above holds."""
+    """The share of series of which p is below a twentieth: those whose interval leaves 0 out, as
+    the test above holds.
+    """
     found = crossed_means(*of, tested=False)
     return float(((found.ci_low > 0) | (found.ci_high < 0)).mean())
 
 
 @pytest.mark.parametrize("n_versions", [2, 3, 5, 20])
 @pytest.mark.parametrize("sd_version", [0.0, 0.02])
-def test_a_null_is_rejected_in_a_twentieth_of_draws_at_most_and_in_about_that_with_many_versions(n_versions, sd_version):
-    values, cluster, version = crossed(np.random.default_rng([n_versions, 1]), 2000, 60, n_versions, 0.05, sd_version, 0.12)
+def test_a_null_is_rejected_in_a_twentieth_of_draws_at_most_and_in_about_that_with_many_versions(
+    n_versions, sd_version
+):
+    values, cluster, version = crossed(
+        np.random.default_rng([n_versions, 1]), 2000, 60, n_versions, 0.05, sd_version, 0.12
+    )
     share = rejected(values, cluster, version)
     assert share <= 0.05 + 2.6 * np.sqrt(0.05 * 0.95 / 2000)
     if n_versions == 20:
         assert share >= 0.035
     as_if_fixed = rejected(values, cluster)
-    assert as_if_fixed > 0.08 or sd_version == 0  # the simulation would see versions that are held fixed
+    assert (
+        as_if_fixed > 0.08 or sd_version == 0
+    )  # the simulation would see versions that are held fixed
 
 
 def test_three_unequal_clusters_are_not_many_values():
     random = np.random.default_rng(3)
     cluster = np.repeat([0, 1, 2], [4, 10, 30])
-    values = random.standard_normal((2000, 3))[:, cluster] + 0.5 * random.standard_normal((2000, len(cluster)))
+    values = random.standard_normal((2000, 3))[:, cluster] + 0.5 * random.standard_normal(
+        (2000, len(cluster))
+    )
     assert rejected(values, cluster) <= 0.065

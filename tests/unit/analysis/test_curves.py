@@ -1,4 +1,6 @@
-"""Learning curves: bands, onsets with censoring, falls, agreement between seeds, and pairs of trainings; a short simulation."""
+"""Learning curves: bands, onsets with censoring, falls, agreement between seeds, and pairs of
+trainings; a short simulation.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +8,27 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from worldprobe.analysis.curves import agree, compare_series, crossing, differences_in_words, estimate, fall_of, onset_of, trace
+from worldprobe.analysis.curves import (
+    agree,
+    compare_series,
+    crossing,
+    differences_in_words,
+    estimate,
+    fall_of,
+    onset_of,
+    trace,
+)
 from worldprobe.contracts import write_table
 from worldprobe.contracts.results import ALL
-from worldprobe.contracts.series import ALL_SEEDS, ALREADY, NEVER, NONE, OPEN, REACHED, OrderAgreements
+from worldprobe.contracts.series import (
+    ALL_SEEDS,
+    ALREADY,
+    NEVER,
+    NONE,
+    OPEN,
+    REACHED,
+    OrderAgreements,
+)
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
 
@@ -20,20 +39,38 @@ def curve_of(means: list[float], spread: float = 0.02, pairs: int = 30):
     rng = np.random.default_rng(1)
     cluster, version = np.repeat(np.arange(pairs), 3), np.tile(np.arange(3), pairs)
     values = (
-        np.array(means)[:, None] + rng.normal(0, spread, (1, len(cluster))) + rng.normal(0, spread, (len(means), len(cluster)))
+        np.array(means)[:, None]
+        + rng.normal(0, spread, (1, len(cluster)))
+        + rng.normal(0, spread, (len(means), len(cluster)))
     )
     return estimate(STEPS, values[None], cluster, version)
 
 
-def cells(means: dict[tuple[str, str], list[float]], group: str = "all", grouping: str = "overall") -> pd.DataFrame:
+def cells(
+    means: dict[tuple[str, str], list[float]], group: str = "all", grouping: str = "overall"
+) -> pd.DataFrame:
     rng = np.random.default_rng(2)
     rows = []
     for (model, seed), curve in means.items():
         for step, mean in zip(STEPS, curve, strict=True):
             for cluster in range(30):
-                row = {"series": model.split(".")[0], "model": model, "seed": seed, "step": step, "eval_type": "logprobs"}
-                row |= {"grouping": grouping, "group": group, "cluster": str(cluster), "condition": "", "stratum": ""}
-                rows.append(row | {"mean": float(np.clip(mean + rng.normal(0, 0.03), 0, 1)), "n": 4})
+                row = {
+                    "series": model.split(".")[0],
+                    "model": model,
+                    "seed": seed,
+                    "step": step,
+                    "eval_type": "logprobs",
+                }
+                row |= {
+                    "grouping": grouping,
+                    "group": group,
+                    "cluster": str(cluster),
+                    "condition": "",
+                    "stratum": "",
+                }
+                rows.append(
+                    row | {"mean": float(np.clip(mean + rng.normal(0, 0.03), 0, 1)), "n": 4}
+                )
     return pd.DataFrame(rows)
 
 
@@ -80,7 +117,10 @@ def test_a_curve_that_is_too_uncertain_to_show_an_onset_is_not_called_unlearned(
     assert onset_of(curve)["status"] == NONE
     assert onset_of(curve, level=0.7)["status"] == OPEN, "a level that somebody chose is theirs"
     few, enough = (curve_of([0.5, 0.5, 0.8, 0.85, 0.85], pairs=number) for number in (7, 8))
-    assert [onset_of(one)["status"] for one in (few, enough)] == [OPEN, REACHED], "of few pairs, only narrow bands would tell"
+    assert [onset_of(one)["status"] for one in (few, enough)] == [
+        OPEN,
+        REACHED,
+    ], "of few pairs, only narrow bands would tell"
     assert np.isnan([onset_of(few)["ci_low"], onset_of(few)["ci_high"]]).all()
     assert onset_of(few)["onset"] == pytest.approx(onset_of(enough)["onset"], rel=0.1)
 
@@ -101,7 +141,9 @@ def test_bands_and_falls_of_six_pairs_of_concepts_hold_too(measurement):
 def test_seeds_have_a_mean_curve_whose_interval_knows_how_far_they_differ():
     low, high = [0.5, 0.5, 0.5, 0.6, 0.7], [0.5, 0.5, 0.5, 0.7, 0.8]
     curves, onsets = trace(
-        cells({("a", "0"): low, ("a.seed-1", "1"): high, ("a.seed-2", "2"): low}), "steps", {"overall": "skins"}
+        cells({("a", "0"): low, ("a.seed-1", "1"): high, ("a.seed-2", "2"): low}),
+        "steps",
+        {"overall": "skins"},
     )
     last = curves[curves["step"] == 1000].set_index("seed")
     assert set(onsets["seed"]) == {"0", "1", "2", ALL_SEEDS}
@@ -113,18 +155,32 @@ def test_seeds_have_a_mean_curve_whose_interval_knows_how_far_they_differ():
 
 def test_trainings_agree_on_the_order_of_onsets():
     def onsets(model: str, order: list[float]) -> pd.DataFrame:
-        rows = [{"group": str(n), "onset": at, "status": REACHED if np.isfinite(at) else NEVER} for n, at in enumerate(order)]
-        return pd.DataFrame(rows).assign(series="a", model=model, seed=model, eval_type="logprobs", grouping="domain")
+        rows = [
+            {"group": str(n), "onset": at, "status": REACHED if np.isfinite(at) else NEVER}
+            for n, at in enumerate(order)
+        ]
+        return pd.DataFrame(rows).assign(
+            series="a", model=model, seed=model, eval_type="logprobs", grouping="domain"
+        )
 
     places = [1.0, 2.0, 3.0, 4.0, 5.0, np.nan]
     same = agree(pd.concat([onsets("0", places), onsets("1", places)])).iloc[0]
-    assert (same["correlation"], same["n"], same["n_onsets"], bool(same["same_series"])) == (pytest.approx(1), 6, 5, True)
-    other = agree(pd.concat([onsets("0", places), onsets("1", [5.0, 4.0, 3.0, 2.0, 1.0, np.nan])])).iloc[0]
+    assert (same["correlation"], same["n"], same["n_onsets"], bool(same["same_series"])) == (
+        pytest.approx(1),
+        6,
+        5,
+        True,
+    )
+    other = agree(
+        pd.concat([onsets("0", places), onsets("1", [5.0, 4.0, 3.0, 2.0, 1.0, np.nan])])
+    ).iloc[0]
     assert other["ci_low"] < other["correlation"] < 0 < other["ci_high"]
 
 
 def test_two_series_are_compared_at_each_checkpoint_and_over_all_with_one_correction():
-    table = compare_series(cells({("a", "one"): [0.5, 0.5, 0.5, 0.7, 0.8], ("b", "one"): [0.5, 0.5, 0.5, 0.5, 0.8]}))
+    table = compare_series(
+        cells({("a", "one"): [0.5, 0.5, 0.5, 0.7, 0.8], ("b", "one"): [0.5, 0.5, 0.5, 0.5, 0.8]})
+    )
     found = table.set_index("condition_a")
     assert list(found.index) == ["0", "1", "10", "100", "1000", ALL]
     assert found.loc["100", "p_holm"] < 0.001
@@ -136,11 +192,15 @@ def test_two_series_are_compared_at_each_checkpoint_and_over_all_with_one_correc
 
 
 def test_what_is_said_of_two_series_with_one_checkpoint_or_without_an_interval():
-    table = compare_series(cells({("a", "one"): [0.5, 0.5, 0.5, 0.7, 0.8], ("b", "one"): [0.5, 0.5, 0.5, 0.5, 0.8]}))
+    table = compare_series(
+        cells({("a", "one"): [0.5, 0.5, 0.5, 0.7, 0.8], ("b", "one"): [0.5, 0.5, 0.5, 0.5, 0.8]})
+    )
     one = table[table["condition_a"].isin(["100", ALL])]
     assert differences_in_words(one)[0].endswith("; they differ at 1 of 1 checkpoint (100).")
     unknown = table.assign(ci_low=np.nan, ci_high=np.nan, p=np.nan, p_holm=np.nan)
-    assert differences_in_words(unknown)[0].endswith("over all checkpoints, of too few clusters to tell whether they differ.")
+    assert differences_in_words(unknown)[0].endswith(
+        "over all checkpoints, of too few clusters to tell whether they differ."
+    )
 
 
 def test_of_three_trainings_all_pairs_and_checkpoints_are_corrected_together():

@@ -11,7 +11,11 @@ GROUP, CLUSTER = np.repeat(np.arange(8), 30), np.repeat(np.arange(80), 3)
 def groups(random, means, n_versions=3, sd_version=0.0):
     """Values of eight groups of ten clusters of three templates."""
     values = means[GROUP][:, None] + 0.1 * random.standard_normal(80)[CLUSTER][:, None]
-    return values + sd_version * random.standard_normal(n_versions) + 0.1 * random.standard_normal((240, n_versions))
+    return (
+        values
+        + sd_version * random.standard_normal(n_versions)
+        + 0.1 * random.standard_normal((240, n_versions))
+    )
 
 
 def test_groups_that_chance_sets_apart_are_drawn_together():
@@ -40,7 +44,10 @@ def test_versions_that_move_all_groups_widen_intervals_and_leave_the_order():
 
 
 def test_a_group_of_one_cluster_borrows_the_variance_of_the_others():
-    values, keep = groups(np.random.default_rng(4), np.full(8, 0.5)), ~((GROUP == 7) & (CLUSTER != 79))
+    values, keep = (
+        groups(np.random.default_rng(4), np.full(8, 0.5)),
+        ~((GROUP == 7) & (CLUSTER != 79)),
+    )
     found = pool(values[keep], GROUP[keep], CLUSTER[keep])
     assert found.n_clusters[7] == 1
     assert found.ci_high[7] - found.ci_low[7] > found.ci_high[0] - found.ci_low[0]

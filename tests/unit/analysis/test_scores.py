@@ -31,14 +31,26 @@ def scores() -> pd.DataFrame:
     """Three models; the worst one lacks a score."""
     rng = np.random.default_rng(0)
     rows = [
-        {"model": model, "unit": f"p{number:02}", "value": float(rng.random() < right), "phenomenon": "ab"[number % 2]}
+        {
+            "model": model,
+            "unit": f"p{number:02}",
+            "value": float(rng.random() < right),
+            "phenomenon": "ab"[number % 2],
+        }
         for model, right in (("good", 0.9), ("middling", 0.7), ("poor", 0.4))
         for number in range(60)
     ]
-    table = pd.DataFrame(rows).assign(eval_type="logprobs", condition="test", metric="accuracy", status="ok")
+    table = pd.DataFrame(rows).assign(
+        eval_type="logprobs", condition="test", metric="accuracy", status="ok"
+    )
     table["cluster"] = "c" + (table["unit"].str[1:].astype(int) // 4).astype(str)
     is_missing = (table["model"] == "poor") & (table["unit"] == "p00")
-    return validate(table.assign(value=table["value"].mask(is_missing), status=np.where(is_missing, "failed", "ok")), PairScores)
+    return validate(
+        table.assign(
+            value=table["value"].mask(is_missing), status=np.where(is_missing, "failed", "ok")
+        ),
+        PairScores,
+    )
 
 
 def test_means_are_those_of_the_units_overall_and_by_group(scores: pd.DataFrame) -> None:
@@ -50,26 +62,39 @@ def test_means_are_those_of_the_units_overall_and_by_group(scores: pd.DataFrame)
     assert set(overall["n_clusters"]) == {15}
     assert (overall["ci_low"] < overall["mean"]).all()
     by_group = table[table["grouping"] == "phenomenon"].set_index(["model", "group"])["mean"]
-    assert by_group.to_dict() == pytest.approx(scores.groupby(["model", "phenomenon"])["value"].mean().to_dict())
+    assert by_group.to_dict() == pytest.approx(
+        scores.groupby(["model", "phenomenon"])["value"].mean().to_dict()
+    )
 
 
 def test_models_are_compared_on_the_units_that_both_have(scores: pd.DataFrame) -> None:
     table = validate(compare_scores(scores, ["phenomenon"]), Comparisons)
-    row = table[(table["grouping"] == "overall") & (table["model_b"] == "poor") & (table["model_a"] == "good")].iloc[0]
+    row = table[
+        (table["grouping"] == "overall")
+        & (table["model_b"] == "poor")
+        & (table["model_a"] == "good")
+    ].iloc[0]
     wide = scores.pivot(index="unit", columns="model", values="value").dropna()
-    assert (row["n"], row["difference"]) == (59, pytest.approx((wide["good"] - wide["poor"]).mean()))
+    assert (row["n"], row["difference"]) == (
+        59,
+        pytest.approx((wide["good"] - wide["poor"]).mean()),
+    )
     assert row["p"] <= row["p_holm"] < 0.01
     with pytest.raises(UserError, match="no two models"):
         compare_scores(scores[scores["model"] == "good"])
 
 
 def test_no_number_of_comparisons_makes_a_clear_difference_uncertain() -> None:
-    """p has no smallest value: with fifty models every pair with a clear difference keeps it after the correction."""
+    """p has no smallest value: with fifty models every pair with a clear difference keeps it after
+    the correction.
+    """
     rng = np.random.default_rng(0)
     models = [f"m{n}" for n in range(50)]
     values = np.stack([rng.random(400) < (0.9 if n % 2 else 0.3) for n in range(50)]).astype(float)
     group = Group(OVERALL, ALL, np.arange(400), np.arange(400) // 20, "clusters")
-    table = compare_models(models, values, [group], lambda v, g, tested: crossed_means(v, g.cluster, tested=tested))
+    table = compare_models(
+        models, values, [group], lambda v, g, tested: crossed_means(v, g.cluster, tested=tested)
+    )
     table = corrected(table, ["grouping"])
     clear = table[table["difference"].abs() > 0.4]
     assert len(clear) == 625
@@ -78,7 +103,9 @@ def test_no_number_of_comparisons_makes_a_clear_difference_uncertain() -> None:
 
 def test_a_unit_is_the_same_for_every_model(scores: pd.DataFrame) -> None:
     with pytest.raises(UserError, match="p00 has two values"):
-        summarize_scores(scores.assign(cluster=scores["cluster"].where(scores.index > 0, "another")))
+        summarize_scores(
+            scores.assign(cluster=scores["cluster"].where(scores.index > 0, "another"))
+        )
 
 
 def test_the_commands_take_scores_of_a_benchmark_that_declares_them(

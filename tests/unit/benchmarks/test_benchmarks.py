@@ -1,4 +1,6 @@
-"""What the shared parts learn of a study's benchmarks: each adds its files and its part of the report."""
+"""What the shared parts learn of a study's benchmarks: each adds its files and its part of the
+report.
+"""
 
 import sys
 from types import ModuleType
@@ -7,7 +9,16 @@ import pandas as pd
 import pytest
 
 from worldprobe import benchmarks
-from worldprobe.benchmark import Benchmark, Input, Page, PageFiles, Section, figure, find_displays, table
+from worldprobe.benchmark import (
+    Benchmark,
+    Input,
+    Page,
+    PageFiles,
+    Section,
+    figure,
+    find_displays,
+    table,
+)
 from worldprobe.benchmarks.ewok.contracts import Items, Summaries
 from worldprobe.settings import Block
 
@@ -16,7 +27,12 @@ def page_files(study, models):
     return PageFiles(f"results/{study['study']}/third/summaries.parquet", made_from=tuple(models))
 
 
-@figure(inputs=[Summaries], section="shapes", caption="A shape.", when=lambda study, registry: study["study"] in registry)
+@figure(
+    inputs=[Summaries],
+    section="shapes",
+    caption="A shape.",
+    when=lambda study, registry: study["study"] in registry,
+)
 def shape(summaries: pd.DataFrame, size: str = "small") -> pd.DataFrame:
     """The summaries as they are."""
     return summaries
@@ -31,7 +47,9 @@ def third(monkeypatch) -> Benchmark:
         title="Third",
         settings=Block,
         displays=(shape,),
-        page=Page((Section("shapes", "Shapes"),), Input(Summaries), lambda material: None, page_files),
+        page=Page(
+            (Section("shapes", "Shapes"),), Input(Summaries), lambda material: None, page_files
+        ),
     )
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setattr(benchmarks, "NAMES", (*benchmarks.NAMES, "third"))
@@ -41,11 +59,17 @@ def third(monkeypatch) -> Benchmark:
 def test_each_benchmark_of_a_study_adds_its_figures_and_its_part_of_the_report(third):
     study = {"study": "mine", "third": {}}
     assert benchmarks.of_study(study) == [third]
-    assert benchmarks.display_files(study, {"mine": {}}, "figure", "svg") == ["results/mine/third/figures/shape.svg"]
+    assert benchmarks.display_files(study, {"mine": {}}, "figure", "svg") == [
+        "results/mine/third/figures/shape.svg"
+    ]
     assert len(benchmarks.display_files(study, {"mine": {}}, "figure")) == 4
     assert benchmarks.display_files(study, {"mine": {}}, "table") == []
-    assert benchmarks.display_files(study, {}, "figure") == []  # as its condition says, which looks at the registry
-    assert benchmarks.page_files(study, ["a", "b"]) == [PageFiles("results/mine/third/summaries.parquet", "auto", ("a", "b"))]
+    assert (
+        benchmarks.display_files(study, {}, "figure") == []
+    )  # as its condition says, which looks at the registry
+    assert benchmarks.page_files(study, ["a", "b"]) == [
+        PageFiles("results/mine/third/summaries.parquet", "auto", ("a", "b"))
+    ]
 
 
 def test_two_figures_of_one_name_are_refused_whoever_has_them(third, monkeypatch):
@@ -56,11 +80,17 @@ def test_two_figures_of_one_name_are_refused_whoever_has_them(third, monkeypatch
 
 
 def test_a_declaration_says_what_its_function_does_not():
-    assert (shape.name, shape.title, shape.__doc__) == ("shape", "Shape", "The summaries as they are.")
+    assert (shape.name, shape.title, shape.__doc__) == (
+        "shape",
+        "Shape",
+        "The summaries as they are.",
+    )
     assert shape(7) == 7
     assert shape.inputs_of({}, "results/mine/third") == ["results/mine/third/summaries.parquet"]
     items = Input(Items, lambda study: f"{study['study']}.parquet")
-    both = table(inputs=[items], section="shapes", caption="Items.", name="twice")(lambda items: items)
+    both = table(inputs=[items], section="shapes", caption="Items.", name="twice")(
+        lambda items: items
+    )
     assert both.inputs_of({"study": "mine"}, "results") == ["mine.parquet"]
     assert both.paths("results")[0] == "results/tables/twice.csv"
 
@@ -70,7 +100,11 @@ def test_displays_are_found_once_where_they_are_declared():
 
     names = [one.name for one in find_displays(figures)]
     assert len(names) == len(set(names))  # figures.finetuning imports one of figures.dots
-    assert names.index("worldsense_problems") < names.index("worldsense_sets") < names.index("worldsense_finetuning")
+    assert (
+        names.index("worldsense_problems")
+        < names.index("worldsense_sets")
+        < names.index("worldsense_finetuning")
+    )
 
 
 def test_a_study_without_a_benchmark_that_has_a_page_has_no_report():
@@ -78,8 +112,14 @@ def test_a_study_without_a_benchmark_that_has_a_page_has_no_report():
 
 
 def test_no_model_leaves_files_where_released_results_replace_its_answers():
-    ewok = {"eval_types": ["logprobs"], "conditions": {"main": {}}, "released": {"results": "archive.zip"}}
+    ewok = {
+        "eval_types": ["logprobs"],
+        "conditions": {"main": {}},
+        "released": {"results": "archive.zip"},
+    }
     study = {"study": "mine", "models": ["gpt2_xl"], "ewok": ewok}
     assert benchmarks.answers(study, "gpt2_xl") == []
     ewok["released"] = {"results": None}
-    assert benchmarks.answers(study, "gpt2_xl") == ["results/mine/ewok/scores/main/logprobs/gpt2_xl.parquet"]
+    assert benchmarks.answers(study, "gpt2_xl") == [
+        "results/mine/ewok/scores/main/logprobs/gpt2_xl.parquet"
+    ]

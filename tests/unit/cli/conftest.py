@@ -32,7 +32,9 @@ def item_table(tmp_path_factory):
             "tags": "",
         }
         for version in (0, 1)
-        for i, (name, thing) in enumerate([("Ana", "crate"), ("Ben", "lamp"), ("Cora", "rug")], start=1)
+        for i, (name, thing) in enumerate(
+            [("Ana", "crate"), ("Ben", "lamp"), ("Cora", "rug")], start=1
+        )
     ]
     frame = pd.DataFrame(rows)
     frame["duplicate_of"] = pd.Series([None] * len(frame), dtype="str")

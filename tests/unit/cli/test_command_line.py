@@ -1,4 +1,6 @@
-"""What all commands share: paths are checked before any work, mistakes are brief and repeat no secret, output may be closed."""
+"""What all commands share: paths are checked before any work, mistakes are brief and repeat no
+secret, output may be closed.
+"""
 
 import os
 import subprocess
@@ -16,7 +18,12 @@ def run(capsys, *words):
 
 
 def test_an_unknown_option_is_named_without_its_value(capsys, tmp_path):
-    for words in (["--passwrod", "hunter2"], ["--passwrod=hunter2"], ["--passw=hunter2"], ["--passw", "hunter2"]):
+    for words in (
+        ["--passwrod", "hunter2"],
+        ["--passwrod=hunter2"],
+        ["--passw=hunter2"],
+        ["--passw", "hunter2"],
+    ):
         status, message = run(capsys, "items", "build", tmp_path, *words, "--out", tmp_path / "o")
         assert status == 2
         assert "hunter2" not in message
@@ -41,12 +48,16 @@ def test_a_misplaced_password_is_not_taken_for_a_stage_and_printed(capsys):
 
 
 def test_an_option_given_twice_is_refused(capsys, tmp_path):
-    status, message = run(capsys, "items", "build", tmp_path, "--seed", 1, "--seed", 2, "--out", tmp_path / "o")
+    status, message = run(
+        capsys, "items", "build", tmp_path, "--seed", 1, "--seed", 2, "--out", tmp_path / "o"
+    )
     assert (status, "given twice" in message) == (2, True)
 
 
 @pytest.mark.parametrize("place", ["", ".", "..", "/", "folder", "file/inside", "/dev/null"])
-def test_a_place_that_cannot_be_written_is_refused_before_any_work(capsys, tmp_path, monkeypatch, place):
+def test_a_place_that_cannot_be_written_is_refused_before_any_work(
+    capsys, tmp_path, monkeypatch, place
+):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("x")
@@ -98,9 +109,15 @@ def test_a_fault_in_one_commands_module_leaves_the_others_alone(monkeypatch, cap
         (["plans"], 'unknown stage: "plans"; did you mean "plan"?'),
         (["summarize", "a", "--empty-missing", "--out", "x"], "unknown option --empty-missing"),
         (["items", "build", "builtin", "--no-compat", "--out", "x"], "unknown option --no-compat"),
-        (["summarize", "a", "--missing", "m=reason", "b.parquet", "--out", "x"], '"b.parquet" is not of the form MODEL=REASON.'),
+        (
+            ["summarize", "a", "--missing", "m=reason", "b.parquet", "--out", "x"],
+            '"b.parquet" is not of the form MODEL=REASON.',
+        ),
         (["summarize", "a", "--missing", "m=x", "m=y", "--out", "x"], "names m twice."),
-        (["human", "simulate", "a", "--key", "b", "--kinds", "random=2", "--out", "x"], '"2" is not a number from 0 to 1.'),
+        (
+            ["human", "simulate", "a", "--key", "b", "--kinds", "random=2", "--out", "x"],
+            '"2" is not a number from 0 to 1.',
+        ),
         (["items", "build"], "MATERIALS is missing."),
         (["items", "build", "builtin"], "--out is missing."),
         (["items", "build", "builtin", "--out"], "--out needs a value."),
@@ -110,12 +127,19 @@ def test_a_fault_in_one_commands_module_leaves_the_others_alone(monkeypatch, cap
 def test_a_mistake_is_three_lines_and_status_2(capsys, words, problem):
     status, message = run(capsys, *words)
     assert (status, problem in message) == (2, True), message
-    assert [line.split(":")[0].strip() for line in message.splitlines()] == ["error", "problem", "fix"]
+    assert [line.split(":")[0].strip() for line in message.splitlines()] == [
+        "error",
+        "problem",
+        "fix",
+    ]
 
 
 def test_help_imports_neither_numbers_nor_models(repository):
     heavy = {"numpy", "pandas", "torch", "pyarrow", "psutil", "pydantic", "yaml"}
-    code = "import sys; from worldprobe import cli\ntry: cli.main({words!r})\nfinally: print(*sys.modules, file=sys.stderr)"
+    code = (
+        "import sys; from worldprobe import cli\ntry: cli.main({words!r})\nfinally:"
+        " print(*sys.modules, file=sys.stderr)"
+    )
     for words in (["--help"], ["evaluate", "--help"], ["worldsense", "ask", "--help"]):
         done = subprocess.run(
             [sys.executable, "-c", code.format(words=words)],
@@ -129,7 +153,13 @@ def test_help_imports_neither_numbers_nor_models(repository):
 
 def shell(line, repository, **settings):
     environment = os.environ | {"PYTHONPATH": str(repository / "workflow/src")} | settings
-    return subprocess.run(["bash", "-o", "pipefail", "-c", line], capture_output=True, text=True, env=environment, cwd=repository)
+    return subprocess.run(
+        ["bash", "-o", "pipefail", "-c", line],
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=repository,
+    )
 
 
 def test_output_that_is_closed_early_or_full_or_ascii_is_no_traceback(repository):

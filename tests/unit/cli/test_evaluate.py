@@ -29,7 +29,11 @@ def few_to_learn_from():
     with pytest.MonkeyPatch.context() as patch:
         for kind, name in (("ngrams", "test"), ("roles", "train-10k")):
             patch.setattr(reference_solvers.LEARNED[kind], "sets", ((name, 1),))
-        patch.setattr(reference_solvers, "plan_set", lambda name, per_cell: plan_set(name, [3], per_cell=per_cell))
+        patch.setattr(
+            reference_solvers,
+            "plan_set",
+            lambda name, per_cell: plan_set(name, [3], per_cell=per_cell),
+        )
         yield
 
 
@@ -38,14 +42,29 @@ def evaluation(few_to_learn_from, tiny_checkpoint, tmp_path_factory):
     """Both benchmarks, each with few items: folder, and what was printed."""
     work = tmp_path_factory.mktemp("evaluate") / "work"
     skins = ["trips", "race", "tall/short", "old/young", "people_LeftRight", "obj_LeftRight"]
-    whole_step, fewer = evaluate.step, {"generate": ["--sizes", "3", "--skins", *skins], "build": ["--filter", "object2"]}
+    whole_step, fewer = (
+        evaluate.step,
+        {"generate": ["--sizes", "3", "--skins", *skins], "build": ["--filter", "object2"]},
+    )
 
     def step(*words):
         whole_step(*words, *fewer.get(words[1], []))
 
-    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as printed:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        contextlib.redirect_stdout(io.StringIO()) as printed,
+    ):
         patch.setattr(evaluate, "step", step)
-        line = ["evaluate", str(tiny_checkpoint()), "--benchmark", "ewok,worldsense", "--versions", "0", "--work", str(work)]
+        line = [
+            "evaluate",
+            str(tiny_checkpoint()),
+            "--benchmark",
+            "ewok,worldsense",
+            "--versions",
+            "0",
+            "--work",
+            str(work),
+        ]
         assert cli.main(line) == 0
     return work, printed.getvalue()
 
@@ -72,22 +91,32 @@ def test_the_result_is_the_mean_of_its_own_judgements(evaluated):
 
 
 def test_the_standard_error_that_is_exported_is_that_of_the_mean(evaluated):
-    """Not the width of an interval by Student's t, which was cut off at 0 and 1, divided by 2 x 1.96."""
+    """Not the width of an interval by Student's t, which was cut off at 0 and 1, divided by 2 x
+    1.96.
+    """
     from worldprobe.benchmarks import list_scores
 
     result = json.loads((evaluated / "result.json").read_text())
     judged = pd.read_parquet(evaluated / "judgements.parquet")
     pair = judged["domain"] + judged["concept_a"] + judged["concept_b"].fillna("")
-    items = judged.assign(pair=pair).groupby("item_id").agg(accuracy=("accuracy", "mean"), pair=("pair", "first"))
+    items = (
+        judged.assign(pair=pair)
+        .groupby("item_id")
+        .agg(accuracy=("accuracy", "mean"), pair=("pair", "first"))
+    )
     sizes = items.groupby("pair").size()
     sums = (items["accuracy"] - items["accuracy"].mean()).groupby(items["pair"]).sum()
-    naive = float((sums**2).sum() ** 0.5 / len(items))  # Liang and Zeger's, without a correction for few clusters
+    naive = float(
+        (sums**2).sum() ** 0.5 / len(items)
+    )  # Liang and Zeger's, without a correction for few clusters
     share = sizes / len(items)
     stderr = result["accuracy"]["stderr"]
     assert 1 < stderr / naive < 1 + 2 * share.max()
     width = result["accuracy"]["ci_high"] - result["accuracy"]["ci_low"]
     assert width / stderr / 2 > 1.97, "a t quantile"
-    exported = {(score.benchmark, score.group, score.metric): score.stderr for score in list_scores(result)}
+    exported = {
+        (score.benchmark, score.group, score.metric): score.stderr for score in list_scores(result)
+    }
     assert exported["ewok", "overall", "accuracy"] == stderr
     assert exported["worldsense", "overall", "bias"] == result["worldsense"]["bias"]["stderr"]
 
@@ -128,7 +157,10 @@ def test_the_published_row_is_beside_it_and_other_items_are_said_to_be_others(ev
     assert means == sorted(means, reverse=True)
     assert len(rows) == len(result["published"])
     official = result | {"materials": result["materials"] | {"is_official_release": True}}
-    rows = [line.split()[:2] for line in describe_evaluation(official).splitlines()[1 : len(result["published"]) + 2]]
+    rows = [
+        line.split()[:2]
+        for line in describe_evaluation(official).splitlines()[1 : len(result["published"]) + 2]
+    ]
     assert [result["model"], f"{result['accuracy']['mean']:.3f}"] in rows
     without = result | {"accuracy": result["accuracy"] | {"ci_low": None, "ci_high": None}}
     assert "  here; no interval\n" in describe_evaluation(without)
@@ -144,9 +176,14 @@ def test_a_name_that_is_no_model_gets_one_clear_error(tmp_path, capsys):
     assert "there is no such model folder" in capsys.readouterr().err
 
 
-def test_a_folder_named_like_rows_that_are_no_models_is_refused_with_what_evaluate_offers(tiny_checkpoint, tmp_path, capsys):
+def test_a_folder_named_like_rows_that_are_no_models_is_refused_with_what_evaluate_offers(
+    tiny_checkpoint, tmp_path, capsys
+):
     folder = shutil.copytree(tiny_checkpoint(), tmp_path / "human")
-    assert cli.main(["evaluate", str(folder), "--versions", "0", "--work", str(tmp_path / "work")]) == 2
+    assert (
+        cli.main(["evaluate", str(folder), "--versions", "0", "--work", str(tmp_path / "work")])
+        == 2
+    )
     said = capsys.readouterr().err
     assert "Rename the folder" in said
     assert "--model" not in said
@@ -156,18 +193,35 @@ def test_a_folder_named_like_rows_that_are_no_models_is_refused_with_what_evalua
     ("card", "options"),
     [
         (
-            {"engine": "vllm", "dtype": "bfloat16", "revision": "v2", "tensor_parallel": 2, "trust_remote_code": True},
+            {
+                "engine": "vllm",
+                "dtype": "bfloat16",
+                "revision": "v2",
+                "tensor_parallel": 2,
+                "trust_remote_code": True,
+            },
             "--revision v2 --dtype bfloat16 --engine vllm --trust-remote-code --tensor-parallel 2",
         ),
         (
-            {"engine": "openai", "endpoint": "http://127.0.0.1:9/v1", "tokenizer": "folder", "concurrency": 3},
+            {
+                "engine": "openai",
+                "endpoint": "http://127.0.0.1:9/v1",
+                "tokenizer": "folder",
+                "concurrency": 3,
+            },
             "--engine openai --endpoint http://127.0.0.1:9/v1 --tokenizer folder --concurrency 3",
         ),
     ],
 )
-def test_the_card_says_by_which_engine_and_how_a_model_is_scored(tmp_path, monkeypatch, card, options):
+def test_the_card_says_by_which_engine_and_how_a_model_is_scored(
+    tmp_path, monkeypatch, card, options
+):
     registry = tmp_path / "models.yaml"
-    registry.write_text(yaml.safe_dump({"mine": {"checkpoint": "a/b", "family": "f", "display_name": "Mine"} | card}))
+    registry.write_text(
+        yaml.safe_dump(
+            {"mine": {"checkpoint": "a/b", "family": "f", "display_name": "Mine"} | card}
+        )
+    )
     lines = []
 
     def step(*words):
@@ -176,7 +230,12 @@ def test_the_card_says_by_which_engine_and_how_a_model_is_scored(tmp_path, monke
             raise UserError("score", "is not run here.", "Stop.")
 
     monkeypatch.setattr(evaluate, "step", step)
-    assert cli.main(["evaluate", "mine", "--registry", str(registry), "--work", str(tmp_path / "work")]) == 2
+    assert (
+        cli.main(
+            ["evaluate", "mine", "--registry", str(registry), "--work", str(tmp_path / "work")]
+        )
+        == 2
+    )
     assert f" --model mine --checkpoint a/b {options} --answers" in lines[-1]
 
 
@@ -195,7 +254,17 @@ def test_what_evaluate_asked_is_not_asked_again_by_a_study_and_other_settings_sh
     parts = sorted(Path("results/.answers").glob("*/part-*"))
     assert parts
     items = next(Path("results/evaluate").glob("*/items.parquet"))
-    study = ["score", "logprobs", str(items), "--model", "mine", "--checkpoint", folder, "--answers", "results/.answers"]
+    study = [
+        "score",
+        "logprobs",
+        str(items),
+        "--model",
+        "mine",
+        "--checkpoint",
+        folder,
+        "--answers",
+        "results/.answers",
+    ]
     assert cli.main([*study, "--out", "scores.parquet"]) == 0
     assert sorted(Path("results/.answers").glob("*/part-*")) == parts
     assert cli.main([*study, "--dtype", "bfloat16", "--out", "others.parquet"]) == 0
@@ -207,7 +276,21 @@ def test_what_evaluate_asked_is_not_asked_again_by_a_study_and_other_settings_sh
 def test_a_password_is_in_no_printed_command(tmp_path, capsys, caplog, monkeypatch):
     monkeypatch.setenv("WORLDPROBE_MATERIALS_PASSWORD", "")  # restored afterwards
     archive = str(tmp_path / "none.zip")
-    assert cli.main(["evaluate", "x", "--materials", archive, "--password", "s3cret", "--work", str(tmp_path)]) == 2
+    assert (
+        cli.main(
+            [
+                "evaluate",
+                "x",
+                "--materials",
+                archive,
+                "--password",
+                "s3cret",
+                "--work",
+                str(tmp_path),
+            ]
+        )
+        == 2
+    )
     assert "s3cret" not in capsys.readouterr().err + caplog.text
 
 
@@ -222,14 +305,20 @@ def test_a_number_that_is_missing_is_null_in_the_result(evaluated, tmp_path):
     summaries = read_table(evaluated / "summaries.parquet", Summaries).assign(**numbers)
     write_table(summaries, Summaries, tmp_path / "summaries.parquet", made)
     found = collect_evaluation(
-        "m", "builtin", evaluated / "items.parquet", evaluated / "target_scores.parquet", tmp_path / "summaries.parquet"
+        "m",
+        "builtin",
+        evaluated / "items.parquet",
+        evaluated / "target_scores.parquet",
+        tmp_path / "summaries.parquet",
     )
     json.dumps(found, allow_nan=False)
     assert found["accuracy"]["mean"] is None
     assert ["m", "–"] in [line.split()[:2] for line in describe_evaluation(found).splitlines()]
 
 
-def test_a_folder_of_the_same_name_elsewhere_does_not_replace_a_result(tmp_path, monkeypatch, capsys):
+def test_a_folder_of_the_same_name_elsewhere_does_not_replace_a_result(
+    tmp_path, monkeypatch, capsys
+):
     monkeypatch.chdir(tmp_path)
     for place in ("a", "b"):
         (tmp_path / place / "final").mkdir(parents=True)
@@ -252,7 +341,9 @@ def test_both_benchmarks_have_their_row_apart_from_published_ones_of_other_items
     result = json.loads((work / "result.json").read_text())
     found = result["worldsense"]
     ewok, worldsense = printed.split("\n\n\n")
-    assert [result["model"], f"{result['accuracy']['mean']:.3f}"] in [line.split()[:2] for line in ewok.splitlines()]
+    assert [result["model"], f"{result['accuracy']['mean']:.3f}"] in [
+        line.split()[:2] for line in ewok.splitlines()
+    ]
     own, caveat, published = worldsense.partition("a yardstick, not a comparison.")
     assert caveat, "a row among published ones of other trials says that it beats them"
     assert "GPT4" not in own
@@ -262,12 +353,21 @@ def test_both_benchmarks_have_their_row_apart_from_published_ones_of_other_items
     assert any(line.startswith("GPT4 ") and "0.756  published" in line for line in lines)
     mine = next(line for line in own.splitlines() if ", bias " in line)
     assert mine.split()[:2] == [result["model"], f"{found['accuracy']['mean']:.3f}"]
-    asked = f"{found['trials']['n_trials']:,} trials of our own set test, prompting constrained, asked as text, float32"
+    asked = (
+        f"{found['trials']['n_trials']:,} trials of our own set test, prompting constrained, asked"
+        " as text, float32"
+    )
     assert asked in printed
     assert "a yardstick, not a comparison" in worldsense
     bar = f"{found['baselines']['counting']['mean']:.3f}"
-    assert next(line for line in own.splitlines() if line.startswith("counting (rule) ")).split()[2] == bar
-    assert f"never chains two, has {bar} on these trials; {result['model']} is not shown to be above it" in worldsense
+    assert (
+        next(line for line in own.splitlines() if line.startswith("counting (rule) ")).split()[2]
+        == bar
+    )
+    assert (
+        f"never chains two, has {bar} on these trials; {result['model']} is not shown to be"
+        " above it" in worldsense
+    )
 
 
 def test_worldsense_accuracy_is_the_mean_of_its_problems(evaluated):
@@ -279,11 +379,15 @@ def test_worldsense_accuracy_is_the_mean_of_its_problems(evaluated):
     by_problem = [row["mean"] for row in found["accuracy_by_problem"].values()]
     assert found["accuracy"]["mean"] == pytest.approx(sum(by_problem) / 6)
     assert found["accuracy"]["ci_low"] <= found["accuracy"]["mean"] <= found["accuracy"]["ci_high"]
-    assert found["trials"]["n_trials"] == len(read_table(evaluated / "worldsense" / "responses.parquet", Responses))
+    assert found["trials"]["n_trials"] == len(
+        read_table(evaluated / "worldsense" / "responses.parquet", Responses)
+    )
 
 
 @pytest.mark.slow
-def test_a_rule_is_evaluated_in_worldsense_alone_and_the_solver_knows_everything(tmp_path, capsys, few_to_learn_from):
+def test_a_rule_is_evaluated_in_worldsense_alone_and_the_solver_knows_everything(
+    tmp_path, capsys, few_to_learn_from
+):
     line = ["evaluate", "rule_solver", "--benchmark", "worldsense", "--work", str(tmp_path)]
     assert cli.main(line) == 0
     result = json.loads((tmp_path / "result.json").read_text())
@@ -308,14 +412,19 @@ def test_a_checkpoint_with_a_chat_template_is_asked_as_published(tiny_checkpoint
     assert converses({"checkpoint": "gpt-4", "engine": "openai"})
 
 
-@pytest.mark.parametrize(("file", "text"), [("chat_template.jinja", " "), ("chat_template.json", '{"chat_template": "hm"}')])
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [("chat_template.jinja", " "), ("chat_template.json", '{"chat_template": "hm"}')],
+)
 def test_a_template_that_the_engine_does_not_take_is_none(tiny_checkpoint, tmp_path, file, text):
     """huggingface/transformers #33246, huggingface/text-generation-inference #3247."""
     folder = shutil.copytree(tiny_checkpoint(), tmp_path / "chat")
     (folder / file).write_text(text)
     from worldprobe.models.transformers_engine import open_engine
 
-    assert converses({"checkpoint": str(folder)}) == open_engine(str(folder)).facts.has_chat is False
+    assert (
+        converses({"checkpoint": str(folder)}) == open_engine(str(folder)).facts.has_chat is False
+    )
 
 
 @pytest.mark.parametrize(
@@ -336,36 +445,67 @@ def test_an_option_that_does_nothing_is_refused(options, said, tmp_path, capsys)
 
 def test_flags_of_answers_are_printed_next_to_the_row(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = {"tiny": {"logprobs": {"of": 8, "straddle": 3}}}
-    monkeypatch.setattr("worldprobe.report.crate.read_provenance", lambda _: Provenance(details={"flags": counts}))
+    monkeypatch.setattr(
+        "worldprobe.report.crate.read_provenance", lambda _: Provenance(details={"flags": counts})
+    )
     assert "tiny, logprobs: 3 of 8" in told(Path("summaries.parquet"))
     monkeypatch.setattr("worldprobe.report.crate.read_provenance", lambda _: Provenance())
     assert told(Path("summaries.parquet")) == ""
 
 
 #: What is loaded, as every result says it.
-FACTS = {"checkpoint": "mine", "revision": None, "dtype": "float32", "engine": "transformers", "kind": "causal", "packages": {}}
+FACTS = {
+    "checkpoint": "mine",
+    "revision": None,
+    "dtype": "float32",
+    "engine": "transformers",
+    "kind": "causal",
+    "packages": {},
+}
 
 
 @pytest.fixture
 def quick(tmp_path, monkeypatch):
-    """``evaluate`` without a model: each benchmark's accuracy is a number that is set, and so are the model's weights."""
+    """``evaluate`` without a model: each benchmark's accuracy is a number that is set, and so are
+    the model's weights.
+    """
     said = {"ewok": 0.5, "worldsense": 0.6, "digest": "weights", "items": "x"}
 
     def fake(name, option):
         def run(_):
-            mean = {"grouping": "overall", "group": "all", "mean": said[name], "ci_low": None, "ci_high": None, "stderr": None}
-            found = {"items_digest": said["items"], "eval_type": "logprobs", "means": [mean | {"n_clusters": 1, "n": 1}]}
-            return {"model": "mine", "checkpoint_digest": said["digest"], **FACTS, "benchmarks": {name: found}}, name
+            mean = {
+                "grouping": "overall",
+                "group": "all",
+                "mean": said[name],
+                "ci_low": None,
+                "ci_high": None,
+                "stderr": None,
+            }
+            found = {
+                "items_digest": said["items"],
+                "eval_type": "logprobs",
+                "means": [mean | {"n_clusters": 1, "n": 1}],
+            }
+            return {
+                "model": "mine",
+                "checkpoint_digest": said["digest"],
+                **FACTS,
+                "benchmarks": {name: found},
+            }, name
 
         def scores(result):
             return [
-                SimpleNamespace(items=one["items_digest"]) for key, one in result.get("benchmarks", {}).items() if key == name
+                SimpleNamespace(items=one["items_digest"])
+                for key, one in result.get("benchmarks", {}).items()
+                if key == name
             ]
 
         return Evaluation(run, scores, lambda _: None, (option,))
 
     fakes = {"ewok": fake("ewok", "versions"), "worldsense": fake("worldsense", "per_cell")}
-    monkeypatch.setattr(evaluate, "able", lambda _, names: ({name: fakes[name] for name in names}, []))
+    monkeypatch.setattr(
+        evaluate, "able", lambda _, names: ({name: fakes[name] for name in names}, [])
+    )
     monkeypatch.setattr(evaluate, "kind_of", lambda _: "causal")
 
     def run(*options):
@@ -388,13 +528,22 @@ def test_numbers_with_other_options_or_weights_are_replaced_on_request_only(quic
     both = run("--benchmark", "ewok,worldsense")
     said["ewok"] = 0.7
     assert run("--versions", "0-0") == (2, both[1])
-    assert "has ewok's numbers with --versions 0-4; those with 0-0 would replace them" in capsys.readouterr().err
+    assert (
+        "has ewok's numbers with --versions 0-4; those with 0-0 would replace them"
+        in capsys.readouterr().err
+    )
     assert run("--versions", "0-0", "--replace") == (0, {"ewok": 0.7, "worldsense": 0.6})
     said["digest"] = "others"
     assert run("--versions", "0-0") == (2, {"ewok": 0.7, "worldsense": 0.6})
-    assert "another model, precision or software (checkpoint_digest weights)" in capsys.readouterr().err
+    assert (
+        "another model, precision or software (checkpoint_digest weights)"
+        in capsys.readouterr().err
+    )
     assert run("--versions", "0-0", "--replace") == (2, {"ewok": 0.7, "worldsense": 0.6})
-    assert "has numbers of worldsense of another model, precision or software" in capsys.readouterr().err
+    assert (
+        "has numbers of worldsense of another model, precision or software"
+        in capsys.readouterr().err
+    )
     replaced = run("--benchmark", "ewok,worldsense", "--versions", "0-0", "--replace")
     assert replaced == (0, {"ewok": 0.7, "worldsense": 0.6})
 
@@ -430,7 +579,9 @@ def test_numbers_of_other_software_do_not_pass_for_those_of_this(quick, monkeypa
 
 
 def test_a_benchmark_that_cannot_ask_a_model_is_skipped_where_another_can(tmp_path, caplog):
-    evaluated = Evaluated("bert", {"kind": "masked", "checkpoint": "x"}, [], tmp_path, {}, tmp_path, print)
+    evaluated = Evaluated(
+        "bert", {"kind": "masked", "checkpoint": "x"}, [], tmp_path, {}, tmp_path, print
+    )
     found, skipped = evaluate.able(evaluated, ["ewok", "worldsense"])
     assert list(found) == ["ewok"]
     assert skipped[0].startswith("WorldSense was skipped: ")

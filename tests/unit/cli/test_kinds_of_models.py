@@ -1,4 +1,6 @@
-"""Masked and encoder-decoder models from the command line to the table: stated everywhere, refused where they cannot be asked."""
+"""Masked and encoder-decoder models from the command line to the table: stated everywhere, refused
+where they cannot be asked.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,13 @@ pytest.importorskip("torch")
 
 CARDS: dict[str, dict[str, Any]] = {
     "tiny": {"checkpoint": "folder", "family": "gpt2", "display_name": "Tiny"},
-    "bert": {"checkpoint": "folder", "family": "bert", "display_name": "BERT", "kind": "masked", "pseudo": "original"},
+    "bert": {
+        "checkpoint": "folder",
+        "family": "bert",
+        "display_name": "BERT",
+        "kind": "masked",
+        "pseudo": "original",
+    },
     "t5": {"checkpoint": "folder", "family": "t5", "display_name": "T5", "kind": "encoder-decoder"},
 }
 
@@ -34,7 +42,9 @@ def registry(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def work(tiny_checkpoint: Any, gap_checkpoint: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def work(
+    tiny_checkpoint: Any, gap_checkpoint: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     """Three models of three kinds, scored, judged and summarised together."""
     folder = tmp_path_factory.mktemp("kinds")
     places = {"tiny": tiny_checkpoint(), "bert": gap_checkpoint("bert"), "t5": gap_checkpoint("t5")}
@@ -48,7 +58,18 @@ def work(tiny_checkpoint: Any, gap_checkpoint: Any, tmp_path_factory: pytest.Tem
     for name, place in places.items():
         kind = [] if name == "tiny" else ["--kind", CARDS[name]["kind"]]
         scores, judged = folder / f"{name}.parquet", folder / f"{name}_judged.parquet"
-        line = ["score", "logprobs", str(items), "--checkpoint", str(place), "--model", name, *kind, "--out", str(scores)]
+        line = [
+            "score",
+            "logprobs",
+            str(items),
+            "--checkpoint",
+            str(place),
+            "--model",
+            name,
+            *kind,
+            "--out",
+            str(scores),
+        ]
         assert main(line) == 0
         assert main(["judge", str(items), str(scores), "--out", str(judged)]) == 0
     judgements = [str(folder / f"{name}_judged.parquet") for name in places]
@@ -63,10 +84,15 @@ def test_every_table_states_the_kind_and_the_measure(work: Path) -> None:
     assert read_provenance(work / "t5_judged.parquet").kind == "encoder-decoder"
     kinds = read_provenance(work / "summaries.parquet").details["kinds"]
     assert sorted(kinds) == ["bert", "t5"]
-    assert kinds["bert"] == "masked, pseudo-log-likelihood, each token hidden with the rest of its word"
+    assert (
+        kinds["bert"]
+        == "masked, pseudo-log-likelihood, each token hidden with the rest of its word"
+    )
 
 
-def test_a_ranking_of_several_kinds_says_so_in_its_rows_and_below(work: Path, registry: Path) -> None:
+def test_a_ranking_of_several_kinds_says_so_in_its_rows_and_below(
+    work: Path, registry: Path
+) -> None:
     out = work / "table.md"
     options = ["--registry", str(registry), "--out", str(out)]
     assert main(["table", "mean_accuracy", str(work / "summaries.parquet"), *options]) == 0
@@ -74,7 +100,10 @@ def test_a_ranking_of_several_kinds_says_so_in_its_rows_and_below(work: Path, re
     assert "BERT (masked)" in printed
     assert "T5 (encoder-decoder)" in printed
     assert "Tiny (" not in printed
-    assert "another measure, not to be ranked with the others as equals: BERT (masked) (masked, pseudo-log" in printed
+    assert (
+        "another measure, not to be ranked with the others as equals: BERT (masked) (masked,"
+        " pseudo-log" in printed
+    )
 
 
 def test_a_comparison_of_two_kinds_says_so(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -86,13 +115,30 @@ def test_a_comparison_of_two_kinds_says_so(work: Path, capsys: pytest.CaptureFix
 def test_evaluate_finds_the_kind_in_the_checkpoint(
     gap_checkpoint: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    line = ["evaluate", str(gap_checkpoint("bert")), "--work", str(tmp_path), "--benchmark", "worldsense"]
+    line = [
+        "evaluate",
+        str(gap_checkpoint("bert")),
+        "--work",
+        str(tmp_path),
+        "--benchmark",
+        "worldsense",
+    ]
     assert main(line) == 2
     assert "does not continue a text" in capsys.readouterr().err
 
 
-def test_prompts_are_refused_before_a_model_is_loaded(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    line = ["score", "all", str(work / "items.parquet"), "--checkpoint", "nowhere/at-all", "--eval-types", "likert_free_two"]
+def test_prompts_are_refused_before_a_model_is_loaded(
+    work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = [
+        "score",
+        "all",
+        str(work / "items.parquet"),
+        "--checkpoint",
+        "nowhere/at-all",
+        "--eval-types",
+        "likert_free_two",
+    ]
     assert main([*line, "--kind", "masked", "--out", str(work / "no.parquet")]) == 2
     assert "a masked language model is only scored here" in capsys.readouterr().err
 
@@ -107,9 +153,20 @@ def test_prompts_are_refused_before_a_model_is_loaded(work: Path, capsys: pytest
     ],
 )
 def test_options_that_do_not_fit_a_kind_are_refused(
-    work: Path, tiny_checkpoint: Any, options: list[str], words: str, capsys: pytest.CaptureFixture[str]
+    work: Path,
+    tiny_checkpoint: Any,
+    options: list[str],
+    words: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    line = ["score", "logprobs", str(work / "items.parquet"), "--checkpoint", str(tiny_checkpoint()), *options]
+    line = [
+        "score",
+        "logprobs",
+        str(work / "items.parquet"),
+        "--checkpoint",
+        str(tiny_checkpoint()),
+        *options,
+    ]
     assert main([*line, "--out", str(work / "no.parquet")]) == 2
     assert words in capsys.readouterr().err
     assert not (work / "no.parquet").exists()
@@ -131,7 +188,9 @@ def test_a_card_says_how_its_model_is_loaded_and_shown(registry: Path) -> None:
         ({"kind": "msked"}, "kind"),
     ],
 )
-def test_a_card_that_contradicts_its_kind_is_refused(tmp_path: Path, change: dict[str, Any], words: str) -> None:
+def test_a_card_that_contradicts_its_kind_is_refused(
+    tmp_path: Path, change: dict[str, Any], words: str
+) -> None:
     (tmp_path / "models.yaml").write_text(yaml.safe_dump({"mine": CARDS["tiny"] | change}))
     with pytest.raises(UserError, match=words):
         read_registry(tmp_path / "models.yaml")
@@ -140,24 +199,39 @@ def test_a_card_that_contradicts_its_kind_is_refused(tmp_path: Path, change: dic
 @pytest.mark.parametrize(
     ("settings", "where"),
     [
-        ({"ewok": {"eval_types": ["logprobs", "likert_free_two"]}, "worldsense": None}, "ewok.eval_types"),
+        (
+            {"ewok": {"eval_types": ["logprobs", "likert_free_two"]}, "worldsense": None},
+            "ewok.eval_types",
+        ),
         ({}, "worldsense.models"),
     ],
 )
-def test_a_study_that_would_prompt_such_a_model_is_refused(registry: Path, settings: dict[str, Any], where: str) -> None:
+def test_a_study_that_would_prompt_such_a_model_is_refused(
+    registry: Path, settings: dict[str, Any], where: str
+) -> None:
     study = read_study({"models": ["tiny", "bert"], **settings}, [], benchmarks.settings_classes())
     with pytest.raises(UserError, match="bert, a masked language model") as refused:
         benchmarks.complete_registry(study, read_registry(registry))
     assert refused.value.where == where
-    alone = read_study({"models": ["tiny", "bert"], "worldsense": None}, [], benchmarks.settings_classes())
+    alone = read_study(
+        {"models": ["tiny", "bert"], "worldsense": None}, [], benchmarks.settings_classes()
+    )
     assert benchmarks.complete_registry(alone, read_registry(registry))["bert"]["kind"] == "masked"
 
 
 def test_the_result_of_an_evaluation_states_kind_and_measure(work: Path) -> None:
-    from worldprobe.benchmarks.ewok.evaluation import collect_evaluation, describe_evaluation, list_scores
+    from worldprobe.benchmarks.ewok.evaluation import (
+        collect_evaluation,
+        describe_evaluation,
+        list_scores,
+    )
 
     paths = [work / name for name in ("items.parquet", "bert.parquet", "summaries.parquet")]
     found = collect_evaluation("bert", "builtin", *paths)
     assert (found["kind"], found["pseudo_log_likelihood"]) == ("masked", "within_word_l2r")
-    assert "masked, pseudo-log-likelihood" in list_scores(found)[0].asked["kind of model"], "leaderboards rank kinds apart"
-    assert "not causal (masked, pseudo-log-likelihood" in describe_evaluation(json.loads(json.dumps(found)))
+    assert "masked, pseudo-log-likelihood" in list_scores(found)[0].asked["kind of model"], (
+        "leaderboards rank kinds apart"
+    )
+    assert "not causal (masked, pseudo-log-likelihood" in describe_evaluation(
+        json.loads(json.dumps(found))
+    )

@@ -1,4 +1,6 @@
-"""``models``: the registry is listed and planned without anything heavy, and fetching refuses in words that can be acted on."""
+"""``models``: the registry is listed and planned without anything heavy, and fetching refuses in
+words that can be acted on.
+"""
 
 from __future__ import annotations
 
@@ -58,16 +60,23 @@ def test_plan_counts_gpus_and_their_share_of_the_weights(registry, capsys):
     assert "141.1" in out
     assert "35.3" in out
     [half] = list_requests(
-        {"vast": {"parameters": 70_553_706_496, "dtype": "bfloat16", "engine": "vllm"}}, ["vast"], gpu_memory_gb=40
+        {"vast": {"parameters": 70_553_706_496, "dtype": "bfloat16", "engine": "vllm"}},
+        ["vast"],
+        gpu_memory_gb=40,
     )
     assert (half.gpus, half.tensor_parallel) == (8, 8)
     assert main(["models", "plan", "--registry", str(registry), "--models", "vats"]) == 2
     assert 'did you mean "vast"' in capsys.readouterr().err
 
 
-def test_a_model_is_planned_for_as_many_attempts_as_the_profile_makes_each_longer_than_the_last(repository):
+def test_a_model_is_planned_for_as_many_attempts_as_the_profile_makes_each_longer_than_the_last(
+    repository,
+):
     [one] = list_requests({"one": {"parameters": 7e9}}, ["one"])
-    assert len(one.minutes) == yaml.safe_load((repository / "slurm" / "config.yaml").read_text())["retries"] + 1
+    assert (
+        len(one.minutes)
+        == yaml.safe_load((repository / "slurm" / "config.yaml").read_text())["retries"] + 1
+    )
     assert sorted(set(one.minutes)) == list(one.minutes)
 
 
@@ -119,7 +128,9 @@ def test_a_model_that_cannot_be_fetched_says_what_to_do(registry, monkeypatch, k
         (["--checkpoint", "tiny"], "tiny"),
     ],
 )
-def test_a_hub_id_needs_no_slash_and_a_name_of_the_registry_means_its_checkpoint(registry, monkeypatch, words, name):
+def test_a_hub_id_needs_no_slash_and_a_name_of_the_registry_means_its_checkpoint(
+    registry, monkeypatch, words, name
+):
     asked = []
 
     def note(*given, **known):
@@ -145,7 +156,9 @@ def test_fetch_takes_safetensors_only_and_scoring_finds_what_was_fetched(
     commit = "0123456789abcdef0123456789abcdef01234567"
     asked = {}
 
-    def download(name, revision=None, local_files_only=False, allow_patterns=None, ignore_patterns=None):
+    def download(
+        name, revision=None, local_files_only=False, allow_patterns=None, ignore_patterns=None
+    ):
         snapshot = tmp_path / "hub" / "models--someone--tiny" / "snapshots" / commit
         if not local_files_only:
             asked.update(patterns=allow_patterns, revision=revision)
@@ -191,7 +204,9 @@ def test_a_changed_weight_changes_the_digest_and_a_readme_does_not(tmp_path, tin
 def test_weights_in_a_folder_of_their_own_are_part_of_the_digest(tmp_path):
     (tmp_path / "parts").mkdir()
     (tmp_path / "parts/one.safetensors").write_bytes(b"old")
-    (tmp_path / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": "parts/one.safetensors"}}))
+    (tmp_path / "model.safetensors.index.json").write_text(
+        json.dumps({"weight_map": {"a": "parts/one.safetensors"}})
+    )
     checkpoint = Checkpoint("here", tmp_path)
     before = checkpoint.digest()
     (tmp_path / "parts/one.safetensors").write_bytes(b"new")
@@ -204,7 +219,9 @@ def test_weights_that_change_while_they_are_loaded_are_refused(tmp_path):
     before = checkpoint.state()
     ensure_unchanged(checkpoint, before)
     (tmp_path / "model.safetensors").write_bytes(b"newer")
-    with pytest.raises(UserError, match=r"model\.safetensors.*changed while the model was being loaded"):
+    with pytest.raises(
+        UserError, match=r"model\.safetensors.*changed while the model was being loaded"
+    ):
         ensure_unchanged(checkpoint, before)
 
 
@@ -219,4 +236,6 @@ def test_a_revision_of_a_folder_is_ignored_with_a_warning(tmp_path, tiny_checkpo
 def test_a_folder_named_by_dots_has_its_own_name_in_tables(tmp_path, monkeypatch):
     (tmp_path / "mine/inner").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "mine")
-    assert [short_name(name) for name in (".", "./", "inner/..", "inner", "hub:someone/tiny")] == ["mine"] * 3 + ["inner", "tiny"]
+    assert [short_name(name) for name in (".", "./", "inner/..", "inner", "hub:someone/tiny")] == [
+        "mine"
+    ] * 3 + ["inner", "tiny"]

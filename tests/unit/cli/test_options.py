@@ -1,4 +1,6 @@
-"""What all options of all commands have in common: a bounded type, and a help that can be read alone."""
+"""What all options of all commands have in common: a bounded type, and a help that can be read
+alone.
+"""
 
 import re
 from pathlib import Path
@@ -22,15 +24,25 @@ def apps():
 @pytest.fixture(scope="module")
 def options(apps):
     """Command and option -> what is known of it."""
-    return {f"{words} {argument.name}": argument for words, app in apps for argument in arguments_of(app)}
+    return {
+        f"{words} {argument.name}": argument
+        for words, app in apps
+        for argument in arguments_of(app)
+    }
 
 
 def test_no_option_takes_an_absurd_number(options):
-    numbers = {name: argument for name, argument in options.items() if re.search(r"\b(int|float)\b", str(argument.hint))}
+    numbers = {
+        name: argument
+        for name, argument in options.items()
+        if re.search(r"\b(int|float)\b", str(argument.hint))
+    }
     assert len(numbers) > 100
     for name, argument in numbers.items():
         bounds = argument.parameter.converter
-        assert isinstance(bounds, Bounds), f"{name}: cli/options.py declares numbers with the least and the largest value"
+        assert isinstance(bounds, Bounds), (
+            f"{name}: cli/options.py declares numbers with the least and the largest value"
+        )
         is_whole = "float" not in str(argument.hint)
         for text in ABSURD:
             with pytest.raises(ValueError, match=f'"{re.escape(text)}"'):
@@ -68,12 +80,18 @@ def test_every_stage_has_its_line(capsys):
 
 def test_registry_is_one_flag_everywhere(options):
     for name, argument in options.items():
-        if Path in (argument.hint, getattr(argument.hint, "__args__", ("",))[0]) and "registry" in argument.parameter.help:
+        if (
+            Path in (argument.hint, getattr(argument.hint, "__args__", ("",))[0])
+            and "registry" in argument.parameter.help
+        ):
             assert argument.name == "--registry", name
 
 
 def test_a_number_is_whole_where_its_type_is(capsys, tmp_path):
-    assert main(["items", "build", "builtin", "--per-template", "1.5", "--out", str(tmp_path / "x")]) == 2
+    assert (
+        main(["items", "build", "builtin", "--per-template", "1.5", "--out", str(tmp_path / "x")])
+        == 2
+    )
     assert '--per-template: "1.5" is not a whole number from 1 to 10000.' in capsys.readouterr().err
 
 

@@ -1,4 +1,6 @@
-"""A contract's rules are read from its class, and every one of them is kept when rows are checked."""
+"""A contract's rules are read from its class, and every one of them is kept when rows are
+checked.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,15 @@ import pandas as pd
 import pyarrow as arrow
 import pytest
 
-from worldprobe.contracts import ContractError, Table, column, read_table, read_tables, validate, write_table
+from worldprobe.contracts import (
+    ContractError,
+    Table,
+    column,
+    read_table,
+    read_tables,
+    validate,
+    write_table,
+)
 from worldprobe.provenance import Provenance
 
 
@@ -35,13 +45,19 @@ def visits(**changes: list) -> pd.DataFrame:
         "length": [0.5, None],
         "people": pd.array([None, 3], "Int64"),
     }
-    return pd.DataFrame({name: values for name, values in (columns | changes).items() if values is not None})
+    return pd.DataFrame(
+        {name: values for name, values in (columns | changes).items() if values is not None}
+    )
 
 
 def test_rows_come_back_in_order_with_their_types(tmp_path):
     write_table(visits(), Visits, tmp_path / "t.parquet", Provenance())
     found = read_table(tmp_path / "t.parquet", Visits)
-    assert list(found.columns) == list(Visits.columns) == ["visit", "place", "kind", "path", "length", "people", "is_first"]
+    assert (
+        list(found.columns)
+        == list(Visits.columns)
+        == ["visit", "place", "kind", "path", "length", "people", "is_first"]
+    )
     assert found.visit.tolist() == [1, 2]
     assert found.people.tolist() == [3, pd.NA]
     pd.testing.assert_frame_equal(found, validate(visits(), Visits))
@@ -86,7 +102,12 @@ def test_a_table_without_a_value_in_a_column_hides_no_values_of_another(tmp_path
     paths = [tmp_path / "without.parquet", tmp_path / "with.parquet"]
     nothing = {"path": [None, None], "length": [None, None], "people": [None, None]}
     write_table(visits(**nothing), Visits, paths[0], Provenance())
-    write_table(visits(visit=[3, 4], path=["[3]", "[4]"], length=[3.0, 4.0], people=[3, 4]), Visits, paths[1], Provenance())
+    write_table(
+        visits(visit=[3, 4], path=["[3]", "[4]"], length=[3.0, 4.0], people=[3, 4]),
+        Visits,
+        paths[1],
+        Provenance(),
+    )
     found = read_tables([paths[number] for number in order], Visits).set_index("visit").loc[[3, 4]]
     assert found.path.tolist() == ["[3]", "[4]"]
     assert found.length.tolist() == [3.0, 4.0]
@@ -94,7 +115,12 @@ def test_a_table_without_a_value_in_a_column_hides_no_values_of_another(tmp_path
 
 
 def test_a_column_of_numbers_without_a_value_keeps_its_type(tmp_path):
-    write_table(visits(length=[None, None], people=[None, None]), Visits, tmp_path / "t.parquet", Provenance())
+    write_table(
+        visits(length=[None, None], people=[None, None]),
+        Visits,
+        tmp_path / "t.parquet",
+        Provenance(),
+    )
     found = read_table(tmp_path / "t.parquet", Visits)
     assert (found.length.dtype, found.people.dtype) == ("float64", "Int64")
 
@@ -117,11 +143,19 @@ def test_every_p_has_the_smallest_difference_that_its_test_finds_next_to_it_and_
         importlib.import_module(f"worldprobe.benchmarks.{benchmark}.contracts")
     known = descendants(Table)
     assert sum("p" in one.columns for one in known) >= 5
-    assert [one.Config.name for one in known if "p" in one.columns and "detectable" not in one.columns] == []
-    with_interval = [one for one in known if "ci_low" in one.columns and "interval_over" not in one.columns]
+    assert [
+        one.Config.name for one in known if "p" in one.columns and "detectable" not in one.columns
+    ] == []
+    with_interval = [
+        one for one in known if "ci_low" in one.columns and "interval_over" not in one.columns
+    ]
     assert len(with_interval) >= 5
     said = {one.Config.name: one.columns["ci_low"].description for one in with_interval}
-    assert [name for name, text in said.items() if not re.search(r"for other|drawn again|over (what|pairs)", text)] == []
+    assert [
+        name
+        for name, text in said.items()
+        if not re.search(r"for other|drawn again|over (what|pairs)", text)
+    ] == []
 
 
 def descendants(kind: type[Table]) -> list[type[Table]]:

@@ -12,13 +12,30 @@ from worldprobe.human.lists import QUESTION_COLUMNS
 
 @pytest.fixture(scope="session")
 def builtin_items(tmp_path_factory) -> pd.DataFrame:
-    """A quarter of the built-in materials, of every domain, in versions 0 to 4, filled so that many sentences are shared."""
+    """A quarter of the built-in materials, of every domain, in versions 0 to 4, filled so that many
+    sentences are shared.
+    """
     from worldprobe.benchmarks.ewok.contracts import Items
     from worldprobe.cli import main
     from worldprobe.contracts import read_table
 
     path = tmp_path_factory.mktemp("builtin") / "items.parquet"
-    assert main(["items", "build", "builtin", "--mode", "fixed", "--versions", "0-4", "--out", str(path)]) == 0
+    assert (
+        main(
+            [
+                "items",
+                "build",
+                "builtin",
+                "--mode",
+                "fixed",
+                "--versions",
+                "0-4",
+                "--out",
+                str(path),
+            ]
+        )
+        == 0
+    )
     items = read_table(path, Items)
     return items[items["meta_template"] % 4 == 1].reset_index(drop=True)
 
@@ -29,7 +46,9 @@ def questions_of() -> Callable[..., pd.DataFrame]:
     return _questions_of
 
 
-def _questions_of(n_units: int, n_versions: int = 5, domains: tuple[str, ...] = ("garden",)) -> pd.DataFrame:
+def _questions_of(
+    n_units: int, n_versions: int = 5, domains: tuple[str, ...] = ("garden",)
+) -> pd.DataFrame:
     """Likert questions without shared sentences: ``n_units`` templates in each domain."""
     rows = []
     for domain in domains:
@@ -47,7 +66,9 @@ def _questions_of(n_units: int, n_versions: int = 5, domains: tuple[str, ...] = 
                                 "domain": domain,
                                 "version": version,
                                 "eval_type": "likert",
-                                "first_context": f"Context {context} of {name} in version {version}.",
+                                "first_context": (
+                                    f"Context {context} of {name} in version {version}."
+                                ),
                                 "second_context": None,
                                 "target_text": f"Target {target}.",
                                 "expected": 5 if target == context else 1,

@@ -15,9 +15,13 @@ from worldprobe.provenance import Provenance
 
 def test_a_key_whose_answers_were_exchanged_is_refused(questions_of, tmp_path: Path) -> None:
     key = build_lists(questions_of(6), Layout(longest=20, n_catch=2)).key
-    exchanged = key.assign(expected=key["expected"].where(key["kind"] == "catch", 6 - key["expected"]))
+    exchanged = key.assign(
+        expected=key["expected"].where(key["kind"] == "catch", 6 - key["expected"])
+    )
     for name, rows in (("key", key), ("other", exchanged)):
-        write_table(rows, ListKeys, tmp_path / name, Provenance(details={"lists_digest": "ab" * 32}))
+        write_table(
+            rows, ListKeys, tmp_path / name, Provenance(details={"lists_digest": "ab" * 32})
+        )
     assert len(read_key(tmp_path / "key")[0]) == len(key)
     with pytest.raises(UserError, match="are not those of the contexts and targets"):
         read_key(tmp_path / "other")

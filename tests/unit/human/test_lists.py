@@ -1,4 +1,6 @@
-"""Lists: every question once a round, no unit twice in a list, balanced, the same bytes for the same questions."""
+"""Lists: every question once a round, no unit twice in a list, balanced, the same bytes for the
+same questions.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,13 @@ from worldprobe.human.lists import (
 #: layout, unit, way of asking, versions of the items, distinct questions
 LAYOUTS = {
     "mixed": (Layout(), "template", "likert", 5, 10260),
-    "paper": (Layout(per_domain=True, shortest=1, longest=1000, n_catch=0), "template", "likert", 5, 10260),
+    "paper": (
+        Layout(per_domain=True, shortest=1, longest=1000, n_catch=0),
+        "template",
+        "likert",
+        5,
+        10260,
+    ),
     "shared_text": (Layout(), "shared_text", "likert", 2, 4104),
     "choice": (Layout(), "template", "choice", 2, 4160),
     "rounds": (Layout(rounds=2, seed=3), "template", "likert", 1, 2052),
@@ -38,19 +46,24 @@ LAYOUTS = {
 @pytest.fixture(scope="module")
 def built(builtin_items) -> dict[str, Lists]:
     return {
-        name: build_lists(ask_people(builtin_items[builtin_items.version < n], [way], unit), layout, unit)
+        name: build_lists(
+            ask_people(builtin_items[builtin_items.version < n], [way], unit), layout, unit
+        )
         for name, (layout, unit, way, n, _) in LAYOUTS.items()
     }
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
-def test_every_question_is_in_one_list_a_round_and_no_list_has_a_unit_or_a_text_twice(built, builtin_items, name) -> None:
+def test_every_question_is_in_one_list_a_round_and_no_list_has_a_unit_or_a_text_twice(
+    built, builtin_items, name
+) -> None:
     lists = built[name]
     tests = lists.trials[lists.trials.kind == "test"]
     for _, part in tests.groupby("round"):
         assert part.question.is_unique
         assert set(part.question) == set(lists.key.question[lists.key.kind == "test"])
-    # Whose question was asked: the unit that the list's text and version were taken from, or one that shares the text.
+    # Whose question was asked: the unit that the list's text and version were taken from, or one
+    # that shares the text.
     texts = tests.first_context + "|" + tests.second_context.fillna("") + "|" + tests.target
     assert not pd.DataFrame({"list": tests["list"], "text": texts}).duplicated().any()
     assert len(tests) == LAYOUTS[name][0].rounds * tests.question.nunique()
@@ -60,15 +73,26 @@ def test_every_question_is_in_one_list_a_round_and_no_list_has_a_unit_or_a_text_
 def test_nobody_sees_a_unit_twice(built, name) -> None:
     lists = built[name]
     tests = lists.trials[lists.trials.kind == "test"]
-    units = lists.key[lists.key.kind == "test"].groupby("question").unit.agg(lambda names: frozenset(names))
-    # A shared sentence belongs to several templates and is dealt as one of them; a list is fair if each of its questions can be
-    # given a template of its own, which a matching of questions to templates decides.
+    units = (
+        lists.key[lists.key.kind == "test"]
+        .groupby("question")
+        .unit.agg(lambda names: frozenset(names))
+    )
+    # A shared sentence belongs to several templates and is dealt as one of them; a list is fair if
+    # each of its questions can be given a template of its own, which a matching of questions to
+    # templates decides.
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import maximum_bipartite_matching
 
-    names = {unit: number for number, unit in enumerate(sorted({u for group in units for u in group}))}
+    names = {
+        unit: number for number, unit in enumerate(sorted({u for group in units for u in group}))
+    }
     for _, part in tests.groupby("list"):
-        pairs = [(row, names[unit]) for row, question in enumerate(part.question) for unit in units[question]]
+        pairs = [
+            (row, names[unit])
+            for row, question in enumerate(part.question)
+            for unit in units[question]
+        ]
         rows, columns = np.array(pairs).T
         graph = csr_matrix((np.ones(len(pairs)), (rows, columns)), shape=(len(part), len(names)))
         assert (maximum_bipartite_matching(graph, perm_type="column") >= 0).sum() == len(part)
@@ -80,7 +104,9 @@ def test_nobody_sees_a_unit_twice(built, name) -> None:
 def test_by_default_nobody_sees_two_questions_of_a_template_or_an_item(builtin_items, way) -> None:
     unit = inspect.signature(lists_).parameters["unit"].default
     assert unit == HumanLists().unit
-    lists = build_lists(ask_people(builtin_items[builtin_items.version == 0], [way], unit), Layout(), unit)
+    lists = build_lists(
+        ask_people(builtin_items[builtin_items.version == 0], [way], unit), Layout(), unit
+    )
     key = lists.key[lists.key.kind == "test"]
     # A shared sentence counts for every template that has it.
     named = key.assign(template=key.item_id.str.replace(r"_v\d+$", "", regex=True))
@@ -105,7 +131,9 @@ def test_lists_of_the_builtin_items_are_balanced_within_the_stated_bounds(built,
 def test_before_shared_sentences_are_taken_out_the_rotation_itself_is_even(questions_of) -> None:
     for n_units, n_versions in ((15, 5), (37, 5), (8, 2), (9, 3), (11, 4), (10, 1)):
         cells = questions_of(n_units, n_versions)
-        slots = rotate_units(order_cycles(cells), sorted(set(cells.unit)), 4 * n_versions, np.random.default_rng(1))
+        slots = rotate_units(
+            order_cycles(cells), sorted(set(cells.unit)), 4 * n_versions, np.random.default_rng(1)
+        )
         assert sorted(slots.ravel()) == list(range(len(cells)))
         for column in slots.T:
             chosen = cells.iloc[column]
@@ -120,14 +148,24 @@ def test_a_cycle_alternates_as_far_as_the_answers_allow() -> None:
     assert answers == [5, 1, 5, 1, 5]
 
 
-def test_the_same_questions_give_the_same_lists_in_any_order_of_rows_and_another_seed_gives_others(questions_of) -> None:
+def test_the_same_questions_give_the_same_lists_in_any_order_of_rows_and_another_seed_gives_others(
+    questions_of,
+) -> None:
     questions = questions_of(30, domains=("garden", "kitchen"))
     first = build_lists(questions, Layout(seed=1, shortest=5, longest=20))
-    again = build_lists(questions.sample(frac=1, random_state=4), Layout(seed=1, shortest=5, longest=20))
+    again = build_lists(
+        questions.sample(frac=1, random_state=4), Layout(seed=1, shortest=5, longest=20)
+    )
     other = build_lists(questions, Layout(seed=2, shortest=5, longest=20))
-    pd.testing.assert_frame_equal(validate(first.trials, StudyLists), validate(again.trials, StudyLists))
+    pd.testing.assert_frame_equal(
+        validate(first.trials, StudyLists), validate(again.trials, StudyLists)
+    )
     pd.testing.assert_frame_equal(validate(first.key, ListKeys), validate(again.key, ListKeys))
-    assert digest_lists(first.trials) == digest_lists(again.trials.sample(frac=1, random_state=4)) != digest_lists(other.trials)
+    assert (
+        digest_lists(first.trials)
+        == digest_lists(again.trials.sample(frac=1, random_state=4))
+        != digest_lists(other.trials)
+    )
 
 
 def test_the_digest_changes_with_any_character_that_is_shown(questions_of) -> None:
@@ -141,7 +179,8 @@ def test_what_the_survey_gets_tells_no_item_no_label_and_no_answer(built) -> Non
     for lists in built.values():
         trials = validate(lists.trials, StudyLists)
         assert not {"item_id", "context", "expected", "unit", "template", "concept_a"} & set(trials)
-        # Names and order do not tell it either: the share of plausible trials is the same in either half of the lists.
+        # Names and order do not tell it either: the share of plausible trials is the same in either
+        # half of the lists.
         expected = lists.key.drop_duplicates("question").set_index("question").expected
         tests = trials[trials.kind == "test"]
         is_high = tests.question.map(expected) == expected.max()
@@ -158,9 +197,16 @@ def test_a_sentence_that_items_share_is_asked_once_and_the_key_names_them_all(qu
     assert lists.n_shared == 10
     assert (lists.trials.kind == "test").sum() == 6 * 20 - 10
     shared = lists.key[lists.key.question.duplicated(keep=False) & (lists.key.kind == "test")]
-    assert shared.groupby("question").unit.agg(set).map(lambda names: names == {"garden_1_1", "garden_2_1"}).all()
+    assert (
+        shared.groupby("question")
+        .unit.agg(set)
+        .map(lambda names: names == {"garden_1_1", "garden_2_1"})
+        .all()
+    )
     strict = build_lists(questions, Layout(longest=100), unit="shared_text")
-    seen = strict.trials[strict.trials.kind == "test"].merge(strict.key.drop_duplicates("question")[["question", "unit"]])
+    seen = strict.trials[strict.trials.kind == "test"].merge(
+        strict.key.drop_duplicates("question")[["question", "unit"]]
+    )
     assert not seen.duplicated(["list", "unit"]).any()
     assert {"garden_2_1"}.isdisjoint(strict.key.unit)
 
@@ -176,7 +222,9 @@ def test_units_that_share_through_a_third_are_one() -> None:
     assert join_units(units, questions).tolist() == ["a", "a", "a", "a", "d"]
 
 
-def test_where_context_ends_and_target_begins_makes_no_other_likert_question_but_another_choice(questions_of) -> None:
+def test_where_context_ends_and_target_begins_makes_no_other_likert_question_but_another_choice(
+    questions_of,
+) -> None:
     rows = questions_of(1, 1).iloc[:2].copy()
     rows["first_context"], rows["target_text"] = ["A b", "A"], ["c", "b c"]
     assert name_questions(rows).nunique() == 1
@@ -187,7 +235,9 @@ def test_where_context_ends_and_target_begins_makes_no_other_likert_question_but
 def test_choice_shows_each_target_in_both_orders_to_different_people(builtin_items, built) -> None:
     lists = built["choice"]
     tests = lists.trials[lists.trials.kind == "test"]
-    pair = tests.apply(lambda row: (*sorted([row.first_context, row.second_context]), row.target), axis=1)
+    pair = tests.apply(
+        lambda row: (*sorted([row.first_context, row.second_context]), row.target), axis=1
+    )
     # As many lists show a pair of contexts in one order as in the other.
     assert set(pair.map(pair.value_counts())) == {2}
     assert not pd.DataFrame({"list": tests["list"], "pair": pair}).duplicated().any()
@@ -202,7 +252,9 @@ def test_catch_trials_are_spread_and_ask_for_different_answers(questions_of) -> 
         assert catch.question.nunique() == 3
         assert (np.diff([0, *catch.position, len(part) + 1]) > len(part) / 6).all()
     key = lists.key[lists.key.kind == "catch"]
-    assert all(str(answer) in question for answer, question in zip(key.expected, key.question, strict=True))
+    assert all(
+        str(answer) in question for answer, question in zip(key.expected, key.question, strict=True)
+    )
     assert set(key.question) <= set(lists.trials.question)
 
 
@@ -221,7 +273,9 @@ def test_a_question_that_two_domains_share_is_asked_in_one_of_them(questions_of)
     assert set(tests["domain"]) == {"garden", "kitchen"}
 
 
-def test_lists_that_are_too_long_are_split_evenly_and_short_domains_stay_short(questions_of) -> None:
+def test_lists_that_are_too_long_are_split_evenly_and_short_domains_stay_short(
+    questions_of,
+) -> None:
     questions = pd.concat([questions_of(100), questions_of(10, domains=("kitchen",))])
     balance = build_lists(questions, Layout(per_domain=True)).balance
     assert set(balance.n_trials[balance.domains == "garden"]) == {50}
@@ -230,12 +284,18 @@ def test_lists_that_are_too_long_are_split_evenly_and_short_domains_stay_short(q
 
 
 @pytest.mark.parametrize(("seed", "longest"), [(1, 7), (2, 5)])
-def test_no_list_is_longer_than_the_longest_though_templates_differ_in_size(questions_of, seed, longest) -> None:
-    """Some templates lack versions or share sentences, so that groups with the same number of templates differ in length."""
+def test_no_list_is_longer_than_the_longest_though_templates_differ_in_size(
+    questions_of, seed, longest
+) -> None:
+    """Some templates lack versions or share sentences, so that groups with the same number of
+    templates differ in length.
+    """
     questions = questions_of(12, 2, ("garden", "kitchen")).sample(frac=0.8, random_state=seed)
     lists = build_lists(questions, Layout(shortest=1, longest=longest, seed=seed))
     assert lists.balance.n_trials.max() <= longest
-    assert lists.balance.n_trials.sum() == lists.trials.question[lists.trials.kind == "test"].nunique()
+    assert (
+        lists.balance.n_trials.sum() == lists.trials.question[lists.trials.kind == "test"].nunique()
+    )
 
 
 def test_templates_with_missing_versions_are_dealt_too(questions_of) -> None:
@@ -246,7 +306,9 @@ def test_templates_with_missing_versions_are_dealt_too(questions_of) -> None:
     assert (lists.balance.n_high - lists.balance.n_low).abs().max() <= 2
 
 
-@pytest.mark.parametrize("text", ["", "é", "日本", "‮", "\U0001f600", "<script>", "a\nb", "=1+1", "\x00"])
+@pytest.mark.parametrize(
+    "text", ["", "é", "日本", "‮", "\U0001f600", "<script>", "a\nb", "=1+1", "\x00"]
+)
 def test_odd_characters_have_digests_too(text, questions_of) -> None:
     questions = questions_of(2, 1)
     questions["first_context"] += text
@@ -255,7 +317,9 @@ def test_odd_characters_have_digests_too(text, questions_of) -> None:
     validate(lists.trials, StudyLists)
 
 
-def test_lists_that_are_too_short_for_every_template_are_not_made_without_a_question(builtin_items) -> None:
+def test_lists_that_are_too_short_for_every_template_are_not_made_without_a_question(
+    builtin_items,
+) -> None:
     asked = ask_people(builtin_items[builtin_items.version == 0].head(60), ["likert"], "template")
     lists = build_lists(asked, Layout(shortest=1, longest=1, n_catch=1))
     assert lists.balance["n_trials"].min() == 1
@@ -263,8 +327,12 @@ def test_lists_that_are_too_short_for_every_template_are_not_made_without_a_ques
 
 
 @pytest.mark.parametrize("longest", [1, 2, 3])
-def test_very_short_lists_of_many_domains_are_dealt_though_no_balanced_grouping_fits(questions_of, longest) -> None:
-    """As many groups as templates do not help where answers are uneven: templates of two domains still meet in a group."""
+def test_very_short_lists_of_many_domains_are_dealt_though_no_balanced_grouping_fits(
+    questions_of, longest
+) -> None:
+    """As many groups as templates do not help where answers are uneven: templates of two domains
+    still meet in a group.
+    """
     domains = tuple(f"domain{number}" for number in range(12))
     questions = questions_of(6, 2, domains).sample(frac=0.7, random_state=5)
     lists = build_lists(questions, Layout(shortest=1, longest=longest, n_catch=0))
@@ -296,12 +364,17 @@ def test_the_time_of_very_short_lists_grows_no_faster_than_their_number(question
     assert many / (4 * 400) < 600
 
 
-def test_norms_ask_about_every_pair_of_contexts_once_with_the_shortest_targets(builtin_items) -> None:
+def test_norms_ask_about_every_pair_of_contexts_once_with_the_shortest_targets(
+    builtin_items,
+) -> None:
     items = builtin_items[builtin_items.version == 0]
     chosen = select_norms(items)
     pairs = [frozenset(pair) for pair in zip(items.context1, items.context2, strict=True)]
     assert len(chosen) == len(set(pairs)) < len(items)
     length = items.target1.str.len() + items.target2.str.len()
     shortest = length.groupby(pd.Series(pairs, index=items.index)).min()
-    found = pd.Series([frozenset(pair) for pair in zip(chosen.context1, chosen.context2, strict=True)], index=chosen.index)
+    found = pd.Series(
+        [frozenset(pair) for pair in zip(chosen.context1, chosen.context2, strict=True)],
+        index=chosen.index,
+    )
     assert (length[chosen.index] == found.map(shortest)).all()

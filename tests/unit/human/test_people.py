@@ -28,13 +28,19 @@ def test_no_count_is_small_and_nobody_is_lost(counts: dict[str, int]) -> None:
 
 
 def test_every_question_counts_all_people_also_those_without_an_answer() -> None:
-    people = people_of(12, age=[25.0] * 6 + [64.0] * 5 + [33.0], gender=["woman"] * 11 + [None], country=["Chile"] * 12)
+    people = people_of(
+        12,
+        age=[25.0] * 6 + [64.0] * 5 + [33.0],
+        gender=["woman"] * 11 + [None],
+        country=["Chile"] * 12,
+    )
     more = [*people["participant"], "x" * 16]  # one whose row is missing
     counts = validate(count_people(more, people), PeopleCounts)
     assert counts.groupby("attribute")["n"].sum().to_dict() == dict.fromkeys(ATTRIBUTES, 13)
     found = counts.set_index(["attribute", "answer"])["n"].to_dict()
     assert found["age", "18-29"] == 6
-    # One of 33 and one unknown are two; the five of 60 and over join them, for they would be found by subtraction.
+    # One of 33 and one unknown are two; the five of 60 and over join them, for they would be found
+    # by subtraction.
     assert found["age", MERGED] == 7
     assert found["gender", MERGED] == 13
     assert found["country", MERGED] == 13
@@ -42,7 +48,9 @@ def test_every_question_counts_all_people_also_those_without_an_answer() -> None
 
 
 def test_typed_answers_that_differ_in_case_or_blanks_are_one() -> None:
-    countries = ["Chile"] * 4 + ["chile "] * 3 + ["CHILE"] + ["New  Zealand"] * 2 + ["New Zealand"] * 3
+    countries = (
+        ["Chile"] * 4 + ["chile "] * 3 + ["CHILE"] + ["New  Zealand"] * 2 + ["New Zealand"] * 3
+    )
     people = people_of(13, country=countries)
     counts = count_people(people["participant"], people).query("attribute == 'country'")
     assert counts.set_index("answer")["n"].to_dict() == {"Chile": 8, "New Zealand": 5}
@@ -57,14 +65,20 @@ def test_an_answer_that_is_called_as_the_merged_ones_does_not_lose_them() -> Non
 
 def test_only_people_who_count_are_counted_and_no_table_means_no_answers() -> None:
     people = people_of(20, country=["Peru"] * 10 + ["Chile"] * 10)
-    assert count_people(people["participant"][:10], people).query("attribute == 'country'")["n"].tolist() == [10]
+    assert count_people(people["participant"][:10], people).query("attribute == 'country'")[
+        "n"
+    ].tolist() == [10]
     counts = count_people(people["participant"], None)
     assert set(counts["answer"]) == {UNKNOWN}
     assert counts["n"].tolist() == [20] * 4
 
 
 def test_the_table_of_people_has_ages_in_order_and_the_rest_by_frequency() -> None:
-    people = people_of(30, age=[70.0] * 10 + [20.0] * 15 + [45.0] * 5, gender=["man"] * 9 + ["woman"] * 15 + [None] * 6)
+    people = people_of(
+        30,
+        age=[70.0] * 10 + [20.0] * 15 + [45.0] * 5,
+        gender=["man"] * 9 + ["woman"] * 15 + [None] * 6,
+    )
     sheet = human_people(count_people(people["participant"], people))
     shown = sheet.frame[["attribute", "answer"]].to_records(index=False).tolist()
     assert shown[:6] == [
@@ -94,6 +108,10 @@ def test_the_table_of_cleaning_says_what_each_step_left_out_and_which_was_off(is
         }
     )
     text = human_cleaning(validate(steps, CleaningSteps)).to_markdown()
-    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("|")][2:]
+    lines = [
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in text.splitlines()
+        if line.startswith("|")
+    ][2:]
     assert lines[0][0] == ("too fast" if is_on else "too fast (off)")
     assert lines[2] == ["correlation with the others, pass 2", "1", "79", "10", "790"]

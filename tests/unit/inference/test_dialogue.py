@@ -1,4 +1,6 @@
-"""Questions and dialogues: equal ones are asked once, follow-ups depend on replies, rounds are resumed, replies read right."""
+"""Questions and dialogues: equal ones are asked once, follow-ups depend on replies, rounds are
+resumed, replies read right.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +8,24 @@ from dataclasses import dataclass
 
 import pytest
 
-from worldprobe.inference.dialogue import OneRound, converse, extend, first_numeral, last_word, read_reply
+from worldprobe.inference.dialogue import (
+    OneRound,
+    converse,
+    extend,
+    first_numeral,
+    last_word,
+    read_reply,
+)
 from worldprobe.inference.requests import Choose, Generate, question_id, run_requests
 from worldprobe.inference.store import open_store
-from worldprobe.models.engine import Completion, Decoding, EngineFacts, Loglikelihood, Message, Scored
+from worldprobe.models.engine import (
+    Completion,
+    Decoding,
+    EngineFacts,
+    Loglikelihood,
+    Message,
+    Scored,
+)
 
 SHORT, LONG = Decoding(5), Decoding(50, ("STOP",))
 ACCEPT = ("TRUE", "FALSE")
@@ -34,7 +50,9 @@ class TwoRounds:
 
 
 class Talker:
-    """An engine that answers by rule and notes what it is asked; ``dies_at`` ends it at that question."""
+    """An engine that answers by rule and notes what it is asked; ``dies_at`` ends it at that
+    question.
+    """
 
     facts = EngineFacts("talker", None, "0", "talker", "float32", {}, 100, {}, has_chat=True)
 
@@ -48,13 +66,24 @@ class Talker:
         self.asked.append(question)
 
     def rendered(self, prompt):
-        return prompt if isinstance(prompt, str) else "".join(f"<{m.role}>{m.content}" for m in prompt)
+        return (
+            prompt if isinstance(prompt, str) else "".join(f"<{m.role}>{m.content}" for m in prompt)
+        )
 
     def score(self, queries, *, skip=(), per_token=False):
         for i, query in enumerate(queries):
             if i not in skip:
                 self.note(query)
-                yield i, Scored(-float(len(query.target)), 1, (), (-1.0,) if per_token else None, ("t",) if per_token else None)
+                yield (
+                    i,
+                    Scored(
+                        -float(len(query.target)),
+                        1,
+                        (),
+                        (-1.0,) if per_token else None,
+                        ("t",) if per_token else None,
+                    ),
+                )
 
     def generate(self, prompts, decoding, *, skip=()):
         for i, prompt in enumerate(prompts):
@@ -94,9 +123,20 @@ def test_equal_questions_are_asked_once_and_each_kind_and_way_apart(tmp_path):
     ]
     found = run_requests(questions, engine, open_store(tmp_path, engine))
     assert len(engine.asked) == 6
-    assert [type(value) for value in found.values] == [Scored, Completion, Completion, Scored, Completion, Completion, Scored]
+    assert [type(value) for value in found.values] == [
+        Scored,
+        Completion,
+        Completion,
+        Scored,
+        Completion,
+        Completion,
+        Scored,
+    ]
     assert [found.values[0].logprob, found.values[6].logprob] == [-1.0, -2.0]
-    assert [found.values[2].text, found.values[5].text] == ["2", "3"], "each prompt has its own options"
+    assert [found.values[2].text, found.values[5].text] == [
+        "2",
+        "3",
+    ], "each prompt has its own options"
     assert found.values[2].margin == 0.5
     again = Talker()
     assert run_requests(questions, again, open_store(tmp_path, again)) == found
@@ -127,16 +167,22 @@ def test_scores_with_and_without_tokens_do_not_mix(tmp_path):
     engine = Talker()
     store = open_store(tmp_path, engine)
     assert run_requests([Loglikelihood("A", "b")], engine, store).values[0].tokens is None
-    assert run_requests([Loglikelihood("A", "b")], engine, store, per_token=True).values[0].tokens == ("t",)
+    assert run_requests([Loglikelihood("A", "b")], engine, store, per_token=True).values[
+        0
+    ].tokens == ("t",)
     assert run_requests([Loglikelihood("A", "b")], engine, store).values[0].tokens is None
 
 
 OPENINGS = [user("easy"), user("hard one"), user("hard two"), user("broken"), user("long")]
 
 
-def test_a_follow_up_is_asked_only_where_the_reply_cannot_be_read_and_contains_the_conversation(tmp_path):
+def test_a_follow_up_is_asked_only_where_the_reply_cannot_be_read_and_contains_the_conversation(
+    tmp_path,
+):
     engine = Talker()
-    exchanges, origins = converse([(p, TwoRounds()) for p in OPENINGS], engine, open_store(tmp_path, engine))
+    exchanges, origins = converse(
+        [(p, TwoRounds()) for p in OPENINGS], engine, open_store(tmp_path, engine)
+    )
     assert [(e.reading.value, e.reading.status) for e in exchanges] == [
         ("FALSE", "ok"),
         ("TRUE", "ok"),
@@ -159,7 +205,9 @@ def test_a_follow_up_is_asked_only_where_the_reply_cannot_be_read_and_contains_t
 
 def test_a_second_question_may_always_be_asked_and_works_on_plain_text_too(tmp_path):
     engine = Talker()
-    exchanges, _ = converse([("easy?\n", TwoRounds(always=True))], engine, open_store(tmp_path, engine))
+    exchanges, _ = converse(
+        [("easy?\n", TwoRounds(always=True))], engine, open_store(tmp_path, engine)
+    )
     assert exchanges[0].prompt == f"easy?\nIt is FALSE.\n\n{FINAL}\n"
     assert exchanges[0].reading.value == "TRUE"
 
@@ -177,7 +225,10 @@ def test_an_interrupted_dialogue_continues_in_its_round(tmp_path, dies_at):
 
 def test_a_dialogue_may_choose(tmp_path):
     engine = Talker()
-    openings = [("p", OneRound(first_numeral("12"), options=("1", "2"))), ("p", OneRound(first_numeral("123"), options=("3",)))]
+    openings = [
+        ("p", OneRound(first_numeral("12"), options=("1", "2"))),
+        ("p", OneRound(first_numeral("123"), options=("3",))),
+    ]
     exchanges, _ = converse(openings, engine, open_store(tmp_path, engine))
     assert [e.reading.value for e in exchanges] == ["2", "3"]
 

@@ -1,4 +1,6 @@
-"""Time left counts work: after a tenth of it within a quarter of the truth, whatever the kind of model and of question."""
+"""Time left counts work: after a tenth of it within a quarter of the truth, whatever the kind of
+model and of question.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,14 @@ pytest.importorskip("torch")
 from worldprobe import log
 from worldprobe.inference.requests import Choose, Generate, characters_read, run_requests
 from worldprobe.inference.store import Store
-from worldprobe.models.engine import Completion, Decoding, EngineFacts, Loglikelihood, Message, Scored
+from worldprobe.models.engine import (
+    Completion,
+    Decoding,
+    EngineFacts,
+    Loglikelihood,
+    Message,
+    Scored,
+)
 from worldprobe.models.transformers_engine import open_engine
 
 KIND = {"bert": "masked", "t5": "encoder-decoder"}
@@ -48,15 +57,22 @@ def scores() -> list[Any]:
     draw = random.Random(0)
     asked: list[Any] = []
     for _ in range(60):
-        contexts, targets = [sentence(draw, 40) for _ in range(2)], [sentence(draw, 6) for _ in range(2)]
-        asked += [Loglikelihood(context, target) for context in (*contexts, None) for target in targets]
+        contexts, targets = (
+            [sentence(draw, 40) for _ in range(2)],
+            [sentence(draw, 6) for _ in range(2)],
+        )
+        asked += [
+            Loglikelihood(context, target) for context in (*contexts, None) for target in targets
+        ]
     return asked
 
 
 def prompts() -> list[str]:
     """Questions behind one instruction, about texts that are short and long."""
     draw = random.Random(1)
-    return [f"{'Choose near the door. ' * 4}{sentence(draw, 40)} Is it 1 or 2?\n" for _ in range(150)]
+    return [
+        f"{'Choose near the door. ' * 4}{sentence(draw, 40)} Is it 1 or 2?\n" for _ in range(150)
+    ]
 
 
 class Clock:
@@ -80,7 +96,9 @@ class Clock:
         self.tokens += (options["input_ids"] if "input_ids" in options else arguments[0]).numel()
 
     def errors(self) -> list[float]:
-        """What was guessed at a tenth, a quarter and a half of the work, relative to what was then left."""
+        """What was guessed at a tenth, a quarter and a half of the work, relative to what was then
+        left.
+        """
         found = []
         for share in (0.1, 0.25, 0.5):
             at, left = next((at, left) for at, left in self.guesses if at >= share * self.tokens)
@@ -101,30 +119,48 @@ def run(clock: Clock, engine: Any, asked: list[Any], folder: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("architecture", "room"),  # tokens per pass: of a text's rows or both targets of a context; once, of fewer rows
+    (
+        "architecture",
+        "room",
+    ),  # tokens per pass: of a text's rows or both targets of a context; once, of fewer rows
     [("gpt2", 300), ("mpt", 300), ("bert", 1000), ("bert", 300), ("t5", 1000)],
 )
-def test_of_scores_whatever_the_kind_of_model(architecture, room, tiny_checkpoint, gap_checkpoint, clock, tmp_path) -> None:
-    make, kind = (gap_checkpoint, KIND[architecture]) if architecture in KIND else (tiny_checkpoint, "causal")
+def test_of_scores_whatever_the_kind_of_model(
+    architecture, room, tiny_checkpoint, gap_checkpoint, clock, tmp_path
+) -> None:
+    make, kind = (
+        (gap_checkpoint, KIND[architecture])
+        if architecture in KIND
+        else (tiny_checkpoint, "causal")
+    )
     engine = open_engine(str(make(architecture)), kind=kind)
     engine.budget.tokens = room
-    parts = [engine.model.get_encoder(), engine.model.get_decoder()] if architecture == "t5" else [engine.model.base_model]
+    parts = (
+        [engine.model.get_encoder(), engine.model.get_decoder()]
+        if architecture == "t5"
+        else [engine.model.base_model]
+    )
     for part in parts:
         part.register_forward_pre_hook(clock.count, with_kwargs=True)
     run(clock, engine, scores(), tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("architecture", "kind"), [("gpt2", "choices"), ("mpt", "choices"), ("gpt2", "long answers"), ("gpt2", "short answers")]
+    ("architecture", "kind"),
+    [("gpt2", "choices"), ("mpt", "choices"), ("gpt2", "long answers"), ("gpt2", "short answers")],
 )
-def test_of_answers_to_prompts(architecture, kind, tiny_checkpoint, clock, tmp_path, monkeypatch) -> None:
+def test_of_answers_to_prompts(
+    architecture, kind, tiny_checkpoint, clock, tmp_path, monkeypatch
+) -> None:
     engine = open_engine(str(tiny_checkpoint(architecture)))
     assert engine.can_cache
     monkeypatch.setattr("worldprobe.models.batching.WRITERS", 8)
     engine.budget.tokens = 300
     engine.model.base_model.register_forward_pre_hook(clock.count, with_kwargs=True)
     decoding = Decoding(30) if kind == "long answers" else Decoding(30, ("e", "a", "o"))
-    asked = [Choose(p, ("1", "2")) if kind == "choices" else Generate(p, decoding) for p in prompts()]
+    asked = [
+        Choose(p, ("1", "2")) if kind == "choices" else Generate(p, decoding) for p in prompts()
+    ]
     run(clock, engine, asked, tmp_path)
 
 
@@ -133,7 +169,9 @@ class Elsewhere:
 
     def __init__(self, clock: Clock, **notes: Any) -> None:
         self.clock = clock
-        self.facts = EngineFacts("m", None, "0", "vllm", "float32", {}, 100, {}, has_chat=True, notes=notes)
+        self.facts = EngineFacts(
+            "m", None, "0", "vllm", "float32", {}, 100, {}, has_chat=True, notes=notes
+        )
 
     def rendered(self, prompt: Any) -> str:
         return prompt if isinstance(prompt, str) else prompt[0].content
@@ -146,13 +184,17 @@ class Elsewhere:
             yield from ((i, answer) for i in batch)
 
     def score(self, queries: Any, *, skip: Any = (), per_token: bool = False) -> Any:
-        return self._answers([f"{q.context or ''} {q.target}" for q in queries], skip, Scored(-1.0, 1))
+        return self._answers(
+            [f"{q.context or ''} {q.target}" for q in queries], skip, Scored(-1.0, 1)
+        )
 
     def choose(self, asked: Any, options: Any, *, skip: Any = ()) -> Any:
         return self._answers([self.rendered(one) for one in asked], skip, Completion("1"))
 
 
-@pytest.mark.parametrize("asked", [scores(), [Choose((Message("user", one),), ("1", "2")) for one in prompts()]])
+@pytest.mark.parametrize(
+    "asked", [scores(), [Choose((Message("user", one),), ("1", "2")) for one in prompts()]]
+)
 def test_of_engines_that_read_elsewhere(asked, clock, tmp_path) -> None:
     run(clock, Elsewhere(clock, mode="echo of text"), asked, tmp_path)
 
@@ -173,10 +215,16 @@ def test_what_texts_begin_with_counts_once_where_it_is_read_once() -> None:
     assert characters_read([Loglikelihood("ab", "c"), Loglikelihood("ab", "d")], facts) == [4, 4]
 
 
-def test_no_line_is_written_before_all_that_was_finished_together_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_line_is_written_before_all_that_was_finished_together_is_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     now, lines = [0.0], []
     monkeypatch.setattr(log, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    monkeypatch.setattr(log.Progress, "line", lambda progress: lines.append((progress.done, progress.seconds_left())) or "")
+    monkeypatch.setattr(
+        log.Progress,
+        "line",
+        lambda progress: lines.append((progress.done, progress.seconds_left())) or "",
+    )
     progress = log.Progress("Scoring", 100)
     for _ in range(3):
         now[0] += 9.999
@@ -201,7 +249,9 @@ def test_units_that_an_earlier_run_finished_say_nothing_about_the_time_left(monk
 
 
 def test_time_left_follows_a_machine_that_becomes_four_times_as_slow(monkeypatch):
-    """A busy machine made the time left wrong by a factor of four for half an hour: what had been fast counted for ever."""
+    """A busy machine made the time left wrong by a factor of four for half an hour: what had been
+    fast counted for ever.
+    """
     now = [0.0]
     monkeypatch.setattr(log, "time", SimpleNamespace(monotonic=lambda: now[0]))
     progress = log.Progress("Scoring", 1000)

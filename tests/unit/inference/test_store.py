@@ -1,4 +1,6 @@
-"""Answers survive: resumed after any end, asked once whatever wants them, never mixed with what something else made."""
+"""Answers survive: resumed after any end, asked once whatever wants them, never mixed with what
+something else made.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ def test_an_interrupted_run_continues_and_asks_nothing_twice(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         collect(TEN, squares(asked, stop_before="q4"), Store(tmp_path, {"a": 1}))
     assert asked == ["q9", "q8", "q7", "q6", "q5"]
-    assert answers(collect(TEN, squares(asked), Store(tmp_path, {"a": 1}))) == [i * i for i in range(10)]
+    assert answers(collect(TEN, squares(asked), Store(tmp_path, {"a": 1}))) == [
+        i * i for i in range(10)
+    ]
     assert sorted(asked) == TEN, "each question is asked once over both runs"
     collect(TEN, squares(asked), Store(tmp_path, {"a": 1}))
     assert len(asked) == 10, "a third run asks nothing"
@@ -61,7 +65,10 @@ def test_one_more_question_asks_only_what_is_new_and_the_origins_say_so(tmp_path
     store = Store(tmp_path, {})
     found = collect([*TEN, "q11"], squares(asked), store)
     assert asked == ["q11"]
-    assert [entry["answers"] for entry in describe_origins(found, store)["made_by"]] in ([10, 1], [1, 10])
+    assert [entry["answers"] for entry in describe_origins(found, store)["made_by"]] in (
+        [10, 1],
+        [1, 10],
+    )
 
 
 def test_an_interrupted_list_is_finished_as_it_was_begun_though_more_is_wanted_by_then(tmp_path):
@@ -74,7 +81,10 @@ def test_an_interrupted_list_is_finished_as_it_was_begun_though_more_is_wanted_b
         yield from squares([])(questions, skip)
 
     collect([*TEN, "q11", "q12"], ask, Store(tmp_path, {}))
-    assert lists == [(10, 5), (2, 0)], "the old list whole, with what it knows skipped; then the new questions"
+    assert lists == [
+        (10, 5),
+        (2, 0),
+    ], "the old list whole, with what it knows skipped; then the new questions"
 
 
 def test_answers_of_before_a_time_are_asked_again_and_the_new_ones_count_from_then_on(tmp_path):
@@ -88,8 +98,14 @@ def test_answers_of_before_a_time_are_asked_again_and_the_new_ones_count_from_th
             yield place, answered * int(questions[place][1:])
 
     with pytest.raises(KeyboardInterrupt):
-        collect(TEN, lambda questions, skip: cubes(questions, skip, "q4"), Store(tmp_path, {}, kept_since=2000))
-    assert answers(collect(TEN, cubes, Store(tmp_path, {}, kept_since=2000))) == [i**3 for i in range(10)]
+        collect(
+            TEN,
+            lambda questions, skip: cubes(questions, skip, "q4"),
+            Store(tmp_path, {}, kept_since=2000),
+        )
+    assert answers(collect(TEN, cubes, Store(tmp_path, {}, kept_since=2000))) == [
+        i**3 for i in range(10)
+    ]
     assert sorted(asked) == TEN, "a second attempt of the same run goes on where the first ended"
     assert answers(collect(TEN, squares(asked), Store(tmp_path, {}))) == [i**3 for i in range(10)]
     assert len(asked) == 10
@@ -120,7 +136,10 @@ def test_another_identity_never_meets_old_answers(tmp_path, change):
 @pytest.mark.parametrize("text", [ODD, "", "\ufffd", "\x00"])
 def test_no_character_of_an_answer_blocks_the_next_run(tmp_path, text):
     Store(tmp_path, {}).write("list", {"a": [text], "b": 1e-17})
-    assert {q: kept.answer for q, kept in Store(tmp_path, {}).load().items()} == {"a": [text], "b": 1e-17}
+    assert {q: kept.answer for q, kept in Store(tmp_path, {}).load().items()} == {
+        "a": [text],
+        "b": 1e-17,
+    }
 
 
 def spoil_bytes(path):
@@ -132,7 +151,9 @@ def spoil_bytes(path):
     [spoil_bytes, lambda p: p.write_bytes(b""), lambda p: p.write_bytes(p.read_bytes()[:-5])],
     ids=["not UTF-8", "empty", "cut"],
 )
-def test_any_damaged_part_is_ignored_with_a_warning_and_computed_again(tmp_path, spoil, caplog, monkeypatch):
+def test_any_damaged_part_is_ignored_with_a_warning_and_computed_again(
+    tmp_path, spoil, caplog, monkeypatch
+):
     monkeypatch.setattr(storing.LOGGER, "propagate", True)
     store = Store(tmp_path, {})
     collect(TEN, squares([]), store)
@@ -164,7 +185,9 @@ def test_two_processes_write_the_same_store(tmp_path):
     found = Store(tmp_path, {}).load()
     assert found["b"].answer == 3
     assert found["a"].answer in (1, 2)
-    assert {q: kept.answer for q, kept in Store(tmp_path, {}).load().items()} == {q: kept.answer for q, kept in found.items()}
+    assert {q: kept.answer for q, kept in Store(tmp_path, {}).load().items()} == {
+        q: kept.answer for q, kept in found.items()
+    }
 
 
 def test_the_identity_file_holds_the_canary_of_every_item_table(tmp_path):
@@ -178,7 +201,11 @@ def test_the_identity_file_holds_the_canary_of_every_item_table(tmp_path):
 
 def test_the_cost_counts_every_attempt_once(tmp_path):
     with pytest.raises(KeyboardInterrupt):
-        collect(TEN, squares([], stop_before="q4"), Store(tmp_path, {}, {"device": "cuda"}, 2, since=time.monotonic() - 100))
+        collect(
+            TEN,
+            squares([], stop_before="q4"),
+            Store(tmp_path, {}, {"device": "cuda"}, 2, since=time.monotonic() - 100),
+        )
     store = Store(tmp_path, {}, {"device": "cuda"}, 2, since=time.monotonic() - 10)
     origins = describe_origins(collect(TEN, squares([]), store), store)
     spent = cost(tmp_path, [origins, origins])
@@ -190,7 +217,9 @@ def test_the_cost_counts_every_attempt_once(tmp_path):
         Provenance(model="m"),
         Provenance(details={"answers": origins}),
     ]
-    gone = Provenance(model="gone", details={"answers": {"store": "no-such-store", "made_by": origins["made_by"]}})
+    gone = Provenance(
+        model="gone", details={"answers": {"store": "no-such-store", "made_by": origins["made_by"]}}
+    )
     assert cost_by_model(tmp_path, [*tables, tables[0], gone]) == {"m": spent}
 
 
@@ -242,7 +271,12 @@ requests.collect([f"q{i}" for i in range(100)], ask, store.Store(sys.argv[1], {}
 
 def run_and_stop(folder: Path, number: signal.Signals) -> tuple[int, list[int]]:
     environment = os.environ | {"PYTHONPATH": str(SOURCE), module.VARIABLE: "0.2"}
-    process = subprocess.Popen([sys.executable, "-c", SLOW, str(folder)], stdout=subprocess.PIPE, text=True, env=environment)
+    process = subprocess.Popen(
+        [sys.executable, "-c", SLOW, str(folder)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
     asked = [int(process.stdout.readline()) for _ in range(30)]
     process.send_signal(number)
     rest, _ = process.communicate(timeout=30)
@@ -262,7 +296,9 @@ def test_kill_9_loses_at_most_the_current_part(tmp_path):
     code, asked = run_and_stop(tmp_path, signal.SIGKILL)
     assert code == -signal.SIGKILL
     kept = Store(tmp_path, {}).load()
-    assert len(kept) >= 10, f"{len(kept)} of {len(asked)} answers, at 50 answers and 5 parts a second"
+    assert len(kept) >= 10, (
+        f"{len(kept)} of {len(asked)} answers, at 50 answers and 5 parts a second"
+    )
     assert all(one.answer == int(question[1:]) * 0.1 for question, one in kept.items())
 
 
@@ -282,7 +318,10 @@ def test_sigterm_inside_a_write_lets_the_part_become_whole(tmp_path, monkeypatch
     with pytest.raises(SystemExit) as stop:
         collect(TEN, squares([]), Store(tmp_path, {}))
     assert stop.value.code == PREEMPTED
-    assert {q: kept.answer for q, kept in Store(tmp_path, {}).load().items()} == {"q9": 81, "q8": 64}
+    assert {q: kept.answer for q, kept in Store(tmp_path, {}).load().items()} == {
+        "q9": 81,
+        "q8": 64,
+    }
 
 
 def test_of_two_processes_that_answer_one_question_the_earlier_counts_in_both_and_later(tmp_path):

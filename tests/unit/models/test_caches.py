@@ -1,4 +1,6 @@
-"""Prompts that continue together: read as tries, in room that was taken once, each answer as soon as it is there."""
+"""Prompts that continue together: read as tries, in room that was taken once, each answer as soon
+as it is there.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -41,23 +43,31 @@ def test_a_layer_with_room_holds_what_one_of_transformers_holds(room: int) -> No
 
 
 @pytest.mark.parametrize("architecture", ["gpt2", "llama"])
-def test_prompts_that_are_read_as_tries_are_continued_as_each_alone(architecture: str, tiny_checkpoint) -> None:
+def test_prompts_that_are_read_as_tries_are_continued_as_each_alone(
+    architecture: str, tiny_checkpoint
+) -> None:
     engine = open_engine(str(tiny_checkpoint(architecture)))
     assert engine.can_read_tries
     how = Decoding(12)
     together = dict(engine.generate(PROMPTS, how))
-    assert [together[n] for n in range(len(PROMPTS))] == [dict(engine.generate([prompt], how))[0] for prompt in PROMPTS]
+    assert [together[n] for n in range(len(PROMPTS))] == [
+        dict(engine.generate([prompt], how))[0] for prompt in PROMPTS
+    ]
     engine.can_read_tries = False
     assert dict(engine.generate(PROMPTS, how)) == together
     assert len({written.text for written in together.values()}) > 3
 
 
-def test_what_several_prompts_begin_with_is_read_once(tiny_checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_several_prompts_begin_with_is_read_once(
+    tiny_checkpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
     engine = open_engine(str(tiny_checkpoint()))
     assert engine.can_read_tries
     read = []
     whole = engine.passes.read_rows
-    monkeypatch.setattr(engine.passes, "read_rows", lambda rows, prefix: (read.extend(rows), whole(rows, prefix))[1])
+    monkeypatch.setattr(
+        engine.passes, "read_rows", lambda rows, prefix: (read.extend(rows), whole(rows, prefix))[1]
+    )
     list(engine.generate(PROMPTS, Decoding(3)))
     n_tokens = [len(ids) for ids, _ in engine.encoder.encode_prompts(PROMPTS, 3)]
     assert 0 < sum(len(row.tokens) for row in read) < 0.6 * sum(n_tokens)
@@ -95,6 +105,11 @@ def test_where_memory_runs_out_only_what_has_no_answer_is_done_again() -> None:
 
 def test_as_many_prompts_continue_together_as_their_keys_have_room() -> None:
     budget = Budget(1024, cache_bytes=1000, cache_bytes_per_token=1)
-    assert [len(batch) for batch in budget.writing(range(25), lambda _: 500, lambda _: 100)] == [2] * 12 + [1]
+    assert [len(batch) for batch in budget.writing(range(25), lambda _: 500, lambda _: 100)] == [
+        2
+    ] * 12 + [1]
     assert [len(batch) for batch in budget.writing(range(25), None, lambda _: 100)] == [10, 10, 5]
-    assert [len(batch) for batch in budget.writing(range(WRITERS + 1), None, lambda _: 1)] == [WRITERS, 1]
+    assert [len(batch) for batch in budget.writing(range(WRITERS + 1), None, lambda _: 1)] == [
+        WRITERS,
+        1,
+    ]

@@ -21,7 +21,10 @@ def tokenizer(tiny_checkpoint):
     "day",
     [
         "{{ strftime_now('%d %b %Y') }}",
-        "{% if not date_string is defined %}{% set date_string = strftime_now('%d %b %Y') %}{% endif %}{{ date_string }}",
+        (
+            "{% if not date_string is defined %}{% set date_string = strftime_now('%d %b %Y') %}{%"
+            " endif %}{{ date_string }}"
+        ),
     ],
 )
 def test_a_template_that_writes_todays_date_writes_the_same_date_every_day(tokenizer, day):
@@ -29,7 +32,10 @@ def test_a_template_that_writes_todays_date_writes_the_same_date_every_day(token
     assert render(tokenizer, ASK) == "Today is 26 Jul 2024. Is it?"
 
 
-@pytest.mark.parametrize("template", ["{{ raise_exception('no system') }}", "{% for x %}", "{{ 1 / 0 }}", "{{ messages.a.b.c }}"])
+@pytest.mark.parametrize(
+    "template",
+    ["{{ raise_exception('no system') }}", "{% for x %}", "{{ 1 / 0 }}", "{{ messages.a.b.c }}"],
+)
 def test_a_template_that_fails_is_named(tokenizer, template):
     tokenizer.chat_template = template
     with pytest.raises(UserError, match="chat template that fails"):
@@ -45,7 +51,10 @@ def test_without_a_template_a_conversation_is_refused(tokenizer):
 @pytest.mark.parametrize(
     "template",
     [
-        "{% for m in messages %}{% for part in m['content'] %}{{ part['text'] }}{% endfor %}{% endfor %}Answer:",
+        (
+            "{% for m in messages %}{% for part in m['content'] %}{{ part['text'] }}{% endfor %}{%"
+            " endfor %}Answer:"
+        ),
         "{{ messages[-1]['content'] }}",
         "Answer:",
     ],
@@ -67,9 +76,13 @@ ENDS = {
     BODY + "<|im_end|>\n{% endfor %}": "<|im_end|>",
     BODY + " <|im_end|><|endoftext|>{% endfor %}": "<|im_end|>",
     BODY + "{% if not loop.last %}<|im_end|>{% endif %}\n{% endfor %}": "<|im_end|>",
-    "{% for m in messages %}{{ '<|im_start|>' if m.role == 'user' }}{{ m.content }}\n{% endfor %}": "<|im_start|>",
+    "{% for m in messages %}{{ '<|im_start|>' if m.role == 'user' }}{{ m.content }}\n{% endfor %}": (
+        "<|im_start|>"
+    ),
     "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}": None,
-    "{% if messages | length > 1 %}{{ raise_exception('one question') }}{% endif %}{{ messages[0].content }}<|im_end|>": None,
+    "{% if messages | length > 1 %}{{ raise_exception('one question') }}{% endif %}{{ messages[0].content }}<|im_end|>": (
+        None
+    ),
 }
 
 
@@ -79,6 +92,10 @@ def test_a_turn_ends_with_the_token_behind_the_assistants_message(tokenizer, tem
     """LlamaFactory #7454, lighteval #867, llama-cookbook #640."""
     from tokenizers import AddedToken
 
-    tokenizer.add_tokens([AddedToken(mark, special=special) for mark in ("<|im_start|>", "<|im_end|>")])
+    tokenizer.add_tokens(
+        [AddedToken(mark, special=special) for mark in ("<|im_start|>", "<|im_end|>")]
+    )
     tokenizer.chat_template = template
-    assert turn_ends(tokenizer) == ({tokenizer.convert_tokens_to_ids(ENDS[template])} if ENDS[template] else set())
+    assert turn_ends(tokenizer) == (
+        {tokenizer.convert_tokens_to_ids(ENDS[template])} if ENDS[template] else set()
+    )

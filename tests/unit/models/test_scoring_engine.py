@@ -1,4 +1,6 @@
-"""The transformers engine: right to the last token, whatever the architecture, the tokenizer, the batch and the order."""
+"""The transformers engine: right to the last token, whatever the architecture, the tokenizer, the
+batch and the order.
+"""
 
 from __future__ import annotations
 
@@ -18,29 +20,54 @@ from worldprobe.inference.store import open_store  # noqa: E402
 from worldprobe.models import prefix_trie, selfcheck  # noqa: E402
 from worldprobe.models.chat import Encoder  # noqa: E402
 from worldprobe.models.engine import Decoding, Loglikelihood, Message  # noqa: E402
-from worldprobe.models.forward import ForwardPasses, Piecewise, normalisers, split_gelu  # noqa: E402  # noqa: E402
+from worldprobe.models.forward import (
+    ForwardPasses,
+    Piecewise,
+    normalisers,
+    split_gelu,
+)  # noqa: E402  # noqa: E402
 from worldprobe.models.transformers_engine import open_engine  # noqa: E402
 
-ARCHITECTURES = ("gpt2", "phi", "gemma", "mpt", "falcon", "falcon_alibi", "mistral", "mixtral", "llama")
+ARCHITECTURES = (
+    "gpt2",
+    "phi",
+    "gemma",
+    "mpt",
+    "falcon",
+    "falcon_alibi",
+    "mistral",
+    "mixtral",
+    "llama",
+)
 KINDS = ("byte_level", "sentencepiece")
 CONTEXTS = [
     "Ana lifts the heavy crate near the door.",
     "Ana lifts the light crate.",
     "Ben hides the lamp under a tree. It is blue.",
 ]
-TARGETS = ["Ana drops the crate.", "Ana is not tired at all.", "Ben paints the lamp in 1 of 5 rooms."]
+TARGETS = [
+    "Ana drops the crate.",
+    "Ana is not tired at all.",
+    "Ben paints the lamp in 1 of 5 rooms.",
+]
 QUERIES = [Loglikelihood(c, t) for c in (*CONTEXTS, None) for t in TARGETS]
 
 
 def reference_scores(folder, queries, **how):
-    """One sequence at a time, by transformers alone, the target found by the length of the tokens before it."""
+    """One sequence at a time, by transformers alone, the target found by the length of the tokens
+    before it.
+    """
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, **how)
     scores = []
     for query in queries:
         if query.context is None:
             ids = tokenizer(" " + query.target)["input_ids"]
-            ids, start = (ids, 1) if ids[0] == tokenizer.bos_token_id else ([tokenizer.bos_token_id, *ids], 1)
+            ids, start = (
+                (ids, 1)
+                if ids[0] == tokenizer.bos_token_id
+                else ([tokenizer.bos_token_id, *ids], 1)
+            )
         else:
             ids = tokenizer(f"{query.context} {query.target}")["input_ids"]
             start = len(tokenizer(query.context)["input_ids"])
@@ -52,11 +79,15 @@ def reference_scores(folder, queries, **how):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_every_architecture_scores_as_one_sequence_at_a_time_does(tiny_checkpoint, architecture, kind):
+def test_every_architecture_scores_as_one_sequence_at_a_time_does(
+    tiny_checkpoint, architecture, kind
+):
     folder = tiny_checkpoint(architecture, kind)
     engine = open_engine(str(folder))
     found = dict(engine.score(QUERIES))
-    assert [found[i].logprob for i in range(len(QUERIES))] == pytest.approx(reference_scores(folder, QUERIES), abs=1e-4)
+    assert [found[i].logprob for i in range(len(QUERIES))] == pytest.approx(
+        reference_scores(folder, QUERIES), abs=1e-4
+    )
     assert engine.mode == ("batches" if architecture in ("mpt", "falcon_alibi") else "tries")
     assert engine.can_cache
 
@@ -64,7 +95,9 @@ def test_every_architecture_scores_as_one_sequence_at_a_time_does(tiny_checkpoin
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 1e-4), ("bfloat16", 0.5)])
 @pytest.mark.parametrize("fastest", ["tries", "batches", "logits"])
 def test_scores_do_not_depend_on_batch_or_order(tiny_checkpoint, dtype, tolerance, fastest):
-    engine = open_engine(str(tiny_checkpoint("llama", "sentencepiece")), dtype=dtype, fastest=fastest)
+    engine = open_engine(
+        str(tiny_checkpoint("llama", "sentencepiece")), dtype=dtype, fastest=fastest
+    )
     assert engine.mode == fastest
     together = {QUERIES[i]: s.logprob for i, s in engine.score(QUERIES)}
     shuffled = random.Random(3).sample(QUERIES, len(QUERIES))
@@ -86,15 +119,23 @@ def test_a_resumed_run_gives_the_very_same_numbers(tiny_checkpoint):
 
 
 @pytest.mark.parametrize(("kind", "starts"), [("byte_level", 0), ("sentencepiece", 1)])
-def test_a_sequence_has_exactly_one_start_token_where_the_tokenizer_adds_one_and_none_elsewhere(tiny_checkpoint, kind, starts):
+def test_a_sequence_has_exactly_one_start_token_where_the_tokenizer_adds_one_and_none_elsewhere(
+    tiny_checkpoint, kind, starts
+):
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_checkpoint("llama", kind))
     encoder = Encoder(tokenizer)
-    [inside, bare] = encoder.encode([Loglikelihood(CONTEXTS[0], TARGETS[0]), Loglikelihood(None, TARGETS[0])])
+    [inside, bare] = encoder.encode(
+        [Loglikelihood(CONTEXTS[0], TARGETS[0]), Loglikelihood(None, TARGETS[0])]
+    )
     [(prompt, _)] = encoder.encode_prompts(["Say a number.\n"], 4)
-    assert inside.ids.count(tokenizer.bos_token_id) == prompt.count(tokenizer.bos_token_id) == starts
+    assert (
+        inside.ids.count(tokenizer.bos_token_id) == prompt.count(tokenizer.bos_token_id) == starts
+    )
     assert bare.ids.count(tokenizer.bos_token_id) == 1
     assert bare.start == 1
-    assert bare.ids[1:] == inside.ids[inside.start :], "the bare target is the same tokens as behind a context"
+    assert bare.ids[1:] == inside.ids[inside.start :], (
+        "the bare target is the same tokens as behind a context"
+    )
     tokenizer.chat_template = "{{ bos_token }}[{{ messages[0].content }}]"
     [(chat, _)] = encoder.encode_prompts([(Message("user", "Say a number.\n"),)], 4)
     assert chat.count(tokenizer.bos_token_id) == 1
@@ -115,7 +156,9 @@ def test_start_tokens_can_be_forced_or_forbidden_and_gemma_always_has_one(tiny_c
         Encoder(tokenizer, bos="always")
 
 
-def test_without_a_start_token_the_first_token_of_a_bare_target_is_unscored_and_flagged(tiny_checkpoint):
+def test_without_a_start_token_the_first_token_of_a_bare_target_is_unscored_and_flagged(
+    tiny_checkpoint,
+):
     engine = open_engine(str(tiny_checkpoint()))
     with_start = dict(engine.score([Loglikelihood(None, TARGETS[0])]))[0]
     engine.encoder.bare_prefix = ()
@@ -129,7 +172,9 @@ def test_a_token_across_the_border_is_counted_to_the_target_and_flagged(tiny_che
 
     crossing = Tokenizer(models.BPE())
     crossing.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="never", split=False)
-    crossing.train_from_iterator(["up. Dn up. Dn up. Dn a b"] * 3, trainers.BpeTrainer(vocab_size=60, show_progress=False))
+    crossing.train_from_iterator(
+        ["up. Dn up. Dn up. Dn a b"] * 3, trainers.BpeTrainer(vocab_size=60, show_progress=False)
+    )
     crossing.add_special_tokens(["<s>"])
     tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=crossing, bos_token="<s>")
     [encoded] = Encoder(tokenizer, bos="always").encode([Loglikelihood("a up.", "Dn b")])
@@ -143,12 +188,18 @@ def test_a_token_across_the_border_is_counted_to_the_target_and_flagged(tiny_che
 
 
 def test_context_and_target_together_make_the_whole_sequence(tiny_checkpoint):
-    """Chain rule: log P(context) + log P(target | context) = log P(context + target), to the last token."""
+    """Chain rule: log P(context) + log P(target | context) = log P(context + target), to the last
+    token.
+    """
     engine = open_engine(str(tiny_checkpoint("llama", "sentencepiece")))
     context, target = CONTEXTS[0], TARGETS[1]
     found = dict(
         engine.score(
-            [Loglikelihood(None, context), Loglikelihood(context, target), Loglikelihood(None, f"{context} {target}")],
+            [
+                Loglikelihood(None, context),
+                Loglikelihood(context, target),
+                Loglikelihood(None, f"{context} {target}"),
+            ],
             per_token=True,
         )
     )
@@ -161,7 +212,9 @@ def test_context_and_target_together_make_the_whole_sequence(tiny_checkpoint):
 
 
 class Bigrams(torch.nn.Module):
-    """A language model that can be computed by hand: the next token depends on the last one only."""
+    """A language model that can be computed by hand: the next token depends on the last one
+    only.
+    """
 
     def __init__(self, probabilities):
         super().__init__()
@@ -175,16 +228,24 @@ class Bigrams(torch.nn.Module):
         return transformers.modeling_outputs.BaseModelOutputWithPast(last_hidden_state=states)
 
     def forward(self, input_ids, **_):
-        return transformers.modeling_outputs.CausalLMOutput(logits=self.head(self.read(input_ids).last_hidden_state))
+        return transformers.modeling_outputs.CausalLMOutput(
+            logits=self.head(self.read(input_ids).last_hidden_state)
+        )
 
     def get_output_embeddings(self):
         return self.head
 
 
 def test_scores_of_a_model_made_by_hand_are_the_numbers_on_paper():
-    passes = ForwardPasses(Bigrams([[0.5, 0.25, 0.25], [0.125, 0.5, 0.375], [0.2, 0.3, 0.5]]), torch.device("cpu"))
+    passes = ForwardPasses(
+        Bigrams([[0.5, 0.25, 0.25], [0.125, 0.5, 0.375], [0.2, 0.3, 0.5]]), torch.device("cpu")
+    )
     sequences = [((0, 1, 1, 0), 1), ((0, 1, 2), 2), ((0, 1, 1, 2, 2), 3)]
-    by_hand = [[math.log(0.25), math.log(0.5), math.log(0.125)], [math.log(0.375)], [math.log(0.375), math.log(0.5)]]
+    by_hand = [
+        [math.log(0.25), math.log(0.5), math.log(0.125)],
+        [math.log(0.375)],
+        [math.log(0.375), math.log(0.5)],
+    ]
     packed = dict(passes.rows(prefix_trie.pack(sequences, 16), sequences))
     for i, expected in enumerate(by_hand):
         assert passes.plain(*sequences[i]) == pytest.approx(expected, abs=1e-6)
@@ -207,7 +268,9 @@ def test_the_blocked_normaliser_is_exact_even_where_later_logits_are_far_larger(
 def test_what_is_cut_unknown_or_not_finite_is_flagged(tiny_checkpoint):
     engine = open_engine(str(tiny_checkpoint("gpt2", "byte_level")))
     long = " ".join(CONTEXTS * 60)
-    scored = dict(engine.score([Loglikelihood(long, TARGETS[0]), Loglikelihood(CONTEXTS[0], TARGETS[0])]))
+    scored = dict(
+        engine.score([Loglikelihood(long, TARGETS[0]), Loglikelihood(CONTEXTS[0], TARGETS[0])])
+    )
     assert scored[0].flags == ("truncated",)
     assert scored[0].n_tokens == scored[1].n_tokens
     with torch.no_grad():
@@ -225,12 +288,18 @@ def test_what_is_cut_unknown_or_not_finite_is_flagged(tiny_checkpoint):
 def test_an_empty_target_scores_nothing_whatever_token_the_space_before_it_is(tiny_checkpoint):
     for kind in KINDS:
         found = dict(
-            open_engine(str(tiny_checkpoint("llama", kind))).score([Loglikelihood(CONTEXTS[0], ""), Loglikelihood(None, "")])
+            open_engine(str(tiny_checkpoint("llama", kind))).score(
+                [Loglikelihood(CONTEXTS[0], ""), Loglikelihood(None, "")]
+            )
         )
-        assert [(one.logprob, one.flags) for one in found.values()] == [(None, ("nothing_scored",))] * 2
+        assert [(one.logprob, one.flags) for one in found.values()] == [
+            (None, ("nothing_scored",))
+        ] * 2
 
 
-def test_a_text_whose_mask_would_be_larger_than_the_model_is_read_without_one(tiny_checkpoint, monkeypatch):
+def test_a_text_whose_mask_would_be_larger_than_the_model_is_read_without_one(
+    tiny_checkpoint, monkeypatch
+):
     engine = open_engine(str(tiny_checkpoint("llama")))
     expected = dict(engine.score(QUERIES))
     monkeypatch.setattr("worldprobe.models.transformers_engine.LONGEST_PACKED", 12)
@@ -249,21 +318,27 @@ def test_a_tokenizer_without_character_offsets_is_refused():
 
 def test_a_fast_path_that_would_give_other_numbers_is_not_used(tiny_checkpoint, monkeypatch):
     folder = tiny_checkpoint("llama", "sentencepiece")
-    monkeypatch.setattr(prefix_trie.Row, "ancestors", lambda self, width: prefix_trie.np.tri(width, dtype=bool))
+    monkeypatch.setattr(
+        prefix_trie.Row, "ancestors", lambda self, width: prefix_trie.np.tri(width, dtype=bool)
+    )
     engine = open_engine(str(folder))
     assert engine.mode == "batches"
     monkeypatch.setattr(ForwardPasses, "_project", lambda self, hidden, places: [0.0] * len(places))
     engine = open_engine(str(folder))
     assert engine.mode == "logits"
     found = dict(engine.score(QUERIES))
-    assert [found[i].logprob for i in range(len(QUERIES))] == pytest.approx(reference_scores(folder, QUERIES), abs=1e-4)
+    assert [found[i].logprob for i in range(len(QUERIES))] == pytest.approx(
+        reference_scores(folder, QUERIES), abs=1e-4
+    )
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("activation", ["gelu_new", "gelu_fast"])
 def test_the_activation_is_computed_piece_by_piece_to_the_bit(activation, dtype):
     torch.manual_seed(0)
-    config = transformers.GPT2Config(vocab_size=60, n_embd=16, n_layer=2, n_head=2, activation_function=activation)
+    config = transformers.GPT2Config(
+        vocab_size=60, n_embd=16, n_layer=2, n_head=2, activation_function=activation
+    )
     model = transformers.GPT2LMHeadModel(config).eval()
     own = [block.mlp.act for block in model.transformer.h]
     states = (3 * torch.randn(3, 50_001)).to(dtype)
@@ -273,7 +348,12 @@ def test_the_activation_is_computed_piece_by_piece_to_the_bit(activation, dtype)
     split = [block.mlp.act for block in model.transformer.h]
     assert all(isinstance(module, Piecewise) for module in split)
     try:
-        for threads in (1, 2, 3, 7):  # torch's own operation rounds otherwise where a thread's share ends
+        for threads in (
+            1,
+            2,
+            3,
+            7,
+        ):  # torch's own operation rounds otherwise where a thread's share ends
             torch.set_num_threads(threads)
             with torch.inference_mode():
                 assert torch.equal(split[0](states), own[0](states))
@@ -290,24 +370,33 @@ def test_an_activation_that_is_derived_from_gelu_keeps_its_own_code():
         def forward(self, states):
             return super().forward(states) / states.norm()
 
-    model = torch.nn.Sequential(Other(), torch.nn.GELU(), transformers.activations.QuickGELUActivation())
+    model = torch.nn.Sequential(
+        Other(), torch.nn.GELU(), transformers.activations.QuickGELUActivation()
+    )
     own = list(model)
     split_gelu(model)
     assert list(model) == own
 
 
 @pytest.mark.parametrize("plain", ["asked for", "found by the self-check", "no"])
-def test_the_plain_pass_keeps_the_activation_of_the_models_own_code(tiny_checkpoint, monkeypatch, plain):
+def test_the_plain_pass_keeps_the_activation_of_the_models_own_code(
+    tiny_checkpoint, monkeypatch, plain
+):
     if plain == "found by the self-check":
         monkeypatch.setattr(selfcheck, "TOLERANCE", -1.0)
         monkeypatch.setattr(selfcheck, "ensure_causal", lambda *_: None)
-    engine = open_engine(str(tiny_checkpoint("gpt2", "byte_level")), fastest="plain" if plain == "asked for" else "tries")
+    engine = open_engine(
+        str(tiny_checkpoint("gpt2", "byte_level")),
+        fastest="plain" if plain == "asked for" else "tries",
+    )
     assert (engine.mode == "plain") == (plain != "no")
     assert isinstance(engine.model.transformer.h[0].mlp.act, Piecewise) == (plain == "no")
 
 
 def test_a_model_that_caps_its_logits_is_scored_by_its_own_logits(tiny_checkpoint, tmp_path):
-    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_checkpoint("gemma", "sentencepiece"))
+    tokenizer = transformers.AutoTokenizer.from_pretrained(
+        tiny_checkpoint("gemma", "sentencepiece")
+    )
     tokenizer.save_pretrained(tmp_path)
     config = transformers.Gemma2Config(
         vocab_size=len(tokenizer),
@@ -330,7 +419,9 @@ def test_a_model_that_caps_its_logits_is_scored_by_its_own_logits(tiny_checkpoin
 
 
 def saved(folder, tokenizer, config):
-    """A checkpoint of a family that the fixtures lack; its scores depend strongly on the context."""
+    """A checkpoint of a family that the fixtures lack; its scores depend strongly on the
+    context.
+    """
     tokenizer.save_pretrained(folder)
     torch.manual_seed(0)
     model = transformers.AutoModelForCausalLM.from_config(config)
@@ -353,16 +444,25 @@ SMALL = {
 
 
 def gemma2(vocabulary, cap):
-    capped = {"head_dim": 8, "sliding_window": 512, "query_pre_attn_scalar": 8, "attn_logit_softcapping": cap}
+    capped = {
+        "head_dim": 8,
+        "sliding_window": 512,
+        "query_pre_attn_scalar": 8,
+        "attn_logit_softcapping": cap,
+    }
     return transformers.Gemma2Config(vocab_size=vocabulary, **SMALL, **capped)
 
 
-def test_a_cap_on_attention_scores_is_kept_and_the_attention_is_part_of_the_identity(tiny_tokenizer, tmp_path):
+def test_a_cap_on_attention_scores_is_kept_and_the_attention_is_part_of_the_identity(
+    tiny_tokenizer, tmp_path
+):
     tokenizer = tiny_tokenizer("byte_level")
     capped = saved(tmp_path / "capped", tokenizer, gemma2(len(tokenizer), 1.0))
     engine = open_engine(capped)
     found = dict(engine.score(QUERIES[:9]))
-    expected, uncapped = (reference_scores(capped, QUERIES[:9], attn_implementation=how) for how in ("eager", "sdpa"))
+    expected, uncapped = (
+        reference_scores(capped, QUERIES[:9], attn_implementation=how) for how in ("eager", "sdpa")
+    )
     assert max(abs(a - b) for a, b in zip(expected, uncapped, strict=True)) > 0.01
     assert [found[i].logprob for i in range(9)] == pytest.approx(expected, abs=1e-4)
     assert engine.facts.identity()["attention"] == engine.facts.process()["attention"] == "eager"
@@ -372,12 +472,22 @@ def test_a_cap_on_attention_scores_is_kept_and_the_attention_is_part_of_the_iden
 
 def test_factors_of_rotary_positions_do_not_depend_on_the_batch(tiny_tokenizer, tmp_path):
     tokenizer = tiny_tokenizer("byte_level")
-    rope = {"rope_type": "longrope", "rope_theta": 10000.0, "short_factor": [1.0] * 4, "long_factor": [3.0, 4.0, 5.0, 6.0]}
+    rope = {
+        "rope_type": "longrope",
+        "rope_theta": 10000.0,
+        "short_factor": [1.0] * 4,
+        "long_factor": [3.0, 4.0, 5.0, 6.0],
+    }
     rope |= {"original_max_position_embeddings": 40, "partial_rotary_factor": 1.0}
     long = {"original_max_position_embeddings": 40, "rope_parameters": rope, "pad_token_id": 0}
-    folder = saved(tmp_path, tokenizer, transformers.Phi3Config(vocab_size=len(tokenizer), **SMALL, **long))
+    folder = saved(
+        tmp_path, tokenizer, transformers.Phi3Config(vocab_size=len(tokenizer), **SMALL, **long)
+    )
     engine = open_engine(folder)
-    queries = [Loglikelihood("Ana lifts", "the crate."), Loglikelihood(" ".join(CONTEXTS * 3), "Ben.")]
+    queries = [
+        Loglikelihood("Ana lifts", "the crate."),
+        Loglikelihood(" ".join(CONTEXTS * 3), "Ben."),
+    ]
     alone, together = dict(engine.score(queries[:1]))[0], dict(engine.score(queries))
     assert together[0].logprob == pytest.approx(alone.logprob, abs=1e-4)
     assert alone.logprob == pytest.approx(reference_scores(folder, queries[:1])[0], abs=1e-4)
@@ -385,9 +495,21 @@ def test_factors_of_rotary_positions_do_not_depend_on_the_batch(tiny_tokenizer, 
 
 
 @pytest.mark.parametrize(
-    "family", ["gemma", "gemma2", "gemma3", "gemma3_text", "gemma3n_text", "gemma4_text", "recurrent_gemma", "vaultgemma"]
+    "family",
+    [
+        "gemma",
+        "gemma2",
+        "gemma3",
+        "gemma3_text",
+        "gemma3n_text",
+        "gemma4_text",
+        "recurrent_gemma",
+        "vaultgemma",
+    ],
 )
-def test_every_gemma_starts_with_its_start_token_even_where_the_tokenizer_forgets_it(tiny_tokenizer, family):
+def test_every_gemma_starts_with_its_start_token_even_where_the_tokenizer_forgets_it(
+    tiny_tokenizer, family
+):
     tokenizer = copy.deepcopy(tiny_tokenizer("byte_level"))
     tokenizer.add_special_tokens({"bos_token": "<bos>"})
     assert Encoder(tokenizer, family).prefix == (tokenizer.bos_token_id,)
@@ -398,26 +520,46 @@ def families(vocabulary):
     """Families whose states flow on along a packed row, or whose positions are columns of it."""
     t = transformers
     return {
-        "mpt": t.MptConfig(d_model=32, n_heads=4, n_layers=3, vocab_size=vocabulary, max_seq_len=512),
+        "mpt": t.MptConfig(
+            d_model=32, n_heads=4, n_layers=3, vocab_size=vocabulary, max_seq_len=512
+        ),
         "lfm2": t.Lfm2Config(**SMALL, vocab_size=vocabulary, full_attn_idxs=[1, 3]),
         "llama": t.LlamaConfig(**SMALL, vocab_size=vocabulary),
     }
 
 
-@pytest.mark.parametrize(("family", "mode"), [("mpt", "batches"), ("lfm2", "batches"), ("llama", "tries")])
-def test_half_precision_takes_no_pass_that_float32_shows_to_be_wrong(tiny_tokenizer, tmp_path, family, mode):
+@pytest.mark.parametrize(
+    ("family", "mode"), [("mpt", "batches"), ("lfm2", "batches"), ("llama", "tries")]
+)
+def test_half_precision_takes_no_pass_that_float32_shows_to_be_wrong(
+    tiny_tokenizer, tmp_path, family, mode
+):
     tokenizer = tiny_tokenizer("byte_level")
     folder = saved(tmp_path, tokenizer, families(len(tokenizer))[family])
-    exact, fast, plain = open_engine(folder), open_engine(folder, "bfloat16"), open_engine(folder, "bfloat16", fastest="plain")
+    exact, fast, plain = (
+        open_engine(folder),
+        open_engine(folder, "bfloat16"),
+        open_engine(folder, "bfloat16", fastest="plain"),
+    )
     assert (exact.mode, fast.mode) == (mode, mode)
-    assert (exact.can_cache, exact.can_pad, exact.can_read_tries) == (fast.can_cache, fast.can_pad, fast.can_read_tries)
-    found = [[one.logprob for _, one in sorted(engine.score(QUERIES))] for engine in (exact, fast, plain)]
+    assert (exact.can_cache, exact.can_pad, exact.can_read_tries) == (
+        fast.can_cache,
+        fast.can_pad,
+        fast.can_read_tries,
+    )
+    found = [
+        [one.logprob for _, one in sorted(engine.score(QUERIES))] for engine in (exact, fast, plain)
+    ]
     errors = [max(abs(a - b) for a, b in zip(found[0], half, strict=True)) for half in found[1:]]
     assert errors[0] < 2 * errors[1]
 
 
-def test_a_model_computes_in_float32_for_a_while_and_its_weights_are_the_same_bits_afterwards(tiny_checkpoint):
-    model = transformers.AutoModelForCausalLM.from_pretrained(tiny_checkpoint("mixtral"), dtype=torch.bfloat16).eval()
+def test_a_model_computes_in_float32_for_a_while_and_its_weights_are_the_same_bits_afterwards(
+    tiny_checkpoint,
+):
+    model = transformers.AutoModelForCausalLM.from_pretrained(
+        tiny_checkpoint("mixtral"), dtype=torch.bfloat16
+    ).eval()
     whole = copy.deepcopy(model).float()
     before = {name: (weight.dtype, weight.clone()) for name, weight in model.state_dict().items()}
     tokens = torch.tensor([[5, 6, 7, 8]])
@@ -427,14 +569,26 @@ def test_a_model_computes_in_float32_for_a_while_and_its_weights_are_the_same_bi
         with pytest.raises(IndexError), selfcheck.in_float32(model):
             model(torch.tensor([[10**6]]))
     after = model.state_dict()
-    assert all(after[name].dtype == dtype and torch.equal(after[name], bits) for name, (dtype, bits) in before.items())
+    assert all(
+        after[name].dtype == dtype and torch.equal(after[name], bits)
+        for name, (dtype, bits) in before.items()
+    )
 
 
 def test_gemma_3n_and_doge_are_loaded_and_scored(tiny_tokenizer, tmp_path):
     tokenizer = tiny_tokenizer("byte_level")
     small, size = SMALL | {"intermediate_size": [64] * 4}, len(tokenizer)
-    layers = {"hidden_size_per_layer_input": 8, "head_dim": 8, "laurel_rank": 4, "num_kv_shared_layers": 0}
-    layers |= {"activation_sparsity_pattern": [0.5, 0.0, 0.0, 0.0], "vocab_size_per_layer_input": size, "sliding_window": 512}
+    layers = {
+        "hidden_size_per_layer_input": 8,
+        "head_dim": 8,
+        "laurel_rank": 4,
+        "num_kv_shared_layers": 0,
+    }
+    layers |= {
+        "activation_sparsity_pattern": [0.5, 0.0, 0.0, 0.0],
+        "vocab_size_per_layer_input": size,
+        "sliding_window": 512,
+    }
     configs = [
         transformers.Gemma3nTextConfig(**small, **layers, vocab_size=size),
         transformers.DogeConfig(**SMALL, vocab_size=size),
@@ -442,7 +596,9 @@ def test_gemma_3n_and_doge_are_loaded_and_scored(tiny_tokenizer, tmp_path):
     for config in configs:
         folder = saved(tmp_path / config.model_type, tokenizer, config)
         found = dict(open_engine(folder).score(QUERIES[:3]))
-        assert [found[i].logprob for i in range(3)] == pytest.approx(reference_scores(folder, QUERIES[:3]), abs=1e-3)
+        assert [found[i].logprob for i in range(3)] == pytest.approx(
+            reference_scores(folder, QUERIES[:3]), abs=1e-3
+        )
 
 
 #: What PyTorch, the system and a GPU's libraries raise where memory lacks.
@@ -457,7 +613,9 @@ NO_MEMORY = (
 
 
 @pytest.mark.parametrize("error", NO_MEMORY)
-def test_out_of_memory_halves_the_batch_remembers_it_and_loses_nothing(tiny_checkpoint, monkeypatch, error):
+def test_out_of_memory_halves_the_batch_remembers_it_and_loses_nothing(
+    tiny_checkpoint, monkeypatch, error
+):
     engine = open_engine(str(tiny_checkpoint()))
     monkeypatch.setattr("worldprobe.models.transformers_engine.ROW_WIDTH", (30, 30))
     expected = dict(engine.score(QUERIES))
@@ -472,8 +630,12 @@ def test_out_of_memory_halves_the_batch_remembers_it_and_loses_nothing(tiny_chec
     before = engine.budget.tokens
     found = dict(engine.score(QUERIES))
     assert engine.budget.tokens < before
-    assert {i: s.logprob for i, s in found.items()} == pytest.approx({i: s.logprob for i, s in expected.items()}, abs=1e-4)
-    monkeypatch.setattr(engine.passes, "rows", lambda batch, sequences: scarce([*batch, *batch], sequences))
+    assert {i: s.logprob for i, s in found.items()} == pytest.approx(
+        {i: s.logprob for i, s in expected.items()}, abs=1e-4
+    )
+    monkeypatch.setattr(
+        engine.passes, "rows", lambda batch, sequences: scarce([*batch, *batch], sequences)
+    )
     with pytest.raises(UserError, match="cannot fit even the longest text"):
         list(engine.score(QUERIES))
 
@@ -503,8 +665,12 @@ def test_a_model_that_leaves_no_memory_for_a_text_is_not_called_broken(error):
 
 @pytest.mark.parametrize("error", NO_MEMORY)
 @pytest.mark.parametrize("step", ["rows", "prefix"])
-def test_a_lack_of_memory_in_the_self_check_chooses_no_slower_way(tiny_checkpoint, monkeypatch, step, error):
-    """Else what other processes do would decide how a model is computed, and the last digits of its scores."""
+def test_a_lack_of_memory_in_the_self_check_chooses_no_slower_way(
+    tiny_checkpoint, monkeypatch, step, error
+):
+    """Else what other processes do would decide how a model is computed, and the last digits of its
+    scores.
+    """
 
     def scarce(*_):
         raise error
@@ -515,7 +681,9 @@ def test_a_lack_of_memory_in_the_self_check_chooses_no_slower_way(tiny_checkpoin
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_the_self_check_reads_the_weights_few_times_and_for_scores_does_not_check_what_answers_need(tiny_checkpoint, dtype):
+def test_the_self_check_reads_the_weights_few_times_and_for_scores_does_not_check_what_answers_need(
+    tiny_checkpoint, dtype
+):
     engine = open_engine(str(tiny_checkpoint("llama")), str(dtype).removeprefix("torch."))
     read = []
     engine.model.get_decoder().layers[0].register_forward_hook(lambda *_: read.append(1))
@@ -548,7 +716,9 @@ def broken(tiny_checkpoint, tmp_path, value):
 
 @pytest.mark.parametrize("fastest", ["tries", "plain"])
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_a_model_that_computes_no_numbers_is_refused_at_load(tiny_checkpoint, tmp_path, value, fastest):
+def test_a_model_that_computes_no_numbers_is_refused_at_load(
+    tiny_checkpoint, tmp_path, value, fastest
+):
     with pytest.raises(UserError, match="NaN or infinite"):
         open_engine(broken(tiny_checkpoint, tmp_path, value), fastest=fastest)
 
@@ -570,7 +740,8 @@ def test_answers_without_numbers_are_marked_in_every_way_of_asking(tiny_checkpoi
 
 
 WRITTEN_PROMPTS = [
-    f"Ana paints the heavy lamp near the door. {end}\n" for end in ("Ben", "Cora drops the kettle under a tree", "Is")
+    f"Ana paints the heavy lamp near the door. {end}\n"
+    for end in ("Ben", "Cora drops the kettle under a tree", "Is")
 ]
 DRAWN = Decoding(12, temperature=1.5, seed=4)
 
@@ -586,7 +757,9 @@ def greedy(folder, prompt, count):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_prompts_of_unequal_length_are_continued_together_as_each_is_alone(tiny_checkpoint, architecture, kind):
+def test_prompts_of_unequal_length_are_continued_together_as_each_is_alone(
+    tiny_checkpoint, architecture, kind
+):
     folder = tiny_checkpoint(architecture, kind)
     engine = open_engine(str(folder))
     assert engine.can_pad or architecture in ("mpt", "falcon_alibi")
@@ -597,8 +770,12 @@ def test_prompts_of_unequal_length_are_continued_together_as_each_is_alone(tiny_
     for i, prompt in enumerate(WRITTEN_PROMPTS):
         tokenizer, expected = greedy(folder, prompt, 10)
         assert found[i].text.strip() == tokenizer.decode(expected, skip_special_tokens=True).strip()
-        assert (found[i].finish, found[i].n_tokens) == (("end", len(expected) - 1) if len(expected) < 10 else ("length", 10))
-    assert max(sizes) == (3 if engine.can_pad else 1), "three lengths: one batch where padding was found right"
+        assert (found[i].finish, found[i].n_tokens) == (
+            ("end", len(expected) - 1) if len(expected) < 10 else ("length", 10)
+        )
+    assert max(sizes) == (3 if engine.can_pad else 1), (
+        "three lengths: one batch where padding was found right"
+    )
 
 
 def test_a_stop_an_end_and_the_limit_are_told_apart(tiny_checkpoint):
@@ -617,7 +794,9 @@ def test_a_stop_an_end_and_the_limit_are_told_apart(tiny_checkpoint):
 
 @pytest.fixture
 def chatty(tiny_checkpoint, tmp_path):
-    """A model that soon writes <|im_end|>, which its template ends messages with, and its configuration does not name."""
+    """A model that soon writes <|im_end|>, which its template ends messages with, and its
+    configuration does not name.
+    """
     tokenizer, tokens = greedy(tiny_checkpoint(), WRITTEN_PROMPTS[0], 10)
     model = transformers.AutoModelForCausalLM.from_pretrained(tiny_checkpoint())
     tokenizer.add_special_tokens({"additional_special_tokens": ["<|im_end|>"]})
@@ -625,7 +804,9 @@ def chatty(tiny_checkpoint, tmp_path):
     with torch.no_grad():
         rows = model.get_output_embeddings().weight
         rows[-1] = 1.5 * rows[tokens[4]]
-    tokenizer.chat_template = "{% for m in messages %}{{ m.role }}: {{ m.content }}<|im_end|>\n{% endfor %}"
+    tokenizer.chat_template = (
+        "{% for m in messages %}{{ m.role }}: {{ m.content }}<|im_end|>\n{% endfor %}"
+    )
     model.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     return tmp_path
@@ -644,7 +825,11 @@ def test_special_tokens_within_replies_are_counted_and_told(chatty, tmp_path, ca
     engine = open_engine(str(chatty))
     for _ in ("asked", "kept"):
         caplog.clear()
-        found = run_requests([Generate(WRITTEN_PROMPTS[0], Decoding(10))], engine, open_store(tmp_path / "answers", engine))
+        found = run_requests(
+            [Generate(WRITTEN_PROMPTS[0], Decoding(10))],
+            engine,
+            open_store(tmp_path / "answers", engine),
+        )
         assert found.values[0].n_dropped > 0
         assert "1 of 1 replies contain special tokens" in caplog.text
 
@@ -668,12 +853,19 @@ def test_conversations_go_through_the_chat_template(tiny_checkpoint):
     )
     with pytest.raises(UserError, match="no chat template"):
         list(engine.generate([conversation], Decoding(3)))
-    engine.encoder.tokenizer.chat_template = "{% for m in messages %}<{{ m.role }}>{{ m.content }}\n{% endfor %}<assistant>"
+    engine.encoder.tokenizer.chat_template = (
+        "{% for m in messages %}<{{ m.role }}>{{ m.content }}\n{% endfor %}<assistant>"
+    )
     text = "<system>Be brief.\n<user>Who?\n<assistant>Ana.\n<user>Sure?\n<assistant>"
     assert engine.rendered(conversation) == text
-    by_chat, by_text = (dict(engine.generate([prompt], Decoding(6)))[0] for prompt in (conversation, text))
+    by_chat, by_text = (
+        dict(engine.generate([prompt], Decoding(6)))[0] for prompt in (conversation, text)
+    )
     assert by_chat == by_text
-    assert dict(engine.choose([conversation], [("1", "2")]))[0] == dict(engine.choose([text], [("1", "2")]))[0]
+    assert (
+        dict(engine.choose([conversation], [("1", "2")]))[0]
+        == dict(engine.choose([text], [("1", "2")]))[0]
+    )
 
 
 def test_every_prompt_has_its_own_options(tiny_checkpoint):
@@ -684,7 +876,9 @@ def test_every_prompt_has_its_own_options(tiny_checkpoint):
         alone = dict(engine.choose([WRITTEN_PROMPTS[i]], [options[i]]))[0]
         assert found[i].text == alone.text
         assert found[i].text in options[i]
-        assert found[i].n_prompt_tokens == len(engine.encoder.encode_prompts([WRITTEN_PROMPTS[i]], 8)[0][0])
+        assert found[i].n_prompt_tokens == len(
+            engine.encoder.encode_prompts([WRITTEN_PROMPTS[i]], 8)[0][0]
+        )
 
 
 def test_an_answer_longer_than_the_model_takes_is_refused(tiny_checkpoint):
@@ -701,13 +895,19 @@ def test_cached_keys_and_values_limit_how_many_prompts_are_continued_together(ti
     assert [len(batch) for batch in engine._writing(rows, 0, 20)] == [3, 3, 3, 1]
 
 
-def test_plain_never_shares_answers_with_the_fast_path_and_foreign_code_or_other_ends_are_apart(tiny_checkpoint):
+def test_plain_never_shares_answers_with_the_fast_path_and_foreign_code_or_other_ends_are_apart(
+    tiny_checkpoint,
+):
     import dataclasses
 
     folder = str(tiny_checkpoint())
     fast, plain = open_engine(folder).facts, open_engine(folder, fastest="plain").facts
     assert fast.identity() != plain.identity()
-    for change in ({"trust_remote_code": True}, {"ends": (1,)}, {"notes": {**fast.notes, "device": "another"}}):
+    for change in (
+        {"trust_remote_code": True},
+        {"ends": (1,)},
+        {"notes": {**fast.notes, "device": "another"}},
+    ):
         assert dataclasses.replace(fast, **change).identity() != fast.identity()
 
 
@@ -715,16 +915,24 @@ def test_a_log_probability_clearly_above_zero_is_flagged_and_an_empty_target_sco
     from worldprobe.models.answers import add_up
 
     assert add_up([-1.0, 1e-6], (), None, 0).logprob == -1.0
-    assert (add_up([-1.0, 0.5], (), None, 0).logprob, add_up([-1.0, 0.5], (), None, 0).flags) == (None, ("positive",))
+    assert (add_up([-1.0, 0.5], (), None, 0).logprob, add_up([-1.0, 0.5], (), None, 0).flags) == (
+        None,
+        ("positive",),
+    )
     assert add_up([], (), None, 0).flags == ("nothing_scored",)
 
 
 def test_stops_are_found_piece_by_piece_as_in_the_whole_text(tiny_checkpoint):
     from worldprobe.models.answers import Transcript
 
-    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_checkpoint("llama", "sentencepiece"))
+    tokenizer = transformers.AutoTokenizer.from_pretrained(
+        tiny_checkpoint("llama", "sentencepiece")
+    )
     text = "Ana lifts the lamp \u2013 \u0416\U0001f600 near the door.\n\nBen hides"
-    prompt, new = tokenizer("Say:\n")["input_ids"], tokenizer(text, add_special_tokens=False)["input_ids"]
+    prompt, new = (
+        tokenizer("Say:\n")["input_ids"],
+        tokenizer(text, add_special_tokens=False)["input_ids"],
+    )
     for stop in ("\n\n", "\U0001f600", "lamp", "\u2013 \u0416"):
         transcript = Transcript(tokenizer, prompt, (stop,))
         assert any(transcript.add(token) for token in new), stop
@@ -732,16 +940,23 @@ def test_stops_are_found_piece_by_piece_as_in_the_whole_text(tiny_checkpoint):
 
 
 @pytest.mark.parametrize("kind", ["byte_level", "sentencepiece"])
-def test_special_tokens_that_mark_thoughts_survive_and_a_stop_within_thoughts_ends_nothing(tiny_checkpoint, kind):
+def test_special_tokens_that_mark_thoughts_survive_and_a_stop_within_thoughts_ends_nothing(
+    tiny_checkpoint, kind
+):
     from worldprobe.models.answers import Transcript
     from worldprobe.models.reasoning import split_thoughts
 
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_checkpoint("llama", kind))
     marks = ["[THINK]", "[/THINK]", "<|channel|>", "<|message|>", "<|end|>", "<|start|>"]
-    tokenizer.add_tokens([transformers.AddedToken(mark, special=True, normalized=False) for mark in marks])
+    tokenizer.add_tokens(
+        [transformers.AddedToken(mark, special=True, normalized=False) for mark in marks]
+    )
     prompt = tokenizer("Say:\n")["input_ids"]
     mistral = "[THINK]from 1 to 5\n\nor 2[/THINK]\n\n4\n\nBen"
-    harmony = "<|channel|>analysis<|message|>from 1 to 5\n\nor 2<|end|><|start|>assistant<|channel|>final<|message|>4\n\nBen"
+    harmony = (
+        "<|channel|>analysis<|message|>from 1 to 5\n\nor"
+        " 2<|end|><|start|>assistant<|channel|>final<|message|>4\n\nBen"
+    )
     for text in (mistral, harmony):
         new = tokenizer(text, add_special_tokens=False)["input_ids"]
         transcript = Transcript(tokenizer, prompt, ("\n\n",))
@@ -749,10 +964,15 @@ def test_special_tokens_that_mark_thoughts_survive_and_a_stop_within_thoughts_en
         thoughts, reply = split_thoughts(transcript.text())
         assert (reply.strip(), "or 2" in thoughts) == ("4", True)
         assert ends
-        assert "Ben" not in tokenizer.decode(new[: ends[0]]), "the stop behind the reply ends it, and none before"
+        assert "Ben" not in tokenizer.decode(new[: ends[0]]), (
+            "the stop behind the reply ends it, and none before"
+        )
     opened = tokenizer("Say:\n[THINK]", add_special_tokens=False)["input_ids"]
     transcript = Transcript(tokenizer, opened, ("\n\n",))
-    assert not any(transcript.add(token) for token in tokenizer("1\n\n2", add_special_tokens=False)["input_ids"])
+    assert not any(
+        transcript.add(token)
+        for token in tokenizer("1\n\n2", add_special_tokens=False)["input_ids"]
+    )
 
 
 @pytest.fixture
@@ -770,7 +990,9 @@ def test_special_tokens_without_an_embedding_are_refused_only_where_they_are_use
     """huggingface/transformers #11102, #12763."""
     engine = open_engine(str(beyond))
     assert dict(engine.score(QUERIES[:1]))[0].flags == ()
-    engine.encoder.tokenizer.chat_template = "{% for m in messages %}<|im_start|>{{ m.content }}\n{% endfor %}"
+    engine.encoder.tokenizer.chat_template = (
+        "{% for m in messages %}<|im_start|>{{ m.content }}\n{% endfor %}"
+    )
     for ask in (
         lambda: engine.generate([(Message("user", "Who?"),)], Decoding(3)),
         lambda: engine.choose([(Message("user", "Who?"),)], [("1", "2")]),
@@ -778,7 +1000,9 @@ def test_special_tokens_without_an_embedding_are_refused_only_where_they_are_use
     ):
         with pytest.raises(UserError, match=r"<\|im_(start|end)\|>"):
             list(ask())
-    object.__setattr__(engine.facts, "ends", (engine.encoder.tokenizer.convert_tokens_to_ids("<|im_end|>"),))
+    object.__setattr__(
+        engine.facts, "ends", (engine.encoder.tokenizer.convert_tokens_to_ids("<|im_end|>"),)
+    )
     with pytest.raises(UserError, match=r"<\|im_end\|>"):
         list(engine.generate(["Who?"], Decoding(3)))
 

@@ -1,4 +1,6 @@
-"""What the check at load finds: each fault is planted in a model or in a pass, and no way of computing that has it is used."""
+"""What the check at load finds: each fault is planted in a model or in a pass, and no way of
+computing that has it is used.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,10 @@ from worldprobe.models.transformers_engine import TransformersEngine, open_engin
 
 def without(name: str) -> Callable[[Any, Any, dict[str, Any]], Any]:
     """A model that takes an argument and does not look at it."""
-    return lambda module, arguments, options: (arguments, {key: value for key, value in options.items() if key != name})
+    return lambda module, arguments, options: (
+        arguments,
+        {key: value for key, value in options.items() if key != name},
+    )
 
 
 def by_batch(module: Any, arguments: Any, outputs: Any) -> Any:
@@ -47,11 +52,19 @@ kept, chosen = Prefix.cache, RoomyLayer.batch_select_indices
 
 def test_a_sound_model_is_computed_in_the_fastest_way(tiny_checkpoint) -> None:
     engine = open_engine(str(tiny_checkpoint("llama")))
-    assert (engine.mode, engine.can_cache, engine.can_pad, engine.can_read_tries) == ("tries", True, True, True)
+    assert (engine.mode, engine.can_cache, engine.can_pad, engine.can_read_tries) == (
+        "tries",
+        True,
+        True,
+        True,
+    )
 
 
 @pytest.mark.parametrize("architecture", ["gpt2", "llama"])
-@pytest.mark.parametrize(("fault", "mode"), [("attention_mask", "batches"), ("position_ids", "batches"), ("batch", "plain")])
+@pytest.mark.parametrize(
+    ("fault", "mode"),
+    [("attention_mask", "batches"), ("position_ids", "batches"), ("batch", "plain")],
+)
 def test_a_model_that_ignores_a_mask_or_positions_or_looks_at_its_batch(
     tiny_checkpoint, architecture: str, fault: str, mode: str
 ) -> None:
@@ -68,16 +81,40 @@ def test_a_model_that_ignores_a_mask_or_positions_or_looks_at_its_batch(
 @pytest.mark.parametrize(
     ("place", "name", "fault", "mode", "agree"),
     [
-        (Row, "ancestors", lambda self, width: np.ones((width, width), dtype=bool), "batches", ["cache", "padding"]),
-        (Row, "depths", property(lambda self: list(range(len(self.tokens))), lambda *_: None), "batches", ["cache", "padding"]),
+        (
+            Row,
+            "ancestors",
+            lambda self, width: np.ones((width, width), dtype=bool),
+            "batches",
+            ["cache", "padding"],
+        ),
+        (
+            Row,
+            "depths",
+            property(lambda self: list(range(len(self.tokens))), lambda *_: None),
+            "batches",
+            ["cache", "padding"],
+        ),
         (ForwardPasses, "_pad", pad_left, "plain", []),
         (Prefix, "cache", one_late, "tries", []),
         (RoomyLayer, "batch_select_indices", first_rows, "tries", ["cache", "padding"]),
     ],
-    ids=["mask", "positions", "padding on the left", "keys of another place", "keys of another text"],
+    ids=[
+        "mask",
+        "positions",
+        "padding on the left",
+        "keys of another place",
+        "keys of another text",
+    ],
 )
 def test_a_pass_that_is_wrong(
-    tiny_checkpoint, monkeypatch: pytest.MonkeyPatch, place: Any, name: str, fault: Any, mode: str, agree: list[str]
+    tiny_checkpoint,
+    monkeypatch: pytest.MonkeyPatch,
+    place: Any,
+    name: str,
+    fault: Any,
+    mode: str,
+    agree: list[str],
 ) -> None:
     monkeypatch.setattr(place, name, fault, raising=False)
     engine = open_engine(str(tiny_checkpoint("llama")))

@@ -1,4 +1,6 @@
-"""Thoughts are kept apart from replies, whoever wrote them and however, and are counted and limited on their own."""
+"""Thoughts are kept apart from replies, whoever wrote them and however, and are counted and limited
+on their own.
+"""
 
 import pytest
 
@@ -29,28 +31,66 @@ def words(text: str) -> int:
         ("<think>a</think>maybe <think>b</think>TRUE", "", "a</think>maybe <think>b", "TRUE"),
         ("Let me see. <think>1 or 2</think> 5", "", "1 or 2", "Let me see. 5"),
         ("The tag <think> marks reasoning: TRUE", "", "", "The tag <think> marks reasoning: TRUE"),
-        ("<think>a</think>The tag <think> is no word: TRUE", "", "a", "The tag <think> is no word: TRUE"),
+        (
+            "<think>a</think>The tag <think> is no word: TRUE",
+            "",
+            "a",
+            "The tag <think> is no word: TRUE",
+        ),
         ("<think></think>TRUE", "", "", "TRUE"),
         ("I think TRUE", "", "", "I think TRUE"),
         ("TRUE\n<think>or FALSE", "", "or FALSE", "TRUE"),
         ("<think>a</think>TRUE\n\n <think>or FALSE", "", "a\n\nor FALSE", "TRUE"),
         ("[THINK]on a scale from 1 to 5[/THINK]5", "", "on a scale from 1 to 5", "5"),
         ("[THINK]on a scale from 1 to 5", "", "on a scale from 1 to 5", ""),
-        ("\N{WHITE LEFT-POINTING TRIANGLE}think\N{WHITE RIGHT-POINTING TRIANGLE}2, or 3", "", "2, or 3", ""),
         (
-            "<|channel|>analysis<|message|>1 or 2.<|end|><|start|>assistant<|channel|>final<|message|>5<|return|>",
+            "\N{WHITE LEFT-POINTING TRIANGLE}think\N{WHITE RIGHT-POINTING TRIANGLE}2, or 3",
+            "",
+            "2, or 3",
+            "",
+        ),
+        (
+            (
+                "<|channel|>analysis<|message|>1 or"
+                " 2.<|end|><|start|>assistant<|channel|>final<|message|>5<|return|>"
+            ),
             "",
             "1 or 2.",
             "5",
         ),
-        ("<|channel|>analysis<|message|>1 or 2.assistant<|channel|>final<|message|>5", "", "1 or 2.", "5"),
+        (
+            "<|channel|>analysis<|message|>1 or 2.assistant<|channel|>final<|message|>5",
+            "",
+            "1 or 2.",
+            "5",
+        ),
         ("<|channel|>analysis<|message|>1 or 2.<|end|>5", "", "1 or 2.", "5"),
-        ("<|channel|>analysis<|message|>1 or 2.<|end|><|start|>assistant", "", "1 or 2.<|end|><|start|>assistant", ""),
-        ("1 or 2.<|end|><|start|>assistant<|channel|>final json<|message|>5", "<|channel|>analysis<|message|>", "1 or 2.", "5"),
+        (
+            "<|channel|>analysis<|message|>1 or 2.<|end|><|start|>assistant",
+            "",
+            "1 or 2.<|end|><|start|>assistant",
+            "",
+        ),
+        (
+            "1 or 2.<|end|><|start|>assistant<|channel|>final json<|message|>5",
+            "<|channel|>analysis<|message|>",
+            "1 or 2.",
+            "5",
+        ),
         ("<|channel|>final<|message|>5", "", "", "5"),
         ("<|channel|>analysis<|message|>1 or 2", "", "1 or 2", ""),
-        ("analysisWe need to rate 1 to 5. It makes sense.assistantfinal5", "", "We need to rate 1 to 5. It makes sense.", "5"),
-        ("analysisIt is 1.assistantcommentaryOr 2.assistantfinalTRUE", "", "It is 1.assistantcommentaryOr 2.", "TRUE"),
+        (
+            "analysisWe need to rate 1 to 5. It makes sense.assistantfinal5",
+            "",
+            "We need to rate 1 to 5. It makes sense.",
+            "5",
+        ),
+        (
+            "analysisIt is 1.assistantcommentaryOr 2.assistantfinalTRUE",
+            "",
+            "It is 1.assistantcommentaryOr 2.",
+            "TRUE",
+        ),
         ("analysisWe need to rate 1 to 5", "", "We need to rate 1 to 5", ""),
         ("finalTRUE", "", "", "TRUE"),
         ("finally TRUE", "", "", "finally TRUE"),
@@ -67,7 +107,9 @@ def words(text: str) -> int:
         ("so?TRUE", "<think>\n\n</think>\n\n", "", "so?TRUE"),
     ],
 )
-def test_thoughts_are_never_part_of_the_reply(text: str, prompt: str, thoughts: str, reply: str) -> None:
+def test_thoughts_are_never_part_of_the_reply(
+    text: str, prompt: str, thoughts: str, reply: str
+) -> None:
     assert split_thoughts(text, prompt) == (thoughts, reply)
 
 
@@ -79,7 +121,9 @@ def test_an_answer_within_thoughts_is_not_read_by_any_benchmark() -> None:
 
 
 def test_tokens_of_thoughts_are_counted_apart() -> None:
-    written = part_thoughts(Completion("<think>a b c d</think>It is TRUE", "end", 9), "", PLAIN, words)
+    written = part_thoughts(
+        Completion("<think>a b c d</think>It is TRUE", "end", 9), "", PLAIN, words
+    )
     assert (written.text, written.n_tokens, written.n_thought_tokens) == ("It is TRUE", 3, 6)
 
 
@@ -91,21 +135,33 @@ def test_tokens_of_thoughts_are_counted_apart() -> None:
         ("<think>a b c d e f</think>TRUE", 12, "length"),
     ],
 )
-def test_thoughts_have_a_budget_of_their_own_and_so_has_the_reply(text: str, tokens: int, finish: str) -> None:
+def test_thoughts_have_a_budget_of_their_own_and_so_has_the_reply(
+    text: str, tokens: int, finish: str
+) -> None:
     decoding = Decoding(3, thoughts=5)
     assert decoding.most_tokens == 8
     assert part_thoughts(Completion(text, "end", tokens), "", decoding, words).finish == finish
-    assert part_thoughts(Completion("one two three four", "end", 4), "", decoding, words).finish == "length", "it thought nothing"
+    assert (
+        part_thoughts(Completion("one two three four", "end", 4), "", decoding, words).finish
+        == "length"
+    ), "it thought nothing"
 
 
-@pytest.mark.parametrize("text", ["<think>\nOkay.\n\nThe bag holds balls.\n</think>\n\n4\n\nBecause", "4\n\nBecause"])
+@pytest.mark.parametrize(
+    "text", ["<think>\nOkay.\n\nThe bag holds balls.\n</think>\n\n4\n\nBecause", "4\n\nBecause"]
+)
 @pytest.mark.parametrize("thoughts", [0, 500])
-def test_a_stop_ends_the_reply_and_neither_thoughts_nor_what_comes_right_behind_them(text: str, thoughts: int) -> None:
+def test_a_stop_ends_the_reply_and_neither_thoughts_nor_what_comes_right_behind_them(
+    text: str, thoughts: int
+) -> None:
     decoding = Decoding(20, ("\n\n",), thoughts=thoughts)
     written = part_thoughts(Completion(text, "end", len(text.split())), "", decoding, words)
     assert (written.text, written.finish) == ("4", "stop")
     assert decoding.ends_early == ([] if thoughts else ["\n\n"]), "who writes must not end thoughts"
-    answer = {"choices": [{"message": {"content": "\n\n4\n\nBecause", "reasoning": "Hm"}}], "usage": {"completion_tokens": 5}}
+    answer = {
+        "choices": [{"message": {"content": "\n\n4\n\nBecause", "reasoning": "Hm"}}],
+        "usage": {"completion_tokens": 5},
+    }
     assert read_completion(answer, decoding, False, words).text == "4"
 
 
@@ -115,39 +171,69 @@ def chat(message: dict, usage: dict) -> dict:
 
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
 def test_a_servers_own_field_of_thoughts_is_kept_apart(field: str) -> None:
-    usage = {"prompt_tokens": 7, "completion_tokens": 12, "completion_tokens_details": {"reasoning_tokens": 10}}
-    written = read_completion(chat({"content": "TRUE.", field: "FALSE, no."}, usage), PLAIN, False, None)
-    assert (written.text, written.thoughts, written.n_tokens, written.n_thought_tokens) == ("TRUE.", "FALSE, no.", 2, 10)
+    usage = {
+        "prompt_tokens": 7,
+        "completion_tokens": 12,
+        "completion_tokens_details": {"reasoning_tokens": 10},
+    }
+    written = read_completion(
+        chat({"content": "TRUE.", field: "FALSE, no."}, usage), PLAIN, False, None
+    )
+    assert (written.text, written.thoughts, written.n_tokens, written.n_thought_tokens) == (
+        "TRUE.",
+        "FALSE, no.",
+        2,
+        10,
+    )
     assert written.n_prompt_tokens == 7
 
 
 @pytest.mark.parametrize("number", [-5, 1e400, float("nan"), "12", 10**30, None, [1]])
 def test_numbers_of_tokens_that_cannot_be_are_not_known(number: object) -> None:
-    usage = {"prompt_tokens": number, "completion_tokens": number, "completion_tokens_details": {"reasoning_tokens": number}}
+    usage = {
+        "prompt_tokens": number,
+        "completion_tokens": number,
+        "completion_tokens_details": {"reasoning_tokens": number},
+    }
     written = read_completion(chat({"content": "TRUE"}, usage), PLAIN, False, None)
     assert (written.n_tokens, written.n_prompt_tokens, written.n_thought_tokens) == (0, 0, 0)
 
 
 def test_halves_of_characters_are_replaced_as_no_table_can_contain_them() -> None:
-    written = read_completion(chat({"content": "\ud83d\ude00 \ud83d", "reasoning": "\ud83d"}, {}), PLAIN, False, None)
-    assert (written.text, written.thoughts) == ("\N{GRINNING FACE} \N{REPLACEMENT CHARACTER}", "\N{REPLACEMENT CHARACTER}")
+    written = read_completion(
+        chat({"content": "\ud83d\ude00 \ud83d", "reasoning": "\ud83d"}, {}), PLAIN, False, None
+    )
+    assert (written.text, written.thoughts) == (
+        "\N{GRINNING FACE} \N{REPLACEMENT CHARACTER}",
+        "\N{REPLACEMENT CHARACTER}",
+    )
 
 
-@pytest.mark.parametrize("content", [[{"type": "thinking", "thinking": "FALSE"}, {"type": "text", "text": "TRUE"}], 1, True])
+@pytest.mark.parametrize(
+    "content",
+    [[{"type": "thinking", "thinking": "FALSE"}, {"type": "text", "text": "TRUE"}], 1, True],
+)
 def test_what_is_not_text_is_not_read_as_an_answer(content: object) -> None:
     with pytest.raises(TypeError):
         read_completion(chat({"content": content}, {}), PLAIN, False, None)
 
 
-def test_hidden_thoughts_are_counted_and_thoughts_without_a_count_by_their_share_of_characters() -> None:
+def test_hidden_thoughts_are_counted_and_thoughts_without_a_count_by_their_share_of_characters() -> (
+    None
+):
     hidden = {"completion_tokens": 12, "completion_tokens_details": {"reasoning_tokens": 10}}
     written = read_completion(chat({"content": "TRUE"}, hidden), PLAIN, False, None)
     assert (written.thoughts, written.n_tokens, written.n_thought_tokens) == ("", 2, 10)
     written = read_completion(
-        chat({"content": "TRUE", "reasoning_content": "a" * 36}, {"completion_tokens": 10}), PLAIN, False, None
+        chat({"content": "TRUE", "reasoning_content": "a" * 36}, {"completion_tokens": 10}),
+        PLAIN,
+        False,
+        None,
     )
     assert (written.n_tokens, written.n_thought_tokens) == (1, 9)
-    written = read_completion(chat({"content": "<think>FALSE</think>TRUE"}, {"completion_tokens": 9}), PLAIN, False, None)
+    written = read_completion(
+        chat({"content": "<think>FALSE</think>TRUE"}, {"completion_tokens": 9}), PLAIN, False, None
+    )
     assert (written.text, written.thoughts) == ("TRUE", "FALSE")
     assert written.n_tokens + written.n_thought_tokens == 9
 
@@ -161,10 +247,17 @@ class Thinker:
     def generate(self, prompts, decoding, *, skip=()):
         for i in range(len(prompts)):
             if i not in skip:
-                yield i, Completion("TRUE", "end", 1, thoughts="so", n_thought_tokens=3, n_prompt_tokens=5)
+                yield (
+                    i,
+                    Completion(
+                        "TRUE", "end", 1, thoughts="so", n_thought_tokens=3, n_prompt_tokens=5
+                    ),
+                )
 
 
-def test_thoughts_are_kept_in_the_store_and_old_answers_without_them_are_still_read(tmp_path) -> None:
+def test_thoughts_are_kept_in_the_store_and_old_answers_without_them_are_still_read(
+    tmp_path,
+) -> None:
     engine = Thinker()
     question = Generate("p", PLAIN)
     first = run_requests([question], engine, open_store(tmp_path, engine)).values[0]
@@ -172,11 +265,18 @@ def test_thoughts_are_kept_in_the_store_and_old_answers_without_them_are_still_r
     assert first == again == Completion("TRUE", "end", 1, thoughts="so", n_thought_tokens=3)
     assert (first.n_prompt_tokens, again.n_prompt_tokens) == (5, 5)
     older = open_store(tmp_path / "older", engine)
-    older.write(older.begin([question_id(question, engine)]), {question_id(question, engine): ["FALSE", "end", 1, False, None]})
-    assert run_requests([question], engine, open_store(tmp_path / "older", engine)).values[0] == Completion("FALSE", "end", 1)
+    older.write(
+        older.begin([question_id(question, engine)]),
+        {question_id(question, engine): ["FALSE", "end", 1, False, None]},
+    )
+    assert run_requests([question], engine, open_store(tmp_path / "older", engine)).values[
+        0
+    ] == Completion("FALSE", "end", 1)
 
 
 def test_a_budget_of_thoughts_changes_a_questions_id_and_none_leaves_it_what_it_was() -> None:
     engine = Thinker()
-    assert question_id(Generate("p", PLAIN), engine) != question_id(Generate("p", Decoding(20, thoughts=5)), engine)
+    assert question_id(Generate("p", PLAIN), engine) != question_id(
+        Generate("p", Decoding(20, thoughts=5)), engine
+    )
     assert "thoughts" not in PLAIN.described()

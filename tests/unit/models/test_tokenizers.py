@@ -1,4 +1,6 @@
-"""The tokenizer is what the checkpoint's tokenizer.json describes, also where transformers builds another from its class."""
+"""The tokenizer is what the checkpoint's tokenizer.json describes, also where transformers builds
+another from its class.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ from worldprobe.models.engine import Loglikelihood, Message  # noqa: E402
 from worldprobe.models.server.capabilities import load_encoder  # noqa: E402
 from worldprobe.models.transformers_engine import open_engine  # noqa: E402
 
-TEXTS = [f"Ana lifts {n} heavy crates near the door. Ben doesn't, in {1990 + n}." for n in range(40)]
+TEXTS = [
+    f"Ana lifts {n} heavy crates near the door. Ben doesn't, in {1990 + n}." for n in range(40)
+]
 SIZES = {
     "hidden_size": 16,
     "num_hidden_layers": 1,
@@ -40,7 +44,13 @@ SIZES = {
     "intermediate_size": 32,
     "max_position_embeddings": 64,
 }
-PROBES = ("Ana sees 31 cats, and 2024 dogs.", "The Crate is left of Ali.", "naïve café", "a\n\nb  c", "e\u0301 \U0001f642 日本")
+PROBES = (
+    "Ana sees 31 cats, and 2024 dogs.",
+    "The Crate is left of Ali.",
+    "naïve café",
+    "a\n\nb  c",
+    "e\u0301 \U0001f642 日本",
+)
 
 
 def byte_level(*before):
@@ -50,7 +60,13 @@ def byte_level(*before):
     tokenizer.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     tokenizer.train_from_iterator(
-        TEXTS, trainers.BpeTrainer(vocab_size=420, special_tokens=["<|end|>"], initial_alphabet=alphabet, show_progress=False)
+        TEXTS,
+        trainers.BpeTrainer(
+            vocab_size=420,
+            special_tokens=["<|end|>"],
+            initial_alphabet=alphabet,
+            show_progress=False,
+        ),
     )
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([*before, cut])
     return tokenizer, {"bos_token": "<|end|>", "eos_token": "<|end|>"}
@@ -62,17 +78,28 @@ def cased_wordpiece():
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.decoder = decoders.WordPiece()
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    tokenizer.train_from_iterator(TEXTS, trainers.WordPieceTrainer(vocab_size=200, special_tokens=special, show_progress=False))
+    tokenizer.train_from_iterator(
+        TEXTS,
+        trainers.WordPieceTrainer(vocab_size=200, special_tokens=special, show_progress=False),
+    )
     ends = [("[CLS]", 2), ("[SEP]", 3)]
-    tokenizer.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=ends)
-    return tokenizer, {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")}
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=ends
+    )
+    return tokenizer, {
+        f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")
+    }
 
 
 #: What is wrong with it -> model, tokenizer, the class that its tokenizer_config.json names.
 HURT = {
     "llama_byte_level": ("LlamaConfig", byte_level, "LlamaTokenizerFast"),
     "qwen2_its_own": ("Qwen2Config", byte_level, "PreTrainedTokenizerFast"),
-    "digits": ("LlamaConfig", lambda: byte_level(pre_tokenizers.Digits(individual_digits=True)), "GPT2Tokenizer"),
+    "digits": (
+        "LlamaConfig",
+        lambda: byte_level(pre_tokenizers.Digits(individual_digits=True)),
+        "GPT2Tokenizer",
+    ),
     "bert_cased": ("BertConfig", cased_wordpiece, "BertTokenizer"),
 }
 
@@ -80,10 +107,19 @@ HURT = {
 def save(folder, case):
     config, make, named = HURT[case]
     tokenizer, special = make()
-    size = {"vocab_size": tokenizer.get_vocab_size(), "bos_token_id": 0, "eos_token_id": 0, "pad_token_id": 0}
+    size = {
+        "vocab_size": tokenizer.get_vocab_size(),
+        "bos_token_id": 0,
+        "eos_token_id": 0,
+        "pad_token_id": 0,
+    }
     if case != "bert_cased":
         size["num_key_value_heads"] = 2
-    loader = transformers.AutoModelForMaskedLM if case == "bert_cased" else transformers.AutoModelForCausalLM
+    loader = (
+        transformers.AutoModelForMaskedLM
+        if case == "bert_cased"
+        else transformers.AutoModelForCausalLM
+    )
     torch.manual_seed(0)
     loader.from_config(getattr(transformers, config)(**SIZES, **size)).save_pretrained(folder)
     tokenizer.save(str(folder / "tokenizer.json"))
@@ -96,19 +132,25 @@ def test_texts_are_cut_as_the_checkpoints_file_says_and_that_is_told(tmp_path, c
     folder = save(tmp_path, case)
     file = Tokenizer.from_file(str(folder / "tokenizer.json"))
     by_class = transformers.AutoTokenizer.from_pretrained(folder)
-    assert any(by_class(text)["input_ids"] != file.encode(text).ids for text in PROBES)  # the case is one
+    assert any(
+        by_class(text)["input_ids"] != file.encode(text).ids for text in PROBES
+    )  # the case is one
     with caplog.at_level(logging.WARNING):
         engine = open_engine(str(folder), kind="masked" if case == "bert_cased" else "causal")
     tokenizer = engine.encoder.tokenizer
     for text in PROBES:
         assert tokenizer(text)["input_ids"] == file.encode(text).ids
-        assert tokenizer.decode(file.encode(text).ids) == file.decode(file.encode(text).ids, skip_special_tokens=False)
+        assert tokenizer.decode(file.encode(text).ids) == file.decode(
+            file.encode(text).ids, skip_special_tokens=False
+        )
     assert "the file's tokenizer is used" in caplog.text
     assert engine.facts.process()["tokenizer"].startswith("tokenizer.json, not transformers'")
     assert {getattr(tokenizer, key) for key in ("eos_token", "sep_token")} & {"<|end|>", "[SEP]"}
 
 
-def test_scores_and_prompts_are_of_the_files_tokens_by_folder_by_hub_name_and_for_a_server(tmp_path, monkeypatch):
+def test_scores_and_prompts_are_of_the_files_tokens_by_folder_by_hub_name_and_for_a_server(
+    tmp_path, monkeypatch
+):
     hub = tmp_path / "hub"
     name, commit = "deepseek-ai/deepseek-coder-1.3b-base", "a" * 40
     place = hub / f"models--{name.replace('/', '--')}"
@@ -117,7 +159,9 @@ def test_scores_and_prompts_are_of_the_files_tokens_by_folder_by_hub_name_and_fo
     (place / "refs").mkdir()
     (place / "refs" / "main").write_text(commit)
     save(snapshot, "llama_byte_level")
-    (snapshot / "chat_template.jinja").write_text("{% for m in messages %}{{ m.content }}{% endfor %}")
+    (snapshot / "chat_template.jinja").write_text(
+        "{% for m in messages %}{{ m.content }}{% endfor %}"
+    )
     folder = shutil.copytree(snapshot, tmp_path / "folder")
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(hub))
@@ -136,12 +180,18 @@ def test_scores_and_prompts_are_of_the_files_tokens_by_folder_by_hub_name_and_fo
         assert (score.flags, score.n_tokens) == ((), len(ids) - start)
         assert score.logprob == pytest.approx(expected, abs=1e-4)
         for prompt in (TEXTS[0], (Message("user", TEXTS[0]),)):
-            assert engine.encoder.encode_prompts([prompt], 1)[0][0] == tuple(file.encode(TEXTS[0]).ids)
+            assert engine.encoder.encode_prompts([prompt], 1)[0][0] == tuple(
+                file.encode(TEXTS[0]).ids
+            )
     for tokenizer in (str(folder), name):
-        assert load_encoder(tokenizer, "auto", False, 64).count(TEXTS[0]) == len(file.encode(TEXTS[0]).ids)
+        assert load_encoder(tokenizer, "auto", False, 64).count(TEXTS[0]) == len(
+            file.encode(TEXTS[0]).ids
+        )
 
 
-def test_a_tokenizer_that_transformers_loads_as_the_file_says_stays_as_it_is(tiny_checkpoint, caplog):
+def test_a_tokenizer_that_transformers_loads_as_the_file_says_stays_as_it_is(
+    tiny_checkpoint, caplog
+):
     for kind in ("byte_level", "sentencepiece", "prepended"):
         found = own_tokenizers.load(str(tiny_checkpoint("llama", kind)), "tiny")
         assert found.origin == type(found).__name__
@@ -149,24 +199,37 @@ def test_a_tokenizer_that_transformers_loads_as_the_file_says_stays_as_it_is(tin
 
 
 def tekken(folder, pattern, numbers=(), family="mistral"):
-    """A checkpoint's tokenizer of more than 100,000 tokens, nearly all unused: bytes, a few words, and numbers if asked for."""
+    """A checkpoint's tokenizer of more than 100,000 tokens, nearly all unused: bytes, a few words,
+    and numbers if asked for.
+    """
     words = ["HelloWorld", "World", *numbers]
     beginnings = [word[:n] for word in words for n in range(1, len(word) + 1)]
     unused = map("".join, itertools.product(string.ascii_letters, repeat=3))
-    tokens = dict.fromkeys(["<s>", "<SPECIAL_20>", *sorted(pre_tokenizers.ByteLevel.alphabet()), *beginnings, *unused])
+    tokens = dict.fromkeys(
+        ["<s>", "<SPECIAL_20>", *sorted(pre_tokenizers.ByteLevel.alphabet()), *beginnings, *unused]
+    )
     merges = list(dict.fromkeys((word[:n], word[n]) for word in words for n in range(1, len(word))))
     tokenizer = Tokenizer(models.BPE({token: place for place, token in enumerate(tokens)}, merges))
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Split(Regex(pattern), "isolated"), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+        [
+            pre_tokenizers.Split(Regex(pattern), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
     )
     tokenizer.decoder = decoders.ByteLevel()
     tokenizer.add_special_tokens(["<s>", "<SPECIAL_20>"])
-    transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>").save_pretrained(folder)
-    (folder / "config.json").write_text(json.dumps({"model_type": family, "transformers_version": "4.57.1"}))
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, bos_token="<s>"
+    ).save_pretrained(folder)
+    (folder / "config.json").write_text(
+        json.dumps({"model_type": family, "transformers_version": "4.57.1"})
+    )
     return own_tokenizers.load(str(folder), "mine")
 
 
-def test_words_are_cut_as_mistral_does_where_its_file_states_llama_3s_way(tmp_path, caplog, monkeypatch):
+def test_words_are_cut_as_mistral_does_where_its_file_states_llama_3s_way(
+    tmp_path, caplog, monkeypatch
+):
     monkeypatch.setattr(logging.getLogger("worldprobe"), "propagate", True)
     found = tekken(tmp_path, own_tokenizers.LLAMA_3)
     assert found.tokenize("HelloWorld") == ["Hello", "World"]
@@ -181,7 +244,9 @@ def test_words_are_cut_as_mistral_does_where_its_file_states_llama_3s_way(tmp_pa
 )
 def test_no_other_tokenizer_is_taken_for_such_a_file(tmp_path, pattern, numbers, family):
     found = tekken(tmp_path, getattr(own_tokenizers, pattern), numbers, family)
-    assert found.tokenize("HelloWorld") == (["HelloWorld"] if pattern == "LLAMA_3" else ["Hello", "World"])
+    assert found.tokenize("HelloWorld") == (
+        ["HelloWorld"] if pattern == "LLAMA_3" else ["Hello", "World"]
+    )
     assert "Tekken" not in found.origin
 
 
@@ -195,10 +260,16 @@ def test_a_special_token_that_only_the_class_names_is_kept(tmp_path):
     assert (found.bos_token_id, found.eos_token_id) == (0, 0)
 
 
-def test_a_file_that_cannot_be_read_or_is_not_what_transformers_makes_of_it_is_refused(tmp_path, monkeypatch):
+def test_a_file_that_cannot_be_read_or_is_not_what_transformers_makes_of_it_is_refused(
+    tmp_path, monkeypatch
+):
     folder = save(tmp_path, "llama_byte_level")
     whole = (folder / "tokenizer.json").read_text()
-    monkeypatch.setattr(transformers.TokenizersBackend, "from_pretrained", transformers.LlamaTokenizer.from_pretrained)
+    monkeypatch.setattr(
+        transformers.TokenizersBackend,
+        "from_pretrained",
+        transformers.LlamaTokenizer.from_pretrained,
+    )
     with pytest.raises(UserError, match="which tokens the model was trained with is not certain"):
         own_tokenizers.load(str(folder), "tiny")
     monkeypatch.undo()
@@ -209,15 +280,28 @@ def test_a_file_that_cannot_be_read_or_is_not_what_transformers_makes_of_it_is_r
         own_tokenizers.load(str(folder), "tiny")
 
 
-@pytest.mark.parametrize(("states", "starts"), [({"add_bos_token": True}, (0,)), ({"add_bos_token": False}, ()), ({}, ())])
-def test_a_start_token_that_only_the_configuration_states_is_put_before_texts_and_once(tmp_path, states, starts):
+@pytest.mark.parametrize(
+    ("states", "starts"),
+    [({"add_bos_token": True}, (0,)), ({"add_bos_token": False}, ()), ({}, ())],
+)
+def test_a_start_token_that_only_the_configuration_states_is_put_before_texts_and_once(
+    tmp_path, states, starts
+):
     folder = save(tmp_path, "llama_byte_level")
     settings = json.loads((folder / "tokenizer_config.json").read_text())
     (folder / "tokenizer_config.json").write_text(json.dumps(settings | states))
-    (folder / "chat_template.jinja").write_text("{{ bos_token }}{% for m in messages %}{{ m.content }}{% endfor %}")
+    (folder / "chat_template.jinja").write_text(
+        "{{ bos_token }}{% for m in messages %}{{ m.content }}{% endfor %}"
+    )
     encoder = open_engine(str(folder)).encoder
-    query, file = Loglikelihood("Ana lifts 31 crates.", "Ben doesn't."), Tokenizer.from_file(str(folder / "tokenizer.json"))
-    assert encoder.encode([query])[0].ids == (*starts, *file.encode("Ana lifts 31 crates. Ben doesn't.").ids)
+    query, file = (
+        Loglikelihood("Ana lifts 31 crates.", "Ben doesn't."),
+        Tokenizer.from_file(str(folder / "tokenizer.json")),
+    )
+    assert encoder.encode([query])[0].ids == (
+        *starts,
+        *file.encode("Ana lifts 31 crates. Ben doesn't.").ids,
+    )
     conversation = encoder.encode_prompts([(Message("user", TEXTS[0]),)], 1)[0][0]
     assert conversation == (0, *file.encode(TEXTS[0]).ids)
     assert encoder.convention()["before_text"] == (["<|end|>"] if starts else [])
@@ -260,7 +344,11 @@ def sentencepiece_model(tmp_path_factory):
 @pytest.mark.parametrize("file", ["tokenizer.model", "spiece.model", "mine.model"])
 @pytest.mark.parametrize(
     ("kind", "normalization", "named"),
-    [("unigram", "identity", "LlamaTokenizer"), ("bpe", "nmt_nfkc", "LlamaTokenizer"), ("bpe", "identity", None)],
+    [
+        ("unigram", "identity", "LlamaTokenizer"),
+        ("bpe", "nmt_nfkc", "LlamaTokenizer"),
+        ("bpe", "identity", None),
+    ],
 )
 def test_a_sentencepiece_model_that_transformers_reads_otherwise_is_refused(
     tmp_path, sentencepiece_model, file, kind, normalization, named
@@ -268,17 +356,23 @@ def test_a_sentencepiece_model_that_transformers_reads_otherwise_is_refused(
     """huggingface/transformers #25611, #29774, #24569."""
     for name in {file, "tokenizer.model"}:
         shutil.copy(sentencepiece_model(kind, normalization), tmp_path / name)
-    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": named} if named else {}))
+    (tmp_path / "tokenizer_config.json").write_text(
+        json.dumps({"tokenizer_class": named} if named else {})
+    )
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama"}))
     with pytest.raises(UserError, match=r"(tokenizer|mine|spiece)\.model") as refused:
         own_tokenizers.load(str(tmp_path), "mine")
     assert "not certain" in str(refused.value)
 
 
-def test_a_sentencepiece_model_that_transformers_reads_as_it_is_meant_is_taken(tmp_path, sentencepiece_model):
+def test_a_sentencepiece_model_that_transformers_reads_as_it_is_meant_is_taken(
+    tmp_path, sentencepiece_model
+):
     """huggingface/transformers #40936: sentencepiece comes with the extra hf."""
     file = shutil.copy(sentencepiece_model("bpe", "identity"), tmp_path / "tokenizer.model")
-    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "LlamaTokenizer"}))
+    (tmp_path / "tokenizer_config.json").write_text(
+        json.dumps({"tokenizer_class": "LlamaTokenizer"})
+    )
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama"}))
     own = pytest.importorskip("sentencepiece").SentencePieceProcessor(model_file=str(file))
     found = own_tokenizers.load(str(tmp_path), "mine")
@@ -286,7 +380,9 @@ def test_a_sentencepiece_model_that_transformers_reads_as_it_is_meant_is_taken(t
         assert found(text, add_special_tokens=False)["input_ids"] == own.encode(text)
 
 
-def test_where_sentencepiece_is_not_installed_the_extra_that_brings_it_is_named(tmp_path, sentencepiece_model, monkeypatch):
+def test_where_sentencepiece_is_not_installed_the_extra_that_brings_it_is_named(
+    tmp_path, sentencepiece_model, monkeypatch
+):
     """huggingface/transformers #40936: the advice was to install tiktoken."""
     shutil.copy(sentencepiece_model("bpe", "identity"), tmp_path / "tokenizer.model")
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama"}))
@@ -298,7 +394,9 @@ def test_where_sentencepiece_is_not_installed_the_extra_that_brings_it_is_named(
 
 @pytest.mark.parametrize("named", ["LlamaTokenizer", "T5Tokenizer", "GemmaTokenizer"])
 def test_a_tokenizer_that_knows_nothing_of_what_it_reads_is_refused(tmp_path, named):
-    """huggingface/transformers v5 makes one of three tokens where a class finds no file: lm-sys/FastChat #153."""
+    """huggingface/transformers v5 makes one of three tokens where a class finds no file:
+    lm-sys/FastChat #153.
+    """
     byte_level()[0].model.save(str(tmp_path))
     (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": named}))
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama"}))
@@ -317,19 +415,30 @@ def test_a_tokenizer_of_far_fewer_tokens_than_embeddings_is_refused(tmp_path):
 
 
 def test_a_cased_vocabulary_of_which_the_class_takes_small_letters_only_is_refused(tmp_path):
-    """As in huggingface/transformers #25611, nothing compared the vocabulary with what the class makes of it."""
+    """As in huggingface/transformers #25611, nothing compared the vocabulary with what the class
+    makes of it.
+    """
     tokenizer = cased_wordpiece()[0]
-    (tmp_path / "vocab.txt").write_text("\n".join(sorted(tokenizer.get_vocab(), key=tokenizer.get_vocab().get)) + "\n")
+    (tmp_path / "vocab.txt").write_text(
+        "\n".join(sorted(tokenizer.get_vocab(), key=tokenizer.get_vocab().get)) + "\n"
+    )
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert"}))
     with pytest.raises(UserError, match="do_lower_case"):
         own_tokenizers.load(str(tmp_path), "mine")
-    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "BertTokenizer", "do_lower_case": False}))
-    assert own_tokenizers.load(str(tmp_path), "mine").tokenize("Ana") == tokenizer.encode("Ana", add_special_tokens=False).tokens
+    (tmp_path / "tokenizer_config.json").write_text(
+        json.dumps({"tokenizer_class": "BertTokenizer", "do_lower_case": False})
+    )
+    assert (
+        own_tokenizers.load(str(tmp_path), "mine").tokenize("Ana")
+        == tokenizer.encode("Ana", add_special_tokens=False).tokens
+    )
 
 
 def test_a_file_that_describes_a_tokenizer_of_nothing_is_refused(tmp_path):
     """lm-sys/FastChat #153: what transformers made of files that it could not read, saved."""
     empty = Tokenizer(models.BPE({"<unk>": 0, "</s>": 1}, [], unk_token="<unk>"))
-    transformers.PreTrainedTokenizerFast(tokenizer_object=empty, unk_token="<unk>", eos_token="</s>").save_pretrained(tmp_path)
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_object=empty, unk_token="<unk>", eos_token="</s>"
+    ).save_pretrained(tmp_path)
     with pytest.raises(UserError, match="every text is empty or unknown"):
         own_tokenizers.load(str(tmp_path), "mine")

@@ -28,7 +28,10 @@ from worldprobe.models.engine import Loglikelihood  # noqa: E402
 from worldprobe.models.transformers_engine import open_engine  # noqa: E402
 from worldprobe.models.weights import quantisation_of  # noqa: E402
 
-QUERIES = [Loglikelihood("Ana lifts the heavy crate.", "Ana drops the crate."), Loglikelihood(None, "Ben paints the lamp.")]
+QUERIES = [
+    Loglikelihood("Ana lifts the heavy crate.", "Ana drops the crate."),
+    Loglikelihood(None, "Ben paints the lamp."),
+]
 Made = Callable[..., Path]
 
 
@@ -50,12 +53,18 @@ def base(tiny_checkpoint: Any, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def adapt(tmp_path: Path) -> Made:
-    """Makes an adapter of a base; seeds make different ones. Its folder has no tokenizer, as most on the hub."""
+    """Makes an adapter of a base; seeds make different ones. Its folder has no tokenizer, as most
+    on the hub.
+    """
 
-    def make(base: Path, seed: int = 5, kind: str = "AutoModelForCausalLM", name: str = "adapter") -> Path:
+    def make(
+        base: Path, seed: int = 5, kind: str = "AutoModelForCausalLM", name: str = "adapter"
+    ) -> Path:
         model = getattr(transformers, kind).from_pretrained(base)
         torch.manual_seed(seed)
-        found = peft.get_peft_model(model, peft.LoraConfig(r=4, lora_alpha=32, target_modules="all-linear"))
+        found = peft.get_peft_model(
+            model, peft.LoraConfig(r=4, lora_alpha=32, target_modules="all-linear")
+        )
         for key, weight in found.named_parameters():
             if "lora_B" in key:
                 torch.nn.init.normal_(weight, std=0.3)
@@ -67,7 +76,9 @@ def adapt(tmp_path: Path) -> Made:
 
 def merged(base: Path, adapter: Path, out: Path, kind: str = "AutoModelForCausalLM") -> Path:
     shutil.copytree(base, out)
-    model = peft.PeftModel.from_pretrained(getattr(transformers, kind).from_pretrained(base), adapter)
+    model = peft.PeftModel.from_pretrained(
+        getattr(transformers, kind).from_pretrained(base), adapter
+    )
     model.merge_and_unload().save_pretrained(out)
     return out
 
@@ -79,7 +90,9 @@ def beside(whole: Path, adapter: Path) -> Path:
     return whole
 
 
-def test_an_adapter_alone_and_on_its_base_scores_as_the_two_merged(base: Path, adapt: Made, tmp_path: Path) -> None:
+def test_an_adapter_alone_and_on_its_base_scores_as_the_two_merged(
+    base: Path, adapt: Made, tmp_path: Path
+) -> None:
     """huggingface/peft #309, nlp-uoregon/mlmm-evaluation #10."""
     adapter = adapt(base)
     expected = scores(merged(base, adapter, tmp_path / "merged"))
@@ -90,7 +103,10 @@ def test_an_adapter_alone_and_on_its_base_scores_as_the_two_merged(base: Path, a
 
 @pytest.mark.parametrize(
     ("family", "kind", "loader"),
-    [("bert", "masked", "AutoModelForMaskedLM"), ("t5", "encoder-decoder", "AutoModelForSeq2SeqLM")],
+    [
+        ("bert", "masked", "AutoModelForMaskedLM"),
+        ("t5", "encoder-decoder", "AutoModelForSeq2SeqLM"),
+    ],
 )
 def test_adapters_of_masked_and_encoder_decoder_models(
     gap_checkpoint: Any, adapt: Made, tmp_path: Path, family: str, kind: str, loader: str
@@ -125,8 +141,12 @@ def test_merged_weights_with_their_adapter_beside_them_are_refused_by_every_engi
 
 
 @pytest.mark.parametrize("spoil", ["gap", "shape", "none"])
-def test_base_weights_that_are_absent_are_refused_with_an_adapter_too(base: Path, adapt: Made, spoil: str) -> None:
-    """Variation of huggingface/transformers #36480: the adapter's report took the place of the base's."""
+def test_base_weights_that_are_absent_are_refused_with_an_adapter_too(
+    base: Path, adapt: Made, spoil: str
+) -> None:
+    """Variation of huggingface/transformers #36480: the adapter's report took the place of the
+    base's.
+    """
     adapter = adapt(base)
     weights = load_file(base / "model.safetensors")
     if spoil == "gap":
@@ -143,17 +163,24 @@ def test_base_weights_that_are_absent_are_refused_with_an_adapter_too(base: Path
 
 
 @pytest.mark.parametrize("spoil", ["absent", "unknown", "shape"])
-def test_adapter_weights_that_find_no_place_are_refused(base: Path, adapt: Made, spoil: str) -> None:
+def test_adapter_weights_that_find_no_place_are_refused(
+    base: Path, adapt: Made, spoil: str
+) -> None:
     """huggingface/transformers #36480, huggingface/sentence-transformers #3865."""
     adapter = adapt(base)
     weights = load_file(adapter / "adapter_model.safetensors")
     first = next(name for name in sorted(weights) if "lora_B" in name)
     weight = weights.pop(first)
     if spoil != "absent":
-        weights[first if spoil == "shape" else first.replace("layers.0", "layers.7")] = weight[1:] if spoil == "shape" else weight
+        weights[first if spoil == "shape" else first.replace("layers.0", "layers.7")] = (
+            weight[1:] if spoil == "shape" else weight
+        )
     if spoil == "unknown":
         weights[first] = weight.clone()
-    save_file({name: one.contiguous() for name, one in weights.items()}, adapter / "adapter_model.safetensors")
+    save_file(
+        {name: one.contiguous() for name, one in weights.items()},
+        adapter / "adapter_model.safetensors",
+    )
     with pytest.raises(UserError, match="adapter"):
         scores(adapter)
 
@@ -169,10 +196,15 @@ def test_an_adapter_whose_base_is_not_here_names_it(base: Path, adapt: Made) -> 
     assert locate(str(base), adapter=str(adapter)).base == str(base)
 
 
-def test_two_adapters_of_one_base_never_share_answers_and_one_named_in_two_ways_does(base: Path, adapt: Made) -> None:
+def test_two_adapters_of_one_base_never_share_answers_and_one_named_in_two_ways_does(
+    base: Path, adapt: Made
+) -> None:
     """EleutherAI/lm-evaluation-harness #4063, for adapters."""
     one, other = adapt(base), adapt(base, seed=6, name="other")
-    facts = [open_engine(str(base), adapter=adapter and str(adapter)).facts for adapter in (None, one, other)]
+    facts = [
+        open_engine(str(base), adapter=adapter and str(adapter)).facts
+        for adapter in (None, one, other)
+    ]
     assert len({json.dumps(each.identity()) for each in facts}) == 3
     alone = open_engine(str(one)).facts
     assert alone.identity() == facts[1].identity()
@@ -181,7 +213,9 @@ def test_two_adapters_of_one_base_never_share_answers_and_one_named_in_two_ways_
     assert alone.adapter["base_digest"] == facts[0].checkpoint_digest
 
 
-def test_the_tokenizer_that_was_saved_with_an_adapter_is_the_models(base: Path, adapt: Made, tiny_checkpoint: Any) -> None:
+def test_the_tokenizer_that_was_saved_with_an_adapter_is_the_models(
+    base: Path, adapt: Made, tiny_checkpoint: Any
+) -> None:
     """Trainings save the tokenizer with its chat template next to the adapter."""
     adapter = adapt(base)
     assert locate(str(adapter)).tokenizer_folder == base
@@ -198,14 +232,19 @@ def shards(folder: Path, ending: str = "safetensors") -> None:
     """Split the weights in two, with an index."""
     weights = load_file(folder / "model.safetensors")
     stem = "model" if ending == "safetensors" else "pytorch_model"
-    parts = {name: f"{stem}-0000{1 + (number % 2)}-of-00002.{ending}" for number, name in enumerate(sorted(weights))}
+    parts = {
+        name: f"{stem}-0000{1 + (number % 2)}-of-00002.{ending}"
+        for number, name in enumerate(sorted(weights))
+    }
     for part in sorted(set(parts.values())):
         held = {name: weights[name] + 0.1 for name in weights if parts[name] == part}
         if ending == "safetensors":
             save_file(held, folder / part, metadata={"format": "pt"})
         else:
             torch.save(held, folder / part)
-    (folder / f"{stem}.{ending}.index.json").write_text(json.dumps({"metadata": {}, "weight_map": parts}))
+    (folder / f"{stem}.{ending}.index.json").write_text(
+        json.dumps({"metadata": {}, "weight_map": parts})
+    )
 
 
 def refuses(folder: Path, monkeypatch: pytest.MonkeyPatch, *words: str, **how: Any) -> None:
@@ -217,7 +256,9 @@ def refuses(folder: Path, monkeypatch: pytest.MonkeyPatch, *words: str, **how: A
         assert all(word in str(raised.value) for word in words), raised.value
 
 
-def test_a_stray_file_beside_the_shards_of_an_index_is_refused(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stray_file_beside_the_shards_of_an_index_is_refused(
+    base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Blaizzy/mlx-vlm #1464: transformers took model.safetensors, vLLM the index."""
     shards(base)
     refuses(base, monkeypatch, "model.safetensors", "index.json", "two sets")
@@ -228,7 +269,9 @@ def test_a_stray_file_beside_the_shards_of_an_index_is_refused(base: Path, monke
 
 
 @pytest.mark.parametrize("spoil", ["a layer more", "biases", "a bias in a folder of shards"])
-def test_weights_of_a_larger_model_than_the_configuration_describes_are_refused(base: Path, spoil: str) -> None:
+def test_weights_of_a_larger_model_than_the_configuration_describes_are_refused(
+    base: Path, spoil: str
+) -> None:
     weights = load_file(base / "model.safetensors")
     if spoil == "a layer more":
         change(base / "config.json", num_hidden_layers=1)
@@ -238,9 +281,16 @@ def test_weights_of_a_larger_model_than_the_configuration_describes_are_refused(
         (base / "model.safetensors").unlink()
         for number, names in enumerate((sorted(weights)[::2], sorted(weights)[1::2]), 1):
             parts = {name: weights[name] for name in names}
-            save_file(parts, base / f"model-0000{number}-of-00002.safetensors", metadata={"format": "pt"})
-        index = {name: f"model-0000{1 + place % 2}-of-00002.safetensors" for place, name in enumerate(sorted(weights))}
-        (base / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": index}))
+            save_file(
+                parts, base / f"model-0000{number}-of-00002.safetensors", metadata={"format": "pt"}
+            )
+        index = {
+            name: f"model-0000{1 + place % 2}-of-00002.safetensors"
+            for place, name in enumerate(sorted(weights))
+        }
+        (base / "model.safetensors.index.json").write_text(
+            json.dumps({"metadata": {}, "weight_map": index})
+        )
     else:
         save_file(weights, base / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(UserError, match="of a larger model than"):
@@ -250,19 +300,28 @@ def test_weights_of_a_larger_model_than_the_configuration_describes_are_refused(
 def test_tensors_that_scores_do_not_need_are_ignored(base: Path) -> None:
     expected = scores(base)
     weights = load_file(base / "model.safetensors")
-    harmless = ("model.layers.0.self_attn.rotary_emb.inv_freq", "model.layers.1.self_attn.bias", "score.weight", "v_head.0.bias")
+    harmless = (
+        "model.layers.0.self_attn.rotary_emb.inv_freq",
+        "model.layers.1.self_attn.bias",
+        "score.weight",
+        "v_head.0.bias",
+    )
     for name in harmless:
         weights[name] = torch.ones(4)
     save_file(weights, base / "model.safetensors", metadata={"format": "pt"})
     assert scores(base) == expected
 
 
-def test_an_adapter_beside_shards_of_any_name_is_refused_until_one_is_meant(base: Path, adapt: Made) -> None:
+def test_an_adapter_beside_shards_of_any_name_is_refused_until_one_is_meant(
+    base: Path, adapt: Made
+) -> None:
     expected, adapter = scores(base), adapt(base)
     whole = Path(shutil.copytree(base, base.parent / "whole"))
     (whole / "model.safetensors").rename(whole / "part.safetensors")
     index = dict.fromkeys(load_file(whole / "part.safetensors"), "part.safetensors")
-    (whole / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": index}))
+    (whole / "model.safetensors.index.json").write_text(
+        json.dumps({"metadata": {}, "weight_map": index})
+    )
     for path in adapter.glob("adapter_*"):
         shutil.copy(path, whole)
     with pytest.raises(UserError, match="beside the weights of a whole model"):
@@ -278,8 +337,12 @@ def test_the_shards_alone_are_scored(base: Path) -> None:
     assert scores(base) != pytest.approx(before, abs=0.1)
 
 
-@pytest.mark.parametrize("name", ["old.safetensors", "model.fp16.safetensors", "consolidated.safetensors"])
-def test_further_safetensors_with_the_models_tensors_are_refused(base: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["old.safetensors", "model.fp16.safetensors", "consolidated.safetensors"]
+)
+def test_further_safetensors_with_the_models_tensors_are_refused(
+    base: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     """Variations of Blaizzy/mlx-vlm #1464: vLLM reads all files where there is no index."""
     weights = load_file(base / "model.safetensors")
     save_file({key: weight + 0.1 for key, weight in weights.items()}, base / name)
@@ -289,7 +352,9 @@ def test_further_safetensors_with_the_models_tensors_are_refused(base: Path, mon
 def test_mistrals_own_format_beside_that_of_transformers_is_refused_where_it_has_other_numbers(
     base: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Mistral publishes each model in both formats; a fine-tuned one may lie beside the base's consolidated file."""
+    """Mistral publishes each model in both formats; a fine-tuned one may lie beside the base's
+    consolidated file.
+    """
     before, weights = scores(base), load_file(base / "model.safetensors")
     theirs = {"norm.weight": weights["model.norm.weight"], "rope": torch.ones(2)}
     theirs["layers.1.feed_forward.w2.weight"] = weights["model.layers.1.mlp.down_proj.weight"]
@@ -306,7 +371,9 @@ def test_mistrals_own_format_beside_that_of_transformers_is_refused_where_it_has
     refuses(base, monkeypatch, "Mistral's own format")
 
 
-def test_pickles_beside_safetensors_are_not_read_and_this_is_said(base: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_pickles_beside_safetensors_are_not_read_and_this_is_said(
+    base: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """CoSER #3: a pytorch_model.bin of another model in the folder."""
     before = scores(base)
     torch.save({"other": torch.ones(2)}, base / "pytorch_model.bin")
@@ -321,7 +388,9 @@ def test_two_sets_of_pickles_are_refused(base: Path, monkeypatch: pytest.MonkeyP
     shards(base, "bin")
     torch.save(load_file(base / "model.safetensors"), base / "pytorch_model.bin")
     (base / "model.safetensors").unlink()
-    refuses(base, monkeypatch, "pytorch_model.bin", "pytorch_model.bin.index.json", allow_pickle=True)
+    refuses(
+        base, monkeypatch, "pytorch_model.bin", "pytorch_model.bin.index.json", allow_pickle=True
+    )
 
 
 def test_a_changed_blob_of_the_hubs_cache_is_noticed_and_an_unchanged_one_is_read_once(
@@ -339,7 +408,10 @@ def test_a_changed_blob_of_the_hubs_cache_is_noticed_and_an_unchanged_one_is_rea
     shutil.move(snapshot / "model.safetensors", blob)
     (snapshot / "model.safetensors").symlink_to(blob)
     read: list[Path] = []
-    monkeypatch.setattr("worldprobe.models.weights.digest_file", lambda path: (read.append(Path(path)), digest_file(path))[1])
+    monkeypatch.setattr(
+        "worldprobe.models.weights.digest_file",
+        lambda path: (read.append(Path(path)), digest_file(path))[1],
+    )
     checkpoint = locate(str(snapshot))
     assert checkpoint.digest() == checkpoint.digest() == locate(str(base)).digest()
     assert read.count(blob) == 1
@@ -351,8 +423,12 @@ def test_a_changed_blob_of_the_hubs_cache_is_noticed_and_an_unchanged_one_is_rea
 
 @pytest.mark.parametrize("prefix", ["_orig_mod.", "module."])
 def test_a_prefix_that_wrappers_write_is_named(base: Path, prefix: str) -> None:
-    """torch.compile and DataParallel rename all weights when a wrapped model is saved (pytorch/pytorch #101107)."""
-    weights = {prefix + name: weight for name, weight in load_file(base / "model.safetensors").items()}
+    """torch.compile and DataParallel rename all weights when a wrapped model is saved
+    (pytorch/pytorch #101107).
+    """
+    weights = {
+        prefix + name: weight for name, weight in load_file(base / "model.safetensors").items()
+    }
     save_file(weights, base / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(UserError, match=prefix):
         scores(base)
@@ -362,12 +438,19 @@ QUANTISED = {
     "gptq": ({"quant_method": "gptq", "bits": 4}, "gptqmodel", "4 bit"),
     "awq": ({"quant_method": "awq", "bits": 4}, "gptqmodel", "4 bit"),
     "compressed": (
-        {"quant_method": "compressed-tensors", "config_groups": {"g": {"weights": {"num_bits": 4}}}},
+        {
+            "quant_method": "compressed-tensors",
+            "config_groups": {"g": {"weights": {"num_bits": 4}}},
+        },
         "compressed-tensors",
         "4 bit",
     ),
     "nf4": (
-        {"quant_method": "bitsandbytes", "load_in_4bit": True, "bnb_4bit_compute_dtype": "bfloat16"},
+        {
+            "quant_method": "bitsandbytes",
+            "load_in_4bit": True,
+            "bnb_4bit_compute_dtype": "bfloat16",
+        },
         "bitsandbytes",
         "4 bit",
     ),
@@ -375,7 +458,9 @@ QUANTISED = {
 
 
 @pytest.mark.parametrize("method", QUANTISED)
-def test_quantised_weights_name_the_package_that_reads_them(base: Path, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+def test_quantised_weights_name_the_package_that_reads_them(
+    base: Path, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
     """ModelCloud/GPTQModel #1561, casper-hansen/AutoAWQ #47."""
     config, package, bits = QUANTISED[method]
     change(base / "config.json", quantization_config=config)
@@ -385,11 +470,21 @@ def test_quantised_weights_name_the_package_that_reads_them(base: Path, monkeypa
     assert bits in raised.value.problem
 
 
-def test_llm_int8_is_refused_for_its_batches_not_called_masked(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_llm_int8_is_refused_for_its_batches_not_called_masked(
+    base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """bitsandbytes 8 bit: outliers are picked over all that is computed together."""
-    change(base / "config.json", quantization_config={"quant_method": "bitsandbytes", "load_in_8bit": True})
+    change(
+        base / "config.json",
+        quantization_config={"quant_method": "bitsandbytes", "load_in_8bit": True},
+    )
     refuses(base, monkeypatch, "LLM.int8", "batch", "bitsandbytes")
-    assert quantisation_of({"quantization_config": {"load_in_8bit": True, "llm_int8_threshold": 0.0}}).is_int8 is False
+    assert (
+        quantisation_of(
+            {"quantization_config": {"load_in_8bit": True, "llm_int8_threshold": 0.0}}
+        ).is_int8
+        is False
+    )
 
 
 def test_a_library_s_message_ends_before_the_advice_begins(base: Path) -> None:
@@ -410,13 +505,17 @@ def test_git_lfs_pointers_are_named(base: Path) -> None:
     """huggingface/transformers #27923."""
     for name in ("tokenizer.json", "model.safetensors", "config.json"):
         kept = (base / name).read_bytes()
-        (base / name).write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n")
+        (base / name).write_text(
+            "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"
+        )
         with pytest.raises(UserError, match=r"git lfs pull"):
             locate(str(base))
         (base / name).write_bytes(kept)
 
 
-def test_a_folder_of_the_hubs_cache_names_the_hub_id_and_the_snapshot(base: Path, tmp_path: Path) -> None:
+def test_a_folder_of_the_hubs_cache_names_the_hub_id_and_the_snapshot(
+    base: Path, tmp_path: Path
+) -> None:
     """facebookresearch/oumi #2523."""
     snapshot = tmp_path / "models--acme--tiny" / "snapshots" / "abc"
     shutil.copytree(base, snapshot)
@@ -427,13 +526,27 @@ def test_a_folder_of_the_hubs_cache_names_the_hub_id_and_the_snapshot(base: Path
         assert str(snapshot) in raised.value.fix
 
 
-def test_mxfp4_is_said_and_computed_in_the_precision_that_is_asked_for(tiny_checkpoint: Any, tmp_path: Path) -> None:
-    """huggingface/transformers #39993: experts stayed in bfloat16 where float32 was asked for and stated."""
+def test_mxfp4_is_said_and_computed_in_the_precision_that_is_asked_for(
+    tiny_checkpoint: Any, tmp_path: Path
+) -> None:
+    """huggingface/transformers #39993: experts stayed in bfloat16 where float32 was asked for and
+    stated.
+    """
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_checkpoint())
     torch.manual_seed(0)
     config = transformers.GptOssConfig(
-        **{"vocab_size": len(tokenizer), "hidden_size": 64, "intermediate_size": 64, "num_hidden_layers": 1},
-        **{"num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "num_local_experts": 2},
+        **{
+            "vocab_size": len(tokenizer),
+            "hidden_size": 64,
+            "intermediate_size": 64,
+            "num_hidden_layers": 1,
+        },
+        **{
+            "num_attention_heads": 4,
+            "num_key_value_heads": 2,
+            "head_dim": 16,
+            "num_local_experts": 2,
+        },
         **{"num_experts_per_tok": 1, "max_position_embeddings": 128, "initializer_range": 0.3},
         **{"bos_token_id": 0, "eos_token_id": 0, "pad_token_id": 0},
     )
@@ -441,10 +554,15 @@ def test_mxfp4_is_said_and_computed_in_the_precision_that_is_asked_for(tiny_chec
     packed, plain = {}, {}
     for name, weight in model.state_dict().items():
         if "experts" in name and name.endswith("_proj"):
-            # 0x22 is twice 1.0 in four bits; the scale 127 means 2 to the power of 0, 126 half of it.
+            # 0x22 is twice 1.0 in four bits; the scale 127 means 2 to the power of 0, 126 half of
+            # it.
             experts, rows, columns = weight.shape
-            packed[f"{name}_blocks"] = torch.full((experts, columns, rows // 32, 16), 0x22, dtype=torch.uint8)
-            packed[f"{name}_scales"] = torch.randint(121, 124, (experts, columns, rows // 32), dtype=torch.uint8)
+            packed[f"{name}_blocks"] = torch.full(
+                (experts, columns, rows // 32, 16), 0x22, dtype=torch.uint8
+            )
+            packed[f"{name}_scales"] = torch.randint(
+                121, 124, (experts, columns, rows // 32), dtype=torch.uint8
+            )
             values = (packed[f"{name}_scales"].float() - 127).exp2().repeat_interleave(32, 2)
             plain[name] = values.transpose(1, 2).contiguous()
         else:
@@ -454,8 +572,16 @@ def test_mxfp4_is_said_and_computed_in_the_precision_that_is_asked_for(tiny_chec
         tokenizer.save_pretrained(folder)
         model.save_pretrained(folder)
         save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    skipped = ["model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head"]
-    change(folders[1] / "config.json", quantization_config={"quant_method": "mxfp4", "modules_to_not_convert": skipped})
+    skipped = [
+        "model.layers.*.self_attn",
+        "model.layers.*.mlp.router",
+        "model.embed_tokens",
+        "lm_head",
+    ]
+    change(
+        folders[1] / "config.json",
+        quantization_config={"quant_method": "mxfp4", "modules_to_not_convert": skipped},
+    )
     engine = open_engine(str(folders[1]))
     assert {weight.dtype for weight in engine.model.parameters()} == {torch.float32}
     assert engine.facts.quantisation == "mxfp4, dequantised"
@@ -463,7 +589,9 @@ def test_mxfp4_is_said_and_computed_in_the_precision_that_is_asked_for(tiny_chec
     assert scores(folders[1]) == pytest.approx(scores(folders[0]), abs=1e-4)
 
 
-def test_weights_in_another_precision_than_asked_for_are_said(gap_checkpoint: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_weights_in_another_precision_than_asked_for_are_said(
+    gap_checkpoint: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     """T5 keeps some weights in float32 (huggingface/transformers #20287)."""
     with caplog.at_level(logging.WARNING, "worldprobe"):
         engine = open_engine(str(gap_checkpoint("t5")), dtype="float16", kind="encoder-decoder")
@@ -471,38 +599,78 @@ def test_weights_in_another_precision_than_asked_for_are_said(gap_checkpoint: An
     assert "asked for in float16" in caplog.text
 
 
-def test_texts_of_full_length_fit_where_positions_begin_behind_the_padding(gap_checkpoint: Any, tmp_path: Path) -> None:
+def test_texts_of_full_length_fit_where_positions_begin_behind_the_padding(
+    gap_checkpoint: Any, tmp_path: Path
+) -> None:
     """huggingface/transformers #14243: RoBERTa as a decoder."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(gap_checkpoint("roberta"))
-    size = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    size = {
+        "hidden_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 16,
+    }
     config = transformers.RobertaConfig(
-        vocab_size=len(tokenizer), is_decoder=True, max_position_embeddings=34, pad_token_id=1, **size
+        vocab_size=len(tokenizer),
+        is_decoder=True,
+        max_position_embeddings=34,
+        pad_token_id=1,
+        **size,
     )
     torch.manual_seed(0)
     transformers.RobertaForCausalLM(config).save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     engine = open_engine(str(tmp_path))
     assert engine.facts.max_length == 32
-    [(_, scored)] = engine.score([Loglikelihood("Ana lifts the heavy crate. " * 20, "Ana drops it.")])
+    [(_, scored)] = engine.score(
+        [Loglikelihood("Ana lifts the heavy crate. " * 20, "Ana drops it.")]
+    )
     assert "truncated" in scored.flags
     assert scored.n_read_tokens == 32
 
 
 def mistral3(vocabulary: int) -> Any:
-    size = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "head_dim": 8}
-    text = transformers.MistralConfig(vocab_size=vocabulary, num_key_value_heads=2, bos_token_id=0, eos_token_id=0, **size)
+    size = {
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "head_dim": 8,
+    }
+    text = transformers.MistralConfig(
+        vocab_size=vocabulary, num_key_value_heads=2, bos_token_id=0, eos_token_id=0, **size
+    )
     text.initializer_range = 0.3
     vision = transformers.PixtralVisionConfig(**(size | {"image_size": 28, "patch_size": 14}))
-    config = transformers.Mistral3Config(text_config=text, vision_config=vision, image_token_index=vocabulary - 1)
+    config = transformers.Mistral3Config(
+        text_config=text, vision_config=vision, image_token_index=vocabulary - 1
+    )
     return transformers.Mistral3ForConditionalGeneration(config)
 
 
 def gemma3(vocabulary: int) -> Any:
-    size = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
-    text = {"vocab_size": vocabulary, "num_key_value_heads": 2, "head_dim": 8, "initializer_range": 0.3, **size}
+    size = {
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+    }
+    text = {
+        "vocab_size": vocabulary,
+        "num_key_value_heads": 2,
+        "head_dim": 8,
+        "initializer_range": 0.3,
+        **size,
+    }
     vision = {**size, "image_size": 28, "patch_size": 14}
-    ids = {"image_token_index": vocabulary - 1, "boi_token_index": vocabulary - 2, "eoi_token_index": vocabulary - 3}
-    config = transformers.Gemma3Config(text_config=text, vision_config=vision, mm_tokens_per_image=1, **ids)
+    ids = {
+        "image_token_index": vocabulary - 1,
+        "boi_token_index": vocabulary - 2,
+        "eoi_token_index": vocabulary - 3,
+    }
+    config = transformers.Gemma3Config(
+        text_config=text, vision_config=vision, mm_tokens_per_image=1, **ids
+    )
     config.text_config.bos_token_id = config.text_config.eos_token_id = 0
     return transformers.Gemma3ForConditionalGeneration(config)
 
@@ -523,11 +691,17 @@ def test_text_of_a_model_of_texts_and_images_is_scored_as_its_own_class_does(
         expected = torch.log_softmax(model(input_ids=torch.tensor([ids])).logits[0].double(), -1)
     engine = open_engine(str(tmp_path))
     [(_, scored)] = engine.score(QUERIES[:1])
-    assert scored.logprob == pytest.approx(sum(expected[i - 1, ids[i]].item() for i in range(start, len(ids))), abs=1e-3)
+    assert scored.logprob == pytest.approx(
+        sum(expected[i - 1, ids[i]].item() for i in range(start, len(ids))), abs=1e-3
+    )
 
 
-def test_tokens_that_were_added_before_an_adapter_was_trained_have_their_embeddings(base: Path, tmp_path: Path) -> None:
-    """Chat tokens in adapters, huggingface/peft #1381 and #325: embeddings are saved with the adapter."""
+def test_tokens_that_were_added_before_an_adapter_was_trained_have_their_embeddings(
+    base: Path, tmp_path: Path
+) -> None:
+    """Chat tokens in adapters, huggingface/peft #1381 and #325: embeddings are saved with the
+    adapter.
+    """
     model = transformers.AutoModelForCausalLM.from_pretrained(base)
     tokenizer = transformers.AutoTokenizer.from_pretrained(base)
     tokenizer.add_special_tokens({"additional_special_tokens": ["<|im_start|>", "<|im_end|>"]})
@@ -544,7 +718,9 @@ def test_tokens_that_were_added_before_an_adapter_was_trained_have_their_embeddi
         scores(tmp_path / "adapter")
 
 
-def test_tables_and_results_name_adapter_and_quantisation(base: Path, adapt: Made, tmp_path: Path) -> None:
+def test_tables_and_results_name_adapter_and_quantisation(
+    base: Path, adapt: Made, tmp_path: Path
+) -> None:
     """huggingface/transformers #39993 and huggingface/peft #309, as a reader sees them."""
     from worldprobe.models.checkpoint import made_by_model
     from worldprobe.report.crate import TableOrigin, model_rows
@@ -555,7 +731,10 @@ def test_tables_and_results_name_adapter_and_quantisation(base: Path, adapt: Mad
     made = made_by_model(facts, 1, "tiny", {}, {"answers": {"made_by": []}})
     assert {"checkpoint", "adapter", "base"} <= made.inputs.keys()
     stated = made.of_model()
-    assert (stated["quantisation"], stated["adapter"]["name"]) == ("mxfp4", str(tmp_path / "adapter"))
+    assert (stated["quantisation"], stated["adapter"]["name"]) == (
+        "mxfp4",
+        str(tmp_path / "adapter"),
+    )
     [row] = model_rows([TableOrigin("scores", tmp_path, made)], ("scores",), Roster())
     assert row["dtype"] == "float32, mxfp4, weights in bfloat16, float32"
     assert row["checkpoint"] == f"{base} + adapter {tmp_path / 'adapter'}"
@@ -570,7 +749,12 @@ def test_a_card_and_a_command_name_the_adapter(base: Path, adapt: Made, tmp_path
     from worldprobe.settings import read_registry
 
     adapter = adapt(base)
-    card = {"checkpoint": str(base), "adapter": str(adapter), "family": "tiny", "display_name": "Tiny"}
+    card = {
+        "checkpoint": str(base),
+        "adapter": str(adapter),
+        "family": "tiny",
+        "display_name": "Tiny",
+    }
     (tmp_path / "models.yaml").write_text(
         json.dumps({"tiny": card, "alone": card | {"checkpoint": str(adapter), "adapter": None}})
     )
@@ -590,7 +774,9 @@ def test_a_card_and_a_command_name_the_adapter(base: Path, adapt: Made, tmp_path
 def test_adapter_and_base_are_found_in_the_hubs_cache_and_fetched_together(
     base: Path, adapt: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """nlp-uoregon/mlmm-evaluation #10: the base of an adapter was looked for on the hub while scoring."""
+    """nlp-uoregon/mlmm-evaluation #10: the base of an adapter was looked for on the hub while
+    scoring.
+    """
     from worldprobe.models import checkpoint
 
     adapter = adapt(base)
@@ -598,10 +784,13 @@ def test_adapter_and_base_are_found_in_the_hubs_cache_and_fetched_together(
     places = {"acme/base": base, "acme/lora": adapter}
     fetched = []
     monkeypatch.setattr(checkpoint, "_cached_snapshot", lambda name, revision: places[name])
-    monkeypatch.setattr(checkpoint, "_download", lambda name, *rest: (fetched.append(name), places[name])[1])
+    monkeypatch.setattr(
+        checkpoint, "_download", lambda name, *rest: (fetched.append(name), places[name])[1]
+    )
     assert checkpoint.fetch("acme/lora").base == "acme/base"
     assert checkpoint.fetch("acme/base", adapter="acme/lora").base == "acme/base"
     assert fetched == ["acme/lora", "acme/base", "acme/base", "acme/lora"]
     assert (
-        open_engine("acme/lora").facts.checkpoint_digest == open_engine("acme/base", adapter="acme/lora").facts.checkpoint_digest
+        open_engine("acme/lora").facts.checkpoint_digest
+        == open_engine("acme/base", adapter="acme/lora").facts.checkpoint_digest
     )

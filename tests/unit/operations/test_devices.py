@@ -30,9 +30,9 @@ def test_a_model_that_wants_more_gpus_than_there_are_is_refused_before_the_first
 
 def test_each_process_takes_gpus_that_no_other_has(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from worldprobe.operations.resources import claim_gpus;"
-        "e = {'CUDA_VISIBLE_DEVICES': '0,1,2'}; claim_gpus(2, e, Path(sys.argv[1])); print(*e.values(), flush=True);"
-        "sys.stdin.read()"
+        "import sys; from pathlib import Path; from worldprobe.operations.resources import"
+        " claim_gpus;e = {'CUDA_VISIBLE_DEVICES': '0,1,2'}; claim_gpus(2, e, Path(sys.argv[1]));"
+        " print(*e.values(), flush=True);sys.stdin.read()"
     )
     command = [sys.executable, "-c", code, str(tmp_path)]
     environment = os.environ | {"PYTHONPATH": str(PACKAGE.parent)}
@@ -47,8 +47,12 @@ def test_each_process_takes_gpus_that_no_other_has(tmp_path: Path) -> None:
         other.stdin.close()
 
 
-def test_jobs_inside_one_job_of_slurm_share_its_gpus_and_another_job_has_its_own(tmp_path: Path) -> None:
-    """Snakemake itself may run in a job with several GPUs: without locks all its jobs would take the first."""
+def test_jobs_inside_one_job_of_slurm_share_its_gpus_and_another_job_has_its_own(
+    tmp_path: Path,
+) -> None:
+    """Snakemake itself may run in a job with several GPUs: without locks all its jobs would take
+    the first.
+    """
     locks = tmp_path / "locks"
 
     def given(job: str) -> dict[str, str]:
@@ -65,7 +69,11 @@ def test_jobs_inside_one_job_of_slurm_share_its_gpus_and_another_job_has_its_own
 
 def test_a_model_that_needs_no_gpu_sees_none(tmp_path: Path) -> None:
     """Else a small model would be spread over the GPUs that others have taken."""
-    for given in ({"CUDA_VISIBLE_DEVICES": "0,1"}, {"CUDA_VISIBLE_DEVICES": "3", "SLURM_JOB_ID": "7"}, {}):
+    for given in (
+        {"CUDA_VISIBLE_DEVICES": "0,1"},
+        {"CUDA_VISIBLE_DEVICES": "3", "SLURM_JOB_ID": "7"},
+        {},
+    ):
         assert claim_gpus(0, given, tmp_path) == []
         assert visible_gpus(given) == []
     mine = {"CUDA_VISIBLE_DEVICES": "0,1"}
@@ -80,7 +88,9 @@ def test_more_gpus_than_can_be_used_are_refused(tmp_path: Path) -> None:
 
 def test_hidden_gpus_do_not_count() -> None:
     assert visible_gpus({"CUDA_VISIBLE_DEVICES": "-1"}) == []
-    assert visible_gpus({"CUDA_VISIBLE_DEVICES": "0,-1,1"}) == ["0"], "CUDA shows those before the first -1"
+    assert visible_gpus({"CUDA_VISIBLE_DEVICES": "0,-1,1"}) == ["0"], (
+        "CUDA shows those before the first -1"
+    )
     assert visible_gpus({"CUDA_VISIBLE_DEVICES": ""}) == []
 
 
@@ -125,7 +135,9 @@ def test_locks_that_cannot_be_used_are_an_error_with_a_way_out(
 
 
 def test_an_odd_number_of_a_job_names_a_folder_all_the_same(tmp_path: Path) -> None:
-    assert claim_gpus(1, {"CUDA_VISIBLE_DEVICES": "0", "SLURM_JOB_ID": "7/../8"}, tmp_path / "locks") == ["0"]
+    assert claim_gpus(
+        1, {"CUDA_VISIBLE_DEVICES": "0", "SLURM_JOB_ID": "7/../8"}, tmp_path / "locks"
+    ) == ["0"]
     assert [path.name for path in tmp_path.iterdir()] == ["locks-slurm-7_.._8"]
 
 

@@ -1,4 +1,6 @@
-"""A lock is removed only where nobody can hold it: neither a Snakemake of this machine nor one of another."""
+"""A lock is removed only where nobody can hold it: neither a Snakemake of this machine nor one of
+another.
+"""
 
 import os
 import socket
@@ -36,7 +38,9 @@ def test_a_lock_that_nobody_signed_is_removed(locked: Path) -> None:
     assert status.unlock(locked)
 
 
-def test_a_lock_of_another_machine_stays_and_its_host_is_named(locked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_of_another_machine_stays_and_its_host_is_named(
+    locked: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sign_on("login2", locked, monkeypatch)
     with pytest.raises(UserError, match="taken on login2") as error:
         status.unlock(locked)
@@ -47,7 +51,9 @@ def test_a_lock_of_another_machine_stays_and_its_host_is_named(locked: Path, mon
     ]
 
 
-def test_a_note_of_an_earlier_run_says_nothing_about_a_later_lock(locked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_note_of_an_earlier_run_says_nothing_about_a_later_lock(
+    locked: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sign_on("login2", locked, monkeypatch)
     os.utime(locked / status.HOLDER, (0, 0))
     assert status.unlock(locked)

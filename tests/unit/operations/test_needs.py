@@ -19,8 +19,14 @@ def test_an_entry_that_says_how_many_gpus_is_obeyed() -> None:
     assert needs({"parameters": 1_000_000, "dtype": "float32", "tensor_parallel": 8}).gpus == 8
 
 
-@given(parameters=st.integers(1, 10**12), dtype=st.sampled_from(sorted(BYTES)), gpu_memory_gb=st.floats(10, 200))
-def test_weights_always_leave_room_and_no_gpu_is_asked_for_in_vain(parameters: int, dtype: str, gpu_memory_gb: float) -> None:
+@given(
+    parameters=st.integers(1, 10**12),
+    dtype=st.sampled_from(sorted(BYTES)),
+    gpu_memory_gb=st.floats(10, 200),
+)
+def test_weights_always_leave_room_and_no_gpu_is_asked_for_in_vain(
+    parameters: int, dtype: str, gpu_memory_gb: float
+) -> None:
     weights_gb = parameters * BYTES[dtype] / 1e9
     gpus = needs({"parameters": parameters, "dtype": dtype}, gpu_memory_gb).gpus
     assert weights_gb <= gpus * gpu_memory_gb * WEIGHT_SHARE

@@ -10,13 +10,29 @@ import pytest
 
 def mean(value: float | None, half: float = 0.02, **counts: int) -> dict[str, Any]:
     known = value is not None
-    ends = {"ci_low": value - half, "ci_high": value + half} if known else {"ci_low": None, "ci_high": None}
-    row = {"mean": value, "low": value, "high": value, **ends, "stderr": half / 1.96 if known else None}
+    ends = (
+        {"ci_low": value - half, "ci_high": value + half}
+        if known
+        else {"ci_low": None, "ci_high": None}
+    )
+    row = {
+        "mean": value,
+        "low": value,
+        "high": value,
+        **ends,
+        "stderr": half / 1.96 if known else None,
+    }
     return row | {"n_items": 100, "n_ties": 0, "n_near_ties": 0, "n_missing": 0} | counts
 
 
 def tuples(value: float) -> dict[str, Any]:
-    spread = {"conf95": 0.05, "ci_low": value - 0.05, "ci_high": value + 0.05, "stderr": 0.05 / 1.96, "n_clusters": 18}
+    spread = {
+        "conf95": 0.05,
+        "ci_low": value - 0.05,
+        "ci_high": value + 0.05,
+        "stderr": 0.05 / 1.96,
+        "n_clusters": 18,
+    }
     return {"mean": value, **spread, "n_tuples": 60}
 
 
@@ -24,7 +40,13 @@ def tuples(value: float) -> dict[str, Any]:
 def make_result() -> Callable[..., dict[str, Any]]:
     """A function: name, accuracy, width of the interval -> a result of both benchmarks."""
 
-    def make(name: str, value: float | None = 0.7, half: float = 0.02, items: str = "a" * 64, **changes: Any) -> dict[str, Any]:
+    def make(
+        name: str,
+        value: float | None = 0.7,
+        half: float = 0.02,
+        items: str = "a" * 64,
+        **changes: Any,
+    ) -> dict[str, Any]:
         return {
             "schema_version": 1,
             "worldprobe_version": "0.1.0",

@@ -20,9 +20,15 @@ from worldprobe.provenance import Provenance
 def write(path: Path, provenance: Provenance) -> str:
     """A table of one row with a provenance; its digest."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    row = {"text": ["The rug is near the door."]} if provenance.canary else {"accuracy": [0.5], "target": [1]}
+    row = (
+        {"text": ["The rug is near the door."]}
+        if provenance.canary
+        else {"accuracy": [0.5], "target": [1]}
+    )
     table = pa.Table.from_pandas(pd.DataFrame(row))
-    table = table.replace_schema_metadata({"worldprobe.provenance": provenance.to_json(), "worldprobe.table": "any"})
+    table = table.replace_schema_metadata(
+        {"worldprobe.provenance": provenance.to_json(), "worldprobe.table": "any"}
+    )
     pq.write_table(table, path)
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
@@ -30,10 +36,22 @@ def write(path: Path, provenance: Provenance) -> str:
 @pytest.fixture
 def study(tmp_path):
     folder = tmp_path / "results" / "small"
-    judged = write(folder / "ewok" / "judgements" / "main" / "m.parquet", Provenance(inputs={"scores": "f" * 64}))
-    write(folder / "ewok" / "summaries.parquet", Provenance(seed=0, inputs={"judgements": judged}, packages={"numpy": "2"}))
+    judged = write(
+        folder / "ewok" / "judgements" / "main" / "m.parquet",
+        Provenance(inputs={"scores": "f" * 64}),
+    )
+    write(
+        folder / "ewok" / "summaries.parquet",
+        Provenance(seed=0, inputs={"judgements": judged}, packages={"numpy": "2"}),
+    )
     write(folder / "ewok" / "templates.parquet", Provenance(canary="# a canary"))
-    for name in ("report.html", "ewok/tables/mean.csv", "ewok/figures/mean.svg", "ewok/items/main.csv", "logs/a.log"):
+    for name in (
+        "report.html",
+        "ewok/tables/mean.csv",
+        "ewok/figures/mean.svg",
+        "ewok/items/main.csv",
+        "logs/a.log",
+    ):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(name)
     return folder
@@ -48,7 +66,9 @@ def crate(study, tmp_path):
 
 
 def graph(crate):
-    return {entity["@id"]: entity for entity in json.loads(crate["ro-crate-metadata.json"])["@graph"]}
+    return {
+        entity["@id"]: entity for entity in json.loads(crate["ro-crate-metadata.json"])["@graph"]
+    }
 
 
 def test_tables_figures_report_and_workflow_are_in_it_and_item_text_is_not(crate):
@@ -59,8 +79,15 @@ def test_tables_figures_report_and_workflow_are_in_it_and_item_text_is_not(crate
         "ewok/summaries.parquet",
         "ewok/judgements/main/m.parquet",
     }
-    assert {name.removeprefix("results/") for name in crate if name.startswith("results/")} == expected
-    assert {"workflow/Snakefile", "workflow/rules/report.smk", "config/config.yaml", "LICENSE"} <= set(crate)
+    assert {
+        name.removeprefix("results/") for name in crate if name.startswith("results/")
+    } == expected
+    assert {
+        "workflow/Snakefile",
+        "workflow/rules/report.smk",
+        "config/config.yaml",
+        "LICENSE",
+    } <= set(crate)
 
 
 def test_every_file_is_described_with_its_digest(crate):
@@ -85,7 +112,11 @@ def test_the_workflow_its_language_and_the_licence_are_named(crate):
 
 def test_what_made_a_table_leads_to_its_inputs(crate):
     entities = graph(crate)
-    (action,) = (one for one in entities.values() if one.get("result") == {"@id": "results/ewok/summaries.parquet"})
+    (action,) = (
+        one
+        for one in entities.values()
+        if one.get("result") == {"@id": "results/ewok/summaries.parquet"}
+    )
     assert action["object"] == [{"@id": "results/ewok/judgements/main/m.parquet"}]
     assert "seed 0; numpy 2" in action["description"]
     (before,) = (one for one in entities.values() if one.get("result") == action["object"][0])
@@ -106,7 +137,9 @@ def test_every_reference_leads_to_an_entity_or_the_web(crate):
             for inner in value:
                 yield from references(inner)
 
-    missing = [one for entity in entities.values() for one in references(entity) if one not in entities]
+    missing = [
+        one for entity in entities.values() for one in references(entity) if one not in entities
+    ]
     assert all(one.startswith("https://") for one in missing), missing
 
 
@@ -147,9 +180,12 @@ def test_the_reference_library_opens_it(study, tmp_path):
 
 
 def test_item_text_without_its_canary_is_left_out_and_links_out_of_the_folder_too(study, tmp_path):
-    text = pa.Table.from_pandas(pd.DataFrame({"item_id": ["a"], "context1": ["The rug is near the door."]}))
+    text = pa.Table.from_pandas(
+        pd.DataFrame({"item_id": ["a"], "context1": ["The rug is near the door."]})
+    )
     pq.write_table(
-        text.replace_schema_metadata({"worldprobe.provenance": "{}", "worldprobe.table": "any"}), study / "ewok" / "a.parquet"
+        text.replace_schema_metadata({"worldprobe.provenance": "{}", "worldprobe.table": "any"}),
+        study / "ewok" / "a.parquet",
     )
     (tmp_path / "private.csv").write_text("not of the study")
     (study / "ewok" / "tables" / "private.csv").symlink_to(tmp_path / "private.csv")
@@ -168,9 +204,22 @@ def test_every_kind_of_table_with_item_text_has_a_column_by_which_it_is_left_out
 
     every = {one.Config.name: one for one in all_below(Table)}
     for name in (*(TABLES_WITH_TEXT - {"control_templates"}), "worldsense_responses"):
-        assert any(column in TEXTS and rules.kind == "str" for column, rules in every[name].columns.items()), name
-    for name in ("judgements", "summaries", "comparisons", "coefficients", "worldsense_summaries", "likeness"):
-        assert not [column for column, rules in every[name].columns.items() if column in TEXTS and rules.kind == "str"], name
+        assert any(
+            column in TEXTS and rules.kind == "str" for column, rules in every[name].columns.items()
+        ), name
+    for name in (
+        "judgements",
+        "summaries",
+        "comparisons",
+        "coefficients",
+        "worldsense_summaries",
+        "likeness",
+    ):
+        assert not [
+            column
+            for column, rules in every[name].columns.items()
+            if column in TEXTS and rules.kind == "str"
+        ], name
 
 
 def all_below(kind):
@@ -193,13 +242,24 @@ def all_below(kind):
         '    "password": "s3cret"',
     ],
 )
-def test_no_password_of_a_configuration_is_in_it_and_files_of_one_name_are_both(study, tmp_path, monkeypatch, line):
+def test_no_password_of_a_configuration_is_in_it_and_files_of_one_name_are_both(
+    study, tmp_path, monkeypatch, line
+):
     monkeypatch.chdir(tmp_path)
     for folder, study_name in (("a", "one"), ("b", "two")):
         (tmp_path / folder).mkdir()
-        (tmp_path / folder / "study.yaml").write_text(f"study: {study_name}\newok:\n  materials:\n{line}\n")
-    (tmp_path / "b" / "study.yaml").write_text("study: two\newok: {materials: {password: s3cret}}\n")
-    assert main(["crate", str(study), "--configfile", "a/study.yaml", "b/study.yaml", "--out", "x.zip"]) == 0
+        (tmp_path / folder / "study.yaml").write_text(
+            f"study: {study_name}\newok:\n  materials:\n{line}\n"
+        )
+    (tmp_path / "b" / "study.yaml").write_text(
+        "study: two\newok: {materials: {password: s3cret}}\n"
+    )
+    assert (
+        main(
+            ["crate", str(study), "--configfile", "a/study.yaml", "b/study.yaml", "--out", "x.zip"]
+        )
+        == 0
+    )
     with zipfile.ZipFile("x.zip") as archive:
         every = {name: archive.read(name) for name in archive.namelist()}
     assert not [name for name, content in every.items() if b"s3cret" in content]
@@ -210,6 +270,18 @@ def test_no_password_of_a_configuration_is_in_it_and_files_of_one_name_are_both(
 
 def test_what_is_no_configuration_is_refused(study, tmp_path, capsys):
     (tmp_path / "notes.yaml").write_text("participants: [Ana, Ben]\n")
-    assert main(["crate", str(study), "--configfile", str(tmp_path / "notes.yaml"), "--out", str(tmp_path / "x.zip")]) == 2
+    assert (
+        main(
+            [
+                "crate",
+                str(study),
+                "--configfile",
+                str(tmp_path / "notes.yaml"),
+                "--out",
+                str(tmp_path / "x.zip"),
+            ]
+        )
+        == 2
+    )
     assert "participants" in capsys.readouterr().err
     assert not (tmp_path / "x.zip").exists()

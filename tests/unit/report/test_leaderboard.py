@@ -26,8 +26,13 @@ def folder(make_result, tmp_path):
 
 
 def test_models_that_cannot_be_told_apart_share_a_rank(make_result):
-    results = [make_result("a", 0.8), make_result("b", 0.79), make_result("c", 0.5, half=0.01), make_result("d", None)]
-    (ewok, _) = build_rankings([(result, list_scores(result)) for result in results])
+    results = [
+        make_result("a", 0.8),
+        make_result("b", 0.79),
+        make_result("c", 0.5, half=0.01),
+        make_result("d", None),
+    ]
+    ewok, _ = build_rankings([(result, list_scores(result)) for result in results])
     assert [(row.model, row.rank, row.is_tied) for row in ewok.rows] == [
         ("a", 1, True),
         ("b", 1, True),
@@ -37,26 +42,46 @@ def test_models_that_cannot_be_told_apart_share_a_rank(make_result):
 
 
 def test_a_model_without_an_interval_has_no_rank_and_takes_none(make_result):
-    """Of few items there is a mean and no interval: nothing says that one model is above another."""
+    """Of few items there is a mean and no interval: nothing says that one model is above
+    another.
+    """
     results = [make_result("a", 0.8), make_result("b", 0.7), make_result("c", 0.6)]
     for result in results[:2]:
         result["accuracy"] |= {"ci_low": None, "ci_high": None, "stderr": None}
-    (ewok, _) = build_rankings([(result, list_scores(result)) for result in results])
-    assert [(row.model, row.rank, row.is_tied) for row in ewok.rows] == [("a", None, False), ("b", None, False), ("c", 1, False)]
+    ewok, _ = build_rankings([(result, list_scores(result)) for result in results])
+    assert [(row.model, row.rank, row.is_tied) for row in ewok.rows] == [
+        ("a", None, False),
+        ("b", None, False),
+        ("c", 1, False),
+    ]
 
 
 def test_models_that_were_asked_other_items_are_in_a_ranking_of_their_own(folder, make_result):
-    results = [make_result("a"), make_result("b", items="b" * 64), make_result("c", average="versions")]
+    results = [
+        make_result("a"),
+        make_result("b", items="b" * 64),
+        make_result("c", average="versions"),
+    ]
     rankings = build_rankings([(result, list_scores(result)) for result in results])
-    assert [(ranking.benchmark, len(ranking.rows)) for ranking in rankings] == [("ewok", 2), ("ewok", 1), ("worldsense", 3)]
+    assert [(ranking.benchmark, len(ranking.rows)) for ranking in rankings] == [
+        ("ewok", 2),
+        ("ewok", 1),
+        ("worldsense", 3),
+    ]
 
 
-def test_kinds_are_ranked_apart_and_published_numbers_stand_below_those_of_the_same_items(make_result):
+def test_kinds_are_ranked_apart_and_published_numbers_stand_below_those_of_the_same_items(
+    make_result,
+):
     masked = make_result("m", kind="masked", pseudo_log_likelihood="original")
     release = make_result("r", items="b" * 64)
     release["materials"]["is_official_release"] = True
     results = [make_result("a"), masked, release]
-    rankings = [one for one in build_rankings([(result, list_scores(result)) for result in results]) if one.benchmark == "ewok"]
+    rankings = [
+        one
+        for one in build_rankings([(result, list_scores(result)) for result in results])
+        if one.benchmark == "ewok"
+    ]
     assert [(one.kind, one.yardsticks) for one in rankings] == [
         ("causal", {"chance": 0.5}),
         ("masked", {"chance": 0.5}),
@@ -102,7 +127,9 @@ def test_a_folder_whose_models_cannot_be_listed_is_refused(folder, tmp_path, cap
 
 
 def test_before_anything_was_evaluated_the_leaderboard_says_so(tmp_path, capsys):
-    assert main(["leaderboard", str(tmp_path / "evaluate"), "--out", str(tmp_path / "page.html")]) == 2
+    assert (
+        main(["leaderboard", str(tmp_path / "evaluate"), "--out", str(tmp_path / "page.html")]) == 2
+    )
     assert "nothing has been evaluated yet" in capsys.readouterr().err
 
 

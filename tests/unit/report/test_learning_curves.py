@@ -1,4 +1,6 @@
-"""Displays of learning curves show what the analysis computed, and can be read with few and with many checkpoints."""
+"""Displays of learning curves show what the analysis computed, and can be read with few and with
+many checkpoints.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ from worldprobe.report.model_names import HUMAN, Roster
 
 DISPLAYS = {one.name: one for one in learning_displays("ewok", ["domain"], "concept", Summaries)}
 GROUPS = {"overall": ["all"], "domain": ["early", "later", "last"], "concept": ["left", "right"]}
-NOBODY = pd.DataFrame(columns=["model", "condition", "metric", "grouping", "group", "mean", "low", "high"])
+NOBODY = pd.DataFrame(
+    columns=["model", "condition", "metric", "grouping", "group", "mean", "low", "high"]
+)
 
 
 @pytest.fixture(scope="module")
@@ -60,44 +64,90 @@ def test_tables_print_the_onsets_spreads_and_agreements_that_were_computed(trace
     for _, row in sheet.frame.iterrows():
         one = computed.loc[(row["series"], row["seed"], row["group"])]
         assert printed["Onset"].show(row["onset"]) == _step(one["onset"])
-        assert printed["95% interval"].show(row["ci_low"], row["ci_high"]) == _between(one["ci_low"], one["ci_high"])
+        assert printed["95% interval"].show(row["ci_low"], row["ci_high"]) == _between(
+            one["ci_low"], one["ci_high"]
+        )
         assert printed["Fall"].show(row["fall"]) == f"{one['fall']:.3f}"
     agreements = agree(onsets)
     order = DISPLAYS["ewok_onset_order"](agreements, roster=Roster())
     assert len(order.frame) == len(agreements) > 0
     sheet = DISPLAYS["ewok_curve_spread"](curves, roster=Roster())
     spread = sheet.frame
-    last = curves[(curves["grouping"] == "overall") & (curves["step"] == 10000) & (curves["seed"] == ALL_SEEDS)].iloc[0]
+    last = curves[
+        (curves["grouping"] == "overall")
+        & (curves["step"] == 10000)
+        & (curves["seed"] == ALL_SEEDS)
+    ].iloc[0]
     assert spread.set_index("series").loc["large", "between_seeds"] == last["between_seeds"]
-    assert spread.set_index("series").loc["large", "half"] == pytest.approx((last["ci_high"] - last["ci_low"]) / 2)
+    assert spread.set_index("series").loc["large", "half"] == pytest.approx(
+        (last["ci_high"] - last["ci_low"]) / 2
+    )
     said = {note.partition(":")[0]: note for note in sheet.notes}
-    assert f"{last['mean']:.3f} at 10,000 steps (95%: {last['ci_low']:.3f} to {last['ci_high']:.3f})" in said["large"]
-    ends = curves[(curves["grouping"] == "concept") & (curves["step"] == 10000) & (curves["seed"] == ALL_SEEDS)]
+    assert (
+        f"{last['mean']:.3f} at 10,000 steps (95%: {last['ci_low']:.3f} to {last['ci_high']:.3f})"
+        in said["large"]
+    )
+    ends = curves[
+        (curves["grouping"] == "concept")
+        & (curves["step"] == 10000)
+        & (curves["seed"] == ALL_SEEDS)
+    ]
     assert f"of 2 concepts, {(ends['ci_low'] > 0.5).sum()} end above chance" in said["large"]
 
 
 def test_notes_on_onsets_count_in_words_and_claim_nothing_of_one():
-    rows = pd.DataFrame({"name": "A", "grouping": "domain", "group": ["x", "y", "z"], "unit": "steps", "fall": [0.0, 0.1, 0.0]})
-    rows = rows.assign(status=[REACHED, NEVER, OPEN], onset=[1234.0, np.nan, np.nan], level=[0.53, 0.55, 0.54])
-    said = "A: 1 of 3 groups has an onset, at 1,230 steps (x); 1 may have its onset after the last checkpoint; "
+    rows = pd.DataFrame(
+        {
+            "name": "A",
+            "grouping": "domain",
+            "group": ["x", "y", "z"],
+            "unit": "steps",
+            "fall": [0.0, 0.1, 0.0],
+        }
+    )
+    rows = rows.assign(
+        status=[REACHED, NEVER, OPEN], onset=[1234.0, np.nan, np.nan], level=[0.53, 0.55, 0.54]
+    )
+    said = (
+        "A: 1 of 3 groups has an onset, at 1,230 steps (x); 1 may have its onset after the last"
+        " checkpoint; "
+    )
     below = "below {} at the last checkpoint, and may have learned less than that"
     assert _onsets_in_words(rows) == [f"{said}1 is {below.format('0.550')}; y falls again."]
     nobody = rows.assign(status=NEVER, fall=0.0)
-    assert _onsets_in_words(nobody) == [f"A: 0 of 3 groups have an onset; 3 are {below.format('0.530 to 0.550')}."]
-    assert _onsets_in_words(nobody.head(1)) == [f"A: 0 of 1 group has an onset; 1 is {below.format('0.530')}."]
+    assert _onsets_in_words(nobody) == [
+        f"A: 0 of 3 groups have an onset; 3 are {below.format('0.530 to 0.550')}."
+    ]
+    assert _onsets_in_words(nobody.head(1)) == [
+        f"A: 0 of 1 group has an onset; 1 is {below.format('0.530')}."
+    ]
 
 
 def test_a_censored_onset_names_the_level_that_the_curve_stayed_below(traced):
-    """A curve that rises to 0.53 was "not yet" in 43% of simulated trainings, though it had learned something."""
+    """A curve that rises to 0.53 was "not yet" in 43% of simulated trainings, though it had learned
+    something.
+    """
     onsets = traced[1].assign(status=NEVER, onset=np.nan, level=0.5512)
     sheet = DISPLAYS["ewok_onset_table"](onsets, roster=Roster())
     assert set(sheet.frame["state"]) == {"below 0.551"}
 
 
 def test_people_are_those_of_the_study_or_else_of_the_paper_where_its_items_are_asked(traced):
-    own = {"model": HUMAN, "condition": "all", "metric": "accuracy", "grouping": "overall", "group": "all"}
+    own = {
+        "model": HUMAN,
+        "condition": "all",
+        "metric": "accuracy",
+        "grouping": "overall",
+        "group": "all",
+    }
     asked = pd.DataFrame([{**own, "mean": 0.9, "low": 0.8, "high": 1.0}])
-    papers = Provenance(details={"people": [{"grouping": "overall", "group": "all", "mean": 0.951, "low": 0.942, "high": 0.957}]})
+    papers = Provenance(
+        details={
+            "people": [
+                {"grouping": "overall", "group": "all", "mean": 0.951, "low": 0.942, "high": 0.957}
+            ]
+        }
+    )
     build = DISPLAYS["ewok_learning_curves"]
 
     def people(summaries, provenance):
@@ -118,8 +168,32 @@ def test_the_papers_people_have_a_mean_overall_and_in_each_domain():
     "steps",
     [
         [0, 10, 100, 500, 1000],
-        [0, 10, 20, 30, 40, 60, 80, 100, 130, 160, 200, 250, 300, 360, 430, 520, 620, 730, 860, 1000],
-        [n * 2_097_152 for n in [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, *range(1000, 140_000, 1000)]],
+        [
+            0,
+            10,
+            20,
+            30,
+            40,
+            60,
+            80,
+            100,
+            130,
+            160,
+            200,
+            250,
+            300,
+            360,
+            430,
+            520,
+            620,
+            730,
+            860,
+            1000,
+        ],
+        [
+            n * 2_097_152
+            for n in [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, *range(1000, 140_000, 1000)]
+        ],
         [100, 200, 300],
         [0, 5],
         [7],
@@ -128,8 +202,20 @@ def test_the_papers_people_have_a_mean_overall_and_in_each_domain():
 )
 def test_labels_of_steps_do_not_touch(steps):
     rows = [
-        {"series": "a", "model": "a", "seed": "one", "eval_type": "logprobs", "grouping": grouping, "group": group, "step": step}
-        for grouping, group in (("overall", "all"), *(("domain", f"d{n}") for n in range(4)), ("concept", "left"))
+        {
+            "series": "a",
+            "model": "a",
+            "seed": "one",
+            "eval_type": "logprobs",
+            "grouping": grouping,
+            "group": group,
+            "step": step,
+        }
+        for grouping, group in (
+            ("overall", "all"),
+            *(("domain", f"d{n}") for n in range(4)),
+            ("concept", "left"),
+        )
         for step in steps
     ]
     numbers = {"mean": 0.6, "band_low": 0.5, "band_high": 0.7, "unit": "tokens"}
@@ -141,8 +227,13 @@ def test_labels_of_steps_do_not_touch(steps):
         figure = draw(frame, "single")
         figure.canvas.draw()
         for axes in figure.axes:
-            boxes = [label.get_window_extent() for label in axes.get_xticklabels() if label.get_text()]
+            boxes = [
+                label.get_window_extent() for label in axes.get_xticklabels() if label.get_text()
+            ]
             assert boxes, name
-            assert all(left.x1 < right.x0 for left, right in pairwise(boxes)), (name, [one.x0 for one in boxes])
+            assert all(left.x1 < right.x0 for left, right in pairwise(boxes)), (
+                name,
+                [one.x0 for one in boxes],
+            )
             low, high = axes.get_xlim()
             assert all(low <= tick <= high for tick in np.asarray(axes.get_xticks()))

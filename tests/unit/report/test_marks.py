@@ -27,8 +27,20 @@ STUDIES = {
 
 def rows_of(roster: Roster, models: list[str], **columns: object) -> pd.DataFrame:
     """A row for each model at each of two places."""
-    rows = pd.DataFrame({"model": models, "mean": 0.6, "ci_low": 0.5, "ci_high": 0.7, "low": 0.5, "high": 0.7, **columns})
-    return style.with_identity(pd.concat([rows.assign(x=1, level=1, step=1), rows.assign(x=2, level=2, step=2)]), roster)
+    rows = pd.DataFrame(
+        {
+            "model": models,
+            "mean": 0.6,
+            "ci_low": 0.5,
+            "ci_high": 0.7,
+            "low": 0.5,
+            "high": 0.7,
+            **columns,
+        }
+    )
+    return style.with_identity(
+        pd.concat([rows.assign(x=1, level=1, step=1), rows.assign(x=2, level=2, step=2)]), roster
+    )
 
 
 def size_and_depth(roster: Roster, models: list[str]) -> pd.DataFrame:
@@ -50,7 +62,15 @@ def training(roster: Roster, models: list[str]) -> pd.DataFrame:
 def curves(roster: Roster, models: list[str]) -> pd.DataFrame:
     from worldprobe.report.learning_curves import _named
 
-    rows = pd.DataFrame({"series": models, "model": models, "seed": ALL_SEEDS, "grouping": "overall", "group": "all"})
+    rows = pd.DataFrame(
+        {
+            "series": models,
+            "model": models,
+            "seed": ALL_SEEDS,
+            "grouping": "overall",
+            "group": "all",
+        }
+    )
     rows = rows.assign(unit="steps", mean=0.6, band_low=0.5, band_high=0.7, low=0.5, high=0.7)
     return _named(pd.concat([rows.assign(step=1.0), rows.assign(step=10.0)]), roster)
 
@@ -65,7 +85,13 @@ def curves(roster: Roster, models: list[str]) -> pd.DataFrame:
         (draw_training, training),
         (draw_curves, curves),
     ],
-    ids=["worldsense_size, _depth, _motion", "families", "scaling", "worldsense_training", "learning_curves"],
+    ids=[
+        "worldsense_size, _depth, _motion",
+        "families",
+        "scaling",
+        "worldsense_training",
+        "learning_curves",
+    ],
 )
 def test_no_two_models_look_alike_and_a_cards_colour_is_kept(
     draw: Callable[..., object], build: Callable[..., pd.DataFrame], study: str
@@ -74,7 +100,11 @@ def test_no_two_models_look_alike_and_a_cards_colour_is_kept(
     roster, models = STUDIES[study]
     style.apply_settings()
     figure = draw(build(roster, models))
-    handles = [one for one in figure.legends[0].legend_handles if one.get_label() not in ("chance", "humans, range")]
+    handles = [
+        one
+        for one in figure.legends[0].legend_handles
+        if one.get_label() not in ("chance", "humans, range")
+    ]
     looks = {one.get_label(): (one.get_color(), one.get_marker()) for one in handles}
     assert len(looks) == len(handles) == len({roster[model].name for model in models})
     assert len(set(looks.values())) == len(looks)

@@ -27,13 +27,32 @@ def result_file(make_result, tmp_path):
 
 def export(path, form, *options):
     out = path.with_name(f"{form}.out")
-    assert main(["results", "export", str(path), "--format", form, "--date", "2026-01-31", *options, "--out", str(out)]) == 0
+    assert (
+        main(
+            [
+                "results",
+                "export",
+                str(path),
+                "--format",
+                form,
+                "--date",
+                "2026-01-31",
+                *options,
+                "--out",
+                str(out),
+            ]
+        )
+        == 0
+    )
     return out
 
 
 def test_a_result_that_follows_the_schema_is_read_and_summarised(result_file, capsys):
     assert main(["results", "check", str(result_file)]) == 0
-    assert "tiny: ewok accuracy 0.700, worldsense accuracy 0.550, worldsense bias -0.100" in capsys.readouterr().out
+    assert (
+        "tiny: ewok accuracy 0.700, worldsense accuracy 0.550, worldsense bias -0.100"
+        in capsys.readouterr().out
+    )
 
 
 @pytest.mark.parametrize(
@@ -48,7 +67,9 @@ def test_a_result_that_follows_the_schema_is_read_and_summarised(result_file, ca
         ({"published": {"gpt2_xl": 65.5}}, "published"),
     ],
 )
-def test_a_result_that_does_not_is_refused_with_the_key(make_result, tmp_path, capsys, change, said):
+def test_a_result_that_does_not_is_refused_with_the_key(
+    make_result, tmp_path, capsys, change, said
+):
     path = tmp_path / "result.json"
     path.write_text(json.dumps(make_result("tiny", **change)))
     assert main(["results", "check", str(path)]) == 2
@@ -85,7 +106,9 @@ def test_a_file_that_is_not_a_result_is_one_message(tmp_path, capsys, text):
 
 
 def test_a_readers_code_for_lm_eval_finds_every_number(result_file):
-    """As lm-eval's users read their files: results[task]["metric,filter"], and the members of each group."""
+    """As lm-eval's users read their files: results[task]["metric,filter"], and the members of each
+    group.
+    """
     record = json.loads(export(result_file, "lm-eval").read_text())
     assert record["results"]["worldprobe_ewok"]["acc,none"] == 0.7
     assert record["groups"]["worldprobe_ewok"]["acc_stderr,none"] == pytest.approx(0.02 / 1.96)
@@ -113,14 +136,30 @@ metric_list: [{{metric: acc, aggregation: mean, higher_is_better: true}}]
 def test_the_keys_are_those_of_a_file_that_lm_eval_writes_itself(result_file, tmp_path):
     pytest.importorskip("lm_eval", reason="lm-eval is not installed (envs/install-vllm-cpu)")
     (tmp_path / "task.yaml").write_text(TASK.format(folder=tmp_path))
-    (tmp_path / "data.jsonl").write_text('{"question": "1 + 1 =", "answer": 0, "choices": ["2", "3"]}\n' * 3)
-    command = [sys.executable, "-m", "lm_eval", "run", "--model", "dummy", "--tasks", "tiny_arithmetic"]
+    (tmp_path / "data.jsonl").write_text(
+        '{"question": "1 + 1 =", "answer": 0, "choices": ["2", "3"]}\n' * 3
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "lm_eval",
+        "run",
+        "--model",
+        "dummy",
+        "--tasks",
+        "tiny_arithmetic",
+    ]
     options = ["--include_path", str(tmp_path), "--output_path", str(tmp_path / "theirs")]
     offline = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "HF_HOME": str(tmp_path / "hf")}
-    done = subprocess.run([*command, *options], cwd=tmp_path, env=os.environ | offline, capture_output=True, text=True)
+    done = subprocess.run(
+        [*command, *options], cwd=tmp_path, env=os.environ | offline, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     (path,) = (tmp_path / "theirs").rglob("results_*.json")
-    theirs, ours = json.loads(path.read_text()), json.loads(export(result_file, "lm-eval").read_text())
+    theirs, ours = (
+        json.loads(path.read_text()),
+        json.loads(export(result_file, "lm-eval").read_text()),
+    )
     own = {
         "start_time",
         "end_time",
@@ -140,7 +179,10 @@ def test_every_eval_evers_schema_accepts_the_record(result_file):
     schema = json.loads((FORMS / "eval.schema.json").read_text())
     jsonschema.Draft7Validator(schema).validate(record)
     assert record["schema_version"] == schema["version"]
-    found = {entry["evaluation_name"]: entry["score_details"]["score"] for entry in record["evaluation_results"]}
+    found = {
+        entry["evaluation_name"]: entry["score_details"]["score"]
+        for entry in record["evaluation_results"]
+    }
     assert found["worldprobe_ewok_accuracy"] == 0.7
     assert found["worldprobe_worldsense_bias"] == -0.1
     broken = record | {"evaluation_results": [{"evaluation_name": "x"}]}
@@ -148,9 +190,16 @@ def test_every_eval_evers_schema_accepts_the_record(result_file):
 
 
 def test_exports_say_nothing_that_nobody_said_and_no_folder(make_result, tmp_path):
-    """`third_party` and `open_weights` of any local folder, whose path was published as the model's id."""
+    """`third_party` and `open_weights` of any local folder, whose path was published as the model's
+    id.
+    """
     made = {"revision": None, "checkpoint": "/home/ada/secret/tiny"}
-    made["adapter"] = {"name": "/home/ada/adapters/mine", "revision": None, "digest": "a" * 64, "base": "/home/ada/base"}
+    made["adapter"] = {
+        "name": "/home/ada/adapters/mine",
+        "revision": None,
+        "digest": "a" * 64,
+        "base": "/home/ada/base",
+    }
     path = tmp_path / "result.json"
     path.write_text(json.dumps(make_result("tiny") | made))
     for form in (["lm-eval"], ["eee"], ["hub", "--dataset", "lab/items"]):
@@ -162,8 +211,12 @@ def test_exports_say_nothing_that_nobody_said_and_no_folder(make_result, tmp_pat
     assert record["model_info"]["id"] == "tiny"
     assert record["model_info"]["additional_details"]["model_availability"] == "unknown"
     said = export(path, "eee", "--relationship", "first_party", "--availability", "closed_weights")
-    assert json.loads(said.read_text())["source_metadata"]["evaluator_relationship"] == "first_party"
-    path.write_text(json.dumps(make_result("tiny") | {"revision": "607a30d", "checkpoint": "lab/tiny"}))
+    assert (
+        json.loads(said.read_text())["source_metadata"]["evaluator_relationship"] == "first_party"
+    )
+    path.write_text(
+        json.dumps(make_result("tiny") | {"revision": "607a30d", "checkpoint": "lab/tiny"})
+    )
     assert json.loads(export(path, "eee").read_text())["model_info"]["id"] == "lab/tiny"
 
 
@@ -171,25 +224,61 @@ def test_the_hubs_own_reader_understands_the_entries(result_file):
     hub = pytest.importorskip("huggingface_hub")
     entries = yaml.safe_load(export(result_file, "hub", "--dataset", "lab/items").read_text())
     parsed = hub.parse_eval_result_entries(entries)
-    assert [(entry.dataset_id, entry.value) for entry in parsed] == [("lab/items", 0.7), ("lab/items", 0.55)]
+    assert [(entry.dataset_id, entry.value) for entry in parsed] == [
+        ("lab/items", 0.7),
+        ("lab/items", 0.55),
+    ]
     assert [entry["dataset"]["task_id"] for entry in entries] == ["ewok", "worldsense"]
     assert hub.eval_result_entries_to_yaml(parsed) == entries
     assert "95% interval 0.6800 to 0.7200" in parsed[0].notes
 
 
-def test_numbers_of_other_items_do_not_pass_for_those_of_the_release(result_file, make_result, tmp_path, capsys):
-    assert main(["results", "export", str(result_file), "--format", "hub", "--out", str(tmp_path / "x.yaml")]) == 2
+def test_numbers_of_other_items_do_not_pass_for_those_of_the_release(
+    result_file, make_result, tmp_path, capsys
+):
+    assert (
+        main(
+            [
+                "results",
+                "export",
+                str(result_file),
+                "--format",
+                "hub",
+                "--out",
+                str(tmp_path / "x.yaml"),
+            ]
+        )
+        == 2
+    )
     assert "--dataset" in capsys.readouterr().err
     official = make_result("tiny")
     official["materials"]["is_official_release"] = True
     del official["worldsense"]
     result_file.write_text(json.dumps(official))
-    assert yaml.safe_load(export(result_file, "hub").read_text())[0]["dataset"]["id"] == "ewok-core/ewok-core-1.0"
+    assert (
+        yaml.safe_load(export(result_file, "hub").read_text())[0]["dataset"]["id"]
+        == "ewok-core/ewok-core-1.0"
+    )
 
 
 def test_a_dataset_without_a_name_is_none(result_file, capsys):
     out = str(result_file.with_name("hub.yaml"))
-    assert main(["results", "export", str(result_file), "--format", "hub", "--dataset", "", "--out", out]) == 2
+    assert (
+        main(
+            [
+                "results",
+                "export",
+                str(result_file),
+                "--format",
+                "hub",
+                "--dataset",
+                "",
+                "--out",
+                out,
+            ]
+        )
+        == 2
+    )
     assert "Name the dataset" in capsys.readouterr().err
 
 
@@ -202,12 +291,24 @@ def test_a_number_that_is_missing_stays_missing(make_result, tmp_path, form):
         assert record["results"]["worldprobe_ewok"]["acc,none"] is None
         assert record["results"]["worldprobe_ewok"]["acc_stderr,none"] == "N/A"
     else:
-        assert "worldprobe_ewok_accuracy" not in [entry["evaluation_name"] for entry in record["evaluation_results"]]
+        assert "worldprobe_ewok_accuracy" not in [
+            entry["evaluation_name"] for entry in record["evaluation_results"]
+        ]
 
 
 @pytest.mark.parametrize("day", ["2026-02-30", "yesterday", "20260131"])
 def test_a_day_that_is_none_is_refused(result_file, tmp_path, capsys, day):
-    line = ["results", "export", str(result_file), "--format", "eee", "--date", day, "--out", str(tmp_path / "x.json")]
+    line = [
+        "results",
+        "export",
+        str(result_file),
+        "--format",
+        "eee",
+        "--date",
+        day,
+        "--out",
+        str(tmp_path / "x.json"),
+    ]
     assert main(line) == 2
     assert "is not a day" in capsys.readouterr().err
 

@@ -1,29 +1,57 @@
-"""Sentences at their edges: one model, all at chance, ties, intervals that are missing, models of several kinds."""
+"""Sentences at their edges: one model, all at chance, ties, intervals that are missing, models of
+several kinds.
+"""
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from worldprobe.analysis.comparisons import place
-from worldprobe.report.model_names import Model, Roster, against_chance, counted, ranging, who_took_part
+from worldprobe.report.model_names import (
+    Model,
+    Roster,
+    against_chance,
+    counted,
+    ranging,
+    who_took_part,
+)
 
 NONE = float("nan")
 
 
 def means(**rows: tuple[float, float, float]) -> pd.DataFrame:
-    return pd.DataFrame([(name, *row) for name, row in rows.items()], columns=["name", "mean", "ci_low", "ci_high"])
+    return pd.DataFrame(
+        [(name, *row) for name, row in rows.items()], columns=["name", "mean", "ci_low", "ci_high"]
+    )
 
 
-ABOVE, AT, BELOW, UNKNOWN = (0.6, 0.55, 0.65), (0.5, 0.45, 0.55), (0.4, 0.35, 0.45), (0.6, NONE, NONE)
+ABOVE, AT, BELOW, UNKNOWN = (
+    (0.6, 0.55, 0.65),
+    (0.5, 0.45, 0.55),
+    (0.4, 0.35, 0.45),
+    (0.6, NONE, NONE),
+)
 HIGH = (0.7, 0.65, 0.75)
 
 
 @pytest.mark.parametrize(
     ("rows", "means_are", "against"),
     [
-        ({"A": ABOVE}, "A has a mean accuracy of 0.600 (95% interval 0.550 to 0.650)", ", and the interval lies above it"),
-        ({"A": AT}, "A has a mean accuracy of 0.500 (95% interval 0.450 to 0.550)", ", which the interval contains"),
-        ({"A": BELOW}, "A has a mean accuracy of 0.400 (95% interval 0.350 to 0.450)", ", and the interval lies below it"),
+        (
+            {"A": ABOVE},
+            "A has a mean accuracy of 0.600 (95% interval 0.550 to 0.650)",
+            ", and the interval lies above it",
+        ),
+        (
+            {"A": AT},
+            "A has a mean accuracy of 0.500 (95% interval 0.450 to 0.550)",
+            ", which the interval contains",
+        ),
+        (
+            {"A": BELOW},
+            "A has a mean accuracy of 0.400 (95% interval 0.350 to 0.450)",
+            ", and the interval lies below it",
+        ),
         ({"A": UNKNOWN}, "A has a mean accuracy of 0.600", ""),
         (
             {"A": ABOVE, "B": AT},
@@ -40,7 +68,11 @@ HIGH = (0.7, 0.65, 0.75)
             "Mean accuracies run from 0.600 (A) to 0.700 (B)",
             ", and the 95% intervals (for all at once) of both models lie above it",
         ),
-        ({"A": AT, "B": AT}, "Mean accuracies are all 0.500", ", and no model's 95% interval (for all at once) lies above it"),
+        (
+            {"A": AT, "B": AT},
+            "Mean accuracies are all 0.500",
+            ", and no model's 95% interval (for all at once) lies above it",
+        ),
         (
             {"A": ABOVE, "B": (0.6001, NONE, NONE), "C": (0.5, NONE, NONE)},
             "Mean accuracies run from 0.500 (C) to 0.600 (A and B)",
@@ -56,7 +88,11 @@ HIGH = (0.7, 0.65, 0.75)
             "Mean accuracies run from 0.500 (B and C) to 0.600 (A)",
             ", and the 95% interval (for all at once) of 1 of 2 models that have one lies above it",
         ),
-        ({"A": UNKNOWN, "B": (0.5, NONE, NONE)}, "Mean accuracies run from 0.500 (B) to 0.600 (A)", "; no model has an interval"),
+        (
+            {"A": UNKNOWN, "B": (0.5, NONE, NONE)},
+            "Mean accuracies run from 0.500 (B) to 0.600 (A)",
+            "; no model has an interval",
+        ),
         (
             {"A": AT, "B": (NONE, NONE, NONE)},
             "A has a mean accuracy of 0.500 (95% interval 0.450 to 0.550)",
@@ -74,7 +110,8 @@ def test_models_without_an_accuracy_are_said_to_have_none():
 
 def test_where_chance_is_not_known_nothing_is_said_of_it():
     assert (
-        against_chance(means(A=(0.6, 0.5, 0.7)), chance=None) == "A has a mean accuracy of 0.600 (95% interval 0.500 to 0.700)."
+        against_chance(means(A=(0.6, 0.5, 0.7)), chance=None)
+        == "A has a mean accuracy of 0.600 (95% interval 0.500 to 0.700)."
     )
     both = means(A=(0.6, 0.5, 0.7), B=(0.5, 0.4, 0.6))
     assert against_chance(both, chance=None) == "Mean accuracies run from 0.500 (B) to 0.600 (A)."
@@ -86,12 +123,19 @@ def test_intervals_of_another_kind_are_named_in_the_plural():
 
 
 def test_twenty_models_at_chance_are_hardly_ever_said_to_be_above_it():
-    """EWoK's headline takes intervals for all models at once, as WorldSense's: one by one, 41 % name some."""
+    """EWoK's headline takes intervals for all models at once, as WorldSense's: one by one, 41 %
+    name some.
+    """
     random = np.random.default_rng(0)
     named = 0
     for _ in range(200):
         mean = 0.5 + 0.02 * random.standard_normal(20)
-        ends = {"ci_low": mean - 0.0392, "ci_high": mean + 0.0392, "std_error": 0.02, "n_clusters": 366}
+        ends = {
+            "ci_low": mean - 0.0392,
+            "ci_high": mean + 0.0392,
+            "std_error": 0.02,
+            "n_clusters": 366,
+        }
         rows = pd.DataFrame({"name": "m", "mean": mean} | ends)
         named += "no model's" not in against_chance(rows)
     assert named <= 16
@@ -115,7 +159,10 @@ def test_missing_intervals_and_near_ties_are_neither_right_nor_wrong():
 def test_a_range_of_one_of_several_and_of_equal_means():
     assert ranging(pd.Series({"A": 0.5}), "Means") == "Means are 0.500 (A)"
     assert ranging(pd.Series({"A": 0.5, "B": 0.5004}), "Means") == "Means are all 0.500"
-    assert ranging(pd.Series({"A": 0.7, "B": 0.5, "C": 0.6}), "Means") == "Means run from 0.500 (B) to 0.700 (A)"
+    assert (
+        ranging(pd.Series({"A": 0.7, "B": 0.5, "C": 0.6}), "Means")
+        == "Means run from 0.500 (B) to 0.700 (A)"
+    )
 
 
 def test_numbers_have_the_noun_that_belongs_to_them():
@@ -131,15 +178,23 @@ def test_numbers_have_the_noun_that_belongs_to_them():
     ("models", "said"),
     [
         (["gpt"], "Asked: 1 language model."),
-        (["gpt", "llama", "small"], "Asked: 2 language models and 1 small control model that this pipeline made."),
+        (
+            ["gpt", "llama", "small"],
+            "Asked: 2 language models and 1 small control model that this pipeline made.",
+        ),
         (
             ["small", "large", "solver"],
-            "No published language model took part. Asked: 2 small control models that this pipeline made and 1 rule of known "
-            "behaviour.",
+            (
+                "No published language model took part. Asked: 2 small control models that this"
+                " pipeline made and 1 rule of known behaviour."
+            ),
         ),
         (["solver"], "No published language model took part. Asked: 1 rule of known behaviour."),
     ],
 )
 def test_it_is_said_who_was_asked_and_whether_published_models_were(models, said):
     control = {name: Model(name, name, "control", is_control=True) for name in ("small", "large")}
-    assert who_took_part(models, Roster(control | {"solver": Model("solver", "Solver", "rule")})) == said
+    assert (
+        who_took_part(models, Roster(control | {"solver": Model("solver", "Solver", "rule")}))
+        == said
+    )

@@ -6,14 +6,31 @@ from pathlib import Path
 import pytest
 
 from worldprobe import report
-from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, GENERATIONS, PARADIGMS, TARGET_CONTRASTS
+from worldprobe.benchmarks.ewok.vocabulary import (
+    CONTEXT_CONTRASTS,
+    CONTEXT_TYPES,
+    GENERATIONS,
+    PARADIGMS,
+    TARGET_CONTRASTS,
+)
 
-WORDS = [*PARADIGMS, *GENERATIONS, *CONTEXT_CONTRASTS[:3], *CONTEXT_TYPES, *TARGET_CONTRASTS, "human_likert", "EWoK", "concept"]
+WORDS = [
+    *PARADIGMS,
+    *GENERATIONS,
+    *CONTEXT_CONTRASTS[:3],
+    *CONTEXT_TYPES,
+    *TARGET_CONTRASTS,
+    "human_likert",
+    "EWoK",
+    "concept",
+]
 #: result.json, which other programs read, states how EWoK's items were asked.
 STATED = {"results": ["logprobs"]}
 
 
-@pytest.mark.parametrize("path", sorted(Path(report.__file__).parent.glob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted(Path(report.__file__).parent.glob("*.py")), ids=lambda path: path.stem
+)
 def test_no_code_of_the_shared_parts_names_a_benchmarks_terms(path):
     strings = re.findall(r'"([^"\n]*)"', path.read_text())
     assert [text for text in strings if text in WORDS] == STATED.get(path.stem, [])

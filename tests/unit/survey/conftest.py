@@ -43,7 +43,10 @@ def clock() -> Clock:
 
 
 def build_plan(
-    n_lists: int = 4, n_tests: int = 6, eval_type: str = "likert", domains: tuple[str, ...] = ("plants",)
+    n_lists: int = 4,
+    n_tests: int = 6,
+    eval_type: str = "likert",
+    domains: tuple[str, ...] = ("plants",),
 ) -> Questionnaire:
     """Lists of invented sentences with a catch trial in the middle of each."""
     lists = {}
@@ -52,13 +55,18 @@ def build_plan(
             Trial(
                 "test",
                 f"q{number:04x}{k:012x}",
-                (f"Fern {number}-{k} grows.",) if eval_type == "likert" else (f"Fern {k} grows.", f"Fern {k} dries."),
+                (f"Fern {number}-{k} grows.",)
+                if eval_type == "likert"
+                else (f"Fern {k} grows.", f"Fern {k} dries."),
                 f"Leaf {k} is green.",
             )
             for k in range(n_tests)
         ]
         catch = Trial(
-            "catch", f"catch-{eval_type}-2", () if eval_type == "likert" else ("Read.", "Read."), "Please answer with 2."
+            "catch",
+            f"catch-{eval_type}-2",
+            () if eval_type == "likert" else ("Read.", "Read."),
+            "Please answer with 2.",
         )
         name = f"{eval_type}-r1-{number:03d}"
         trials = (*tests[: n_tests // 2], catch, *tests[n_tests // 2 :])
@@ -106,7 +114,9 @@ class Person:
 
     def __init__(self, app: Any, portal: BlockingPortal, number: int = 1, url: str = URL) -> None:
         self.number = number
-        self.browser = TestClient(app, base_url=url, follow_redirects=False, raise_server_exceptions=True)
+        self.browser = TestClient(
+            app, base_url=url, follow_redirects=False, raise_server_exceptions=True
+        )
         self.browser.portal = portal  # one event loop for all people; a new one per request is slow
 
     def open(self, path: str | None = None) -> Any:
@@ -131,7 +141,10 @@ class Person:
         return self.browser.get("/api/trial").json()
 
     def answer(self, trial: dict[str, Any], answer: int = 3, **changes: Any) -> Any:
-        return self.post("answer", {"token": trial["token"], "answer": answer, "rt_ms": 900, "n_blurs": 0} | changes)
+        return self.post(
+            "answer",
+            {"token": trial["token"], "answer": answer, "rt_ms": 900, "n_blurs": 0} | changes,
+        )
 
     def finish(self, answer: int = 3) -> int:
         """Answer all that is left; how many there were."""
@@ -158,7 +171,9 @@ class Lab:
         self.start()
 
     def start(self, **options: Any) -> None:
-        self.survey: Survey = open_survey(self.folder, self.plan, self.settings, self.clock, **options)
+        self.survey: Survey = open_survey(
+            self.folder, self.plan, self.settings, self.clock, **options
+        )
         self.app = build_app(self.survey, Site(URL))
 
     def stop(self) -> None:
@@ -186,7 +201,9 @@ class Lab:
 
 
 @pytest.fixture
-def make_lab(tmp_path: Path, clock: Clock, write_settings: Callable[..., Settings]) -> Iterator[Callable[..., Lab]]:
+def make_lab(
+    tmp_path: Path, clock: Clock, write_settings: Callable[..., Settings]
+) -> Iterator[Callable[..., Lab]]:
     labs = []
 
     def make(plan: Questionnaire | None = None, **keys: Any) -> Lab:
@@ -199,7 +216,9 @@ def make_lab(tmp_path: Path, clock: Clock, write_settings: Callable[..., Setting
 
 
 @pytest.fixture
-def make_signed_lab(make_lab: Callable[..., Lab], tmp_path: Path, clock: Clock) -> Callable[..., Lab]:
+def make_signed_lab(
+    make_lab: Callable[..., Lab], tmp_path: Path, clock: Clock
+) -> Callable[..., Lab]:
     """A survey whose links are signed; ``lab.link`` signs them."""
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     public = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(key.public_key())) | {"kid": "ours"}
@@ -207,12 +226,19 @@ def make_signed_lab(make_lab: Callable[..., Lab], tmp_path: Path, clock: Clock) 
 
     def link(number: int = 1, submission: int | None = None, study: int = 7) -> str:
         coming = number if submission is None else submission
-        ids = {"PROLIFIC_PID": pid(number), "STUDY_ID": pid(study), "SESSION_ID": pid(10_000 + coming)}
+        ids = {
+            "PROLIFIC_PID": pid(number),
+            "STUDY_ID": pid(study),
+            "SESSION_ID": pid(10_000 + coming),
+        }
         claims = {"aud": "https://lab.example", "exp": clock() + 600, "prolific": ids}
         return f"/?prolific_token={jwt.encode(claims, key, 'RS256', headers={'kid': 'ours'})}"
 
     def make(*args: Any, **keys: Any) -> Lab:
-        signed = {"entry": "signed", "signed": {"keys": "jwks.json", "audience": "https://lab.example"}}
+        signed = {
+            "entry": "signed",
+            "signed": {"keys": "jwks.json", "audience": "https://lab.example"},
+        }
         lab = make_lab(*args, **signed | keys)
         lab.link = link  # type: ignore[method-assign]
         return lab

@@ -1,4 +1,6 @@
-"""Who may see a code, delete answers, or count: the person of the first submission, and nobody who only knows an id."""
+"""Who may see a code, delete answers, or count: the person of the first submission, and nobody who
+only knows an id.
+"""
 
 import re
 
@@ -57,8 +59,12 @@ def test_a_second_study_of_the_recruiter_is_not_paid_for_the_answers_of_the_firs
     for name, body in (("consent", {"agree": True}), ("demographics", {}), ("begin", {})):
         person.post(name, body)
     person.finish()
-    assert "You have been here before" in lab.person(1).open(lab.link(1, submission=99, study=8)).text
-    assert "DONE1234" in lab.person(1).open(lab.link(1, submission=98)).text, "signed, and of the same study"
+    assert (
+        "You have been here before" in lab.person(1).open(lab.link(1, submission=99, study=8)).text
+    )
+    assert "DONE1234" in lab.person(1).open(lab.link(1, submission=98)).text, (
+        "signed, and of the same study"
+    )
 
 
 def test_who_withdraws_after_the_end_is_paid_and_told_so(lab, finished):
@@ -70,9 +76,9 @@ def test_who_withdraws_after_the_end_is_paid_and_told_so(lab, finished):
     assert "were deleted" in page
     assert "DONE1234" in page
     assert "please return your submission" not in page
-    assert [(row["submission"], row["code"], row["status"], row["pid"]) for row in identities(lab)] == [
-        (f"{10_001:024x}", "DONE1234", "withdrawn", None)
-    ]
+    assert [
+        (row["submission"], row["code"], row["status"], row["pid"]) for row in identities(lab)
+    ] == [(f"{10_001:024x}", "DONE1234", "withdrawn", None)]
     lab.stop()
     assert all(PID[1].encode() not in path.read_bytes() for path in lab.folder.iterdir())
     lab.start()
@@ -86,7 +92,9 @@ def test_who_withdraws_before_the_end_leaves_nothing_to_pay(lab):
     person.begin()
     person.answer(person.trial())
     assert "will not get a completion code" in person.open("/withdraw").text
-    assert not withdraw(lab.survey.answers, lab.survey.identities, find_person(lab.survey.identities, PID[1])).is_owed
+    assert not withdraw(
+        lab.survey.answers, lab.survey.identities, find_person(lab.survey.identities, PID[1])
+    ).is_owed
     assert identities(lab) == []
 
 
@@ -105,7 +113,11 @@ def test_a_preview_is_marked_and_counts_nowhere(make_lab, make_plan, capsys):
     for _ in range(3):
         person = lab.person(9)
         assert 'id="preview"' in person.open(link).text
-        for name, body in (("consent", {"agree": True}), ("demographics", {"country": "Chile"}), ("begin", {})):
+        for name, body in (
+            ("consent", {"agree": True}),
+            ("demographics", {"country": "Chile"}),
+            ("begin", {}),
+        ):
             assert 'id="preview"' in person.open("/").text
             person.post(name, body)
         person.finish()
@@ -114,7 +126,12 @@ def test_a_preview_is_marked_and_counts_nowhere(make_lab, make_plan, capsys):
     assert lab.exported("demographics").empty
     assert identities(lab) == []
     status = summarize(lab.survey)
-    assert (status.total("complete"), status.total("needed"), status.n_answers, status.n_previews) == (0, 2, 0, 3)
+    assert (
+        status.total("complete"),
+        status.total("needed"),
+        status.n_answers,
+        status.n_previews,
+    ) == (0, 2, 0, 3)
     lab.person(1).begin()
     assert len(lab.exported("ratings")) == 0
     assert 'id="preview"' not in lab.person(2).open().text
@@ -127,7 +144,11 @@ def test_a_preview_needs_a_link_of_this_survey(lab):
 
 
 def test_eighty_invented_ids_do_not_fill_a_study_unseen(make_lab, make_plan, capsys):
-    lab = make_lab(make_plan(21), ratings_per_item=3, new_per_minute=Settings.model_fields["new_per_minute"].default)
+    lab = make_lab(
+        make_plan(21),
+        ratings_per_item=3,
+        new_per_minute=Settings.model_fields["new_per_minute"].default,
+    )
     states = []
     for number in range(80):
         person = lab.person(number)
@@ -136,11 +157,16 @@ def test_eighty_invented_ids_do_not_fill_a_study_unseen(make_lab, make_plan, cap
     assert states.count(200) == 30
     assert lab.rows("SELECT count(*) FROM sessions") == [(30,)]
     assert main(["human", "status", str(lab.folder)]) == 0
-    assert "ALARM: 50 times more people began in a minute than new_per_minute allows" in capsys.readouterr().out
+    assert (
+        "ALARM: 50 times more people began in a minute than new_per_minute allows"
+        in capsys.readouterr().out
+    )
 
 
 def test_a_withdrawal_that_is_sent_again_never_tells_a_finished_person_to_return(lab, finished):
-    """The reply to the first was lost, or there is another browser: only the link still knows what they are owed."""
+    """The reply to the first was lost, or there is another browser: only the link still knows what
+    they are owed.
+    """
     cookie = dict(finished.browser.cookies)
     assert finished.post("withdraw", {"sure": True}).status_code == 200
     again = lab.person(1)
@@ -152,7 +178,9 @@ def test_a_withdrawal_that_is_sent_again_never_tells_a_finished_person_to_return
     assert "DONE1234" in again.open().text
 
 
-def test_a_withdrawal_that_was_interrupted_is_finished_and_the_person_paid(lab, finished, monkeypatch):
+def test_a_withdrawal_that_was_interrupted_is_finished_and_the_person_paid(
+    lab, finished, monkeypatch
+):
     def fail(*_):
         raise UnavailableError("the power is cut")
 

@@ -21,7 +21,9 @@ def person(lab):
 
 
 def stored(lab):
-    return lab.rows("SELECT position, answer FROM trials WHERE answer IS NOT NULL ORDER BY position")
+    return lab.rows(
+        "SELECT position, answer FROM trials WHERE answer IS NOT NULL ORDER BY position"
+    )
 
 
 def test_an_answer_sent_twice_is_acknowledged_twice_and_stored_once(lab, person):
@@ -74,7 +76,18 @@ def test_answers_that_no_page_sends_are_refused(lab, person, change):
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"{", b"NaN", b'{"answer": NaN}', b"[" * 9000, b"1" * 9000, b"\xff\xfe", b'"\\ud800"', b"null"]
+    "body",
+    [
+        b"",
+        b"{",
+        b"NaN",
+        b'{"answer": NaN}',
+        b"[" * 9000,
+        b"1" * 9000,
+        b"\xff\xfe",
+        b'"\\ud800"',
+        b"null",
+    ],
 )
 def test_bodies_that_are_not_json_are_refused_without_a_traceback(person, body):
     headers = {"origin": "http://127.0.0.1:8000", "content-type": "application/json"}
@@ -86,7 +99,9 @@ def test_bodies_that_are_not_json_are_refused_without_a_traceback(person, body):
 def test_a_full_disk_acknowledges_nothing_and_a_new_try_succeeds(lab, person):
     connection = lab.survey.answers._connection
     connection.execute("CREATE TABLE filler (x)")
-    connection.execute(f"PRAGMA max_page_count = {connection.execute('PRAGMA page_count').fetchone()[0]}")
+    connection.execute(
+        f"PRAGMA max_page_count = {connection.execute('PRAGMA page_count').fetchone()[0]}"
+    )
     with pytest.raises(sqlite3.OperationalError, match="full"):
         connection.executemany("INSERT INTO filler VALUES (randomblob(50))", [()] * 1000)
     n_acknowledged = 0
@@ -140,11 +155,17 @@ def test_browsers_of_one_person_race_on_every_endpoint(lab):
     browsers = [lab.person(1) for _ in range(6)]
     for browser in browsers:
         browser.open()
-    assert {r.status_code for r in race([lambda b=b: b.post("consent", {"agree": True}) for b in browsers])} == {200}
+    assert {
+        r.status_code
+        for r in race([lambda b=b: b.post("consent", {"agree": True}) for b in browsers])
+    } == {200}
     assert lab.rows("SELECT count(*) FROM sessions") == [(1,)]
     for browser in browsers:
         browser.open()
-    assert {r.status_code for r in race([lambda b=b: b.post("demographics", {"age": 30}) for b in browsers])} == {200}
+    assert {
+        r.status_code
+        for r in race([lambda b=b: b.post("demographics", {"age": 30}) for b in browsers])
+    } == {200}
     assert lab.rows("SELECT count(*) FROM demographics") == [(1,)]
     assert {r.status_code for r in race([lambda b=b: b.post("begin") for b in browsers])} == {200}
     tokens = {trial["token"] for trial in race([b.trial for b in browsers])}
@@ -155,7 +176,10 @@ def test_browsers_of_one_person_race_on_every_endpoint(lab):
     assert outcomes.count("stored") == 1
     assert set(outcomes) <= {"stored", "conflicting", "repeated"}
     assert len(stored(lab)) == 1
-    assert {r.status_code for r in race([lambda b=b: b.post("withdraw", {"sure": True}) for b in browsers])} == {200}
+    assert {
+        r.status_code
+        for r in race([lambda b=b: b.post("withdraw", {"sure": True}) for b in browsers])
+    } == {200}
     assert lab.rows("SELECT count(*) FROM sessions") == [(0,)]
     assert lab.rows("SELECT n FROM tallies WHERE kind = 'withdrawn'") == [(1,)]
 
@@ -165,7 +189,10 @@ def test_the_code_leaves_only_after_the_last_answer(lab):
     seen = [person.open().text]
     for name, body in (("consent", {"agree": True}), ("demographics", {}), ("begin", {})):
         seen += [person.post(name, body).text, person.open("/").text]
-    seen += [person.browser.get(f"/static/{name}").text for name in ("survey.js", "trials.js", "survey.css")]
+    seen += [
+        person.browser.get(f"/static/{name}").text
+        for name in ("survey.js", "trials.js", "survey.css")
+    ]
     trial = person.trial()
     while trial["state"] == "trial":
         response = person.answer(trial)
@@ -184,7 +211,9 @@ def test_no_response_tells_which_item_or_kind_a_trial_is(lab):
         keys.add(frozenset(trial) - {"outcome"})
         assert "catch" not in str({name: value for name, value in trial.items() if name != "token"})
         trial = person.answer(trial).json()
-    assert keys == {frozenset({"state", "token", "practice", "contexts", "target", "break", "done", "total"})}
+    assert keys == {
+        frozenset({"state", "token", "practice", "contexts", "target", "break", "done", "total"})
+    }
     questions = [trial.question for one in lab.plan.lists.values() for trial in one.trials]
     page = person.open("/").text
     assert not any(question in page for question in questions)
@@ -214,4 +243,6 @@ def test_a_clock_that_was_set_back_between_two_starts_blocks_no_export(lab, pers
     lab.clock.seconds -= 7200
     person.finish()
     assert main(["human", "export", str(lab.folder), "--out", str(tmp_path / "export")]) == 0
-    assert read_table(tmp_path / "export" / "participants.parquet", Participants)["minutes"].tolist() == [0.0]
+    assert read_table(tmp_path / "export" / "participants.parquet", Participants)[
+        "minutes"
+    ].tolist() == [0.0]

@@ -1,4 +1,6 @@
-"""Signed links and cookies: what was changed, is too old or comes from somebody else opens no door."""
+"""Signed links and cookies: what was changed, is too old or comes from somebody else opens no
+door.
+"""
 
 import base64
 import hmac
@@ -26,7 +28,11 @@ def keys():
 
 @pytest.fixture
 def door(keys, tmp_path, write_settings):
-    public = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(keys[0].public_key())) | {"kid": "ours", "use": "sig", "alg": "RS256"}
+    public = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(keys[0].public_key())) | {
+        "kid": "ours",
+        "use": "sig",
+        "alg": "RS256",
+    }
     (tmp_path / "jwks.json").write_text(json.dumps({"keys": [public]}))
     settings = write_settings(entry="signed", signed={"keys": "jwks.json", "audience": AUDIENCE})
     return Doorkeeper(settings, b"k" * 64)
@@ -34,12 +40,19 @@ def door(keys, tmp_path, write_settings):
 
 def sign(key, algorithm="RS256", kid="ours", **changes):
     claims = {"aud": AUDIENCE, "exp": time.time() + 600, "prolific": IDS} | changes
-    return jwt.encode({name: value for name, value in claims.items() if value is not None}, key, algorithm, headers={"kid": kid})
+    return jwt.encode(
+        {name: value for name, value in claims.items() if value is not None},
+        key,
+        algorithm,
+        headers={"kid": kid},
+    )
 
 
 def forge_with_public_key(public, body):
     """The public key as the secret of HMAC, which a careless reader would accept."""
-    head = base64.urlsafe_b64encode(b'{"alg":"HS256","kid":"ours","typ":"JWT"}').decode().rstrip("=")
+    head = (
+        base64.urlsafe_b64encode(b'{"alg":"HS256","kid":"ours","typ":"JWT"}').decode().rstrip("=")
+    )
     mark = hmac.digest(public.encode(), f"{head}.{body}".encode(), "sha256")
     return f"{head}.{body}.{base64.urlsafe_b64encode(mark).decode().rstrip('=')}"
 
@@ -77,14 +90,20 @@ def test_tokens_with_wrong_claims_are_refused(door, keys, change):
 
 @pytest.mark.parametrize("change", [{"iat": 1}, {"iat": 60}, {"nbf": 60}, {"exp": -60}])
 def test_clocks_that_differ_by_a_minute_lose_nobody(door, keys, change):
-    """ministack #1033, PostgREST #1139, php-jwt #51: the issuer's clock is ahead of ours, or behind it."""
+    """ministack #1033, PostgREST #1139, php-jwt #51: the issuer's clock is ahead of ours, or behind
+    it.
+    """
     times = {name: time.time() + seconds for name, seconds in change.items()}
     assert door.read_link({"prolific_token": sign(keys[0], **times)}).pid == IDS["PROLIFIC_PID"]
 
 
 @pytest.mark.parametrize("ahead", [7200, -7200])
-def test_a_clock_that_was_wrong_at_the_start_refuses_nobody_once_it_is_right(door, keys, monkeypatch, ahead):
-    """open-zaak #796, tconnectsync #115: the hardware's clock shows local time until the network's is there."""
+def test_a_clock_that_was_wrong_at_the_start_refuses_nobody_once_it_is_right(
+    door, keys, monkeypatch, ahead
+):
+    """open-zaak #796, tconnectsync #115: the hardware's clock shows local time until the network's
+    is there.
+    """
     real = time.time
     with monkeypatch.context() as patch:
         patch.setattr("time.time", lambda: real() + ahead)
@@ -164,7 +183,11 @@ def test_a_cookie_is_read_only_by_the_survey_that_wrote_it(write_settings, clock
         ({"youngest": 12}, "at least"),
         ({"study": "a b"}, "study"),
         (
-            {"participation": "once_per_domain", "entry": "signed", "signed": {"keys": "k", "audience": "a"}},
+            {
+                "participation": "once_per_domain",
+                "entry": "signed",
+                "signed": {"keys": "k", "audience": "a"},
+            },
             "refuses people who come for",
         ),
         ({"another_submission": "resume"}, "would let anybody who knows a person's id in"),

@@ -7,16 +7,36 @@ from hypothesis import strategies as st
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=10), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=10), inner, max_size=4)
+    ),
     max_leaves=10,
 )
 NAMES = ["consent", "decline", "demographics", "begin", "answer", "comment", "withdraw"]
-KEYS = ["agree", "age", "gender", "country", "language", "token", "answer", "rt_ms", "n_blurs", "sure", "words", "meaning"]
-QUICK = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+KEYS = [
+    "agree",
+    "age",
+    "gender",
+    "country",
+    "language",
+    "token",
+    "answer",
+    "rt_ms",
+    "n_blurs",
+    "sure",
+    "words",
+    "meaning",
+]
+QUICK = settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 @QUICK
-@given(name=st.sampled_from(NAMES), body=JSON | st.dictionaries(st.sampled_from(KEYS), JSON, max_size=4))
+@given(
+    name=st.sampled_from(NAMES),
+    body=JSON | st.dictionaries(st.sampled_from(KEYS), JSON, max_size=4),
+)
 def test_no_body_breaks_the_server(lab, name, body):
     import json
 
@@ -43,7 +63,12 @@ def test_no_address_or_cookie_breaks_the_server(lab, name, value, cookie):
 
     person = lab.person()
     headers = {"cookie": f"{lab.settings.cookie}={cookie}"}
-    for path in (f"/?{name}={quote(value)}", f"/withdraw?{name}={quote(value)}", "/api/trial", f"/{quote(value)}"):
+    for path in (
+        f"/?{name}={quote(value)}",
+        f"/withdraw?{name}={quote(value)}",
+        "/api/trial",
+        f"/{quote(value)}",
+    ):
         response = person.browser.get(path, headers=headers)
         assert response.status_code in (200, 303, 400, 404, 405, 429)
         assert "Traceback" not in response.text

@@ -29,10 +29,19 @@ def test_large_bodies_are_refused(person):
 
 
 @pytest.mark.parametrize(
-    "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "", "application/json-x"]
+    "kind",
+    [
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "",
+        "application/json-x",
+    ],
 )
 def test_only_json_is_read(person, kind):
-    response = person.browser.post("/api/begin", content=b"{}", headers=OWN | {"content-type": kind})
+    response = person.browser.post(
+        "/api/begin", content=b"{}", headers=OWN | {"content-type": kind}
+    )
     assert response.status_code == 415
 
 
@@ -56,12 +65,27 @@ def test_other_pages_change_nothing(lab, headers, status):
     person = lab.person()
     person.open()
     kind = {"content-type": "application/json"}
-    assert person.browser.post("/api/consent", content=b'{"agree": true}', headers=kind | headers).status_code == status
+    assert (
+        person.browser.post(
+            "/api/consent", content=b'{"agree": true}', headers=kind | headers
+        ).status_code
+        == status
+    )
     assert lab.rows("SELECT count(*) FROM sessions") == [(int(status == 200),)]
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/withdraw", "/api/trial", "/nothing", "/static/nothing", "/static/survey.js", "/consent", "/api/answer"]
+    "path",
+    [
+        "/",
+        "/withdraw",
+        "/api/trial",
+        "/nothing",
+        "/static/nothing",
+        "/static/survey.js",
+        "/consent",
+        "/api/answer",
+    ],
 )
 def test_every_response_carries_the_headers_that_protect_it(lab, path):
     response = lab.person().browser.get(path)
@@ -91,7 +115,9 @@ def test_pages_contain_no_inline_script_or_style(lab):
     for page in pages:
         assert not re.search(r"<script(?![^>]*\bsrc=)", page)
         assert not re.search(r"<style|\sstyle=|\son\w+=|javascript:", page)
-        assert "https://" not in page.replace("https://app.prolific.com/submissions/complete?cc=", "")
+        assert "https://" not in page.replace(
+            "https://app.prolific.com/submissions/complete?cc=", ""
+        )
 
 
 def test_docs_of_the_interface_are_off(lab):
@@ -114,7 +140,14 @@ def test_an_address_that_is_too_long_is_refused(lab):
 
 
 @pytest.mark.parametrize(
-    "path", ["/static/../app.py", "/static/%2e%2e/app.py", "/static/..%2fapp.py", "/static//etc/passwd", "/%00"]
+    "path",
+    [
+        "/static/../app.py",
+        "/static/%2e%2e/app.py",
+        "/static/..%2fapp.py",
+        "/static//etc/passwd",
+        "/%00",
+    ],
 )
 def test_no_path_leads_out_of_the_static_files(lab, path):
     response = lab.person().browser.get(path)
@@ -126,7 +159,9 @@ def test_a_header_that_no_browser_sends_is_refused(lab):
     assert lab.person().browser.get("/", headers={"x-long": "a" * 70_000}).status_code == 431
 
 
-def test_a_fault_of_ours_shows_and_logs_nothing_that_a_person_sent(lab, person, monkeypatch, caplog):
+def test_a_fault_of_ours_shows_and_logs_nothing_that_a_person_sent(
+    lab, person, monkeypatch, caplog
+):
     def fail(*_):
         raise RuntimeError("secret words of a person")
 
@@ -162,7 +197,9 @@ def test_pages_behind_a_proxy_stay_below_their_path(lab):
     }
 
 
-@pytest.mark.parametrize("url", ["ftp://x/", "lab.example", "https://a@b/", "https://x/?a=1", "https:///x"])
+@pytest.mark.parametrize(
+    "url", ["ftp://x/", "lab.example", "https://a@b/", "https://x/?a=1", "https:///x"]
+)
 def test_public_addresses_that_make_no_sense_are_refused(url):
     from worldprobe.errors import UserError
 
@@ -172,7 +209,11 @@ def test_public_addresses_that_make_no_sense_are_refused(url):
 
 def test_vendored_files_are_those_of_npm():
     folder = STATIC / "vendor"
-    stated = dict(re.findall(r"\| (\S+\.js) \|.*\| ([0-9a-f]{64}) \|", (folder / "README.md").read_text()))
-    found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.glob("*.js")}
+    stated = dict(
+        re.findall(r"\| (\S+\.js) \|.*\| ([0-9a-f]{64}) \|", (folder / "README.md").read_text())
+    )
+    found = {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.glob("*.js")
+    }
     assert found == stated
     assert len(found) == 3

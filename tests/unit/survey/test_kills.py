@@ -1,4 +1,6 @@
-"""Exports and withdrawals, killed at any moment or run at once: whole files or none, and nobody's answers lost."""
+"""Exports and withdrawals, killed at any moment or run at once: whole files or none, and nobody's
+answers lost.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ import pytest
 from worldprobe.cli import main
 
 FORKS = multiprocessing.get_context("fork")
-#: What a command does to files; it is killed before or after one of these calls, or of a statement of a database.
+#: What a command does to files; it is killed before or after one of these calls, or of a statement
+#: of a database.
 _CALLS = ("replace", "fsync", "open", "close", "unlink", "rmdir", "mkdir", "chmod")
 #: Moments at which each command is killed.
 N_MOMENTS = int(os.environ.get("WORLDPROBE_KILLS", "3"))
@@ -51,7 +54,9 @@ def _run(line: str, at: int, seen: multiprocessing.sharedctypes.Synchronized) ->
 
 
 def run_apart(line: str, at: int = 0) -> tuple[int, int]:
-    """Run a command in a process of its own, killed at its ``at``-th call; its status and how many calls it made."""
+    """Run a command in a process of its own, killed at its ``at``-th call; its status and how many
+    calls it made.
+    """
     seen = FORKS.Value("q", 0, lock=False)
     process = FORKS.Process(target=_run, args=(line, at, seen))
     process.start()
@@ -66,12 +71,18 @@ def moments(n_calls: int) -> list[int]:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
 @pytest.fixture
 def survey(lab, tmp_path) -> Path:
-    """A survey's folder that no process has open: one person who finished, one halfway, one who has just begun."""
+    """A survey's folder that no process has open: one person who finished, one halfway, one who has
+    just begun.
+    """
     for number, n_answers in ((1, None), (2, 3), (3, 1)):
         person = lab.person(number)
         person.begin()
@@ -84,7 +95,9 @@ def survey(lab, tmp_path) -> Path:
     return tmp_path / "still"
 
 
-def test_a_killed_export_leaves_the_old_one_or_the_new_one_and_the_survey_as_it_was(survey, tmp_path) -> None:
+def test_a_killed_export_leaves_the_old_one_or_the_new_one_and_the_survey_as_it_was(
+    survey, tmp_path
+) -> None:
     out = tmp_path / "export"
     line = f"human export {survey} --out {out}"
     assert run_apart(line)[0] == 0
@@ -103,7 +116,9 @@ def test_a_killed_export_leaves_the_old_one_or_the_new_one_and_the_survey_as_it_
     assert len(_answers(survey)) == 3
 
 
-def test_a_killed_withdrawal_is_finished_by_the_same_command_and_nobody_else_loses_an_answer(survey, tmp_path) -> None:
+def test_a_killed_withdrawal_is_finished_by_the_same_command_and_nobody_else_loses_an_answer(
+    survey, tmp_path
+) -> None:
     before = _answers(survey)
     copy = tmp_path / "copy"
     shutil.copytree(survey, copy)
@@ -117,7 +132,9 @@ def test_a_killed_withdrawal_is_finished_by_the_same_command_and_nobody_else_los
         status, _ = run_apart(f"human withdraw {copy} {PID[2]}", at)
         assert status == -signal.SIGKILL
         assert _answers(copy) in (before, after), at
-        run_apart(f"human withdraw {copy} {PID[2]}")  # 2 where the person was deleted before the kill
+        run_apart(
+            f"human withdraw {copy} {PID[2]}"
+        )  # 2 where the person was deleted before the kill
         assert _answers(copy) == after, at
         assert not any(PID[2].encode() in content for content in contents(copy).values()), at
         assert all(_is_sound(copy / name) for name in ("answers.sqlite", "identities.sqlite")), at
@@ -129,16 +146,23 @@ def test_two_withdrawals_and_an_export_at_once_leave_everybody_else(survey, tmp_
         f"human withdraw {survey} {PID[3]}",
         f"human export {survey} --out {tmp_path}/e",
     ]
-    processes = [FORKS.Process(target=_run, args=(line, 0, FORKS.Value("q", 0, lock=False))) for line in lines]
+    processes = [
+        FORKS.Process(target=_run, args=(line, 0, FORKS.Value("q", 0, lock=False)))
+        for line in lines
+    ]
     for process in processes:
         process.start()
     for process in processes:
         process.join(timeout=60)
-    assert all(process.exitcode in (0, 2) for process in processes)  # 2: busy, and the same command is to be run again
+    assert all(
+        process.exitcode in (0, 2) for process in processes
+    )  # 2: busy, and the same command is to be run again
     for line in lines[:2]:
         run_apart(line)
     assert len(_answers(survey)) == 1
-    assert not any(pid.encode() in content for content in contents(survey).values() for pid in PID[2:4])
+    assert not any(
+        pid.encode() in content for content in contents(survey).values() for pid in PID[2:4]
+    )
 
 
 def _answers(folder: Path) -> dict[str, int]:
@@ -146,7 +170,8 @@ def _answers(folder: Path) -> dict[str, int]:
     connection = sqlite3.connect(folder / "answers.sqlite")
     try:
         rows = connection.execute(
-            "SELECT participant, count(answer) FROM sessions JOIN trials USING (session) GROUP BY participant"
+            "SELECT participant, count(answer) FROM sessions JOIN trials USING (session) GROUP BY"
+            " participant"
         )
         return dict(rows.fetchall())
     finally:

@@ -20,7 +20,9 @@ def test_a_person_goes_from_consent_to_the_code(lab):
     assert "Before you begin" in person.open().text
     assert person.post("consent", {"agree": True}).json() == {"state": "moved"}
     assert "About you" in person.open("/").text
-    person.post("demographics", {"age": 30, "gender": "woman", "country": "Chile", "language": None})
+    person.post(
+        "demographics", {"age": 30, "gender": "woman", "country": "Chile", "language": None}
+    )
     assert "Instructions" in person.open("/").text
     person.post("begin")
     assert 'id="trial"' in person.open("/").text
@@ -68,8 +70,20 @@ def test_a_link_without_a_person_says_what_to_do(lab, query):
 def test_consent_needs_the_tick(lab):
     person = lab.person()
     person.open()
-    for body in ({}, {"agree": False}, {"agree": "true"}, {"agree": 1}, {"agree": True, "more": 1}, []):
-        assert person.browser.post("/api/consent", json=body, headers={"origin": "http://127.0.0.1:8000"}).status_code == 422
+    for body in (
+        {},
+        {"agree": False},
+        {"agree": "true"},
+        {"agree": 1},
+        {"agree": True, "more": 1},
+        [],
+    ):
+        assert (
+            person.browser.post(
+                "/api/consent", json=body, headers={"origin": "http://127.0.0.1:8000"}
+            ).status_code
+            == 422
+        )
     assert count_sessions(lab) == 0
 
 
@@ -160,7 +174,9 @@ def test_people_without_a_recruiter_are_known_by_their_browser(make_lab):
     assert count_sessions(lab) == 1
 
 
-@pytest.mark.parametrize(("age", "is_asked"), [(17, False), (0, False), (18, True), (120, True), (None, True)])
+@pytest.mark.parametrize(
+    ("age", "is_asked"), [(17, False), (0, False), (18, True), (120, True), (None, True)]
+)
 def test_who_is_too_young_keeps_no_list_and_leaves_no_answers(lab, age, is_asked):
     person = lab.person()
     person.open()
@@ -170,7 +186,11 @@ def test_who_is_too_young_keeps_no_list_and_leaves_no_answers(lab, age, is_asked
     if not is_asked:
         assert "looking for other people" in person.open().text
         assert person.browser.get("/api/trial").status_code == 404
-        assert lab.rows("SELECT count(*) FROM trials") == lab.rows("SELECT count(*) FROM demographics") == [(0,)]
+        assert (
+            lab.rows("SELECT count(*) FROM trials")
+            == lab.rows("SELECT count(*) FROM demographics")
+            == [(0,)]
+        )
 
 
 @pytest.mark.parametrize(
@@ -230,14 +250,15 @@ def test_the_words_are_the_papers(make_lab, make_plan, repository):
     prompt = load_prompts()["likert"]
     wording = read_wording(prompt.instructions, prompt.block, prompt.answers, prompt.trials)
     paper = (
-        "In this study, you will see multiple examples. In each example, you will be given a scenario. Your task will be to read "
-        'the scenario and answer how much it makes sense. Your response must be on a scale from 1 to 5, with 1 meaning "makes no '
-        'sense", and 5 meaning "makes perfect sense".'
+        "In this study, you will see multiple examples. In each example, you will be given a"
+        " scenario. Your task will be to read the scenario and answer how much it makes sense. Your"
+        ' response must be on a scale from 1 to 5, with 1 meaning "makes no sense", and 5 meaning'
+        ' "makes perfect sense".'
     )
     assert wording.instructions == paper
     task = (
-        'How much does this scenario make sense? Please answer using a number from 1 to 5, with 1 meaning "makes no sense", and '
-        '5 meaning "makes perfect sense".'
+        "How much does this scenario make sense? Please answer using a number from 1 to 5, with 1"
+        ' meaning "makes no sense", and 5 meaning "makes perfect sense".'
     )
     assert wording.task == task
     plan = make_plan()
@@ -294,13 +315,17 @@ def test_a_break_is_offered_but_not_before_the_end(make_lab, make_plan):
     assert breaks == [5, 10]
 
 
-def test_every_person_has_an_order_of_their_own_and_catch_trials_keep_their_places(make_lab, make_plan):
+def test_every_person_has_an_order_of_their_own_and_catch_trials_keep_their_places(
+    make_lab, make_plan
+):
     lab = make_lab(make_plan(1, 20))
     orders = []
     for number in range(3):
         lab.person(number).begin()
     for (session,) in lab.rows("SELECT session FROM sessions"):
-        rows = lab.rows(f"SELECT number, kind FROM trials WHERE session = '{session}' ORDER BY position")
+        rows = lab.rows(
+            f"SELECT number, kind FROM trials WHERE session = '{session}' ORDER BY position"
+        )
         orders.append([number for number, _ in rows])
         assert [kind for _, kind in rows].index("catch") == 11
         assert sorted(orders[-1]) == list(range(22))

@@ -73,7 +73,12 @@ COLUMNS = {
         "trials.token",
     ],
     "ids": ["people.pid", "submissions.submission", "submissions.study", "submissions.first_at"],
-    "outcome": ["submissions.code", "submissions.outcome", "sessions.status", "sessions.is_reopened"],
+    "outcome": [
+        "submissions.code",
+        "submissions.outcome",
+        "sessions.status",
+        "sessions.is_reopened",
+    ],
     "owed": ["owed.submission", "owed.study", "owed.code", "owed.at"],
 }
 
@@ -83,9 +88,13 @@ def columns() -> set[str]:
     for tables in (ANSWER_TABLES, IDENTITY_TABLES):
         connection = sqlite3.connect(":memory:")
         connection.executescript(tables)
-        for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+        for (table,) in connection.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table'"
+        ).fetchall():
             if table not in IMPERSONAL:
-                found |= {f"{table}.{row[1]}" for row in connection.execute(f"PRAGMA table_info({table})")}
+                found |= {
+                    f"{table}.{row[1]}" for row in connection.execute(f"PRAGMA table_info({table})")
+                }
         connection.close()
     return found
 
@@ -99,7 +108,12 @@ def test_the_consent_names_every_column_that_is_stored_about_a_person(write_sett
     text = settings.consent_text
     for name, phrase in words.items():
         assert phrase.replace("{{demographics}}", "age, country") in text, name
-    for word in ("left the window", "loaded the page again", "when you began", "Copies made before"):
+    for word in (
+        "left the window",
+        "loaded the page again",
+        "when you began",
+        "Copies made before",
+    ):
         assert word in text
 
 
@@ -107,17 +121,28 @@ def test_the_consent_says_only_what_this_study_stores_and_its_own_days(write_set
     text = write_settings(demographics=[], entry="open", codes={}, retention_days=41).consent_text
     assert "Your id" not in text
     assert "If you choose to tell us" not in text
-    assert "41 days after the study has\nended" in text or "41 days after the study has ended" in text
+    assert (
+        "41 days after the study has\nended" in text or "41 days after the study has ended" in text
+    )
 
 
 def test_an_open_survey_speaks_of_no_submission_code_or_pay(write_settings, repository):
-    """Of an open survey nobody knows an id, and nobody is paid: the consent promised to keep a submission's until payment."""
-    shipped = re.sub(r"\[\[.*?\]\]", "X", (repository / "resources" / "survey" / "consent.md").read_text(), flags=re.DOTALL)
+    """Of an open survey nobody knows an id, and nobody is paid: the consent promised to keep a
+    submission's until payment.
+    """
+    shipped = re.sub(
+        r"\[\[.*?\]\]",
+        "X",
+        (repository / "resources" / "survey" / "consent.md").read_text(),
+        flags=re.DOTALL,
+    )
     settings = write_settings(entry="open", codes={}, consent_text=shipped)
     leaves = pd.json_normalize(settings.page_texts).iloc[0].to_dict()
     pages = {name: str(text) for name, text in leaves.items() if not name.startswith(ONLY_WITH_IDS)}
     for name, text in {"consent": settings.consent_text, **pages}.items():
-        assert not re.search(r"submission|completion code|\bpa(y|id)\b|payment|Prolific|your id\b|platform", text), name
+        assert not re.search(
+            r"submission|completion code|\bpa(y|id)\b|payment|Prolific|your id\b|platform", text
+        ), name
     paid = write_settings(consent_text=shipped).consent_text
     assert "Your id is used only to pay you" in paid
     assert "{{" not in paid + settings.consent_text
@@ -167,7 +192,9 @@ def test_an_export_is_for_its_owner_and_has_no_time_of_day(lab, tmp_path):
     assert people["minutes"].tolist() == [2.0]
     text = "".join((out / f"{name}.csv").read_text() for name in ("participants", "raw_ratings"))
     assert not re.search(r"\d\d:\d\d", text)
-    assert not {"shown_at", "answered_at"} & set(read_table(out / "raw_ratings.parquet", RawRatings))
+    assert not {"shown_at", "answered_at"} & set(
+        read_table(out / "raw_ratings.parquet", RawRatings)
+    )
 
 
 def test_a_person_gets_a_copy_of_all_that_is_stored(lab, tmp_path):
@@ -185,7 +212,9 @@ def test_a_person_gets_a_copy_of_all_that_is_stored(lab, tmp_path):
     assert out.stat().st_mode & 0o077 == 0
 
 
-def test_a_changed_study_is_refused_until_it_is_said_and_then_every_session_says_so(lab, write_settings, tmp_path):
+def test_a_changed_study_is_refused_until_it_is_said_and_then_every_session_says_so(
+    lab, write_settings, tmp_path
+):
     lab.person(1).begin()
     changed = write_settings(consent_text="# Other words\n\n{{recorded}} {{deleted}}", seed=3)
     with pytest.raises(UserError, match="another value of consent, seed"):
@@ -208,7 +237,9 @@ def test_a_changed_study_is_refused_until_it_is_said_and_then_every_session_says
 
 def test_more_people_or_another_code_are_no_other_study(lab, write_settings):
     lab.person(1).begin()
-    open_survey(lab.folder, lab.plan, write_settings(ratings_per_item=9, codes={"complete": "OTHER"})).close()
+    open_survey(
+        lab.folder, lab.plan, write_settings(ratings_per_item=9, codes={"complete": "OTHER"})
+    ).close()
 
 
 def test_setting_the_clock_moves_no_deadline(monkeypatch):
@@ -218,9 +249,16 @@ def test_setting_the_clock_moves_no_deadline(monkeypatch):
     assert clock() - before < 60
 
 
-def test_a_translation_has_exactly_the_texts_of_the_english_pages(write_settings, repository, tmp_path):
-    english = yaml.safe_load((repository / "resources" / "survey" / "texts" / "en.yaml").read_text())
-    german = english | {"lang": "de", "full": english["full"] | {"heading": "Alle Plätze sind vergeben"}}
+def test_a_translation_has_exactly_the_texts_of_the_english_pages(
+    write_settings, repository, tmp_path
+):
+    english = yaml.safe_load(
+        (repository / "resources" / "survey" / "texts" / "en.yaml").read_text()
+    )
+    german = english | {
+        "lang": "de",
+        "full": english["full"] | {"heading": "Alle Plätze sind vergeben"},
+    }
     (tmp_path / "de.yaml").write_text(yaml.safe_dump(german, allow_unicode=True))
     assert write_settings(texts="de.yaml").page_texts["lang"] == "de"
     del german["full"]
@@ -234,28 +272,46 @@ def test_a_translation_has_exactly_the_texts_of_the_english_pages(write_settings
 def test_every_text_is_on_a_page_and_no_page_has_words_of_its_own(repository):
     package = repository / "workflow" / "src" / "worldprobe" / "survey"
     pages = {path.name: path.read_text() for path in (package / "pages").glob("*.jinja")}
-    scripts = "".join((package / "static" / name).read_text() for name in ("survey.js", "trials.js"))
+    scripts = "".join(
+        (package / "static" / name).read_text() for name in ("survey.js", "trials.js")
+    )
     for name, page in pages.items():
         words = re.sub(r"\{%.*?%\}|\{\{.*?\}\}|<[^>]*>|\{#.*?#\}", " ", page, flags=re.DOTALL)
         assert re.findall(r"[A-Za-z]{2,}", words) == [], name
-    english = yaml.safe_load((repository / "resources" / "survey" / "texts" / "en.yaml").read_text())
+    english = yaml.safe_load(
+        (repository / "resources" / "survey" / "texts" / "en.yaml").read_text()
+    )
     joined = "".join(pages.values())
     for block, texts in english.items():
         for key in texts if isinstance(texts, dict) else ():
-            is_used = f"t.{block}.{key}" in joined or re.search(rf"\b(texts|mistakes)\.{key}\b", scripts)
-            assert is_used or block in ("demographics", "consent", "instructions", "open"), f"{block}.{key}"
+            is_used = f"t.{block}.{key}" in joined or re.search(
+                rf"\b(texts|mistakes)\.{key}\b", scripts
+            )
+            assert is_used or block in (
+                "demographics",
+                "consent",
+                "instructions",
+                "open",
+            ), f"{block}.{key}"
 
 
 def test_a_page_is_in_the_language_of_its_texts(make_lab, repository, tmp_path):
-    english = yaml.safe_load((repository / "resources" / "survey" / "texts" / "en.yaml").read_text())
-    french = english | {"lang": "fr", "consent": english["consent"] | {"heading": "Avant de commencer"}}
+    english = yaml.safe_load(
+        (repository / "resources" / "survey" / "texts" / "en.yaml").read_text()
+    )
+    french = english | {
+        "lang": "fr",
+        "consent": english["consent"] | {"heading": "Avant de commencer"},
+    }
     (tmp_path / "fr.yaml").write_text(yaml.safe_dump(french))
     page = make_lab(texts="fr.yaml").person().open().text
     assert '<html lang="fr">' in page
     assert "Avant de commencer" in page
 
 
-def test_after_a_purge_nothing_tells_the_time_of_day_or_quotes_somebody_and_the_export_is_the_same(lab, tmp_path):
+def test_after_a_purge_nothing_tells_the_time_of_day_or_quotes_somebody_and_the_export_is_the_same(
+    lab, tmp_path
+):
     person = lab.person(1)
     person.begin()
     lab.clock.seconds += 131
@@ -270,16 +326,25 @@ def test_after_a_purge_nothing_tells_the_time_of_day_or_quotes_somebody_and_the_
     assert purge(lab.survey.answers, lab.survey.identities) == 2
     assert main(["human", "export", folder, "--out", str(outs[1])]) == 0
     tables = [{path.name: path.read_bytes() for path in out.glob("*.csv")} for out in outs]
-    assert tables[0] == tables[1] | {"participants.csv": tables[1]["participants.csv"].replace(b"expired", b"partial")}
+    assert tables[0] == tables[1] | {
+        "participants.csv": tables[1]["participants.csv"].replace(b"expired", b"partial")
+    }
     assert lab.rows("SELECT DISTINCT started_at % 86400000 FROM sessions") == [(0,)]
     assert (
-        max(lab.rows("SELECT max(shown_at, coalesce(answered_at, 0)) % 86400000 FROM trials WHERE shown_at IS NOT NULL"))[0]
+        max(
+            lab.rows(
+                "SELECT max(shown_at, coalesce(answered_at, 0)) % 86400000 FROM trials WHERE"
+                " shown_at IS NOT NULL"
+            )
+        )[0]
         < 200_000
     )
     assert all(b"Fern Lane" not in path.read_bytes() for path in lab.folder.iterdir())
 
 
-def test_people_who_are_answering_keep_their_identity_until_the_promised_day(lab, capsys, monkeypatch):
+def test_people_who_are_answering_keep_their_identity_until_the_promised_day(
+    lab, capsys, monkeypatch
+):
     monkeypatch.setattr("time.time", lab.clock)
     lab.person(1).begin()
     assert main(["human", "close", str(lab.folder)]) == 0

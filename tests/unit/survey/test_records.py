@@ -1,4 +1,6 @@
-"""What comes out: tables without identities, identities without ratings, and nothing of people who withdrew."""
+"""What comes out: tables without identities, identities without ratings, and nothing of people who
+withdrew.
+"""
 
 import csv
 import functools
@@ -51,11 +53,16 @@ def test_an_export_keeps_to_its_contracts(busy_lab, tmp_path, capsys):
     assert len(people) == 3
     assert (ratings["kind"] == "catch").sum() >= 1
     assert set(ratings["kind"]) == {"test", "catch"}
-    whole = ratings[ratings["participant"].isin(people[people["status"] == "complete"]["participant"])]
+    whole = ratings[
+        ratings["participant"].isin(people[people["status"] == "complete"]["participant"])
+    ]
     assert sorted(whole["presented"]) == sorted(whole["position"]) == list(range(1, 8))
     assert set(whole["response"]) == {"4"}
     name = whole["list"].iloc[0]
-    shown = {trial.question: place for place, trial in enumerate(busy_lab.plan.lists[name].trials, start=1)}
+    shown = {
+        trial.question: place
+        for place, trial in enumerate(busy_lab.plan.lists[name].trials, start=1)
+    }
     assert dict(zip(whole["question"], whole["position"], strict=True)) == shown
     assert set(ratings["lists_digest"]) == {"ab" * 32}
     assert set(demographics["age"]) == {30.0}
@@ -81,13 +88,29 @@ def test_the_same_answers_give_the_same_bytes(busy_lab, tmp_path):
 def test_no_identity_is_anywhere_but_in_its_own_database(busy_lab, tmp_path):
     main(["human", "export", str(busy_lab.folder), "--out", str(tmp_path / "export")])
     busy_lab.stop()
-    texts = {path: path.read_bytes() for folder in (busy_lab.folder, tmp_path / "export") for path in folder.iterdir()}
+    texts = {
+        path: path.read_bytes()
+        for folder in (busy_lab.folder, tmp_path / "export")
+        for path in folder.iterdir()
+    }
     busy_lab.start()
     assert len(texts) > 8
-    secrets = [PID[1], PID[2], PID[3], f"{10_001:024x}", f"{7:024x}", "127.0.0.1", "testclient", "python-httpx"]
+    secrets = [
+        PID[1],
+        PID[2],
+        PID[3],
+        f"{10_001:024x}",
+        f"{7:024x}",
+        "127.0.0.1",
+        "testclient",
+        "python-httpx",
+    ]
     for path, content in texts.items():
         for secret in secrets:
-            assert secret.encode() not in content or path.name.startswith("identities.sqlite"), (path.name, secret)
+            assert secret.encode() not in content or path.name.startswith("identities.sqlite"), (
+                path.name,
+                secret,
+            )
 
 
 def test_no_identity_is_logged(lab, caplog, monkeypatch):
@@ -97,7 +120,9 @@ def test_no_identity_is_logged(lab, caplog, monkeypatch):
         person.begin()
         person.finish()
         person.open("/?PROLIFIC_PID=" + PID[1] + "x")
-    ours = "\n".join(record.getMessage() for record in caplog.records if not record.name.startswith("httpx"))
+    ours = "\n".join(
+        record.getMessage() for record in caplog.records if not record.name.startswith("httpx")
+    )
     assert PID[1] not in ours
 
 
@@ -110,7 +135,9 @@ def test_an_export_contains_no_text_of_items(busy_lab, tmp_path):
     busy_lab.start()
 
 
-def test_cells_that_spreadsheets_would_compute_are_neutralised_and_parquet_keeps_them(lab, tmp_path):
+def test_cells_that_spreadsheets_would_compute_are_neutralised_and_parquet_keeps_them(
+    lab, tmp_path
+):
     formulas = ["=HYPERLINK(0)", "+1", "-1", "@SUM(A1)"]
     for number, formula in enumerate(formulas):
         person = lab.person(number)
@@ -118,13 +145,25 @@ def test_cells_that_spreadsheets_would_compute_are_neutralised_and_parquet_keeps
         person.post("consent", {"agree": True})
         assert person.post("demographics", {"country": formula}).status_code == 200
     main(["human", "export", str(lab.folder), "--out", str(tmp_path / "export")])
-    cells = [row["country"] for row in csv.DictReader(io.StringIO((tmp_path / "export" / "demographics.csv").read_text()))]
+    cells = [
+        row["country"]
+        for row in csv.DictReader(
+            io.StringIO((tmp_path / "export" / "demographics.csv").read_text())
+        )
+    ]
     assert sorted(cells) == sorted(f"'{formula}" for formula in formulas)
-    assert sorted(read_table(tmp_path / "export" / "demographics.parquet", Demographics)["country"]) == sorted(formulas)
+    assert sorted(
+        read_table(tmp_path / "export" / "demographics.parquet", Demographics)["country"]
+    ) == sorted(formulas)
 
 
 def test_words_of_all_scripts_are_kept(lab):
-    words = "<script>alert(1)</script> ' ; DROP TABLE sessions --", "العربية\u200f", "日本 \U0001f600", "../../etc"
+    words = (
+        "<script>alert(1)</script> ' ; DROP TABLE sessions --",
+        "العربية\u200f",
+        "日本 \U0001f600",
+        "../../etc",
+    )
     for number, word in enumerate(words):
         person = lab.person(number)
         person.open()
@@ -153,16 +192,22 @@ def test_texts_leave_in_an_encrypted_archive_only(busy_lab, tmp_path, capsys, mo
         for one in busy_lab.plan.lists.values()
         for place, trial in enumerate(one.trials, start=1)
     ]
-    frame = pd.DataFrame(rows).astype({"second_context": "str", "first_context": "str", "domain": "str"})
+    frame = pd.DataFrame(rows).astype(
+        {"second_context": "str", "first_context": "str", "domain": "str"}
+    )
     lists = tmp_path / "lists.parquet"
     write_table(frame, StudyLists, lists, made(1, canary="# CANARY 123"))
     command = ["human", "export", str(busy_lab.folder), "--with-text", str(lists)]
     assert main([*command, "--out", str(tmp_path / "texts.zip")]) == 2
     assert "leave this machine encrypted only" in capsys.readouterr().err
     assert main([*command, "--password", "w", "--out", str(tmp_path / "texts.csv")]) == 2
-    assert main([*command, "--password", "w", "--out", str(tmp_path / "texts.zip")]) == 2  # other lists
+    assert (
+        main([*command, "--password", "w", "--out", str(tmp_path / "texts.zip")]) == 2
+    )  # other lists
     with busy_lab.survey.answers.write() as connection:
-        connection.execute("UPDATE facts SET value = ? WHERE name = 'lists_digest'", (digest_lists(frame),))
+        connection.execute(
+            "UPDATE facts SET value = ? WHERE name = 'lists_digest'", (digest_lists(frame),)
+        )
     assert main([*command, "--password", "w", "--out", str(tmp_path / "texts.zip")]) == 0
     content = (tmp_path / "texts.zip").read_bytes()
     assert b"grows" not in content
@@ -175,19 +220,29 @@ def test_texts_leave_in_an_encrypted_archive_only(busy_lab, tmp_path, capsys, mo
     assert "Fern" in text
 
 
-def test_identities_need_their_token_and_stay_out_of_the_repository(busy_lab, tmp_path, capsys, repository):
+def test_identities_need_their_token_and_stay_out_of_the_repository(
+    busy_lab, tmp_path, capsys, repository
+):
     token = busy_lab.folder / "identities-token"
     (tmp_path / "wrong").write_text("0" * 64)
     base = ["human", "identities", str(busy_lab.folder)]
-    assert main([*base, "--token", str(tmp_path / "wrong"), "--out", str(tmp_path / "pay.csv")]) == 2
+    assert (
+        main([*base, "--token", str(tmp_path / "wrong"), "--out", str(tmp_path / "pay.csv")]) == 2
+    )
     assert main([*base, "--token", str(token), "--out", str(repository / "pay.csv")]) == 2
     assert main([*base, "--token", str(token), "--out", str(tmp_path / "results" / "pay.csv")]) == 2
     assert not (repository / "pay.csv").exists()
     assert main([*base, "--token", str(token), "--out", str(tmp_path / "pay.csv")]) == 0
     assert (tmp_path / "pay.csv").stat().st_mode & 0o077 == 0
-    rows = {row["pid"]: row for row in csv.DictReader(io.StringIO((tmp_path / "pay.csv").read_text()))}
+    rows = {
+        row["pid"]: row for row in csv.DictReader(io.StringIO((tmp_path / "pay.csv").read_text()))
+    }
     assert rows[PID[1]]["status"] == "complete"
-    assert (rows[PID[1]]["n_answers"], rows[PID[1]]["n_catch"], rows[PID[1]]["n_catch_failed"]) == ("6", "1", "1")
+    assert (rows[PID[1]]["n_answers"], rows[PID[1]]["n_catch"], rows[PID[1]]["n_catch_failed"]) == (
+        "6",
+        "1",
+        "1",
+    )
     assert rows[PID[2]]["n_answers"] == "0"
     assert PID[1] not in capsys.readouterr().out
 
@@ -195,7 +250,10 @@ def test_identities_need_their_token_and_stay_out_of_the_repository(busy_lab, tm
 def test_the_code_that_was_given_is_noted(busy_lab):
     person = busy_lab.person(1)
     person.open()
-    rows = {row["pid"]: row for row in export.list_identities(busy_lab.survey.answers, busy_lab.survey.identities)}
+    rows = {
+        row["pid"]: row
+        for row in export.list_identities(busy_lab.survey.answers, busy_lab.survey.identities)
+    }
     assert rows[PID[1]]["code"] == "DONE1234"
     assert rows[PID[3]]["code"] is None
 
@@ -228,7 +286,9 @@ def test_a_withdrawn_persons_list_is_free_again(make_lab, make_plan):
     assert "personal link" in person.open("/").text
 
 
-def test_identities_are_deleted_when_the_study_has_ended_and_the_promised_days_are_over(busy_lab, capsys):
+def test_identities_are_deleted_when_the_study_has_ended_and_the_promised_days_are_over(
+    busy_lab, capsys
+):
     lab = busy_lab
     n_before = len(lab.exported("ratings"))
     alarms = functools.partial(find_alarms, lab.survey.answers, lab.survey.identities)
@@ -282,14 +342,23 @@ def test_prolifics_list_frees_the_places_of_people_who_gave_them_back(busy_lab):
         ["x", PID[4], "RETURNED"],
     )
     found = import_submissions(lab.survey.answers, lab.survey.identities, frame, "prolific.csv")
-    assert (found.n_freed, found.n_returned, found.n_kept, found.n_incomplete, found.n_unknown) == (1, 0, 1, 1, 1)
+    assert (found.n_freed, found.n_returned, found.n_kept, found.n_incomplete, found.n_unknown) == (
+        1,
+        0,
+        1,
+        1,
+        1,
+    )
     again = import_submissions(lab.survey.answers, lab.survey.identities, frame, "prolific.csv")
     assert (again.n_freed, again.n_kept) == (0, 1)
     assert "returned your submission" in lab.person(2).open().text
     gone = lab.person(2)
     gone.open()
     assert gone.browser.get("/api/trial").status_code == 404
-    rows = {row["pid"]: row["outcome"] for row in export.list_identities(lab.survey.answers, lab.survey.identities)}
+    rows = {
+        row["pid"]: row["outcome"]
+        for row in export.list_identities(lab.survey.answers, lab.survey.identities)
+    }
     assert rows[PID[2]] == "TIMED OUT"
 
 
@@ -297,7 +366,9 @@ def test_who_finished_here_and_returned_there_is_marked_and_cleaning_leaves_them
     lab = busy_lab
     stores = lab.survey.answers, lab.survey.identities
     rest = [[SUBMISSION[number], PID[number], "ACTIVE"] for number in (2, 3)]
-    found = import_submissions(*stores, submissions([SUBMISSION[1], PID[1], "RETURNED"], *rest), "prolific.csv")
+    found = import_submissions(
+        *stores, submissions([SUBMISSION[1], PID[1], "RETURNED"], *rest), "prolific.csv"
+    )
     assert (found.n_freed, found.n_returned, found.n_kept) == (1, 1, 0)
     with lab.survey.answers.read() as connection:
         people = export.export_participants(connection, 0).set_index("participant")
@@ -305,22 +376,35 @@ def test_who_finished_here_and_returned_there_is_marked_and_cleaning_leaves_them
     assert people.loc[key, "status"] == "returned"
     assert people.loc[key, "minutes"] >= 0
     assert summarize(lab.survey).total("complete") == 0, "the list is wanted again"
-    import_submissions(*stores, submissions([SUBMISSION[1], PID[1], "APPROVED"], *rest), "prolific.csv")
+    import_submissions(
+        *stores, submissions([SUBMISSION[1], PID[1], "APPROVED"], *rest), "prolific.csv"
+    )
     assert summarize(lab.survey).total("complete") == 1, "a return can be undone"
 
 
 def test_submissions_that_are_not_in_prolifics_list_are_reported(busy_lab, tmp_path, capsys):
-    (tmp_path / "p.csv").write_text(f"Submission id,Participant id,Status\n{SUBMISSION[1]},{PID[1]},APPROVED\n")
+    (tmp_path / "p.csv").write_text(
+        f"Submission id,Participant id,Status\n{SUBMISSION[1]},{PID[1]},APPROVED\n"
+    )
     assert main(["human", "import-submissions", str(busy_lab.folder), str(tmp_path / "p.csv")]) == 0
-    assert "2 submissions here are not in the file: their ids may be invented" in capsys.readouterr().out
+    assert (
+        "2 submissions here are not in the file: their ids may be invented"
+        in capsys.readouterr().out
+    )
     assert main(["human", "status", str(busy_lab.folder)]) == 0
     assert "ALARM: 2 submissions are not in the recruiter's list" in capsys.readouterr().out
-    rows = {row["pid"]: row["outcome"] for row in export.list_identities(busy_lab.survey.answers, busy_lab.survey.identities)}
+    rows = {
+        row["pid"]: row["outcome"]
+        for row in export.list_identities(busy_lab.survey.answers, busy_lab.survey.identities)
+    }
     assert rows[PID[2]] == "NOT IN THE LIST"
 
 
 def outcomes(lab):
-    return {row["pid"]: row["outcome"] for row in export.list_identities(lab.survey.answers, lab.survey.identities)}
+    return {
+        row["pid"]: row["outcome"]
+        for row in export.list_identities(lab.survey.answers, lab.survey.identities)
+    }
 
 
 def test_the_list_of_a_second_study_says_nothing_of_the_firsts_people(busy_lab):
@@ -329,12 +413,18 @@ def test_the_list_of_a_second_study_says_nothing_of_the_firsts_people(busy_lab):
     stores = lab.survey.answers, lab.survey.identities
     register(lab.survey.identities, Visitor(PID[0], f"{99:024x}", SUBMISSION[0]))
     register(lab.survey.identities, Visitor(PID[4], f"{99:024x}", SUBMISSION[4]))
-    rows = [[SUBMISSION[1], PID[1], "Approved"], [SUBMISSION[2], PID[2], "Timed_out"], [SUBMISSION[3], PID[3], "ACTIVE"]]
+    rows = [
+        [SUBMISSION[1], PID[1], "Approved"],
+        [SUBMISSION[2], PID[2], "Timed_out"],
+        [SUBMISSION[3], PID[3], "ACTIVE"],
+    ]
     first = import_submissions(*stores, submissions(*rows), "first.csv")
     assert first.n_absent == 0
     expected = {PID[1]: "APPROVED", PID[2]: "TIMED OUT", PID[3]: "ACTIVE"}
     assert outcomes(lab) == {PID[0]: None, **expected, PID[4]: None}
-    second = import_submissions(*stores, submissions([SUBMISSION[0], PID[0], "RETURNED"]), "second.csv")
+    second = import_submissions(
+        *stores, submissions([SUBMISSION[0], PID[0], "RETURNED"]), "second.csv"
+    )
     assert (second.n_absent, second.n_freed, second.n_incomplete) == (1, 0, 0)
     after = {PID[0]: "RETURNED", **expected, PID[4]: "NOT IN THE LIST"}
     assert outcomes(lab) == after
@@ -348,19 +438,28 @@ def test_the_list_of_a_second_study_says_nothing_of_the_firsts_people(busy_lab):
 def test_a_list_of_submissions_that_is_none_is_refused(busy_lab, tmp_path):
     stores = busy_lab.survey.answers, busy_lab.survey.identities
     with pytest.raises(UserError, match='no column "Submission id"'):
-        import_submissions(*stores, pd.DataFrame({"Participant id": ["x"], "Status": ["ACTIVE"]}), "p.csv")
+        import_submissions(
+            *stores, pd.DataFrame({"Participant id": ["x"], "Status": ["ACTIVE"]}), "p.csv"
+        )
     with pytest.raises(UserError, match="is not one of Prolific's"):
         import_submissions(*stores, submissions([SUBMISSION[1], PID[1], "LOST"]), "p.csv")
     (tmp_path / "p.csv").write_text("a;b\n1;2\n")
     assert main(["human", "import-submissions", str(busy_lab.folder), str(tmp_path / "p.csv")]) == 2
-    (tmp_path / "p.csv").write_text(f"Submission id,Participant id,Status\n{SUBMISSION[2]},{PID[2]},RETURNED\n")
+    (tmp_path / "p.csv").write_text(
+        f"Submission id,Participant id,Status\n{SUBMISSION[2]},{PID[2]},RETURNED\n"
+    )
     assert main(["human", "import-submissions", str(busy_lab.folder), str(tmp_path / "p.csv")]) == 0
 
 
 def test_two_exports_in_one_list_are_refused_where_they_say_two_things_of_a_submission(busy_lab):
     stores = busy_lab.survey.answers, busy_lab.survey.identities
     rest = [[SUBMISSION[number], PID[number], "ACTIVE"] for number in (2, 3)]
-    twice = [[SUBMISSION[1], PID[1], "APPROVED"], *rest, *rest, [f" {SUBMISSION[1]}", PID[1], "RETURNED"]]
+    twice = [
+        [SUBMISSION[1], PID[1], "APPROVED"],
+        *rest,
+        *rest,
+        [f" {SUBMISSION[1]}", PID[1], "RETURNED"],
+    ]
     with pytest.raises(UserError, match="a second time, with another status") as refusal:
         import_submissions(*stores, submissions(*twice), "p.csv")
     assert refusal.value.where == "p.csv, line 5"
@@ -370,14 +469,18 @@ def test_two_exports_in_one_list_are_refused_where_they_say_two_things_of_a_subm
 
 
 def test_blanks_around_the_ids_of_a_submission_do_not_matter(busy_lab, tmp_path, capsys):
-    (tmp_path / "p.csv").write_text(f"Submission id,Participant id,Status\n {SUBMISSION[2]} , {PID[2]} , RETURNED \n")
+    (tmp_path / "p.csv").write_text(
+        f"Submission id,Participant id,Status\n {SUBMISSION[2]} , {PID[2]} , RETURNED \n"
+    )
     assert main(["human", "import-submissions", str(busy_lab.folder), str(tmp_path / "p.csv")]) == 0
     printed = capsys.readouterr().out
     assert "1 lists are free again" in printed
     assert "0 never consented here" in printed
 
 
-def test_lists_of_people_who_are_not_kept_are_asked_for_again(make_lab, make_plan, tmp_path, capsys):
+def test_lists_of_people_who_are_not_kept_are_asked_for_again(
+    make_lab, make_plan, tmp_path, capsys
+):
     lab = make_lab(make_plan(1), ratings_per_item=1)
     person = lab.person(1)
     person.begin()
@@ -386,22 +489,35 @@ def test_lists_of_people_who_are_not_kept_are_asked_for_again(make_lab, make_pla
     assert "All places are taken" in lab.person(2).open().text
     (tmp_path / "gone.csv").write_text(f"participant\n{key}\nunknown-key\n")
     assert main(["human", "reopen", str(lab.folder), str(tmp_path / "gone.csv")]) == 0
-    assert capsys.readouterr().out == "1 lists reopened\n1 people of the table are not in this survey\n"
+    assert (
+        capsys.readouterr().out
+        == "1 lists reopened\n1 people of the table are not in this survey\n"
+    )
     assert main(["human", "reopen", str(lab.folder), str(tmp_path / "gone.csv")]) == 0
     lab.person(2).begin()
     assert "DONE1234" in person.open("/").text
     assert main(["human", "status", str(lab.folder), "--lists"]) == 0
-    assert "likert-r1-000         0     1        0         0         1       0" in capsys.readouterr().out
+    assert (
+        "likert-r1-000         0     1        0         0         1       0"
+        in capsys.readouterr().out
+    )
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_the_table_of_all_raters_reopens_the_lists_of_excluded_people_only(busy_lab, tmp_path, capsys, suffix):
+def test_the_table_of_all_raters_reopens_the_lists_of_excluded_people_only(
+    busy_lab, tmp_path, capsys, suffix
+):
     finished = find_person(busy_lab.survey.identities, PID[1])
     raters = pd.DataFrame({"participant": [finished, "x" * 16], "excluded_by": ["", "isc"]})
-    write = {"csv": lambda path: raters.to_csv(path, index=False), "parquet": raters.to_parquet}[suffix]
+    write = {"csv": lambda path: raters.to_csv(path, index=False), "parquet": raters.to_parquet}[
+        suffix
+    ]
     write(tmp_path / f"raters.{suffix}")
     assert main(["human", "reopen", str(busy_lab.folder), str(tmp_path / f"raters.{suffix}")]) == 0
-    assert capsys.readouterr().out == "0 lists reopened\n1 people of the table are not in this survey\n"
+    assert (
+        capsys.readouterr().out
+        == "0 lists reopened\n1 people of the table are not in this survey\n"
+    )
     raters.loc[0, "excluded_by"] = "isc"
     write(tmp_path / f"raters.{suffix}")
     assert main(["human", "reopen", str(busy_lab.folder), str(tmp_path / f"raters.{suffix}")]) == 0
@@ -425,7 +541,9 @@ def test_a_backup_of_a_running_survey_is_whole_and_can_be_served(busy_lab, tmp_p
     person.finish()
 
 
-def test_a_backup_is_not_replaced_by_a_survey_that_has_none_of_its_answers(busy_lab, tmp_path, capsys):
+def test_a_backup_is_not_replaced_by_a_survey_that_has_none_of_its_answers(
+    busy_lab, tmp_path, capsys
+):
     backup = ["human", "backup", str(busy_lab.folder), "--out", str(tmp_path / "copy")]
     assert main(backup) == 0
     assert main(backup) == 0, "the same survey, later"

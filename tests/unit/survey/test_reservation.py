@@ -1,4 +1,6 @@
-"""Lists: taken evenly, given back when somebody leaves, and wanted until enough people have finished."""
+"""Lists: taken evenly, given back when somebody leaves, and wanted until enough people have
+finished.
+"""
 
 import random
 import threading
@@ -53,7 +55,9 @@ def test_the_same_seed_and_order_of_people_give_the_same_lists(make_lab, make_pl
         for number in range(8):
             reserve(lab, number)
             lab.clock.seconds += 1
-        chosen.append([name for (name,) in lab.rows("SELECT list FROM sessions ORDER BY started_at")])
+        chosen.append(
+            [name for (name,) in lab.rows("SELECT list FROM sessions ORDER BY started_at")]
+        )
     assert chosen[0] == chosen[1]
     assert len(set(chosen[0])) == 8
     assert chosen[0] != sorted(chosen[0])
@@ -71,7 +75,10 @@ def test_a_reservation_without_answers_returns_to_the_pool(make_lab, make_plan):
         reserve(lab, 2)
     lab.clock.seconds += 2 * 60
     reserve(lab, 3)
-    assert sorted(status for (status,) in lab.rows("SELECT status FROM sessions")) == ["active", "expired"]
+    assert sorted(status for (status,) in lab.rows("SELECT status FROM sessions")) == [
+        "active",
+        "expired",
+    ]
 
 
 def test_who_finishes_late_is_accepted_marked_and_counted(make_lab, make_plan):
@@ -84,7 +91,10 @@ def test_who_finishes_late_is_accepted_marked_and_counted(make_lab, make_plan):
     late.open()
     late.finish()
     second.finish()
-    assert sorted(lab.rows("SELECT status, is_late FROM sessions")) == [("complete", 0), ("complete", 1)]
+    assert sorted(lab.rows("SELECT status, is_late FROM sessions")) == [
+        ("complete", 0),
+        ("complete", 1),
+    ]
     status = summarize(lab.survey)
     assert (status.total("complete"), status.n_late, status.total("needed")) == (2, 1, 0)
 
@@ -93,7 +103,9 @@ def test_prolifics_limit_is_the_default(write_settings):
     assert write_settings(minutes=9).expiry_ms == 17 * 60_000
 
 
-def test_where_people_leave_the_goal_is_still_reached_with_one_more_person_each(make_lab, make_plan):
+def test_where_people_leave_the_goal_is_still_reached_with_one_more_person_each(
+    make_lab, make_plan
+):
     lab = make_lab(make_plan(4, 2), ratings_per_item=3, minutes=8, max_minutes=10)
     dice, n_left, n_people = random.Random(3), 0, 0
     for number in range(40):
@@ -114,7 +126,9 @@ def test_where_people_leave_the_goal_is_still_reached_with_one_more_person_each(
             n_left += 1
         else:
             person.finish()
-    complete = Counter(name for (name,) in lab.rows("SELECT list FROM sessions WHERE status = 'complete'"))
+    complete = Counter(
+        name for (name,) in lab.rows("SELECT list FROM sessions WHERE status = 'complete'")
+    )
     assert set(complete.values()) == {3}
     assert len(complete) == 4
     assert n_left >= 3
@@ -163,7 +177,9 @@ def test_a_database_of_a_newer_worldprobe_is_refused(lab):
 
 def test_a_file_that_is_no_database_is_refused(lab):
     lab.stop()
-    (lab.folder / "answers.sqlite").write_bytes(b"not a database, but long enough to look like one" * 100)
+    (lab.folder / "answers.sqlite").write_bytes(
+        b"not a database, but long enough to look like one" * 100
+    )
     with pytest.raises(UserError, match="is not a readable survey database"):
         open_survey(lab.folder, lab.plan, lab.settings)
     (lab.folder / "answers.sqlite").unlink()
@@ -177,10 +193,15 @@ def test_a_file_that_is_no_database_is_refused(lab):
         "UPDATE trials SET answer = 3",
         "UPDATE sessions SET status = 'complete'",
         "UPDATE sessions SET list = 'unknown'",
-        "INSERT INTO sessions SELECT 'other', participant, list, domain, seed, is_preview, status, consent_digest, design,"
-        " started_at, touched_at, asked_at, instructed_at, finished_at, is_late, is_reopened, n_tries, comment FROM sessions",
-        "INSERT INTO trials (session, position, list, number, kind, token)"
-        " SELECT session, 1, list, 1, kind, 'x' FROM trials LIMIT 1",
+        (
+            "INSERT INTO sessions SELECT 'other', participant, list, domain, seed, is_preview,"
+            " status, consent_digest, design, started_at, touched_at, asked_at, instructed_at,"
+            " finished_at, is_late, is_reopened, n_tries, comment FROM sessions"
+        ),
+        (
+            "INSERT INTO trials (session, position, list, number, kind, token)"
+            " SELECT session, 1, list, 1, kind, 'x' FROM trials LIMIT 1"
+        ),
     ],
 )
 def test_the_database_itself_refuses_what_must_not_be(lab, change):

@@ -39,13 +39,24 @@ def command(tmp_path: Path, write_settings) -> list[str]:
         for number in range(2)
         for position in (1, 2)
     ]
-    write_table(pd.DataFrame(rows).astype({"second_context": "str"}), StudyLists, tmp_path / "lists.parquet", made(1))
-    return ["human", "serve", *(str(tmp_path / name) for name in ("lists.parquet", "settings.yaml", "survey"))]
+    write_table(
+        pd.DataFrame(rows).astype({"second_context": "str"}),
+        StudyLists,
+        tmp_path / "lists.parquet",
+        made(1),
+    )
+    return [
+        "human",
+        "serve",
+        *(str(tmp_path / name) for name in ("lists.parquet", "settings.yaml", "survey")),
+    ]
 
 
 def start(command: list[str], log: Path) -> tuple[subprocess.Popen, str]:
     with open(log, "w") as stream:
-        environment = dict(os.environ, PYTHONPATH=str(Path(__file__).resolve().parents[3] / "workflow" / "src"))
+        environment = dict(
+            os.environ, PYTHONPATH=str(Path(__file__).resolve().parents[3] / "workflow" / "src")
+        )
         run = [sys.executable, "-m", "worldprobe", *command, "--port", "0"]
         process = subprocess.Popen(run, stderr=stream, stdout=subprocess.DEVNULL, env=environment)
     for _ in range(1200):
@@ -63,9 +74,15 @@ def test_a_signal_ends_the_server_cleanly_and_people_go_on_afterwards(command, t
     for number in (signal.SIGTERM, signal.SIGINT):
         process, url = start(command, tmp_path / "log")
         try:
-            with httpx.Client(base_url=url, follow_redirects=True, headers={"origin": url[:-1]}) as browser:
+            with httpx.Client(
+                base_url=url, follow_redirects=True, headers={"origin": url[:-1]}
+            ) as browser:
                 browser.get("/" + people)
-                for name, body in (("consent", {"agree": True}), ("demographics", {}), ("begin", {})):
+                for name, body in (
+                    ("consent", {"agree": True}),
+                    ("demographics", {}),
+                    ("begin", {}),
+                ):
                     browser.post(f"/api/{name}", json=body)
                 tokens.append(browser.get("/api/trial").json()["token"])
         finally:

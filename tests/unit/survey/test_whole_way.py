@@ -1,4 +1,6 @@
-"""From items to human accuracy, through the survey itself: lists, people over HTTP, export, cleaning, accuracy."""
+"""From items to human accuracy, through the survey itself: lists, people over HTTP, export,
+cleaning, accuracy.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +27,20 @@ def test_people_who_know_the_world_score_one_and_who_says_the_opposite_is_left_o
     items, lists, key = (tmp_path / f"{name}.parquet" for name in ("items", "lists", "key"))
     run("items", "build", "builtin", "--versions", "0", "--out", tmp_path / "all.parquet")
     every = read_table(tmp_path / "all.parquet", Items)
-    write_table(every.iloc[:: len(every) // N_ITEMS][:N_ITEMS], Items, items, read_provenance(tmp_path / "all.parquet"))
+    write_table(
+        every.iloc[:: len(every) // N_ITEMS][:N_ITEMS],
+        Items,
+        items,
+        read_provenance(tmp_path / "all.parquet"),
+    )
     run("human", "lists", items, "--length", 3, 80, "--catch", 1, "--key-out", key, "--out", lists)
     questionnaire = _read_questionnaire(lists, "ewok")
     right = read_table(key, ListKeys).set_index("question")["expected"].to_dict()
     right_of = {
-        (*(text for text in (row.first_context, row.second_context) if isinstance(text, str)), row.target): right[row.question]
+        (
+            *(text for text in (row.first_context, row.second_context) if isinstance(text, str)),
+            row.target,
+        ): right[row.question]
         for row in read_table(lists, StudyLists).itertuples()
     }
     lab = make_lab(questionnaire, break_every=0, ratings_per_item=6)
@@ -43,16 +53,39 @@ def test_people_who_know_the_world_score_one_and_who_says_the_opposite_is_left_o
             is_catch = not trial["contexts"]
             trial = person.answer(trial, wanted if number or is_catch else 6 - wanted).json()
         assert trial["state"] == "complete"
-    export, ratings, answers, raters = tmp_path / "export", tmp_path / "r.parquet", tmp_path / "a.parquet", tmp_path / "p.parquet"
+    export, ratings, answers, raters = (
+        tmp_path / "export",
+        tmp_path / "r.parquet",
+        tmp_path / "a.parquet",
+        tmp_path / "p.parquet",
+    )
     run("human", "export", lab.folder, "--out", export)
     outputs = ["--out", ratings, "--answers-out", answers, "--raters-out", raters]
-    run("human", "clean", export, "--key", key, "--skip", "too_fast", *outputs)  # a test answers faster than people read
-    assert read_table(raters, Raters)["excluded_by"].value_counts().to_dict() == {"": N_PEOPLE - 1, "isc": 1}
+    run(
+        "human", "clean", export, "--key", key, "--skip", "too_fast", *outputs
+    )  # a test answers faster than people read
+    assert read_table(raters, Raters)["excluded_by"].value_counts().to_dict() == {
+        "": N_PEOPLE - 1,
+        "isc": 1,
+    }
     rated = read_table(ratings, Ratings)
     assert len(rated) == 4 * N_ITEMS
-    assert (rated["rating"] == rated["context"].eq(rated["target"]).map({True: 5.0, False: 1.0})).all()
+    assert (
+        rated["rating"] == rated["context"].eq(rated["target"]).map({True: 5.0, False: 1.0})
+    ).all()
     assert rated["n_raters"].between(5, 6).all()
-    run("human", "agreement", items, answers, "--key", key, "--draws", 20, "--out", tmp_path / "h.parquet")
+    run(
+        "human",
+        "agreement",
+        items,
+        answers,
+        "--key",
+        key,
+        "--draws",
+        20,
+        "--out",
+        tmp_path / "h.parquet",
+    )
     people = read_table(tmp_path / "h.parquet", HumanStatistics)
     assert (people.query("quantity == 'accuracy' and grouping == 'overall'")["value"] == 1.0).all()
     run("judge", items, ratings, "--out", tmp_path / "j.parquet")
@@ -61,7 +94,17 @@ def test_people_who_know_the_world_score_one_and_who_says_the_opposite_is_left_o
     assert (judged["accuracy"] == 1.0).all()
     others = tmp_path / "others.parquet"  # of the same ids
     table = read_table(items, Items)
-    write_table(table.assign(context1=table["context2"], context2=table["context1"]), Items, others, read_provenance(items))
-    for command in (["judge", others, ratings], ["human", "agreement", others, answers, "--key", key]):
-        assert main([*map(str, command), "--out", str(tmp_path / "x.parquet")]) == 2, "people answered about other items"
+    write_table(
+        table.assign(context1=table["context2"], context2=table["context1"]),
+        Items,
+        others,
+        read_provenance(items),
+    )
+    for command in (
+        ["judge", others, ratings],
+        ["human", "agreement", others, answers, "--key", key],
+    ):
+        assert main([*map(str, command), "--out", str(tmp_path / "x.parquet")]) == 2, (
+            "people answered about other items"
+        )
     assert not (tmp_path / "x.parquet").exists()

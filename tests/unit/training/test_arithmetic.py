@@ -1,4 +1,6 @@
-"""The same weights on a lesser processor: its instructions are emulated by capping what the libraries may use."""
+"""The same weights on a lesser processor: its instructions are emulated by capping what the
+libraries may use.
+"""
 
 import hashlib
 import os
@@ -26,8 +28,15 @@ print(digest.hexdigest())
 
 
 def train(**capped: str) -> str:
-    environment = {**os.environ, "PYTHONPATH": ":".join(path for path in sys.path if path), "OMP_NUM_THREADS": "1", **capped}
-    done = subprocess.run([sys.executable, "-c", TRAIN], capture_output=True, text=True, env=environment, check=True)
+    environment = {
+        **os.environ,
+        "PYTHONPATH": ":".join(path for path in sys.path if path),
+        "OMP_NUM_THREADS": "1",
+        **capped,
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", TRAIN], capture_output=True, text=True, env=environment, check=True
+    )
     return done.stdout.strip()
 
 

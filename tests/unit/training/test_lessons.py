@@ -9,11 +9,24 @@ from transformers import PreTrainedTokenizerFast
 from worldprobe.errors import UserError
 from worldprobe.models.chat import Encoder
 from worldprobe.models.engine import Loglikelihood, Message
-from worldprobe.training.lessons import IGNORED, Collator, Lesson, encode_lessons, lesson_order, pack
-from worldprobe.training.tokenizer import END_OF_TEXT, phrase_tokenizer, save_tokenizer, train_tokenizer
+from worldprobe.training.lessons import (
+    IGNORED,
+    Collator,
+    Lesson,
+    encode_lessons,
+    lesson_order,
+    pack,
+)
+from worldprobe.training.tokenizer import (
+    END_OF_TEXT,
+    phrase_tokenizer,
+    save_tokenizer,
+    train_tokenizer,
+)
 
 TEMPLATE = (
-    "{% for m in messages %}<{{ m.role }}>{{ m.content }}</s>\n{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"
+    "{% for m in messages %}<{{ m.role }}>{{ m.content }}</s>\n{% endfor %}{% if"
+    " add_generation_prompt %}<assistant>{% endif %}"
 )
 
 
@@ -21,7 +34,9 @@ TEMPLATE = (
 def tokenizer():
     """A byte-level tokenizer with a chat template."""
     made = train_tokenizer(["The lamp is left of the rug. Answer: TRUE"] * 20, 300)
-    found = PreTrainedTokenizerFast(tokenizer_object=made, bos_token=END_OF_TEXT, eos_token=END_OF_TEXT)
+    found = PreTrainedTokenizerFast(
+        tokenizer_object=made, bos_token=END_OF_TEXT, eos_token=END_OF_TEXT
+    )
     found.chat_template = TEMPLATE
     return found
 
@@ -32,7 +47,9 @@ def encoder(tokenizer):
     return Encoder(tokenizer, "gpt2", max_length=64)
 
 
-def test_plain_text_is_tokenised_as_when_it_is_scored_and_ends_with_the_end_token(encoder, tokenizer) -> None:
+def test_plain_text_is_tokenised_as_when_it_is_scored_and_ends_with_the_end_token(
+    encoder, tokenizer
+) -> None:
     material = encode_lessons([Lesson("The lamp is left. Answer:", "TRUE", "one")], encoder)
     scored = encoder.encode([Loglikelihood("The lamp is left. Answer:", "TRUE")])[0]
     ids, counts = material.lesson(0)
@@ -42,19 +59,35 @@ def test_plain_text_is_tokenised_as_when_it_is_scored_and_ends_with_the_end_toke
 
 
 def test_with_the_loss_on_all_every_token_counts(encoder) -> None:
-    assert encode_lessons([Lesson("The lamp is left. Answer:", "TRUE", "one")], encoder, is_all=True).counts.all()
+    assert encode_lessons(
+        [Lesson("The lamp is left. Answer:", "TRUE", "one")], encoder, is_all=True
+    ).counts.all()
 
 
-def test_every_answer_of_a_text_of_pieces_counts_with_the_space_before_it(encoder, tokenizer) -> None:
-    pieces = (("The lamp is left:", False), ("TRUE", True), ("The rug is left:", False), ("no", True))
+def test_every_answer_of_a_text_of_pieces_counts_with_the_space_before_it(
+    encoder, tokenizer
+) -> None:
+    pieces = (
+        ("The lamp is left:", False),
+        ("TRUE", True),
+        ("The rug is left:", False),
+        ("no", True),
+    )
     ids, counts = encode_lessons([Lesson("", "", "one", pieces)], encoder).lesson(0)
     assert tokenizer.decode(ids) == f" The lamp is left: TRUE The rug is left: no{END_OF_TEXT}"
     assert tokenizer.decode(ids[counts]) == f" TRUE no{END_OF_TEXT}"
 
 
-def test_texts_in_phrases_begin_with_the_end_token_in_training_and_when_they_are_asked(tmp_path) -> None:
+def test_texts_in_phrases_begin_with_the_end_token_in_training_and_when_they_are_asked(
+    tmp_path,
+) -> None:
     own = ("is older than", "true")
-    save_tokenizer(phrase_tokenizer({"Zoe": "name 1", "Uncle Rob": "name 2"} | dict(zip(own, own, strict=True))), tmp_path)
+    save_tokenizer(
+        phrase_tokenizer(
+            {"Zoe": "name 1", "Uncle Rob": "name 2"} | dict(zip(own, own, strict=True))
+        ),
+        tmp_path,
+    )
     phrases = PreTrainedTokenizerFast.from_pretrained(tmp_path)
     encoder = Encoder(phrases, "llama")
     pieces = (("Zoe is older than Uncle Rob:", False), ("true", True))
@@ -63,30 +96,44 @@ def test_texts_in_phrases_begin_with_the_end_token_in_training_and_when_they_are
     assert phrases.convert_ids_to_tokens(ids) == words
     assert counts.tolist() == [False] * 5 + [True] * 2
     assert (
-        phrases.convert_ids_to_tokens(encoder.encode([Loglikelihood("Zoe is older than Uncle Rob:", "true")])[0].ids)
+        phrases.convert_ids_to_tokens(
+            encoder.encode([Loglikelihood("Zoe is older than Uncle Rob:", "true")])[0].ids
+        )
         == words[:-1]
     )
 
 
-def test_a_conversation_is_tokenised_as_when_it_is_asked_and_ends_as_the_template_ends_a_turn(encoder, tokenizer) -> None:
+def test_a_conversation_is_tokenised_as_when_it_is_asked_and_ends_as_the_template_ends_a_turn(
+    encoder, tokenizer
+) -> None:
     prompt = (Message("user", "Is the lamp left?"),)
     ids, counts = encode_lessons([Lesson(prompt, "TRUE", "one")], encoder).lesson(0)
     assert tuple(ids[~counts]) == encoder.encode_prompts([prompt], 8)[0][0]
     assert tokenizer.decode(ids[counts]).strip() == "TRUE</s>"
 
 
-def test_a_template_that_writes_finished_turns_otherwise_gets_answer_and_end_token(encoder, tokenizer) -> None:
+def test_a_template_that_writes_finished_turns_otherwise_gets_answer_and_end_token(
+    encoder, tokenizer
+) -> None:
     before = tokenizer.chat_template
-    tokenizer.chat_template = "{{ messages[0].content }}{% if add_generation_prompt %}<think>{% endif %}"
+    tokenizer.chat_template = (
+        "{{ messages[0].content }}{% if add_generation_prompt %}<think>{% endif %}"
+    )
     try:
-        ids, counts = encode_lessons([Lesson((Message("user", "Left?"),), "TRUE", "one")], encoder).lesson(0)
+        ids, counts = encode_lessons(
+            [Lesson((Message("user", "Left?"),), "TRUE", "one")], encoder
+        ).lesson(0)
     finally:
         tokenizer.chat_template = before
     assert tokenizer.decode(ids[counts]).strip() == f"TRUE{END_OF_TEXT}"
 
 
-def test_lessons_longer_than_the_model_are_kept_whole_for_the_check_that_names_them(encoder) -> None:
-    material = encode_lessons([Lesson("The lamp " * 80, "TRUE", "long"), Lesson("The rug", "TRUE", "short")], encoder)
+def test_lessons_longer_than_the_model_are_kept_whole_for_the_check_that_names_them(
+    encoder,
+) -> None:
+    material = encode_lessons(
+        [Lesson("The lamp " * 80, "TRUE", "long"), Lesson("The rug", "TRUE", "short")], encoder
+    )
     assert material.lengths[0] > encoder.max_length
     kept = material.without(20)
     assert kept.names == ("short",)
@@ -109,7 +156,9 @@ def test_a_conversation_needs_a_chat_template(encoder, tokenizer) -> None:
     steps=st.integers(1, 9),
     share=st.sampled_from([0.0, 0.1, 0.5, 0.9]),
 )
-def test_every_pass_sees_each_lesson_once_and_the_share_is_exact(n, mixed, batch, steps, share) -> None:
+def test_every_pass_sees_each_lesson_once_and_the_share_is_exact(
+    n, mixed, batch, steps, share
+) -> None:
     order = lesson_order(n, mixed, batch, steps, share, seed=3)
     assert len(order) == steps * batch
     own, others = order[order < n], order[order >= n]
@@ -123,7 +172,10 @@ def test_every_pass_sees_each_lesson_once_and_the_share_is_exact(n, mixed, batch
 
 def test_lessons_of_like_length_share_a_step_and_none_is_lost() -> None:
     lengths = np.arange(64)[::-1] * 2
-    plain, grouped = lesson_order(64, 0, 8, 8, seed=1), lesson_order(64, 0, 8, 8, seed=1, lengths=lengths)
+    plain, grouped = (
+        lesson_order(64, 0, 8, 8, seed=1),
+        lesson_order(64, 0, 8, 8, seed=1, lengths=lengths),
+    )
     assert sorted(grouped) == sorted(plain)
     assert all(np.ptp(lengths[step]) == 14 for step in grouped.reshape(8, 8))
 

@@ -1,4 +1,6 @@
-"""Several processes that train one model: how they end, and that they leave the weights of one process."""
+"""Several processes that train one model: how they end, and that they leave the weights of one
+process.
+"""
 
 import json
 import os
@@ -28,20 +30,27 @@ def launch(then: str) -> int:
     return processes.launch(2, [sys.executable, "-c", FIRST.format(then)], is_shared=False)
 
 
-def test_the_status_of_the_process_that_failed_is_that_of_all_and_the_others_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_status_of_the_process_that_failed_is_that_of_all_and_the_others_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(processes, "_SECONDS_TO_TELL", 0.1)
     assert launch("sys.exit(2)") == 2
 
 
 def test_a_process_that_the_system_killed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "_SECONDS_TO_TELL", 0.1)
-    with pytest.raises(UserError, match="SIGKILL, as the system does where memory does not suffice"):
+    with pytest.raises(
+        UserError, match="SIGKILL, as the system does where memory does not suffice"
+    ):
         launch("os.kill(os.getpid(), 9)")
 
 
 def test_a_request_to_stop_reaches_all_and_they_end_in_their_own_time(tmp_path: Path) -> None:
     code = "import os, signal, sys, time\nfrom pathlib import Path\n"
-    code += "signal.signal(15, lambda *_: (time.sleep(0.3), Path(sys.argv[1], os.environ['RANK']).touch(), sys.exit(75)))\n"
+    code += (
+        "signal.signal(15, lambda *_: (time.sleep(0.3), Path(sys.argv[1],"
+        " os.environ['RANK']).touch(), sys.exit(75)))\n"
+    )
     code += "Path(sys.argv[1], 'ready' + os.environ['RANK']).touch()\ntime.sleep(60)"
 
     def stop() -> None:
@@ -51,17 +60,28 @@ def test_a_request_to_stop_reaches_all_and_they_end_in_their_own_time(tmp_path: 
 
     asking = threading.Thread(target=stop)
     asking.start()
-    assert processes.launch(2, [sys.executable, "-c", code, str(tmp_path)], is_shared=False) == PREEMPTED
+    assert (
+        processes.launch(2, [sys.executable, "-c", code, str(tmp_path)], is_shared=False)
+        == PREEMPTED
+    )
     asking.join()
     assert (tmp_path / "0").exists()
     assert (tmp_path / "1").exists()
 
 
 def test_a_process_ends_with_the_one_that_started_it_and_does_not_begin_without_it() -> None:
-    child = "import os, time; from worldprobe.training.processes import end_with_parent; end_with_parent(); "
+    child = (
+        "import os, time; from worldprobe.training.processes import end_with_parent;"
+        " end_with_parent(); "
+    )
     child += "print(os.getpid(), flush=True)"
-    parent = "import os, subprocess, sys; os.environ.update(RANK='0', WORLDPROBE_STARTED_BY=str(os.getpid()))\n"
-    parent += "child = subprocess.Popen([sys.executable, '-c', sys.argv[1]], stdout=subprocess.PIPE)\n"
+    parent = (
+        "import os, subprocess, sys; os.environ.update(RANK='0',"
+        " WORLDPROBE_STARTED_BY=str(os.getpid()))\n"
+    )
+    parent += (
+        "child = subprocess.Popen([sys.executable, '-c', sys.argv[1]], stdout=subprocess.PIPE)\n"
+    )
     parent += "print(child.stdout.readline().decode(), flush=True)\nos.kill(os.getpid(), 9)"
     words = [sys.executable, "-c", parent, f"{child}; time.sleep(60)"]
     environment = os.environ | {"PYTHONPATH": str(Path(worldprobe.__file__).parents[1])}
@@ -71,7 +91,10 @@ def test_a_process_ends_with_the_one_that_started_it_and_does_not_begin_without_
         assert time.monotonic() < until
         time.sleep(0.05)
     orphan = environment | {"RANK": "0", processes.PARENT: "1"}
-    assert subprocess.run([sys.executable, "-c", child], check=False, env=orphan).returncode == PREEMPTED
+    assert (
+        subprocess.run([sys.executable, "-c", child], check=False, env=orphan).returncode
+        == PREEMPTED
+    )
 
 
 def test_an_error_is_told_by_the_process_that_has_it_first(tmp_path: Path) -> None:
@@ -83,8 +106,9 @@ def test_an_error_is_told_by_the_process_that_has_it_first(tmp_path: Path) -> No
     assert silent.value.code == 2
 
 
-#: Processes of one command, forked from one that has imported everything. accelerate shares weights (FSDP) among GPUs only:
-#: here the processor passes for one. Where it is wanted, one process of the two is asked to stop in its fifth batch.
+#: Processes of one command, forked from one that has imported everything. accelerate shares weights
+#: (FSDP) among GPUs only: here the processor passes for one. Where it is wanted, one process of the
+#: two is asked to stop in its fifth batch.
 SCRIPT = """
 import os, signal, sys
 import peft, torch, torch.distributed.fsdp
@@ -129,31 +153,91 @@ print(run(2, STOPPED=1, **processes.SHARING), os.path.exists(sys.argv[-1]), run(
 """
 TEXT = ("--chat", "never", "--prompt-set", "constrained")
 SHORT = ("--steps", "6", "--warm-up", "1", "--learning-rate", "0.003")
-LORA = {"batch": 8, "trials": 40, "tuning": "lora", "lora_rank": 4, "gradient_checkpointing": True, "checkpoint_every": 6}
+LORA = {
+    "batch": 8,
+    "trials": 40,
+    "tuning": "lora",
+    "lora_rank": 4,
+    "gradient_checkpointing": True,
+    "checkpoint_every": 6,
+}
 
 
 @pytest.mark.slow
-def test_two_processes_that_share_the_weights_are_stopped_and_continued_to_those_of_one(tmp_path: Path) -> None:
-    """FSDP over gloo, with LoRA and gradient checkpointing; in float32 the sums differ by rounding alone (1e-6)."""
-    some = ("--per-cell", "2", "--problems", "Infer.trivial", "--sizes", "3", "--skins", "train_trips")
-    assert main(["worldsense", "generate", "train-10k", *some, "--out", str(tmp_path / "train.parquet")]) == 0
-    small = ("--layers", "1", "--width", "32", "--heads", "2", "--vocabulary", "300", "--out", str(tmp_path / "start"))
+def test_two_processes_that_share_the_weights_are_stopped_and_continued_to_those_of_one(
+    tmp_path: Path,
+) -> None:
+    """FSDP over gloo, with LoRA and gradient checkpointing; in float32 the sums differ by rounding
+    alone (1e-6).
+    """
+    some = (
+        "--per-cell",
+        "2",
+        "--problems",
+        "Infer.trivial",
+        "--sizes",
+        "3",
+        "--skins",
+        "train_trips",
+    )
+    assert (
+        main(
+            ["worldsense", "generate", "train-10k", *some, "--out", str(tmp_path / "train.parquet")]
+        )
+        == 0
+    )
+    small = (
+        "--layers",
+        "1",
+        "--width",
+        "32",
+        "--heads",
+        "2",
+        "--vocabulary",
+        "300",
+        "--out",
+        str(tmp_path / "start"),
+    )
     assert main(["worldsense", "start-model", str(tmp_path / "train.parquet"), *small]) == 0
-    command = ["worldsense", "finetune", str(tmp_path / "start"), str(tmp_path / "train.parquet"), *TEXT, *SHORT]
+    command = [
+        "worldsense",
+        "finetune",
+        str(tmp_path / "start"),
+        str(tmp_path / "train.parquet"),
+        *TEXT,
+        *SHORT,
+    ]
     command += ["--settings", json.dumps(LORA)]
-    environment = os.environ | PINS | {"PYTHONPATH": str(Path(worldprobe.__file__).parents[1]), "ACCELERATE_USE_CPU": "true"}
+    environment = (
+        os.environ
+        | PINS
+        | {
+            "PYTHONPATH": str(Path(worldprobe.__file__).parents[1]),
+            "ACCELERATE_USE_CPU": "true",
+        }
+    )
     words = [sys.executable, "-c", SCRIPT, *command, "--gpus", "2", "--out", str(tmp_path / "two")]
-    done = subprocess.run(words, env=environment | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        words,
+        env=environment | {"OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.stdout == f"{[PREEMPTED, PREEMPTED]} False [0, 0]\n", done.stderr
     assert done.stderr.count("the same command continues from step") == 1
     assert "are finished already" in done.stderr
 
     assert main([*command, "--out", str(tmp_path / "one")]) == 0
-    one, two, before = (load_file(tmp_path / name / "model.safetensors") for name in ("one", "two", "start"))
+    one, two, before = (
+        load_file(tmp_path / name / "model.safetensors") for name in ("one", "two", "start")
+    )
     for name, weight in one.items():
         assert two[name].numpy() == pytest.approx(weight.numpy(), abs=1e-6)
     assert max(float((two[name] - before[name]).abs().max()) for name in before) > 1e-3
-    assert json.loads((tmp_path / "two" / "provenance.json").read_text())["details"]["processes"] == 2
+    assert (
+        json.loads((tmp_path / "two" / "provenance.json").read_text())["details"]["processes"] == 2
+    )
     records = [pd.read_csv(tmp_path / name / "training.csv") for name in ("one", "two")]
     assert records[1]["loss"].to_numpy() == pytest.approx(records[0]["loss"].to_numpy(), abs=1e-5)
     assert records[1]["step"].tolist() == [1, 2, 3, 4, 5, 6]

@@ -36,13 +36,25 @@ TINY = ("--layers", "1", "--width", "16", "--heads", "2", "--batch", "8", "--lea
 def folder(tmp_path_factory):
     """A corpus of two stories, and its tokenizer."""
     folder = tmp_path_factory.mktemp("controls")
-    rows = [("story", n, f"{context} {target}") for n, (context, target) in enumerate(PAIRS, 1)] * 40
-    documents = pd.DataFrame(rows, columns=["kind", "number", "text"]).assign(template_id="toy-world_1_1", start=0)
+    rows = [
+        ("story", n, f"{context} {target}") for n, (context, target) in enumerate(PAIRS, 1)
+    ] * 40
+    documents = pd.DataFrame(rows, columns=["kind", "number", "text"]).assign(
+        template_id="toy-world_1_1", start=0
+    )
     documents["document"] = range(len(documents))
     write_table(documents, ControlDocuments, folder / "corpus" / "documents.parquet", Provenance())
     assert (
         cli.main(
-            ["controls", "train-tokenizer", str(folder / "corpus"), "--vocabulary", "300", "--out", str(folder / "tokenizer")]
+            [
+                "controls",
+                "train-tokenizer",
+                str(folder / "corpus"),
+                "--vocabulary",
+                "300",
+                "--out",
+                str(folder / "tokenizer"),
+            ]
         )
         == 0
     )
@@ -50,7 +62,12 @@ def folder(tmp_path_factory):
 
 
 def train(folder, name, *options, architecture="gpt2"):
-    small = [word for pair in zip(TINY[::2], TINY[1::2], strict=True) if pair[0] not in options for word in pair]
+    small = [
+        word
+        for pair in zip(TINY[::2], TINY[1::2], strict=True)
+        if pair[0] not in options
+        for word in pair
+    ]
     command = [
         "controls",
         "train",
@@ -90,26 +107,35 @@ def test_a_trained_model_is_an_ordinary_folder_that_prefers_the_right_target(fol
     assert tokenizer.bos_token == END_OF_TEXT
 
     def log_probability(context, target):
-        encoded = tokenizer(f"{END_OF_TEXT}{context} {target}", return_tensors="pt", return_offsets_mapping=True)
+        encoded = tokenizer(
+            f"{END_OF_TEXT}{context} {target}", return_tensors="pt", return_offsets_mapping=True
+        )
         is_target = encoded["offset_mapping"][0, 1:, 1] > len(END_OF_TEXT) + len(context)
         with torch.no_grad():
             logits = model(input_ids=encoded["input_ids"]).logits[0, :-1].log_softmax(-1)
         return logits.gather(-1, encoded["input_ids"][0, 1:, None])[is_target].sum().item()
 
     for number, (_, target) in enumerate(PAIRS):
-        assert log_probability(PAIRS[number][0], target) > log_probability(PAIRS[1 - number][0], target) + 1
+        assert (
+            log_probability(PAIRS[number][0], target)
+            > log_probability(PAIRS[1 - number][0], target) + 1
+        )
 
 
 def test_the_same_settings_give_the_same_bytes_and_another_seed_gives_others(folder):
     for parent, seed in (("first", 1), ("second", 1), ("third", 2)):
         assert train(folder, f"{parent}/toy", "--steps", "5", "--seed", str(seed)) == 0
-    first, second, third = (digest_file(folder / parent / "toy") for parent in ("first", "second", "third"))
+    first, second, third = (
+        digest_file(folder / parent / "toy") for parent in ("first", "second", "third")
+    )
     assert first == second != third
 
 
 def test_an_untrained_model_is_what_its_card_says(folder):
     assert train(folder, "random", "--steps", "0") == 0
-    modes = {(folder / "random" / name).stat().st_mode for name in ("model.safetensors", "config.json")}
+    modes = {
+        (folder / "random" / name).stat().st_mode for name in ("model.safetensors", "config.json")
+    }
     assert len(modes) == 1  # who may read the one may read the other
     card = (folder / "random" / "README.md").read_text()
     assert "never trained" in card
@@ -118,7 +144,9 @@ def test_an_untrained_model_is_what_its_card_says(folder):
     assert made["inputs"]["documents"] == digest_file(folder / "corpus" / "documents.parquet")
 
 
-def test_an_interrupted_training_leaves_nothing_and_an_older_model_untouched(folder, monkeypatch, capsys):
+def test_an_interrupted_training_leaves_nothing_and_an_older_model_untouched(
+    folder, monkeypatch, capsys
+):
     assert train(folder, "stopped/old", "--steps", "10") == 0
     before = digest_file(folder / "stopped" / "old")
 
@@ -144,7 +172,10 @@ def test_what_a_killed_writer_left_is_cleared_away_and_a_living_ones_is_not(tmp_
         (tmp_path / f".model.{host}.{process}.part").mkdir()
     with whole_folder(tmp_path / "model", "controls train") as folder:
         (folder / "weights").write_text("w")
-    assert {path.name for path in tmp_path.iterdir()} == {"model", f".model.{host}.{os.getppid()}.part"}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "model",
+        f".model.{host}.{os.getppid()}.part",
+    }
     with pytest.raises(RuntimeError), whole_folder(tmp_path / "model", "controls train") as folder:
         raise RuntimeError
     assert (tmp_path / "model" / "weights").read_text() == "w"
@@ -185,7 +216,9 @@ def test_every_document_comes_once_per_epoch_and_neither_padding_nor_what_is_giv
         (("--learning-rate", "-1"), "--learning-rate"),
     ],
 )
-def test_settings_that_cannot_be_are_refused_before_anything_is_read(folder, capsys, options, where):
+def test_settings_that_cannot_be_are_refused_before_anything_is_read(
+    folder, capsys, options, where
+):
     assert train(folder, "never", *options) == 2
     assert where in capsys.readouterr().err
     assert not (folder / "never").exists()

@@ -1,7 +1,9 @@
-"""``worldprobe score all``, where what $FAULTS/MODEL names befalls the model, once; of a part of a series, $FAULTS/MODEL-PART.
+"""``worldprobe score all``, where what $FAULTS/MODEL names befalls the model, once; of a part of a
+series, $FAULTS/MODEL-PART.
 
-The file is renamed to MODEL.reached when it does: for a ``hang`` before the first answer, else when two parts are on disk and
-more answers are to come; in a part of a series at its second checkpoint. ``stop`` waits there for what the test does to the job.
+The file is renamed to MODEL.reached when it does: for a ``hang`` before the first answer, else when
+two parts are on disk and more answers are to come; in a part of a series at its second checkpoint.
+``stop`` waits there for what the test does to the job.
 """
 
 import os
@@ -40,7 +42,9 @@ def strike(kind: str) -> None:
         time.sleep(0.1)
 
 
-def collect_until_struck(questions: Any, ask: Callable[[Any, Any], Iterator[Any]], *arguments: Any) -> list[Any]:
+def collect_until_struck(
+    questions: Any, ask: Callable[[Any, Any], Iterator[Any]], *arguments: Any
+) -> list[Any]:
     global asked
     asked += 1
     kind = FAULT.read_text() if FAULT.exists() and (asked == 2 or not IS_SERIES) else ""

@@ -42,7 +42,8 @@ rule judge:
 rule summarize:
     """Means per model and group, by version and over versions, with range and interval."""
     input:
-        judgement_tables=ewok_outputs.judgements(study, MODELS_WITH_ANSWERS) + ewok_outputs.yardsticks(study),
+        judgement_tables=ewok_outputs.judgements(study, MODELS_WITH_ANSWERS)
+        + ewok_outputs.yardsticks(study),
     output:
         summary_table="<ewok>/summaries.parquet",
     log:
@@ -198,7 +199,8 @@ rule agree:
 rule correlate:
     """Correlation of accuracy with that of baselines, sentence length and word frequency, model by model."""
     input:
-        judgement_tables=ewok_outputs.judgements(study, MODELS_WITH_ANSWERS, ["logprobs"]) + ewok_outputs.yardsticks(study),
+        judgement_tables=ewok_outputs.judgements(study, MODELS_WITH_ANSWERS, ["logprobs"])
+        + ewok_outputs.yardsticks(study),
         feature_table=ewok_outputs.surface_features(study),
     output:
         point_table="<ewok>/feature_means.parquet",

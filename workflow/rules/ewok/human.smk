@@ -55,7 +55,8 @@ rule simulate_human_answers:
     message:
         "Simulating people's answers"
     shell:
-        "worldprobe human simulate {input.list_table:q} --key {input.key:q} {params.crowd}" " --out {output.export:q} &> {log:q}"
+        "worldprobe human simulate {input.list_table:q} --key {input.key:q} {params.crowd}"
+        " --out {output.export:q} &> {log:q}"
 
 
 rule clean_human_ratings:

@@ -124,4 +124,5 @@ rule gather_items:
     message:
         "Gathering the items of {wildcards.condition}"
     shell:
-        "worldprobe items gather {input.version_tables:q} {params.release_filter}" " --out {output.item_table:q} &> {log:q}"
+        "worldprobe items gather {input.version_tables:q} {params.release_filter}"
+        " --out {output.item_table:q} &> {log:q}"

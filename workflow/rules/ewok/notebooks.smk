@@ -10,7 +10,8 @@ rule run_notebook:
     input:
         notebook=notebook_file,
         summary_table="<ewok>/summaries.parquet",
-        judgement_tables=ewok_outputs.judgements(study, MODELS_WITH_ANSWERS) + ewok_outputs.yardsticks(study),
+        judgement_tables=ewok_outputs.judgements(study, MODELS_WITH_ANSWERS)
+        + ewok_outputs.yardsticks(study),
         registry=registry_file,
         materials=builtin_files(),
     output:

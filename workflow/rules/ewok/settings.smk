@@ -31,7 +31,10 @@ WITHOUT_BASELINES = share_with_jobs(
 for baseline, reason in WITHOUT_BASELINES.items():
     ewok["baselines"][baseline] = None
     if workflow.is_main_process:
-        print(f"Baseline {baseline} is left out: {reason}. `make reproduce` tries again.", file=sys.stderr)
+        print(
+            f"Baseline {baseline} is left out: {reason}. `make reproduce` tries again.",
+            file=sys.stderr,
+        )
 
 
 wildcard_constraints:
@@ -41,7 +44,11 @@ wildcard_constraints:
 
 def material_source(wildcards):
     """The materials' folder or archive, as the commands take it."""
-    return in_repository(OWN_MATERIALS.relative_to(REPOSITORY)) if OWN_MATERIALS else ewok["materials"]["source"]
+    return (
+        in_repository(OWN_MATERIALS.relative_to(REPOSITORY))
+        if OWN_MATERIALS
+        else ewok["materials"]["source"]
+    )
 
 
 def material_files(wildcards):
@@ -103,9 +110,19 @@ def prompting_options(wildcards):
     return flags(
         flag("--prompts", [one["prompts"] for one in prompting]),
         flag("--both-orders", ["yes" if one["swap"] else "no" for one in prompting]),
-        flag("--chat", [ewok_outputs.chat_template(one, registry[wildcards.model]) for one in prompting]),
+        flag(
+            "--chat",
+            [ewok_outputs.chat_template(one, registry[wildcards.model]) for one in prompting],
+        ),
         *(
-            flag(f"--{key}", [str(one[key] or 0) for one in prompting] if any(one[key] for one in prompting) else None)
+            flag(
+                f"--{key}",
+                (
+                    [str(one[key] or 0) for one in prompting]
+                    if any(one[key] for one in prompting)
+                    else None
+                ),
+            )
             for key in ("thoughts", "limit")
         ),
     )
@@ -118,7 +135,10 @@ def prompt_files():
         return []
     names = {condition["prompting"]["prompts"] for condition in ewok["conditions"].values()}
     files = [ewok_prompt_file(name) for name in names]
-    return sorted(in_repository(path.relative_to(HOME)) if path.is_relative_to(HOME) else str(path) for path in files)
+    return sorted(
+        in_repository(path.relative_to(HOME)) if path.is_relative_to(HOME) else str(path)
+        for path in files
+    )
 
 
 def chosen_source(wildcards):
@@ -165,19 +185,27 @@ def published_files():
 
 def judgements_by_condition(wildcards):
     """Every condition with its judgements, the reference first, as options."""
-    by_name = {name: ewok_outputs.judgements(study, MODELS_WITH_ANSWERS, condition=name) for name in compared_conditions(study)}
+    by_name = {
+        name: ewok_outputs.judgements(study, MODELS_WITH_ANSWERS, condition=name)
+        for name in compared_conditions(study)
+    }
     return flags(*(flag("--judgements", [name, *tables]) for name, tables in by_name.items()))
 
 
 def condition_titles(wildcards):
     """What tables and figures call each condition, as options."""
     titles = {name: condition.get("title") for name, condition in ewok["conditions"].items()}
-    return flags(*(flag("--condition-title", [name, title]) for name, title in titles.items() if title))
+    return flags(
+        *(flag("--condition-title", [name, title]) for name, title in titles.items() if title)
+    )
 
 
 def missing(wildcards):
     """The models without answers, as an option; they are named in what is made without them."""
-    return flag("--missing", [f"{model}={reason}" for model, reason in MISSING.items() if model in study["models"]])
+    return flag(
+        "--missing",
+        [f"{model}={reason}" for model, reason in MISSING.items() if model in study["models"]],
+    )
 
 
 def published_folder(wildcards):
@@ -225,7 +253,10 @@ def simulated_crowd(wildcards):
     return flags(
         flag("--people-per-list", str(chosen["people_per_list"])),
         flag("--noise", str(chosen["noise"])),
-        flag("--domain-noise", [f"{name}={share}" for name, share in sorted(chosen["domain_noise"].items())]),
+        flag(
+            "--domain-noise",
+            [f"{name}={share}" for name, share in sorted(chosen["domain_noise"].items())],
+        ),
         flag("--kinds", [f"{name}={share}" for name, share in shares.items()]),
         flag("--abandon", str(chosen["abandon"])),
         flag("--seed", str(chosen["seed"])),

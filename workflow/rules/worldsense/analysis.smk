@@ -10,7 +10,10 @@ localrules:
 rule summarize_trials:
     """Accuracy, bias and more of every model, by every grouping, with intervals."""
     input:
-        trial_tables=[worldsense_outputs.trial_table(study, name) for name in worldsense_outputs.asked_sets(study)],
+        trial_tables=[
+            worldsense_outputs.trial_table(study, name)
+            for name in worldsense_outputs.asked_sets(study)
+        ],
         response_tables=answer_tables(),
     output:
         summary_table="<worldsense>/summaries.parquet",
@@ -33,7 +36,10 @@ rule summarize_trials:
 rule compare_tuples:
     """Every pair of models on the same tuples: difference, interval and paired test."""
     input:
-        trial_tables=[worldsense_outputs.trial_table(study, name) for name in worldsense_outputs.asked_sets(study)],
+        trial_tables=[
+            worldsense_outputs.trial_table(study, name)
+            for name in worldsense_outputs.asked_sets(study)
+        ],
         response_tables=answer_tables(),
     output:
         comparison_table="<worldsense>/comparisons.parquet",

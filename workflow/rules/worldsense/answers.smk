@@ -32,7 +32,10 @@ rule generate_examples:
 rule ask:
     """Responses: what a model answers in every trial of every set, by every prompting strategy, loaded once."""
     input:
-        trial_tables=[worldsense_outputs.trial_table(study, name) for name in worldsense_outputs.asked_sets(study)],
+        trial_tables=[
+            worldsense_outputs.trial_table(study, name)
+            for name in worldsense_outputs.asked_sets(study)
+        ],
         example_tables=example_tables(),
         prompt_sets=prompting_files(),
         weights=weight_inputs,

@@ -27,7 +27,8 @@ rule generate_set:
     message:
         "Generating WorldSense's set {wildcards.set}"
     shell:
-        "worldprobe worldsense generate {wildcards.set:q} {params.subset}" " --out {output.trials:q} &> {log:q}"
+        "worldprobe worldsense generate {wildcards.set:q} {params.subset}"
+        " --out {output.trials:q} &> {log:q}"
 
 
 rule generate_train:

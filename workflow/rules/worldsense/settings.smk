@@ -21,7 +21,10 @@ def skin_folder():
 
 def words():
     """Which skins are read, and in which version of the wording, as options."""
-    return flags(flag("--skin-folder", skin_folder()), flag("--wording-version", str(worldsense["wording_version"])))
+    return flags(
+        flag("--skin-folder", skin_folder()),
+        flag("--wording-version", str(worldsense["wording_version"])),
+    )
 
 
 def skin_files():
@@ -31,7 +34,9 @@ def skin_files():
 
 def subset():
     """Which part of a set the study asks for, as options."""
-    return flags(flag("--seed", str(worldsense["seed"])), flag("--per-cell", worldsense["per_cell"]), kinds())
+    return flags(
+        flag("--seed", str(worldsense["seed"])), flag("--per-cell", worldsense["per_cell"]), kinds()
+    )
 
 
 def kinds():
@@ -48,7 +53,10 @@ def kinds():
 def prompting_files():
     """The files of the prompt sets: an edit asks again."""
     files = [prompt_file(name) for name in worldsense["promptings"]]
-    return [in_repository(path.relative_to(HOME)) if path.is_relative_to(HOME) else str(path) for path in files]
+    return [
+        in_repository(path.relative_to(HOME)) if path.is_relative_to(HOME) else str(path)
+        for path in files
+    ]
 
 
 def needs_examples():
@@ -61,14 +69,21 @@ def example_tables():
     """Solved trials from which examples are drawn, one table per set, where they are needed."""
     if worldsense["released"] or not needs_examples():
         return []  # released trials are their own examples
-    return [worldsense_outputs.examples_table(study, name) for name in worldsense_outputs.asked_sets(study)]
+    return [
+        worldsense_outputs.examples_table(study, name)
+        for name in worldsense_outputs.asked_sets(study)
+    ]
 
 
 @once_per_model
 def asking_options(wildcards):
     """How trials are asked, as options."""
     how, card = worldsense["asking"], registry[wildcards.model]
-    chat = how["chat_template"] if how["chat_template"] != "auto" else "always" if card["chat"] else "never"
+    chat = (
+        how["chat_template"]
+        if how["chat_template"] != "auto"
+        else "always" if card["chat"] else "never"
+    )
     return flags(
         flag("--prompting", ",".join(prompting_files())),
         flag("--chat", chat),
@@ -90,7 +105,10 @@ def speed_and_spending(wildcards):
         return speed(wildcards)
     return flags(
         speed(wildcards),
-        *(flag(f"--{key.replace('_', '-')}", worldsense["asking"][key]) for key in ("max_requests", "max_tokens")),
+        *(
+            flag(f"--{key.replace('_', '-')}", worldsense["asking"][key])
+            for key in ("max_requests", "max_tokens")
+        ),
     )
 
 
@@ -125,7 +143,9 @@ def answered_sets(wildcards):
 def missing_answers(wildcards):
     """The models whose answers could not be computed, as an option."""
     asked = worldsense_outputs.asked_models(study)
-    return flag("--missing", [f"{model}={reason}" for model, reason in MISSING.items() if model in asked])
+    return flag(
+        "--missing", [f"{model}={reason}" for model, reason in MISSING.items() if model in asked]
+    )
 
 
 def lesson_options(wildcards):

@@ -19,7 +19,10 @@ def training_part(wildcards):
     return flags(
         quote(part["set"]),
         flag("--seed", str(part.get("seed", worldsense["seed"]))),
-        *(flag(f"--{name.replace('_', '-')}", part.get(name)) for name in ("per_cell", "sizes", "problems", "skins")),
+        *(
+            flag(f"--{name.replace('_', '-')}", part.get(name))
+            for name in ("per_cell", "sizes", "problems", "skins")
+        ),
         words(),
     )
 
@@ -27,7 +30,11 @@ def training_part(wildcards):
 def start_texts(wildcards):
     """What the tokenizer of a small model learns from: training files, or nothing where it is finished."""
     how = tunings.block(study)["start"][wildcards.base]
-    return [] if how.get("tokenizer") else tunings.training_files(study, how.get("vocabulary_from", ()))
+    return (
+        []
+        if how.get("tokenizer")
+        else tunings.training_files(study, how.get("vocabulary_from", ()))
+    )
 
 
 def start_tokenizer(wildcards):
@@ -40,7 +47,10 @@ def start_options(wildcards):
     """How a small model is made, as options."""
     how = tunings.block(study)["start"][wildcards.base]
     keys = ("architecture", "layers", "width", "heads", "positions", "vocabulary", "seed")
-    return flags(*(flag(f"--{key}", str(how[key])) for key in keys), flag("--tokenizer", start_tokenizer(wildcards)))
+    return flags(
+        *(flag(f"--{key}", str(how[key])) for key in keys),
+        flag("--tokenizer", start_tokenizer(wildcards)),
+    )
 
 
 def mixed_in(wildcards):
@@ -113,7 +123,9 @@ def tuning_site(fact):
     @asked_often
     def look_up(wildcards):
         one = TRAININGS[wildcards.tuned]
-        return fact_for(fact, tuning_needs(registry[one.base], one.settings, site["gpu_memory_gb"]).gpus)
+        return fact_for(
+            fact, tuning_needs(registry[one.base], one.settings, site["gpu_memory_gb"]).gpus
+        )
 
     return look_up
 
@@ -121,13 +133,19 @@ def tuning_site(fact):
 def tuning_speed(wildcards):
     """Over how many GPUs a training is spread, as an option. A resource: unlike a parameter it reruns nothing."""
     one = TRAININGS[wildcards.tuned]
-    return flag("--gpus", str(tuning_needs(registry[one.base], one.settings, site["gpu_memory_gb"]).gpus))
+    return flag(
+        "--gpus", str(tuning_needs(registry[one.base], one.settings, site["gpu_memory_gb"]).gpus)
+    )
 
 
 def forbidden_sets():
     """EWoK's items, and all sets that are asked but those that are training data by design, and those whose trials in the words of
     training may be drawn for both."""
-    known = [name for name in worldsense_outputs.asked_sets(study) if not name.startswith(("memorisation", "same-skins"))]
+    known = [
+        name
+        for name in worldsense_outputs.asked_sets(study)
+        if not name.startswith(("memorisation", "same-skins"))
+    ]
     sets = [worldsense_outputs.trial_table(study, name) for name in known]
     return [*sets, *(ewok_outputs.item_tables(study) if study["ewok"] else [])]
 

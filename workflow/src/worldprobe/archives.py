@@ -1,4 +1,6 @@
-"""Files of a folder or of a ZIP archive, read in memory: plain, with classic ZIP encryption, or with AES. Nothing is unpacked."""
+"""Files of a folder or of a ZIP archive, read in memory: plain, with classic ZIP encryption, or
+with AES. Nothing is unpacked.
+"""
 
 from __future__ import annotations
 
@@ -34,14 +36,19 @@ class Archive:
     """
 
     def __init__(
-        self, path: Path | str, password: str | None = None, password_hint: str = "Set the variable of its password."
+        self,
+        path: Path | str,
+        password: str | None = None,
+        password_hint: str = "Set the variable of its password.",
     ) -> None:
         self.path = Path(path)
         self._password = password.encode("utf-8", "surrogateescape") if password else None
         self._password_hint = password_hint
         self._zip: Any = None
         if self.path.is_dir():
-            self.names = sorted(path.relative_to(self.path).as_posix() for path in files_below(self.path))
+            self.names = sorted(
+                path.relative_to(self.path).as_posix() for path in files_below(self.path)
+            )
             return
         if not self.path.exists():
             raise UserError(self.path, "there is no such folder or file.", "Check the path.")
@@ -60,7 +67,8 @@ class Archive:
         """The bytes of one file.
 
         Raises:
-            UserError: it cannot be read, is damaged or too large, or the password is missing or wrong.
+            UserError: it cannot be read, is damaged or too large, or the password is missing or
+                wrong.
         """
         if self._zip is not None:
             self._refuse_large(name, self._members[name].file_size)
@@ -70,13 +78,17 @@ class Archive:
             self._refuse_large(name, path.stat().st_size)
             return path.read_bytes()
         except OSError as error:
-            raise UserError(path, f"cannot be read ({error.strerror}).", "Check the file and your rights.") from error
+            raise UserError(
+                path, f"cannot be read ({error.strerror}).", "Check the file and your rights."
+            ) from error
 
     def copy_member(self, name: str, path: Path) -> None:
-        """Write one member of a ZIP archive to a file, piece by piece: whatever its size, little memory is needed.
+        """Write one member of a ZIP archive to a file, piece by piece: whatever its size, little
+        memory is needed.
 
         Raises:
-            UserError: it is damaged, or the password is missing or wrong; the file is then incomplete.
+            UserError: it is damaged, or the password is missing or wrong; the file is then
+                incomplete.
         """
         with path.open("wb") as file:
             for piece in self._pieces(name):
@@ -92,12 +104,15 @@ class Archive:
         return digest.hexdigest()
 
     def _pieces(self, name: str) -> Iterator[bytes]:
-        """The bytes of a ZIP archive's member; until the last of them has come, none of them is to be trusted."""
+        """The bytes of a ZIP archive's member; until the last of them has come, none of them is to
+        be trusted.
+        """
         member = self._members[name]
         if member.flag_bits & 1 and self._password is None:
             raise UserError(self.path, "is protected by a password.", self._password_hint)
         try:
-            # Read to the end of the member: only there AES is verified. One byte more shows an index that states too little.
+            # Read to the end of the member: only there AES is verified. One byte more shows an
+            # index that states too little.
             whole = copy.copy(member)
             whole.file_size = member.file_size + 1
             n_bytes = 0
@@ -109,13 +124,23 @@ class Archive:
                 raise ValueError
         except NotImplementedError as error:
             problem = f"member {name} is compressed or encrypted in an unknown way ({error})."
-            raise UserError(self.path, problem, "Pack it as a plain ZIP, or with ZipCrypto or AES; or give a folder.") from error
-        except Exception as error:  # the reader raises almost anything on damaged bytes: KeyError, struct.error, EOFError
-            # With classic encryption, one wrong password in 256 passes its check and then yields damaged bytes.
+            raise UserError(
+                self.path,
+                problem,
+                "Pack it as a plain ZIP, or with ZipCrypto or AES; or give a folder.",
+            ) from error
+        except Exception as error:
+            # the reader raises almost anything on damaged bytes: KeyError, struct.error, EOFError
+            # With classic encryption, one wrong password in 256 passes its check and then yields
+            # damaged bytes.
             if member.flag_bits & 1:
                 problem = f"the password is wrong, or member {name} is damaged."
-                raise UserError(self.path, problem, f"Check the password. {self._password_hint}") from error
-            raise UserError(self.path, f"member {name} is damaged.", "Get the archive again.") from error
+                raise UserError(
+                    self.path, problem, f"Check the password. {self._password_hint}"
+                ) from error
+            raise UserError(
+                self.path, f"member {name} is damaged.", "Get the archive again."
+            ) from error
 
     def _refuse_large(self, name: str, size: int) -> None:
         if size > LARGEST:
@@ -124,7 +149,9 @@ class Archive:
 
 
 def is_encrypted(path: Path | str) -> bool:
-    """Whether a file is a ZIP archive of which any member needs a password; False for anything else."""
+    """Whether a file is a ZIP archive of which any member needs a password; False for anything
+    else.
+    """
     import zipfile
 
     try:
@@ -144,7 +171,9 @@ def encrypt(members: Mapping[str, bytes], password: str) -> bytes:
     import pyzipper
 
     packed = io.BytesIO()
-    with pyzipper.AESZipFile(packed, "w", compression=pyzipper.ZIP_DEFLATED, encryption=pyzipper.WZ_AES) as archive:
+    with pyzipper.AESZipFile(
+        packed, "w", compression=pyzipper.ZIP_DEFLATED, encryption=pyzipper.WZ_AES
+    ) as archive:
         archive.setpassword(password.encode("utf-8", "surrogateescape"))
         for name, content in members.items():
             archive.writestr(name, content)
@@ -152,7 +181,9 @@ def encrypt(members: Mapping[str, bytes], password: str) -> bytes:
 
 
 def _open(path: Path) -> Any:
-    """An archive whose members can be read; the standard library's reader, unless a member is encrypted with AES."""
+    """An archive whose members can be read; the standard library's reader, unless a member is
+    encrypted with AES.
+    """
     import zipfile
 
     try:
@@ -164,6 +195,10 @@ def _open(path: Path) -> Any:
             return pyzipper.AESZipFile(path)
         return archive
     except OSError as error:
-        raise UserError(path, f"cannot be read ({error.strerror}).", "Check the file and your rights.") from error
+        raise UserError(
+            path, f"cannot be read ({error.strerror}).", "Check the file and your rights."
+        ) from error
     except Exception as error:  # see _pieces
-        raise UserError(path, "is not a readable ZIP archive.", "Give a folder, or a complete .zip file.") from error
+        raise UserError(
+            path, "is not a readable ZIP archive.", "Give a folder, or a complete .zip file."
+        ) from error

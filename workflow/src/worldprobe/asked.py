@@ -1,7 +1,9 @@
-"""A benchmark that the shared parts ask and score: it says what it asks, and has everything else from here.
+"""A benchmark that the shared parts ask and score: it says what it asks, and has everything else
+from here.
 
-Its scores, means and comparisons are made by the shared rules, ``worldprobe evaluate`` evaluates single models in it, and the
-report has its part with a table of accuracies; tables and figures of its own come after that.
+Its scores, means and comparisons are made by the shared rules, ``worldprobe evaluate`` evaluates
+single models in it, and the report has its part with a table of accuracies; tables and figures of
+its own come after that.
 """
 
 from __future__ import annotations
@@ -30,7 +32,14 @@ from worldprobe.contracts import Table, read_provenance, read_table
 from worldprobe.contracts.results import OVERALL, Summaries
 from worldprobe.errors import UserError
 from worldprobe.paths import StudyPaths
-from worldprobe.report.crate import Methods, file_rows, model_rows, package_versions, read_origins, told
+from worldprobe.report.crate import (
+    Methods,
+    file_rows,
+    model_rows,
+    package_versions,
+    read_origins,
+    told,
+)
 from worldprobe.report.model_names import Roster, against_chance, counted, listed, who_took_part
 from worldprobe.report.page import Material, Part, notices
 from worldprobe.report.results import ESTIMATE, Score
@@ -59,7 +68,8 @@ def asked(
         question: what it asks, the heading of a report about nothing else.
         settings: the class of its block.
         asking: what a model is asked, and how responses become scores.
-        scores: inherits ``contracts.results.Scores``; the columns that it adds are what means are also taken by.
+        scores: inherits ``contracts.results.Scores``; the columns that it adds are what means are
+            also taken by.
         cite: what to cite for it.
         displays: further tables and figures.
         sections: where they belong, besides "accuracy".
@@ -84,7 +94,13 @@ def asked(
         return _compose(material, title, question, cite, scores)
 
     caption = f"Accuracy in {title}, with 95% intervals for other clusters of items than these."
-    accuracy = table(inputs=[Summaries], section=SECTION.id, title="Accuracy", name=f"{name}_accuracy", caption=caption)
+    accuracy = table(
+        inputs=[Summaries],
+        section=SECTION.id,
+        title="Accuracy",
+        name=f"{name}_accuracy",
+        caption=caption,
+    )
     return Benchmark(
         name=name,
         title=title,
@@ -101,7 +117,9 @@ def asked(
 
 
 def _overall_first(summaries: pd.DataFrame) -> pd.DataFrame:
-    return summaries.sort_values("grouping", key=lambda names: names != OVERALL, kind="stable", ignore_index=True)
+    return summaries.sort_values(
+        "grouping", key=lambda names: names != OVERALL, kind="stable", ignore_index=True
+    )
 
 
 def print_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
@@ -109,8 +127,23 @@ def print_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     order = roster.in_order(summaries["model"])
     rows = _overall_first(summaries)
     rows = rows.assign(name=[roster[model].name for model in rows["model"]])
-    rows = rows.sort_values("model", key=lambda models: models.map(order.index), kind="stable", ignore_index=True)
-    shown = rows[["model", "name", "grouping", "group", "mean", "ci_low", "ci_high", "n", "n_clusters", "status"]]
+    rows = rows.sort_values(
+        "model", key=lambda models: models.map(order.index), kind="stable", ignore_index=True
+    )
+    shown = rows[
+        [
+            "model",
+            "name",
+            "grouping",
+            "group",
+            "mean",
+            "ci_low",
+            "ci_high",
+            "n",
+            "n_clusters",
+            "status",
+        ]
+    ]
     columns = (
         Column("Model", ("name",), is_number=False, once=True),
         Column("Items by", ("grouping",), is_number=False),
@@ -129,7 +162,10 @@ def _compose(material: Material, title: str, question: str, cite: str, scores: t
     overall = overall.assign(name=[roster[model].name for model in overall["model"]])
     models = roster.in_order(overall["model"])
     overview = {
-        str(group): {roster[model].name: float(mean) for model, mean in rows[["model", "mean"]].dropna().itertuples(index=False)}
+        str(group): {
+            roster[model].name: float(mean)
+            for model, mean in rows[["model", "mean"]].dropna().itertuples(index=False)
+        }
         for (_, group), rows in summaries.groupby(["grouping", "group"], sort=False)
     }
     own = read_origins([material.summary])
@@ -137,7 +173,10 @@ def _compose(material: Material, title: str, question: str, cite: str, scores: t
     n = int(overall["n"].max())
     groupings = [name for name in summaries["grouping"].unique() if name != OVERALL]
     sentences = [
-        f"Models were asked about the {counted(n, 'item')} of {title} by {listed(summaries['eval_type'].unique())}.",
+        (
+            f"Models were asked about the {counted(n, 'item')} of {title} by"
+            f" {listed(summaries['eval_type'].unique())}."
+        ),
         "Intervals are for other clusters of items than these.",
         *([f"Means are also taken by {listed(groupings)}."] if groupings else []),
     ]
@@ -147,7 +186,10 @@ def _compose(material: Material, title: str, question: str, cite: str, scores: t
         chance=None,
         who=who_took_part(models, roster),
         more=[],
-        facts=[(str(len(models)), "model" if len(models) == 1 else "models"), (f"{n:,}", "item" if n == 1 else "items")],
+        facts=[
+            (str(len(models)), "model" if len(models) == 1 else "models"),
+            (f"{n:,}", "item" if n == 1 else "items"),
+        ],
         methods=Methods(
             sentences,
             package_versions(origins),
@@ -169,8 +211,12 @@ def evaluation(name: str, title: str) -> Evaluation:
     """
 
     def evaluate(model: Evaluated) -> tuple[dict[str, Any], str]:
-        scores, summaries = (model.folder / name / f"{stem}.parquet" for stem in ("scores", "summaries"))
-        model.step("ask", name, *model.flags, "--answers", model.folder / ".answers", "--out", scores)
+        scores, summaries = (
+            model.folder / name / f"{stem}.parquet" for stem in ("scores", "summaries")
+        )
+        model.step(
+            "ask", name, *model.flags, "--answers", model.folder / ".answers", "--out", scores
+        )
         model.step("summarize", scores, "--out", summaries)
         made, means = read_provenance(scores), _overall_first(read_table(summaries, Summaries))
         found = {
@@ -179,7 +225,10 @@ def evaluation(name: str, title: str) -> Evaluation:
             "means": [_plain(row) for row in means.to_dict("records")],
         }
         width = max(map(len, means["group"]))
-        lines = [f"{row['group']:{width}}  {row['mean']:.3f}  {row['n']:,} items" for _, row in means.iterrows()]
+        lines = [
+            f"{row['group']:{width}}  {row['mean']:.3f}  {row['n']:,} items"
+            for _, row in means.iterrows()
+        ]
         text = "\n".join([f"{title}: accuracy of {model.name}", *lines]) + told(summaries)
         return {"model": model.name, **made.of_model(), "benchmarks": {name: found}}, text
 
@@ -207,13 +256,17 @@ def evaluation(name: str, title: str) -> Evaluation:
     def refuse_rule(model: Evaluated) -> None:
         if model.card.get("engine") == "rule":
             problem = f"is a rule for other trials, and {title} asks about other things."
-            raise UserError(model.name, problem, "Name the benchmark of these trials with --benchmark.")
+            raise UserError(
+                model.name, problem, "Name the benchmark of these trials with --benchmark."
+            )
 
     return Evaluation(evaluate, list_scores, refuse_rule)
 
 
 def _plain(row: dict[Any, Any]) -> dict[str, Any]:
     """One mean as plain values; JSON has no NaN."""
-    numbers = {name: row[key] if math.isfinite(row[key]) else None for name, key in ESTIMATE.items()}
+    numbers = {
+        name: row[key] if math.isfinite(row[key]) else None for name, key in ESTIMATE.items()
+    }
     counts = {"n_clusters": int(row["n_clusters"]), "n": int(row["n"])}
     return {"grouping": str(row["grouping"]), "group": str(row["group"])} | numbers | counts

@@ -1,8 +1,8 @@
 """What the shared parts see of a benchmark: one object with all that is its own.
 
-A benchmark is EWoK or WorldSense; a study is one named configuration of them. Adding a benchmark means one folder in
-``benchmarks/`` and one class of settings. Snakemake reads the declarations of all benchmarks whenever it
-starts: they may import pandas, but no matplotlib, SciPy or torch.
+A benchmark is EWoK or WorldSense; a study is one named configuration of them. Adding a benchmark
+means one folder in ``benchmarks/`` and one class of settings. Snakemake reads the declarations of
+all benchmarks whenever it starts: they may import pandas, but no matplotlib, SciPy or torch.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ Study = Mapping[str, Any]
 #: The validated model registry: id -> entry.
 Registry = Mapping[str, Mapping[str, Any]]
 
-#: The forms in which a table or figure is written; the first is the one that Snakemake's report shows.
+#: The forms in which a table or figure is written; the first is the one that Snakemake's report
+#: shows.
 FORMATS = {"table": ("csv", "tex", "md", "json"), "figure": ("svg", "pdf", "png", "csv")}
 
 
@@ -40,7 +41,8 @@ class Input:
 
     Attributes:
         contract: its schema.
-        path: file below the benchmark's results, or a function of the study that gives the file; by default the contract's name.
+        path: file below the benchmark's results, or a function of the study that gives the file; by
+            default the contract's name.
         columns: the only columns that are read; None: all.
         name: the command's argument; by default the contract's name.
     """
@@ -88,18 +90,21 @@ def _draw_nothing(_tidy: Any, _width: str) -> Any:
 class Display:
     """A figure or printed table, declared by a decorator on the function that computes it.
 
-    Commands, rules, captions and both reports follow from the declaration. It is called like the function.
+    Commands, rules, captions and both reports follow from the declaration. It is called like the
+    function.
 
     Attributes:
         kind: "table" or "figure".
-        build: tables in the order of ``inputs`` -> ``Sheet``, or a figure's tidy table. It may also take ``roster`` (names of
-            the models) and ``provenance`` (of the first table), and its options.
+        build: tables in the order of ``inputs`` -> ``Sheet``, or a figure's tidy table. It may also
+            take ``roster`` (names of the models) and ``provenance`` (of the first table), and its
+            options.
         name: stem of its files, and its command: ``worldprobe figure NAME``.
         title: two or three words for menus.
         section: id of the ``Section`` of the report that shows it.
         caption: what a reader must know to read it; no computed number is typed here.
         inputs: the tables it is built from.
-        when: what a study must have for it, each a function of ``study`` and, if it takes it, ``registry``.
+        when: what a study must have for it, each a function of ``study`` and, if it takes it,
+            ``registry``.
         options: what its command offers.
         shows_sizes: it shows how many parameters models have; the folders of trained ones say so.
         draw: figures: tidy table and ``width`` -> matplotlib figure.
@@ -132,7 +137,9 @@ class Display:
 
     def is_wanted(self, study: Study, registry: Registry) -> bool:
         """Whether a study has it."""
-        return all(feature(**taken_by(feature, study=study, registry=registry)) for feature in self.when)
+        return all(
+            feature(**taken_by(feature, study=study, registry=registry)) for feature in self.when
+        )
 
     def default(self, option: Option) -> str:
         """The value of an option that is not given."""
@@ -157,7 +164,9 @@ def taken_by(function: Callable[..., Any], **offered: Any) -> dict[str, Any]:
     >>> taken_by(lambda study: True, study=1, registry=2)
     {'study': 1}
     """
-    return {name: value for name, value in offered.items() if name in signature(function).parameters}
+    return {
+        name: value for name, value in offered.items() if name in signature(function).parameters
+    }
 
 
 def _declaration(
@@ -190,18 +199,24 @@ def _declaration(
     return declare
 
 
-#: Decorators: the function's sheet is a printed table; its tidy table is saved next to the figure that ``drawn_by`` draws of it.
-#: ``Display`` explains the arguments; name and title follow the function's name where they are not given.
+#: Decorators: the function's sheet is a printed table; its tidy table is saved next to the figure
+#: that ``drawn_by`` draws of it. ``Display`` explains the arguments; name and title follow the
+#: function's name where they are not given.
 table = partial(_declaration, "table")
 figure = partial(_declaration, "figure")
 
 
 def find_displays(*packages: ModuleType) -> tuple[Display, ...]:
-    """The tables and figures that modules, or the modules of packages, declare, in the order of their text."""
+    """The tables and figures that modules, or the modules of packages, declare, in the order of
+    their text.
+    """
     modules = [
         import_module(name)
         for home in packages
-        for name in (home.__name__, *(f"{home.__name__}.{one.name}" for one in iter_modules(getattr(home, "__path__", []))))
+        for name in (
+            home.__name__,
+            *(f"{home.__name__}.{one.name}" for one in iter_modules(getattr(home, "__path__", []))),
+        )
     ]
     return tuple(
         display
@@ -219,7 +234,8 @@ class Section:
         id: anchor within the page.
         title: heading.
         intro: one or two sentences below it.
-        is_folded: it is about how the study was made: closed in the page at first, and not in the paper.
+        is_folded: it is about how the study was made: closed in the page at first, and not in the
+            paper.
     """
 
     id: str
@@ -257,7 +273,8 @@ class Page:
 
     Attributes:
         sections: in the order of the page.
-        summary: the table whose numbers the headline is about; ``report build`` takes it and so knows the benchmark.
+        summary: the table whose numbers the headline is about; ``report build`` takes it and so
+            knows the benchmark.
         compose: makes the benchmark's part: ``report.page.Material`` -> ``report.page.Part``.
         files: study, models with answers -> ``PageFiles``, or None where no model is evaluated.
     """
@@ -293,7 +310,8 @@ class Evaluated:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How ``worldprobe evaluate`` evaluates a model in one benchmark, and what others read in its result.
+    """How ``worldprobe evaluate`` evaluates a model in one benchmark, and what others read in its
+    result.
 
     Attributes:
         run: evaluates it -> what ``result.json`` states of it, and the same in words.
@@ -313,10 +331,13 @@ class Asking:
     """What a benchmark asks and how responses become scores; ``asked`` says what follows from it.
 
     Attributes:
-        items: block of settings -> one row per item: ``unit`` (its id), ``cluster`` (items that are not independent share one),
-            the columns that the benchmark adds to ``Scores``, and whatever requests are made of.
-        requests: item -> what a model is asked about it (``Loglikelihood``, ``Generate`` or ``Choose``).
-        score: item, responses in the order of the requests -> from 0 to 1, or None where they come to nothing.
+        items: block of settings -> one row per item: ``unit`` (its id), ``cluster`` (items that are
+            not independent share one), the columns that the benchmark adds to ``Scores``, and
+            whatever requests are made of.
+        requests: item -> what a model is asked about it (``Loglikelihood``, ``Generate`` or
+            ``Choose``).
+        score: item, responses in the order of the requests -> from 0 to 1, or None where they come
+            to nothing.
         method: version of requests and scores; a higher one asks again.
         eval_type: how the model is asked, as tables name it.
     """
@@ -330,17 +351,19 @@ class Asking:
 
 @dataclass(frozen=True)
 class Learning:
-    """How the checkpoints of a training are scored in one benchmark; ``worldprobe series`` does the rest.
+    """How the checkpoints of a training are scored in one benchmark; ``worldprobe series`` does the
+    rest.
 
     Attributes:
         items: study -> the tables whose items checkpoints are asked about.
         options: study -> the prompt sets that ask, if any.
-        prepare: paths of such tables, prompt sets -> a function of an engine, a store of answers and the model's name, which asks
-            and gives mean scores by cell (``analysis.curves.to_cells``), with eval_type.
+        prepare: paths of such tables, prompt sets -> a function of an engine, a store of answers
+            and the model's name, which asks and gives mean scores by cell
+            (``analysis.curves.to_cells``), with eval_type.
         over: grouping -> what its intervals take as samples of more.
         method: what a higher number asks again.
-        people: paths of such tables -> people's published means on exactly these items, if there are any: plain values with
-            grouping, group, mean, low and high.
+        people: paths of such tables -> people's published means on exactly these items, if there
+            are any: plain values with grouping, group, mean, low and high.
     """
 
     items: Callable[[Study], list[str]]
@@ -373,20 +396,25 @@ class Benchmark:
         name: its block in the configuration, its folder of results and its commands, e.g. ``ewok``.
         title: as it is written, e.g. EWoK.
         settings: the class of its block.
-        outputs: study, registry -> every file that it is for, besides tables, figures and the report.
+        outputs: study, registry -> every file that it is for, besides tables, figures and the
+            report.
         answers: study, model -> the files that evaluating the model leaves.
         rule: the rule that evaluates a model.
         extra_models: study -> the models that it evaluates besides the study's own.
         complete: study, registry -> the registry with what depends on the study.
-        adds: study, registry -> cards of models that a study makes, which it may name like any other.
+        adds: study, registry -> cards of models that a study makes, which it may name like any
+            other.
         displays: its tables and figures, those of one section in the order of the report.
         page: its part of the report, if it has one.
-        scores: its form of ``contracts.results.Scores``, if the shared rules and commands compute its summaries and comparisons
-            (``workflow/rules/scores.smk``): ``answers`` are then tables of scores.
-        reproduce: files of a study -> its published numbers next to ours (``analysis.reproduction.Checked``): the summaries, the
-            folder of published numbers, and options of ``reproduction check`` that it understands.
+        scores: its form of ``contracts.results.Scores``, if the shared rules and commands compute
+            its summaries and comparisons (``workflow/rules/scores.smk``): ``answers`` are then
+            tables of scores.
+        reproduce: files of a study -> its published numbers next to ours
+            (``analysis.reproduction.Checked``): the summaries, the folder of published numbers, and
+            options of ``reproduction check`` that it understands.
         evaluation: how single models are evaluated, if they can be.
-        asking: what is asked, if the shared rule and command ask it (``worldprobe ask``): the benchmark has no rules of its own.
+        asking: what is asked, if the shared rule and command ask it (``worldprobe ask``): the
+            benchmark has no rules of its own.
         learning: how checkpoints are scored, if there are learning curves.
     """
 
@@ -409,8 +437,16 @@ class Benchmark:
 
     def wanted(self, study: Study, registry: Registry, kind: str | None = None) -> list[Display]:
         """The figures and tables (or one kind of them) that a study of this benchmark has."""
-        return [one for one in self.displays if kind in (None, one.kind) and one.is_wanted(study, registry)]
+        return [
+            one
+            for one in self.displays
+            if kind in (None, one.kind) and one.is_wanted(study, registry)
+        ]
 
     def section(self, display: Display) -> Section:
         """The section that a table or figure names."""
-        return next(one for one in self.page.sections if one.id == display.section) if self.page else NO_SECTION
+        return (
+            next(one for one in self.page.sections if one.id == display.section)
+            if self.page
+            else NO_SECTION
+        )

@@ -1,4 +1,6 @@
-"""CSV files whose first lines may be comments (``#``), e.g. a canary: rows with the line that each starts in."""
+"""CSV files whose first lines may be comments (``#``), e.g. a canary: rows with the line that each
+starts in.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ class CsvError(UserError):
 
 
 def read_rows(where: object, content: bytes) -> Iterator[tuple[int, list[str]]]:
-    """The header and the rows below the comment lines, each with its line number; lines of empty cells are left out.
+    """The header and the rows below the comment lines, each with its line number; lines of empty
+    cells are left out.
 
     Args:
         where: the file, for messages.
@@ -45,9 +48,13 @@ def read_rows(where: object, content: bytes) -> Iterator[tuple[int, list[str]]]:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        raise CsvError(where, line, "is not UTF-8 text.", "Save the file as CSV in UTF-8.") from error
+        raise CsvError(
+            where, line, "is not UTF-8 text.", "Save the file as CSV in UTF-8."
+        ) from error
     lines = io.StringIO(text, newline="").readlines()  # ends of lines of any kind
-    n_comments = next((number for number, line in enumerate(lines) if not line.startswith(COMMENT)), len(lines))
+    n_comments = next(
+        (number for number, line in enumerate(lines) if not line.startswith(COMMENT)), len(lines)
+    )
     reader = csv.reader(lines[n_comments:])
     try:
         start = n_comments + 1
@@ -57,7 +64,9 @@ def read_rows(where: object, content: bytes) -> Iterator[tuple[int, list[str]]]:
             start = n_comments + reader.line_num + 1
     except csv.Error as error:
         line = n_comments + reader.line_num
-        raise CsvError(where, line, f"is not readable as CSV ({error}).", "Save the file as plain CSV.") from error
+        raise CsvError(
+            where, line, f"is not readable as CSV ({error}).", "Save the file as plain CSV."
+        ) from error
 
 
 def check_separator(where: object, header: Sequence[str]) -> None:
@@ -72,7 +81,9 @@ def check_separator(where: object, header: Sequence[str]) -> None:
 
 
 def without_empty_columns(rows: Sequence[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]:
-    """The header and rows of a table without columns that have neither a name nor a cell, as spreadsheets add them."""
+    """The header and rows of a table without columns that have neither a name nor a cell, as
+    spreadsheets add them.
+    """
     width = len(rows[0][1])
     used = [n for n in range(width) if any(len(row) <= n or row[n].strip() for _, row in rows)]
     return [(line, [row[n] for n in used] if len(row) == width else row) for line, row in rows]
@@ -82,7 +93,8 @@ def read_frame(where: object, content: bytes) -> pd.DataFrame:
     """All cells as text; the index contains each row's line.
 
     Raises:
-        UserError: as ``read_rows``; no header, a row of another length, or a column given twice with different cells.
+        UserError: as ``read_rows``; no header, a row of another length, or a column given twice
+            with different cells.
     """
     import pandas as pd
 
@@ -94,10 +106,23 @@ def read_frame(where: object, content: bytes) -> pd.DataFrame:
     for line, row in rows:
         if len(row) != len(header):
             problem = f"has {len(row)} cells, the header {len(header)}."
-            raise UserError(f"{where}, line {line}", problem, "Give every column a cell; quote text with commas.")
-    frame = pd.DataFrame([row for _, row in rows], columns=range(len(header)), index=[line for line, _ in rows], dtype="str")
+            raise UserError(
+                f"{where}, line {line}",
+                problem,
+                "Give every column a cell; quote text with commas.",
+            )
+    frame = pd.DataFrame(
+        [row for _, row in rows],
+        columns=range(len(header)),
+        index=[line for line, _ in rows],
+        dtype="str",
+    )
     first = {name: number for number, name in reversed(list(enumerate(header)))}
     for number, name in enumerate(header):
         if not frame[number].equals(frame[first[name]]):
-            raise UserError(where, f'has the column "{name}" twice, with different cells.', "Keep one of the two.")
+            raise UserError(
+                where,
+                f'has the column "{name}" twice, with different cells.',
+                "Keep one of the two.",
+            )
     return frame[list(first.values())].set_axis(list(first), axis=1)

@@ -32,7 +32,8 @@ class UserError(Exception):
 
 
 class MachineError(UserError):
-    """Nothing is wrong with the file or model concerned: this machine lacks memory, disk, a device, a connection or a permission.
+    """Nothing is wrong with the file or model concerned: this machine lacks memory, disk, a device,
+    a connection or a permission.
 
     The same may work elsewhere, or later.
     """
@@ -41,10 +42,12 @@ class MachineError(UserError):
         return MachineError, (self.where, self.problem, self.fix)
 
 
-#: What Arrow, PyTorch's CPU allocator and the libraries of a GPU say where memory lacks: few raise an error of its own kind.
+#: What Arrow, PyTorch's CPU allocator and the libraries of a GPU say where memory lacks: few raise
+#: an error of its own kind.
 LACKS = (
     "can't allocate memory",
-    "Cannot allocate memory",  # the system's own words: of a file that cannot be mapped, or a library
+    # the system's own words: of a file that cannot be mapped, or a library
+    "Cannot allocate memory",
     "not enough memory",
     "std::bad_alloc",
     "CUDA error: out of memory",
@@ -55,20 +58,28 @@ LACKS = (
 
 def lacks_memory(error: BaseException) -> bool:
     """Is this a lack of memory, in whatever form the system tells it?"""
-    is_told = isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+    is_told = isinstance(error, MemoryError) or (
+        isinstance(error, OSError) and error.errno == errno.ENOMEM
+    )
     return is_told or any(sign in str(error) for sign in LACKS)
 
 
 def lack_of_memory(error: BaseException) -> UserError | None:
-    """What to say of an error that a lack of memory caused: whole files look damaged then. None for any other error."""
+    """What to say of an error that a lack of memory caused: whole files look damaged then. None for
+    any other error.
+    """
     cause: BaseException | None = error
     while cause is not None and not lacks_memory(cause):
         cause = cause.__cause__ or cause.__context__
-    if cause is None or (isinstance(error, UserError) and "memory" in error.problem):  # told already
+    if cause is None or (
+        isinstance(error, UserError) and "memory" in error.problem
+    ):  # told already
         return None
     where = error.where if isinstance(error, UserError) else "memory"
     return MachineError(
-        where, f"needs more memory than this process gets ({type(cause).__name__}).", "Give it more (ulimit -v, mem_mb)."
+        where,
+        f"needs more memory than this process gets ({type(cause).__name__}).",
+        "Give it more (ulimit -v, mem_mb).",
     )
 
 
@@ -95,16 +106,22 @@ def without_secrets(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    r"""A message as a terminal may show it: control characters other than line breaks and tabs as their escapes.
+    r"""A message as a terminal may show it: control characters other than line breaks and tabs as
+    their escapes.
 
-    >>> printable("there is no concept \"\x1b[31m\".")
+    >>> printable('there is no concept "\x1b[31m".')
     'there is no concept "\\x1b[31m".'
     """
-    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", lambda found: found[0].encode("unicode_escape").decode(), text)
+    return re.sub(
+        r"[\x00-\x08\x0b-\x1f\x7f-\x9f]",
+        lambda found: found[0].encode("unicode_escape").decode(),
+        text,
+    )
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = ".") -> str:
-    """The end of a sentence about a mistyped name, with its punctuation: a suggestion, or ``otherwise``.
+    """The end of a sentence about a mistyped name, with its punctuation: a suggestion, or
+    ``otherwise``.
 
     >>> "unknown key" + did_you_mean("dtyp", ["dtype", "revision"])
     'unknown key; did you mean "dtype"?'

@@ -1,4 +1,6 @@
-"""Whole files or none: everything we write is written next to its final place, then renamed into it. And web addresses."""
+"""Whole files or none: everything we write is written next to its final place, then renamed into
+it. And web addresses.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,16 @@ from urllib.parse import SplitResult, urlsplit
 
 from worldprobe.errors import MachineError, UserError
 
-#: Errors of the disk while a file is written; any other OSError is a mistake of ours and keeps its traceback.
+#: Errors of the disk while a file is written; any other OSError is a mistake of ours and keeps its
+#: traceback.
 _DISK_ERRORS = {errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EFBIG, errno.EIO}
-#: Bytes of a file from which on its date stands for its content, where many files are looked at often.
+#: Bytes of a file from which on its date stands for its content, where many files are looked at
+#: often.
 _LARGE = 1_000_000
 #: Lists the files of a folder that a command wrote, so that the same command may replace it.
 MANIFEST = ".worldprobe.json"
-#: What is in a folder besides its files: the manifest, and the date that Snakemake notes in folders that a rule writes.
+#: What is in a folder besides its files: the manifest, and the date that Snakemake notes in folders
+#: that a rule writes.
 _NOTES = {MANIFEST, ".snakemake_timestamp"}
 
 
@@ -44,9 +49,11 @@ _batch: contextvars.ContextVar[_Batch | None] = contextvars.ContextVar("_batch",
 
 @contextlib.contextmanager
 def whole_files(paths: Collection[Path | str]) -> Iterator[None]:
-    """Keep back these files and folders while they are written; at the end of the block all take their places, or none.
+    """Keep back these files and folders while they are written; at the end of the block all take
+    their places, or none.
 
-    Inside the block they cannot be read at their final places yet. Anything else is written at once.
+    Inside the block they cannot be read at their final places yet. Anything else is written at
+    once.
 
     Args:
         paths: the files and folders that belong together.
@@ -67,11 +74,13 @@ def whole_files(paths: Collection[Path | str]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def whole_file(path: Path | str) -> Iterator[Path]:
-    """Yield a temporary path next to ``path``; on success it becomes ``path``, on failure it is removed.
+    """Yield a temporary path next to ``path``; on success it becomes ``path``, on failure it is
+    removed.
 
-    The bytes are on disk before the file takes its name. The temporary name contains host and process, so two writers on a
-    shared disk cannot collide: the later rename wins whole. What killed processes of this machine left there is removed. A link
-    stays one: what it leads to is replaced.
+    The bytes are on disk before the file takes its name. The temporary name contains host and
+    process, so two writers on a shared disk cannot collide: the later rename wins whole. What
+    killed processes of this machine left there is removed. A link stays one: what it leads to is
+    replaced.
 
     Raises:
         UserError: the file cannot be written here.
@@ -95,10 +104,12 @@ def whole_file(path: Path | str) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def whole_folder(path: Path | str, command: str, source: str | None = None) -> Iterator[Path]:
-    """Yield a temporary folder next to ``path``; on success it takes the place of ``path``, on failure it is removed.
+    """Yield a temporary folder next to ``path``; on success it takes the place of ``path``, on
+    failure it is removed.
 
-    An existing folder is replaced only if it is empty, or the same command wrote it, from the same source, and nothing was added
-    or edited since: the folder contains a manifest of its files. A link stays one: what it leads to is replaced.
+    An existing folder is replaced only if it is empty, or the same command wrote it, from the same
+    source, and nothing was added or edited since: the folder contains a manifest of its files. A
+    link stays one: what it leads to is replaced.
 
     Args:
         path: the folder.
@@ -106,7 +117,8 @@ def whole_folder(path: Path | str, command: str, source: str | None = None) -> I
         source: what it is made from, see ``source_of``; None for what is made again in seconds.
 
     Raises:
-        UserError: the folder cannot be written, ``path`` is a file, or the folder contains anything else.
+        UserError: the folder cannot be written, ``path`` is a file, or the folder contains anything
+            else.
     """
     check_place(path, is_folder=True, command=command, source=source)
     path = _behind_link(path)
@@ -119,7 +131,9 @@ def whole_folder(path: Path | str, command: str, source: str | None = None) -> I
     def rename() -> None:
         old = temporary.with_name(f"{temporary.name}.old")
         with _disk_errors(path, always=True):
-            check_place(path, is_folder=True, command=command, source=source)  # it may have changed while we were computing
+            check_place(
+                path, is_folder=True, command=command, source=source
+            )  # it may have changed while we were computing
             if path.exists():
                 os.replace(path, old)
             os.replace(temporary, path)
@@ -149,9 +163,14 @@ def write_members(folder: Path, members: Iterable[tuple[str, bytes]]) -> None:
 
 
 def _fill_and_keep(
-    path: Path, temporary: Path, rename: Callable[[], None], finish: Callable[[], None] = lambda: None
+    path: Path,
+    temporary: Path,
+    rename: Callable[[], None],
+    finish: Callable[[], None] = lambda: None,
 ) -> Iterator[Path]:
-    """Let the caller write the temporary file or folder; rename it at once, or with all others of ``whole_files``."""
+    """Let the caller write the temporary file or folder; rename it at once, or with all others of
+    ``whole_files``.
+    """
     batch = _batch.get()
     is_kept_back = False
     try:
@@ -180,7 +199,9 @@ def source_of(*parts: object) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
-def check_place(path: Path | str, is_folder: bool = False, command: str = "", source: str | None = None) -> None:
+def check_place(
+    path: Path | str, is_folder: bool = False, command: str = "", source: str | None = None
+) -> None:
     """Check that a file, or a folder, may be written here, without writing anything.
 
     Args:
@@ -194,35 +215,55 @@ def check_place(path: Path | str, is_folder: bool = False, command: str = "", so
     """
     path = Path(path)
     if path.name in ("", ".."):
-        raise UserError(f'"{path}"', "is not the name of a file or folder to write.", "Give a path that ends in a name.")
+        raise UserError(
+            f'"{path}"',
+            "is not the name of a file or folder to write.",
+            "Give a path that ends in a name.",
+        )
     try:
-        if path.exists() and not path.is_dir() and not path.is_file():  # e.g. /dev/null, which a rename would replace
-            raise UserError(path, "is a device, pipe or socket, not a regular file.", "Give the path of a file.")
+        if (
+            path.exists() and not path.is_dir() and not path.is_file()
+        ):  # e.g. /dev/null, which a rename would replace
+            raise UserError(
+                path, "is a device, pipe or socket, not a regular file.", "Give the path of a file."
+            )
         if is_folder:
             if path.is_file():
-                raise UserError(path, "is a file, but a folder is to be written here.", "Give the path of a folder.")
+                raise UserError(
+                    path,
+                    "is a file, but a folder is to be written here.",
+                    "Give the path of a folder.",
+                )
             if path.is_dir():
                 _check_folder(path, command, source)
         elif path.is_dir():
-            raise UserError(path, "is a folder, but a file is to be written here.", "Give the path of a file.")
+            raise UserError(
+                path, "is a folder, but a file is to be written here.", "Give the path of a file."
+            )
         nearest = path.absolute().parent
         while not os.path.lexists(nearest):
             nearest = nearest.parent
         if not nearest.is_dir():
             kind = "file" if nearest.exists() else "link that leads nowhere"
-            raise UserError(path, f"cannot be written: {nearest} is a {kind}.", "Give a path in a folder.")
+            raise UserError(
+                path, f"cannot be written: {nearest} is a {kind}.", "Give a path in a folder."
+            )
         if os.statvfs(nearest).f_flag & os.ST_RDONLY:
             raise _unwritable(path, OSError(errno.EROFS, ""))
         if not os.access(nearest, os.W_OK | os.X_OK):
             raise MachineError(
-                path, f"cannot be written: no permission to write in {nearest}.", "Choose a folder that you may write in."
+                path,
+                f"cannot be written: no permission to write in {nearest}.",
+                "Choose a folder that you may write in.",
             )
     except OSError as error:
         raise _unwritable(path, error) from error
 
 
 def _check_folder(path: Path, command: str, source: str | None) -> None:
-    """Refuse to replace a folder that this command did not write, or from something else, or in which something was changed."""
+    """Refuse to replace a folder that this command did not write, or from something else, or in
+    which something was changed.
+    """
     members = _members(path)
     if not members:
         return
@@ -231,15 +272,33 @@ def _check_folder(path: Path, command: str, source: str | None) -> None:
         manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
         author, ours = str(manifest["command"]), dict(manifest["files"])
     except (OSError, ValueError, TypeError, KeyError):
-        raise UserError(path, "is not empty and was not written by this command; it would be replaced.", fix) from None
+        raise UserError(
+            path, "is not empty and was not written by this command; it would be replaced.", fix
+        ) from None
     if author != command:
-        raise UserError(path, f"was written by another command ({author}); it would be replaced.", fix)
+        raise UserError(
+            path, f"was written by another command ({author}); it would be replaced.", fix
+        )
     if surplus := sorted(members - ours.keys() - _NOTES):
-        raise UserError(path, f"also contains {surplus[0]}, which this command did not write; it would be deleted.", fix)
-    if edited := [name for name in sorted(members & ours.keys()) if _state(path / name) != ours[name]]:
-        raise UserError(path, f"contains {edited[0]}, which was edited since this command wrote it; it would be replaced.", fix)
+        raise UserError(
+            path,
+            f"also contains {surplus[0]}, which this command did not write; it would be deleted.",
+            fix,
+        )
+    if edited := [
+        name for name in sorted(members & ours.keys()) if _state(path / name) != ours[name]
+    ]:
+        raise UserError(
+            path,
+            f"contains {edited[0]}, which was edited since this command wrote it; it would be"
+            " replaced.",
+            fix,
+        )
     if source is not None and manifest.get("source") != source:
-        problem = "was written by the same command, but from other inputs or with other settings; it would be replaced."
+        problem = (
+            "was written by the same command, but from other inputs or with other settings; it"
+            " would be replaced."
+        )
         raise UserError(path, problem, fix)
 
 
@@ -290,7 +349,9 @@ def _remove(path: Path) -> None:
 
 
 def _synchronize(path: Path) -> None:
-    """Force a file or a folder's list of names onto the disk, so that a power cut leaves no empty file behind the rename."""
+    """Force a file or a folder's list of names onto the disk, so that a power cut leaves no empty
+    file behind the rename.
+    """
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -309,7 +370,9 @@ def _own_names(path: Path, temporary: Path) -> Iterator[None]:
     except UserError as error:
         if not Path(error.where).is_relative_to(temporary):
             raise
-        raise UserError(path / Path(error.where).relative_to(temporary), error.problem, error.fix) from error
+        raise UserError(
+            path / Path(error.where).relative_to(temporary), error.problem, error.fix
+        ) from error
 
 
 @contextlib.contextmanager
@@ -325,10 +388,16 @@ def _disk_errors(path: Path, always: bool = False) -> Iterator[None]:
     except UserError:
         raise
     except Exception as error:
-        cause: BaseException | None = error  # libraries raise errors of their own while they close a file on a full disk
+        cause: BaseException | None = (
+            error  # libraries raise errors of their own while they close a file on a full disk
+        )
         while cause is not None:
-            told = re.search(r"\(os error (\d+)\)", str(cause))  # of a library in Rust, such as safetensors
-            disk = cause if isinstance(cause, OSError) else OSError(int(told[1]), "") if told else None
+            told = re.search(
+                r"\(os error (\d+)\)", str(cause)
+            )  # of a library in Rust, such as safetensors
+            disk = (
+                cause if isinstance(cause, OSError) else OSError(int(told[1]), "") if told else None
+            )
             if disk is not None and (always or disk.errno in _DISK_ERRORS):
                 raise _unwritable(path, disk) from error
             cause = cause.__cause__ or cause.__context__
@@ -337,7 +406,11 @@ def _disk_errors(path: Path, always: bool = False) -> Iterator[None]:
 
 def _unwritable(path: Path, error: OSError) -> UserError:
     reason = os.strerror(error.errno) if error.errno else str(error)
-    return MachineError(path, f"cannot be written ({reason}).", "Free some disk space, or choose a place where you may write.")
+    return MachineError(
+        path,
+        f"cannot be written ({reason}).",
+        "Free some disk space, or choose a place where you may write.",
+    )
 
 
 def _is_running(process: int) -> bool:
@@ -357,7 +430,8 @@ def write_text(path: Path | str, text: str) -> None:
 
 
 def digest_file(path: Path | str) -> str:
-    """SHA-256 of a file's bytes, or of the files of a folder (``files_below``) by relative name, in hexadecimal.
+    """SHA-256 of a file's bytes, or of the files of a folder (``files_below``) by relative name, in
+    hexadecimal.
 
     Raises:
         UserError: a file is missing or cannot be read.
@@ -367,34 +441,54 @@ def digest_file(path: Path | str) -> str:
         if path.is_dir():
             digest = hashlib.sha256()
             for member in files_below(path):
-                digest.update(f"{member.relative_to(path).as_posix()}\0{digest_file(member)}\n".encode())
+                digest.update(
+                    f"{member.relative_to(path).as_posix()}\0{digest_file(member)}\n".encode()
+                )
             return digest.hexdigest()
         with open(path, "rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
-        raise UserError(path, f"cannot be read ({reason}).", "Check the path and your permission to read it.") from error
+        raise UserError(
+            path, f"cannot be read ({reason}).", "Check the path and your permission to read it."
+        ) from error
 
 
 def files_below(folder: Path) -> list[Path]:
-    """The files in a folder and its folders, sorted; not hidden ones, which editors, Snakemake and file managers leave."""
+    """The files in a folder and its folders, sorted; not hidden ones, which editors, Snakemake and
+    file managers leave.
+    """
     found = (path for path in folder.rglob("*") if path.is_file())
-    return sorted(path for path in found if not any(part.startswith(".") for part in path.relative_to(folder).parts))
+    return sorted(
+        path
+        for path in found
+        if not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    )
 
 
 def digest_state(paths: Iterable[Path | str]) -> str:
-    """A short digest that differs once any of some files does: of small files' content, of large ones' size and date.
+    """A short digest that differs once any of some files does: of small files' content, of large
+    ones' size and date.
 
     Args:
-        paths: files, and folders, which mean ``files_below``; what does not exist counts for nothing.
+        paths: files, and folders, which mean ``files_below``; what does not exist counts for
+            nothing.
     """
     digest = hashlib.sha256()
     for path in paths:
-        for member in map(str, files_below(Path(path))) if os.path.isdir(path) else [str(path).rstrip("/")]:
+        for member in (
+            map(str, files_below(Path(path))) if os.path.isdir(path) else [str(path).rstrip("/")]
+        ):
             with contextlib.suppress(FileNotFoundError, NotADirectoryError):
                 facts = os.stat(member)
-                state = f"{facts.st_size} {facts.st_mtime_ns}" if facts.st_size > _LARGE else _content(member, facts.st_mtime_ns)
-                digest.update(f"{os.path.basename(member)}\0{state}\n".encode(errors="surrogateescape"))
+                state = (
+                    f"{facts.st_size} {facts.st_mtime_ns}"
+                    if facts.st_size > _LARGE
+                    else _content(member, facts.st_mtime_ns)
+                )
+                digest.update(
+                    f"{os.path.basename(member)}\0{state}\n".encode(errors="surrogateescape")
+                )
     return digest.hexdigest()[:12]
 
 
@@ -443,12 +537,16 @@ def check_address(url: str, where: str, secret_hint: str, example: str) -> Split
         raise UserError(where, "contains more than an address: one of @, ? and #.", secret_hint)
     fix = f"Give an address such as {example}."
     if any(not "!" <= letter <= "~" for letter in url):
-        raise UserError(where, f"{url!r} contains a space, a control character or a letter outside ASCII.", fix)
+        raise UserError(
+            where, f"{url!r} contains a space, a control character or a letter outside ASCII.", fix
+        )
     try:
         parts = urlsplit(url)
         port, host = parts.port, parts.hostname
     except ValueError as error:
-        raise UserError(f"{where} {url}", "is not a valid web address: its host or port cannot be read.", fix) from error
+        raise UserError(
+            f"{where} {url}", "is not a valid web address: its host or port cannot be read.", fix
+        ) from error
     if parts.scheme not in ("http", "https") or not host or port == 0:
         raise UserError(f"{where} {url}", "is not a valid web address.", fix)
     return parts

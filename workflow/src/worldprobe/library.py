@@ -1,6 +1,8 @@
-"""worldprobe as a library: load a model, score texts, score EWoK's items, compare models. No file is written.
+"""worldprobe as a library: load a model, score texts, score EWoK's items, compare models. No file
+is written.
 
-The package has these functions as attributes, too: ``worldprobe.score_texts``. Each loads what it needs when it is called.
+The package has these functions as attributes, too: ``worldprobe.score_texts``. Each loads what it
+needs when it is called.
 """
 
 from __future__ import annotations
@@ -16,14 +18,21 @@ if TYPE_CHECKING:
     from worldprobe.models.engine import Engine
 
 
-def load_model(model: str | Path, dtype: str = "float32", device: str = "auto", adapter: str | Path | None = None) -> Engine:
-    """Load a model with transformers: causal, masked or encoder-decoder, as its configuration states.
+def load_model(
+    model: str | Path,
+    dtype: str = "float32",
+    device: str = "auto",
+    adapter: str | Path | None = None,
+) -> Engine:
+    """Load a model with transformers: causal, masked or encoder-decoder, as its configuration
+    states.
 
     Args:
         model: folder in Hugging Face format, or hub id that was fetched before.
         dtype: float32, bfloat16 or float16.
         device: auto (all visible GPUs, else the CPU), cpu, or e.g. cuda:1.
-        adapter: folder or hub id of an adapter of peft that is put on the model; "none": the weights of a folder that has both.
+        adapter: folder or hub id of an adapter of peft that is put on the model; "none": the
+            weights of a folder that has both.
 
     Raises:
         UserError: it is not there, or cannot be loaded.
@@ -41,16 +50,20 @@ def _opened(model: Engine | str | Path) -> Engine:
     return load_model(model) if isinstance(model, str | Path) else model
 
 
-def score_texts(model: Engine | str | Path, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> pd.DataFrame:
+def score_texts(
+    model: Engine | str | Path, texts: Sequence[str], contexts: Sequence[str | None] | None = None
+) -> pd.DataFrame:
     """Log probability of each text, after a context where there is one.
 
     Args:
         model: what ``load_model`` returned, or what it takes.
         texts: what is scored.
-        contexts: one for each text, joined to it by a space; None or empty: the text alone, after the model's start token.
+        contexts: one for each text, joined to it by a space; None or empty: the text alone, after
+            the model's start token.
 
     Returns:
-        A row per text: context, text, logprob (nats; missing where it is not a log probability), n_tokens (scored), flags.
+        A row per text: context, text, logprob (nats; missing where it is not a log probability),
+        n_tokens (scored), flags.
 
     Raises:
         UserError: the texts are no list of texts, or there are more or fewer contexts.
@@ -61,36 +74,52 @@ def score_texts(model: Engine | str | Path, texts: Sequence[str], contexts: Sequ
     from worldprobe.models.engine import Loglikelihood
 
     if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
-        raise UserError("texts", "are not a list of texts.", 'Write score_texts(model, ["A sentence."]), without missing ones.')
+        raise UserError(
+            "texts",
+            "are not a list of texts.",
+            'Write score_texts(model, ["A sentence."]), without missing ones.',
+        )
     given: list[str | None] = [None] * len(texts)
     if contexts is not None:
-        given = [None if pd.isna(context) or not context.strip() else context for context in contexts]
+        given = [
+            None if pd.isna(context) or not context.strip() else context for context in contexts
+        ]
     if len(given) != len(texts):
-        raise UserError("contexts", f"are {len(given)}, for {len(texts)} texts.", "Give one for each text, or None.")
+        raise UserError(
+            "contexts",
+            f"are {len(given)}, for {len(texts)} texts.",
+            "Give one for each text, or None.",
+        )
     queries = [Loglikelihood(context, text) for context, text in zip(given, texts, strict=True)]
     answers = dict(_opened(model).score(queries))
     return pd.DataFrame(
         {
             "context": given,
             "text": list(texts),
-            "logprob": pd.Series([answers[i].logprob for i in range(len(queries))], dtype="float64"),
+            "logprob": pd.Series(
+                [answers[i].logprob for i in range(len(queries))], dtype="float64"
+            ),
             "n_tokens": [answers[i].n_tokens for i in range(len(queries))],
             "flags": [",".join(answers[i].flags) for i in range(len(queries))],
         }
     )
 
 
-def score_items(model: Engine | str | Path, items: pd.DataFrame | str | Path, name: str = "") -> pd.DataFrame:
+def score_items(
+    model: Engine | str | Path, items: pd.DataFrame | str | Path, name: str = ""
+) -> pd.DataFrame:
     """Accuracy of a model on EWoK's items, by log probabilities.
 
     Args:
         model: what ``load_model`` returned.
-        items: what ``worldprobe items build`` wrote, as a path or a table; or a table of your own with the columns context1,
-            context2, target1 and target2, and more of an items table's where you have them (domain, ...).
+        items: what ``worldprobe items build`` wrote, as a path or a table; or a table of your own
+            with the columns context1, context2, target1 and target2, and more of an items table's
+            where you have them (domain, ...).
         name: the model's name in the table; the checkpoint's, if none is given.
 
     Returns:
-        Judgements: a row per item and target, with accuracy (1, 0.5 for an exact tie, 0) and the item's design.
+        Judgements: a row per item and target, with accuracy (1, 0.5 for an exact tie, 0) and the
+        item's design.
 
     Raises:
         UserError: these are no items, or a text is missing.
@@ -109,12 +138,15 @@ def score_items(model: Engine | str | Path, items: pd.DataFrame | str | Path, na
     check_texts(rows, "items")
     with TemporaryDirectory() as kept:
         scores, _, _ = score_logprobs(rows, model, open_store(kept, model))
-    judged = judge_target_scores(rows, scores, name or short_name(model.facts.checkpoint), dtype=model.facts.dtype)
+    judged = judge_target_scores(
+        rows, scores, name or short_name(model.facts.checkpoint), dtype=model.facts.dtype
+    )
     return validate(judged.table.assign(**taught_here(model.facts.checkpoint)), Judgements)
 
 
 def _as_items(table: pd.DataFrame) -> pd.DataFrame:
-    """A table as Items; what one's own table lacks besides the texts is filled in, each row a template of its own.
+    """A table as Items; what one's own table lacks besides the texts is filled in, each row a
+    template of its own.
 
     Raises:
         UserError: it lacks a text, or a column is not what items have there.
@@ -128,24 +160,58 @@ def _as_items(table: pd.DataFrame) -> pd.DataFrame:
     from worldprobe.errors import UserError
 
     if lacking := [text for text in TEXTS if text not in table]:
-        raise UserError("items", f'have no column "{lacking[0]}".', f"Give a table with the columns {', '.join(TEXTS)}.")
+        raise UserError(
+            "items",
+            f'have no column "{lacking[0]}".',
+            f"Give a table with the columns {', '.join(TEXTS)}.",
+        )
     if table.empty or not table.columns.is_unique:
-        raise UserError("items", "have no rows." if table.empty else "have a column twice.", "Give each item one row of texts.")
+        raise UserError(
+            "items",
+            "have no rows." if table.empty else "have a column twice.",
+            "Give each item one row of texts.",
+        )
     for name in TEXTS:
-        if odd := [row for row, text in zip(table.index, table[name], strict=True) if not isinstance(text, str)]:
-            raise UserError("items", f"{name} of row {odd[0]} is no text.", "Give each item four texts.")
+        if odd := [
+            row
+            for row, text in zip(table.index, table[name], strict=True)
+            if not isinstance(text, str)
+        ]:
+            raise UserError(
+                "items", f"{name} of row {odd[0]} is no text.", "Give each item four texts."
+            )
     number = np.arange(1, len(table) + 1)
-    filled: dict[str, Any] = {"item_id": [f"own_{n}_1_v0" for n in number], "domain": "own", "version": 0}
-    filled |= {"meta_template": number, "template": 1, "concept_a": "own", "concept_b": None, "context_contrast": "other"}
-    filled |= {"context_type": "direct", "target_contrast": "concept swap", "fillers": "{}", "tags": "", "duplicate_of": None}
-    rows = table.reset_index(drop=True).assign(**{name: value for name, value in filled.items() if name not in table})
+    filled: dict[str, Any] = {
+        "item_id": [f"own_{n}_1_v0" for n in number],
+        "domain": "own",
+        "version": 0,
+    }
+    filled |= {
+        "meta_template": number,
+        "template": 1,
+        "concept_a": "own",
+        "concept_b": None,
+        "context_contrast": "other",
+    }
+    filled |= {
+        "context_type": "direct",
+        "target_contrast": "concept swap",
+        "fillers": "{}",
+        "tags": "",
+        "duplicate_of": None,
+    }
+    rows = table.reset_index(drop=True).assign(
+        **{name: value for name, value in filled.items() if name not in table}
+    )
     normalize_texts(rows, TEXTS, "items")
     texts = {name: pd.Series(rows[name], dtype="str") for name in ("concept_b", "duplicate_of")}
     try:
         return validate(rows.assign(**texts), Items)
     except ContractError as error:
         raise UserError(
-            "items", f"{error}.", "Give such columns as `worldprobe items build` writes, or leave them out."
+            "items",
+            f"{error}.",
+            "Give such columns as `worldprobe items build` writes, or leave them out.",
         ) from error
 
 
@@ -156,7 +222,8 @@ def compare_models(*judgements: pd.DataFrame) -> pd.DataFrame:
         judgements: what ``score_items`` returned, of models with different names.
 
     Returns:
-        Comparisons: difference, interval and p of every pair of models; ``sentence`` says it in words.
+        Comparisons: difference, interval and p of every pair of models; ``sentence`` says it in
+        words.
 
     Raises:
         UserError: there are fewer than two models, or no two have an item in common.
@@ -171,8 +238,12 @@ def compare_models(*judgements: pd.DataFrame) -> pd.DataFrame:
     if not judgements or not all(isinstance(rows, pd.DataFrame) for rows in judgements):
         raise UserError("judgements", "are no tables." if judgements else "there are none.", fix)
     rows = pd.concat(judgements, ignore_index=True)
-    if lacking := [name for name in ("model", "eval_type", "item_id", "target", "accuracy") if name not in rows]:
+    if lacking := [
+        name for name in ("model", "eval_type", "item_id", "target", "accuracy") if name not in rows
+    ]:
         raise UserError("judgements", f'have no column "{lacking[0]}".', fix)
     if len(odd := rows["accuracy"][~rows["accuracy"].isin(ACCURACIES) & rows["accuracy"].notna()]):
-        raise UserError("judgements", f"have an accuracy of {odd.iloc[0]}; a target's is 0, 0.5 or 1.", fix)
+        raise UserError(
+            "judgements", f"have an accuracy of {odd.iloc[0]}; a target's is 0, 0.5 or 1.", fix
+        )
     return compare.compare_models(rows)

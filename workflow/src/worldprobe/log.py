@@ -10,7 +10,8 @@ from types import TracebackType
 
 LOGGER = logging.getLogger("worldprobe")
 SECONDS_BETWEEN_LINES = 10.0
-#: Units that come with less than a pause between them were finished together, and are all there after the longest burst; seconds.
+#: Units that come with less than a pause between them were finished together, and are all there
+#: after the longest burst; seconds.
 PAUSE = 0.01
 LONGEST_BURST = 0.5
 #: So many points in the later half of the time so far tell how fast work is done now.
@@ -29,28 +30,35 @@ def configure(verbose: bool = False) -> None:
     """Send the log to standard error, once."""
     if not LOGGER.handlers:
         handler = _StandardError()
-        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", datefmt="%H:%M:%S"))
+        handler.setFormatter(
+            logging.Formatter("%(asctime)s %(levelname)s %(message)s", datefmt="%H:%M:%S")
+        )
         LOGGER.addHandler(handler)
         LOGGER.propagate = False
     LOGGER.setLevel(logging.DEBUG if verbose else logging.INFO)
 
 
 class Progress:
-    """Counts finished units: done/total, rate and time left, as lines in a file or one bar on a terminal.
+    """Counts finished units: done/total, rate and time left, as lines in a file or one bar on a
+    terminal.
 
-    Units may differ in what they cost, and may be finished many at once. Time left is therefore computed from the share of all
-    work that is done, as of the end of what was finished together: a line is written when the next units come. Machines become
-    busy and idle, so the later half of the time so far counts.
+    Units may differ in what they cost, and may be finished many at once. Time left is therefore
+    computed from the share of all work that is done, as of the end of what was finished together: a
+    line is written when the next units come. Machines become busy and idle, so the later half of
+    the time so far counts.
 
     Args:
         what: what is being done, e.g. "Scoring gpt2".
         total: units in all.
         unit: the unit's name in the plural.
         done: units that an earlier run already finished; they do not count into the rate.
-        prepares: the first units to come took all preparations too, so time left is told by the later ones alone.
+        prepares: the first units to come took all preparations too, so time left is told by the
+            later ones alone.
     """
 
-    def __init__(self, what: str, total: int, unit: str = "items", done: int = 0, prepares: bool = False) -> None:
+    def __init__(
+        self, what: str, total: int, unit: str = "items", done: int = 0, prepares: bool = False
+    ) -> None:
         self.what, self.total, self.unit, self.prepares = what, total, unit, prepares
         self.done, self.already = done, done
         self.share = 0.0
@@ -61,10 +69,21 @@ class Progress:
 
     def __enter__(self) -> Progress:
         if self.already:
-            LOGGER.info("%s: %d of %d %s are finished already", self.what, self.already, self.total, self.unit)
+            LOGGER.info(
+                "%s: %d of %d %s are finished already",
+                self.what,
+                self.already,
+                self.total,
+                self.unit,
+            )
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if self.is_terminal and self.done > self.already:
             self._draw()
             sys.stderr.write("\n")
@@ -78,7 +97,11 @@ class Progress:
             return None
         while len(self.points) > 1 and self.points[1][0] - began <= (self.latest - began) / 2:
             self.points.popleft()
-        if self.points and began < self.points[0][0] <= (began + self.latest) / 2 and len(self.points) >= FEWEST_POINTS:
+        if (
+            self.points
+            and began < self.points[0][0] <= (began + self.latest) / 2
+            and len(self.points) >= FEWEST_POINTS
+        ):
             began, before = self.points[0]
         needed = (self.latest - began) / (self.share - before) * (1 - self.share)
         return max(needed - (time.monotonic() - self.latest), 0.0)
@@ -95,7 +118,8 @@ class Progress:
 
         Args:
             count: units.
-            share: of this run's work, how much is done with them; the units', where all cost the same.
+            share: of this run's work, how much is done with them; the units', where all cost the
+                same.
         """
         now = time.monotonic()
         waited = now - self.last - (0.2 if self.is_terminal else SECONDS_BETWEEN_LINES)
@@ -112,11 +136,17 @@ class Progress:
         if now > self.latest and self.share:
             self.points.append((self.latest, self.share))
         self.done += count
-        self.share = share if share is not None else (self.done - self.already) / max(self.total - self.already, 1)
+        self.share = (
+            share
+            if share is not None
+            else (self.done - self.already) / max(self.total - self.already, 1)
+        )
         self.latest = now
 
     def skip(self, count: int = 1) -> None:
-        """Count units that an earlier run finished: they say nothing about the time that others take."""
+        """Count units that an earlier run finished: they say nothing about the time that others
+        take.
+        """
         self.done, self.already = self.done + count, self.already + count
         self.share = (self.done - self.already) / max(self.total - self.already, 1)
         if not self.share:

@@ -1,8 +1,10 @@
-"""What makes a stage run again, besides inputs and options: any code of the package if it is cheap, a number if it is expensive.
+"""What makes a stage run again, besides inputs and options: any code of the package if it is cheap,
+a number if it is expensive.
 
-Expensive are the stages that train or ask models, and those that make what models are trained on or asked. When a change of code
-moves what one of them computes, raise its number here: the rule runs again, and a model is asked again, because its kept answers
-are kept under the number. ``tests/golden/test_methods.py`` fails where numbers moved and the number did not.
+Expensive are the stages that train or ask models, and those that make what models are trained on or
+asked. When a change of code moves what one of them computes, raise its number here: the rule runs
+again, and a model is asked again, because its kept answers are kept under the number.
+``tests/golden/test_methods.py`` fails where numbers moved and the number did not.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ FINETUNING = 1
 
 @cache
 def code_digest() -> str:
-    """A short digest of the whole package and of the resources that it reads: all files, whatever is written in them."""
+    """A short digest of the whole package and of the resources that it reads: all files, whatever
+    is written in them.
+    """
     digest = hashlib.sha256()
     for folder in (PACKAGE, RESOURCES):
         for path in files_below(folder):

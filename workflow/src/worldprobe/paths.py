@@ -1,6 +1,8 @@
-"""Where things are: the repository's own folders, in a clone or in an installed package, and every name under ``results/``.
+"""Where things are: the repository's own folders, in a clone or in an installed package, and every
+name under ``results/``.
 
-Rules, status, notebooks and report all take their names from here, so that a study is one folder and nothing else.
+Rules, status, notebooks and report all take their names from here, so that a study is one folder
+and nothing else.
 """
 
 from __future__ import annotations
@@ -14,11 +16,13 @@ from typing import Any
 from worldprobe.errors import UserError
 
 PACKAGE = Path(str(files("worldprobe"))).resolve()
-#: The repository's root, or, in an installed package, the folder with the files that it takes along.
+#: The repository's root, or, in an installed package, the folder with the files that it takes
+#: along.
 REPOSITORY = PACKAGE / "repository" if (PACKAGE / "repository").is_dir() else PACKAGE.parents[2]
 RESOURCES = REPOSITORY / "resources"
 
-#: The editions of our own materials for EWoK, by the names that settings, commands and results give them.
+#: The editions of our own materials for EWoK, by the names that settings, commands and results give
+#: them.
 EDITIONS = {
     "builtin@1": RESOURCES / "materials" / "ewok-builtin",
     "builtin@2": RESOURCES / "materials" / "ewok-builtin-2",
@@ -39,7 +43,11 @@ def edition(text: str) -> str:
         UserError: there is no such edition.
     """
     if text.startswith("builtin@") and text not in EDITIONS:
-        raise UserError(text, "there is no such edition of the built-in materials.", f"Choose from {', '.join(EDITIONS)}.")
+        raise UserError(
+            text,
+            "there is no such edition of the built-in materials.",
+            f"Choose from {', '.join(EDITIONS)}.",
+        )
     return BUILTIN if text == "builtin" else text
 
 
@@ -73,7 +81,8 @@ class StudyPaths:
 
     @classmethod
     def of(cls, study: Mapping[str, Any]) -> StudyPaths:
-        """The files of a validated study, whose ``results`` says where they are if that is not ``results``.
+        """The files of a validated study, whose ``results`` says where they are if that is not
+        ``results``.
 
         >>> StudyPaths.of({"study": "paper", "results": "probe/results"}).root
         'probe/results/paper'
@@ -137,7 +146,8 @@ class StudyPaths:
 
 @dataclass(frozen=True)
 class ControlPaths:
-    """The control models' corpus, tokenizer and vectors, and the models trained on them, by what makes them.
+    """The control models' corpus, tokenizer and vectors, and the models trained on them, by what
+    makes them.
 
     Attributes:
         root: their folder; its name is a digest of what makes them.

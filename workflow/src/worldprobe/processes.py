@@ -16,12 +16,16 @@ from worldprobe.errors import UserError
 
 def was_killed() -> UserError:
     """What to say of a process that ended before its work was done."""
-    problem = "a process ended before its work was done; it was killed, perhaps because memory ran out."
+    problem = (
+        "a process ended before its work was done; it was killed, perhaps because memory ran out."
+    )
     return UserError("--processes", problem, "Run the command again with fewer processes.")
 
 
 def end_with_the_command() -> None:
-    """End this process when the command that started it was killed; it would wait for work for ever."""
+    """End this process when the command that started it was killed; it would wait for work for
+    ever.
+    """
     command = parent_process()
 
     def wait() -> None:
@@ -32,7 +36,9 @@ def end_with_the_command() -> None:
     Thread(target=wait, daemon=True).start()
 
 
-def stream_in_step(make: Callable[..., Iterable[Any]], parts: Sequence[tuple[Any, ...]]) -> Iterator[list[Any]]:
+def stream_in_step(
+    make: Callable[..., Iterable[Any]], parts: Sequence[tuple[Any, ...]]
+) -> Iterator[list[Any]]:
     """Make several streams of the same length, each in a process of its own, a step ahead at most.
 
     Args:
@@ -65,9 +71,13 @@ def stream_in_step(make: Callable[..., Iterable[Any]], parts: Sequence[tuple[Any
             yield [made for _, made in found]
 
 
-def _send_all(make: Callable[..., Iterable[Any]], part: tuple[Any, ...], sender: Connection) -> None:
+def _send_all(
+    make: Callable[..., Iterable[Any]], part: tuple[Any, ...], sender: Connection
+) -> None:
     """Send everything that is made, then that it was the last, or what went wrong."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command is interrupted, and ends this process
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # the command is interrupted, and ends this process
     end_with_the_command()
     try:
         for made in make(*part):

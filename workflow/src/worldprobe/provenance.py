@@ -45,7 +45,11 @@ class Provenance:
 
     def to_json(self) -> str:
         """Canonical JSON: sorted keys, no absent values."""
-        return json.dumps({k: v for k, v in asdict(self).items() if v not in (None, {})}, sort_keys=True, ensure_ascii=False)
+        return json.dumps(
+            {k: v for k, v in asdict(self).items() if v not in (None, {})},
+            sort_keys=True,
+            ensure_ascii=False,
+        )
 
     def of_model(self) -> dict[str, Any]:
         """What was loaded, and how, as plain values: for results that are not tables."""
@@ -55,7 +59,9 @@ class Provenance:
             "checkpoint_digest": self.inputs["checkpoint"],
             "dtype": self.dtype,
             "engine": self.engine,
-            **{key: self.details[key] for key in ("quantisation", "adapter") if key in self.details},
+            **{
+                key: self.details[key] for key in ("quantisation", "adapter") if key in self.details
+            },
             "kind": self.kind or "causal",
             "packages": self.packages,
         }
@@ -65,7 +71,8 @@ class Provenance:
         """The inverse of ``to_json``.
 
         Raises:
-            ValueError: the text is not a provenance that this version of worldprobe knows; the message says why.
+            ValueError: the text is not a provenance that this version of worldprobe knows; the
+                message says why.
         """
         try:
             stated = json.loads(text)
@@ -76,7 +83,9 @@ class Provenance:
         kinds = {spec.name: _KINDS.get(spec.name, (str, type(None))) for spec in fields(cls)}
         for name, value in stated.items():
             if name not in kinds:
-                raise ValueError(f'has the key "{name}", which this version of worldprobe does not know')
+                raise ValueError(
+                    f'has the key "{name}", which this version of worldprobe does not know'
+                )
             if not isinstance(value, kinds[name]) or isinstance(value, bool):
                 raise ValueError(f'has a value of the wrong type under "{name}"')
         for name in ("inputs", "packages"):
@@ -109,7 +118,8 @@ def made(
     Args:
         method: the command module's ``METHOD``: bumped when its numbers change.
         inputs: name -> file or folder that was read; their digests are taken here.
-        packages: those whose version can move the numbers; worldprobe's own version is always stated.
+        packages: those whose version can move the numbers; worldprobe's own version is always
+            stated.
         digests: name -> SHA-256 of inputs whose digest is known already.
         details: anything else the step states.
         **known: other fields of ``Provenance``: seed, model, dtype, canary, ...
@@ -119,7 +129,8 @@ def made(
     """
     return Provenance(
         method=method,
-        inputs={name: digest_file(path) for name, path in (inputs or {}).items()} | dict(digests or {}),
+        inputs={name: digest_file(path) for name, path in (inputs or {}).items()}
+        | dict(digests or {}),
         packages=versions(packages),
         details=dict(details or {}),
         **known,
@@ -132,7 +143,9 @@ def canary_comments(canary: str | None) -> str:
     >>> canary_comments("# MINE canary GUID 1234")
     '<!-- # MINE canary GUID 1234 -->'
     """
-    return "\n".join(f"<!-- {line.strip()} -->" for line in (canary or "").splitlines() if line.strip())
+    return "\n".join(
+        f"<!-- {line.strip()} -->" for line in (canary or "").splitlines() if line.strip()
+    )
 
 
 def digests(paths: Mapping[str, Path | str]) -> dict[str, str]:
@@ -142,4 +155,6 @@ def digests(paths: Mapping[str, Path | str]) -> dict[str, str]:
 
 def versions(packages: Iterable[str]) -> dict[str, str]:
     """Name -> installed version, worldprobe's own included."""
-    return {"worldprobe": __version__} | {name: importlib.metadata.version(name) for name in packages}
+    return {"worldprobe": __version__} | {
+        name: importlib.metadata.version(name) for name in packages
+    }

@@ -1,4 +1,6 @@
-"""Downloads: files of ``resources/sources.yaml``, kept only if their digest is the one stated there."""
+"""Downloads: files of ``resources/sources.yaml``, kept only if their digest is the one stated
+there.
+"""
 
 from __future__ import annotations
 
@@ -47,12 +49,17 @@ def read_source(listing: Path | str, name: str) -> dict[str, str]:
     source = read_yaml(listing)
     sources = parse(Sources, source.document, [source]).model_dump()
     if name not in sources:
-        raise UserError(listing, f"{name}: no such source{did_you_mean(name, sources)}", f"Choose one of {', '.join(sources)}.")
+        raise UserError(
+            listing,
+            f"{name}: no such source{did_you_mean(name, sources)}",
+            f"Choose one of {', '.join(sources)}.",
+        )
     return sources[name]
 
 
 def download(url: str, sha256: str, path: Path | str) -> None:
-    """Download a file and keep it only if it is the one that was meant; where that one is already there, do nothing.
+    """Download a file and keep it only if it is the one that was meant; where that one is already
+    there, do nothing.
 
     Args:
         url: where it comes from.
@@ -65,7 +72,12 @@ def download(url: str, sha256: str, path: Path | str) -> None:
     if _has_digest(Path(path), sha256):
         return
     where = "url in the listing"
-    check_address(url, where, "Give the bare address, without a name or password.", "https://example.org/file.zip")
+    check_address(
+        url,
+        where,
+        "Give the bare address, without a name or password.",
+        "https://example.org/file.zip",
+    )
     digest = hashlib.sha256()
     try:
         with whole_file(path) as temporary:
@@ -77,11 +89,20 @@ def download(url: str, sha256: str, path: Path | str) -> None:
                 raise UserError(
                     url,
                     f"gave another file than expected (SHA-256 {digest.hexdigest()}).",
-                    f"It may have a new version: get the one with SHA-256 {sha256} and put it at {path}.",
+                    f"It may have a new version: get the one with SHA-256 {sha256} and put it at"
+                    f" {path}.",
                 )
-    except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError, ValueError) as error:
+    except (
+        urllib.error.URLError,
+        http.client.HTTPException,
+        TimeoutError,
+        ConnectionError,
+        ValueError,
+    ) as error:
         raise UserError(
-            url, f"cannot be downloaded ({_reason(error)}).", f"Download it elsewhere and put it at {path}."
+            url,
+            f"cannot be downloaded ({_reason(error)}).",
+            f"Download it elsewhere and put it at {path}.",
         ) from error
 
 
@@ -93,7 +114,9 @@ def _has_digest(path: Path, sha256: str) -> bool:
 
 
 def _reason(error: BaseException) -> str:
-    """What went wrong, without the text of an error of ours or of a proxy, which may repeat a password."""
+    """What went wrong, without the text of an error of ours or of a proxy, which may repeat a
+    password.
+    """
     if isinstance(error, urllib.error.HTTPError):
         return f"status {error.code}"
     reason = getattr(error, "reason", error)

@@ -1,4 +1,6 @@
-"""EWoK as the BabyLM challenge asks it: its data, its rule, its files, and the same predictions as its own code, row for row."""
+"""EWoK as the BabyLM challenge asks it: its data, its rule, its files, and the same predictions as
+its own code, row for row.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +32,15 @@ NAMES, VERBS = ("Ana", "Ben", "Cora", "Dov"), ("lifts", "drops", "paints", "hide
 THINGS, SIZES = ("crate", "lamp", "kettle", "rug"), ("heavy", "light", "blue")
 #: Items of each domain, and rows.
 N_ITEMS, N_ROWS = 2, 4
-#: Rules, backend and tiny model -> whether the challenge's own code chose rightly in each row (1), domain by domain:
-#: recorded from it at ``COMMITS`` (test_the_challenges_own_code_predicts_the_same), none within 0.001 nats of a tie.
-EXPECTED = json.loads(Path(__file__).with_name("babylm_predictions.json").read_text(encoding="utf-8"))
+#: Rules, backend and tiny model -> whether the challenge's own code chose rightly in each row (1),
+#: domain by domain: recorded from it at ``COMMITS``
+#: (test_the_challenges_own_code_predicts_the_same), none within 0.001 nats of a tie.
+EXPECTED = json.loads(
+    Path(__file__).with_name("babylm_predictions.json").read_text(encoding="utf-8")
+)
 CASES = [tuple(name.split()) for name in EXPECTED["2025"]]
-#: The trainer of BERT's tokenizer does not always make the same one, so that nothing can be recorded.
+#: The trainer of BERT's tokenizer does not always make the same one, so that nothing can be
+#: recorded.
 UNRECORDED = [("mlm", "bert"), ("mntp", "bert")]
 
 
@@ -48,13 +54,33 @@ def write_data(folder: Path, name: str, n_items: int = N_ITEMS) -> Path:
         for _ in range(n_items):
             who, what, how = draw(NAMES), draw(THINGS), draw(SIZES)
             verb, other = random.Random(draw(range(99))).sample(VERBS, 2)
-            row = {"Domain": domain, "ConceptA": verb, "ConceptB": other, "TargetDiff": "concept swap", "ContextType": "direct"}
+            row = {
+                "Domain": domain,
+                "ConceptA": verb,
+                "ConceptB": other,
+                "TargetDiff": "concept swap",
+                "ContextType": "direct",
+            }
             row |= {"ContextDiff": draw(["antonym", None]), "MetaTemplateID": 1}
-            row |= {"Context1": f"{who} {verb} the {what}.", "Context2": f"{who} {other} a {what} under a tree. It is {how}."}
+            row |= {
+                "Context1": f"{who} {verb} the {what}.",
+                "Context2": f"{who} {other} a {what} under a tree. It is {how}.",
+            }
             whose = draw(NAMES)
-            row |= {f"Target{place}": f"{whose} {one} the {what} near the door." for place, one in ((1, verb), (2, other))}
-            swapped = {"Context1": "Context2", "Context2": "Context1", "Target1": "Target2", "Target2": "Target1"}
-            lines += [json.dumps(row), json.dumps(row | {key: row[other_key] for key, other_key in swapped.items()})]
+            row |= {
+                f"Target{place}": f"{whose} {one} the {what} near the door."
+                for place, one in ((1, verb), (2, other))
+            }
+            swapped = {
+                "Context1": "Context2",
+                "Context2": "Context1",
+                "Target1": "Target2",
+                "Target2": "Target1",
+            }
+            lines += [
+                json.dumps(row),
+                json.dumps(row | {key: row[other_key] for key, other_key in swapped.items()}),
+            ]
         (place / f"{domain}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return place
 
@@ -62,7 +88,11 @@ def write_data(folder: Path, name: str, n_items: int = N_ITEMS) -> Path:
 @pytest.fixture
 def data(tmp_path, monkeypatch):
     """A folder of data with few rows, and a short track."""
-    monkeypatch.setattr(challenge, "ROWS", {name: dict.fromkeys(challenge.SIZES, N_ROWS) for name in challenge.PLACES})
+    monkeypatch.setattr(
+        challenge,
+        "ROWS",
+        {name: dict.fromkeys(challenge.SIZES, N_ROWS) for name in challenge.PLACES},
+    )
     monkeypatch.setitem(challenge.TRACKS, "strict-small", [1, 2])
     for name in challenge.PLACES:
         write_data(tmp_path / "evaluation_data", name)
@@ -80,22 +110,34 @@ def checkpoint(tiny_checkpoint, gap_checkpoint):
     return find
 
 
-def judged(rows: pd.DataFrame, folder: Path, backend: str, answers: Path, rules: str) -> challenge.Judged:
+def judged(
+    rows: pd.DataFrame, folder: Path, backend: str, answers: Path, rules: str
+) -> challenge.Judged:
     from worldprobe.cli import babylm
 
     kind = BACKENDS[backend]
-    options = ModelOptions(checkpoint=str(folder), kind=kind, pseudo=ORIGINAL if kind == MASKED else None, dtype="float32")
+    options = ModelOptions(
+        checkpoint=str(folder),
+        kind=kind,
+        pseudo=ORIGINAL if kind == MASKED else None,
+        dtype="float32",
+    )
     engine = babylm._open(options, backend)
     scores = challenge.asking(rows, "1")(engine, open_store(answers, engine), "tiny")
     return challenge.judge(scores, backend, "float32", rules)
 
 
 @pytest.mark.parametrize(("backend", "model"), CASES)
-def test_predictions_are_those_that_the_challenges_code_was_seen_to_make(backend, model, babylm_rules, checkpoint, tmp_path):
+def test_predictions_are_those_that_the_challenges_code_was_seen_to_make(
+    backend, model, babylm_rules, checkpoint, tmp_path
+):
     write_data(tmp_path, challenge.WHOLE)
     rows = challenge.read_data(tmp_path, challenge.WHOLE)
     found = judged(rows, checkpoint(model), backend, tmp_path / "answers", babylm_rules)
-    assert "".join(f"{one:.0f}" for one in found.right[0]) == EXPECTED[babylm_rules][f"{backend} {model}"]
+    assert (
+        "".join(f"{one:.0f}" for one in found.right[0])
+        == EXPECTED[babylm_rules][f"{backend} {model}"]
+    )
 
 
 @pytest.fixture
@@ -104,49 +146,79 @@ def own_path(babylm_challenge, monkeypatch):
     for folder in (babylm_challenge / "evaluation_pipeline", babylm_challenge):
         monkeypatch.syspath_prepend(str(folder))
     yield
-    for name in [name for name in sys.modules if name.partition(".")[0] in ("evaluation_pipeline", "utils")]:
+    for name in [
+        name for name in sys.modules if name.partition(".")[0] in ("evaluation_pipeline", "utils")
+    ]:
         del sys.modules[name]
 
 
 @pytest.fixture
 def own_code(own_path, monkeypatch):
-    """The challenge's program of zero-shot tasks; the packages that it needs for images alone may be missing."""
+    """The challenge's program of zero-shot tasks; the packages that it needs for images alone may
+    be missing.
+    """
     for name in ("datasets", "aiohttp"):
         if importlib.util.find_spec(name) is None:
             monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
             monkeypatch.setattr(sys.modules[name], "load_dataset", None, raising=False)
-    dataset = importlib.import_module("evaluation_pipeline.sentence_zero_shot.dataset").CompletionRankingDataset
-    # Both backends of encoder-decoder models end in a KeyError: their sentences lack a key that is about images.
+    dataset = importlib.import_module(
+        "evaluation_pipeline.sentence_zero_shot.dataset"
+    ).CompletionRankingDataset
+    # Both backends of encoder-decoder models end in a KeyError: their sentences lack a key that is
+    # about images.
     images = {f"sentence_{number}_image": None for number in (0, 1)}
     for name in ("process_enc_dec_mask_sentences", "process_enc_dec_prefix_sentences"):
         real = getattr(dataset, name)
-        monkeypatch.setattr(dataset, name, lambda self, *given, real=real: real(self, *given) | images)
+        monkeypatch.setattr(
+            dataset, name, lambda self, *given, real=real: real(self, *given) | images
+        )
     return importlib.import_module("evaluation_pipeline.sentence_zero_shot.run")
 
 
 @pytest.mark.parametrize(("backend", "model"), CASES + UNRECORDED)
-def test_the_challenges_own_code_predicts_the_same(backend, model, babylm_rules, checkpoint, own_code, tmp_path, monkeypatch):
+def test_the_challenges_own_code_predicts_the_same(
+    backend, model, babylm_rules, checkpoint, own_code, tmp_path, monkeypatch
+):
     folder, name = checkpoint(model), challenge.WHOLE
     place = write_data(tmp_path, name)
-    words = ["--data_path", place, "--task", "ewok", "--model_path_or_name", folder, "--backend", backend, "--save_predictions"]
-    monkeypatch.setattr(sys, "argv", ["run", *map(str, words), "--output_dir", str(tmp_path / "theirs")])
+    words = [
+        "--data_path",
+        place,
+        "--task",
+        "ewok",
+        "--model_path_or_name",
+        folder,
+        "--backend",
+        backend,
+        "--save_predictions",
+    ]
+    monkeypatch.setattr(
+        sys, "argv", ["run", *map(str, words), "--output_dir", str(tmp_path / "theirs")]
+    )
     own_code.main()
     rows = challenge.read_data(tmp_path, name)
     found = judged(rows, folder, backend, tmp_path / "answers", babylm_rules)
     place = challenge.place_of(tmp_path / "ours", str(folder), "main", backend, name)
     challenge.write_predictions(rows, found.right[0], place, babylm_rules)
-    ours, theirs = (challenge.place_of(tmp_path / one, str(folder), "main", backend, name) for one in ("ours", "theirs"))
+    ours, theirs = (
+        challenge.place_of(tmp_path / one, str(folder), "main", backend, name)
+        for one in ("ours", "theirs")
+    )
     predictions = [json.loads((one / "predictions.json").read_text()) for one in (ours, theirs)]
     assert predictions[0] == predictions[1]
     # Domains are in the order of files there, which is the disk's.
-    reports = [(one / "best_temperature_report.txt").read_text().split("\n") for one in (ours, theirs)]
+    reports = [
+        (one / "best_temperature_report.txt").read_text().split("\n") for one in (ours, theirs)
+    ]
     assert sorted(reports[0]) == sorted(reports[1])
     if recorded := EXPECTED[babylm_rules].get(f"{backend} {model}"):
         assert "".join(f"{one:.0f}" for one in found.right[0]) == recorded
 
 
 def test_the_challenges_own_code_counts_and_scores_our_files(own_path, babylm_rules, tmp_path):
-    """Its scorer gave every file of ours 0.0 % once it read whole sentences (babylm-org/babylm-eval, 68cdd16)."""
+    """Its scorer gave every file of ours 0.0 % once it read whole sentences
+    (babylm-org/babylm-eval, 68cdd16).
+    """
     pytest.importorskip("statsmodels")
     collate = importlib.import_module("evaluation_pipeline.collate_preds")
     place = write_data(tmp_path, challenge.FAST, 50)
@@ -161,10 +233,14 @@ def test_the_challenges_own_code_counts_and_scores_our_files(own_path, babylm_ru
     assert scorer._calculate_ewok_results(found, place) == pytest.approx(means.mean())
 
 
-def test_predictions_of_2026_are_whole_sentences_and_its_rule_is_the_papers_with_ties_drawn(tmp_path):
+def test_predictions_of_2026_are_whole_sentences_and_its_rule_is_the_papers_with_ties_drawn(
+    tmp_path,
+):
     write_data(tmp_path, challenge.WHOLE)
     rows = challenge.read_data(tmp_path, challenge.WHOLE)
-    scores = pd.DataFrame(np.random.default_rng(2).normal(-30, 5, (len(rows), 4)), columns=challenge._COLUMNS)
+    scores = pd.DataFrame(
+        np.random.default_rng(2).normal(-30, 5, (len(rows), 4)), columns=challenge._COLUMNS
+    )
     scores.loc[: len(rows) // 2, challenge._COLUMNS[2]] = scores[challenge._COLUMNS[0]]
     for backend in ("causal", "enc_dec_prefix"):
         found = challenge.judge(scores, backend, "float32", "2026")
@@ -175,17 +251,29 @@ def test_predictions_of_2026_are_whole_sentences_and_its_rule_is_the_papers_with
     challenge.write_predictions(rows, by_rule, tmp_path, "2026")
     written = json.loads((tmp_path / "predictions.json").read_text())
     said = [one["pred"] for domain in challenge.SIZES for one in written[domain]["predictions"]]
-    assert [one == f"{row.context1} {row.target1}" for one, row in zip(said, rows.itertuples(), strict=True)] == list(by_rule > 0)
+    assert [
+        one == f"{row.context1} {row.target1}"
+        for one, row in zip(said, rows.itertuples(), strict=True)
+    ] == list(by_rule > 0)
 
 
 def test_a_tie_is_right_by_the_challenges_rule_of_2025_and_a_half_by_the_papers():
-    scores = pd.DataFrame([[-5, -5, -5, -4], [-5, -6, -4, -9], [-5, -4.9999, -5.1, -4]], columns=challenge._COLUMNS, dtype=float)
+    scores = pd.DataFrame(
+        [[-5, -5, -5, -4], [-5, -6, -4, -9], [-5, -4.9999, -5.1, -4]],
+        columns=challenge._COLUMNS,
+        dtype=float,
+    )
     found = challenge.judge(scores, "causal", "float32", "2025")
     assert found.right.tolist() == [[1, 1, 0], [0.5, 0, 1]]
     assert found.is_tie.tolist() == [[True, False, False], [True, False, False]]
     assert found.is_near_tie.tolist() == [[False, False, True], [False, False, False]]
-    # The challenge's prefix backend compared the first target after the first context with the second after the second.
-    assert challenge.judge(scores, "enc_dec_prefix", "float32", "2025").right[0].tolist() == [0, 1, 0]
+    # The challenge's prefix backend compared the first target after the first context with the
+    # second after the second.
+    assert challenge.judge(scores, "enc_dec_prefix", "float32", "2025").right[0].tolist() == [
+        0,
+        1,
+        0,
+    ]
 
 
 def test_sums_that_differ_by_less_than_single_precision_tie():
@@ -199,12 +287,19 @@ def test_intervals_hold_for_other_pairs_of_concepts_and_the_average_is_that_of_d
     rows = rows.iloc[:-50].reset_index(drop=True)  # a domain with fewer rows weighs as much
     right = np.random.default_rng(0).integers(0, 2, (2, len(rows))).astype(float)
     none = np.zeros(right.shape, bool)
-    found = validate(challenge.summarize(rows, {"chck_1M": challenge.Judged(right, none, none)}, "m", "causal"), BabylmSummaries)
+    found = validate(
+        challenge.summarize(rows, {"chck_1M": challenge.Judged(right, none, none)}, "m", "causal"),
+        BabylmSummaries,
+    )
     overall = found[found["grouping"] == "overall"].set_index("metric").loc["babylm"]
-    assert overall["mean"] == pytest.approx(pd.Series(right[0]).groupby(rows["domain"]).mean().mean())
+    assert overall["mean"] == pytest.approx(
+        pd.Series(right[0]).groupby(rows["domain"]).mean().mean()
+    )
     assert overall["ci_low"] < overall["mean"] < overall["ci_high"]
     assert overall["interval_over"] == "pairs of concepts"
-    plain = challenge.summarize(rows.assign(concept_a=None), {"chck_1M": challenge.Judged(right, none, none)}, "m", "causal")
+    plain = challenge.summarize(
+        rows.assign(concept_a=None), {"chck_1M": challenge.Judged(right, none, none)}, "m", "causal"
+    )
     assert set(plain["interval_over"]) == {"items"}
     assert plain["n_clusters"].max() > found["n_clusters"].max()
 
@@ -212,14 +307,30 @@ def test_intervals_hold_for_other_pairs_of_concepts_and_the_average_is_that_of_d
 def test_the_rule_of_prefixes_of_2025_gives_half_whatever_the_model(tmp_path):
     write_data(tmp_path, challenge.WHOLE)
     rows = challenge.read_data(tmp_path, challenge.WHOLE)
-    values = np.random.default_rng(1).normal(-30, 5, (len(rows) // 2, 2, 2))  # item, context, target
+    values = np.random.default_rng(1).normal(
+        -30, 5, (len(rows) // 2, 2, 2)
+    )  # item, context, target
     both = np.stack([values, values[:, ::-1, ::-1]], axis=1).reshape(len(rows), 4)
-    found = challenge.judge(pd.DataFrame(both, columns=challenge._COLUMNS), "enc_dec_prefix", "float32", "2025")
+    found = challenge.judge(
+        pd.DataFrame(both, columns=challenge._COLUMNS), "enc_dec_prefix", "float32", "2025"
+    )
     assert found.right[0].mean() == 0.5
 
 
 def call(data: Path, model: Path, out: Path, *more: str) -> int:
-    return main(["babylm", str(model), "--track", "strict-small", "--data", str(data), "--out", str(out), *more])
+    return main(
+        [
+            "babylm",
+            str(model),
+            "--track",
+            "strict-small",
+            "--data",
+            str(data),
+            "--out",
+            str(out),
+            *more,
+        ]
+    )
 
 
 @pytest.fixture
@@ -236,7 +347,11 @@ def test_a_track_is_scored_once_into_the_challenges_places_and_a_broken_checkpoi
     from worldprobe.cli import babylm
 
     loaded, real, out = [], babylm._open, tmp_path / "results"
-    monkeypatch.setattr(babylm, "_open", lambda options, backend: loaded.append(options.checkpoint) or real(options, backend))
+    monkeypatch.setattr(
+        babylm,
+        "_open",
+        lambda options, backend: loaded.append(options.checkpoint) or real(options, backend),
+    )
     kept = (training / "chck_2M" / "model.safetensors").read_bytes()
     (training / "chck_2M" / "model.safetensors").write_bytes(b"no weights")
     assert call(data, training, out) == 0
@@ -248,23 +363,50 @@ def test_a_track_is_scored_once_into_the_challenges_places_and_a_broken_checkpoi
     loaded.clear()
     assert call(data, training, out) == 0
     assert [Path(one).name for one in loaded] == ["chck_2M"]
-    written = {path.relative_to(out).as_posix(): path.read_bytes() for path in (out / "training").rglob("*.*")}
+    written = {
+        path.relative_to(out).as_posix(): path.read_bytes()
+        for path in (out / "training").rglob("*.*")
+    }
     places = {"main": "ewok_filtered", "chck_1M": "ewok_fast", "chck_2M": "ewok_fast"}
     for revision, name in places.items():
-        assert {f"training/{revision}/zero_shot/causal/ewok/{name}/{file}" for file in FILES} <= written.keys()
+        assert {
+            f"training/{revision}/zero_shot/causal/ewok/{name}/{file}" for file in FILES
+        } <= written.keys()
     assert call(data, training, out) == 0
-    assert written == {path.relative_to(out).as_posix(): path.read_bytes() for path in (out / "training").rglob("*.*")}
+    assert written == {
+        path.relative_to(out).as_posix(): path.read_bytes()
+        for path in (out / "training").rglob("*.*")
+    }
     shown = capsys.readouterr().out
     assert all(word in shown for word in ("main", "chck_1M", "paper", "near ties"))
     checkpoints = table.with_name("checkpoints.parquet")
     assert sorted(read_table(checkpoints, CheckpointScores)["step"].unique()) == [1, 2]
     outs = [str(tmp_path / f"{name}.parquet") for name in ("onsets", "order", "curves")]
     assert (
-        main(["series", "curves", str(checkpoints), "--onsets-out", outs[0], "--agreements-out", outs[1], "--out", outs[2]]) == 0
+        main(
+            [
+                "series",
+                "curves",
+                str(checkpoints),
+                "--onsets-out",
+                outs[0],
+                "--agreements-out",
+                outs[1],
+                "--out",
+                outs[2],
+            ]
+        )
+        == 0
     )
-    curves = read_table(outs[2], Curves).query("grouping == 'overall' and eval_type == 'babylm'").set_index("step")["mean"]
+    curves = (
+        read_table(outs[2], Curves)
+        .query("grouping == 'overall' and eval_type == 'babylm'")
+        .set_index("step")["mean"]
+    )
     means = (
-        read_table(table, BabylmSummaries).query("grouping == 'overall' and metric == 'babylm'").set_index("condition")["mean"]
+        read_table(table, BabylmSummaries)
+        .query("grouping == 'overall' and metric == 'babylm'")
+        .set_index("condition")["mean"]
     )
     assert curves[1.0] == pytest.approx(means["chck_1M"])
     assert set(read_table(outs[2], Curves)["interval_over"]) == {"pairs of concepts"}
@@ -276,15 +418,34 @@ FILES = ("predictions.json", "best_temperature_report.txt")
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda data, _: (data / "fast_eval" / "ewok_fast" / "social-relations.jsonl").unlink(), "has no social-relations.jsonl"),
+        (
+            lambda data, _: (data / "fast_eval" / "ewok_fast" / "social-relations.jsonl").unlink(),
+            "has no social-relations.jsonl",
+        ),
         (lambda data, _: shutil.rmtree(data / "fast_eval"), "Unpack the challenge's ewok_fast.zip"),
         (lambda data, _: shutil.rmtree(data / "full_eval"), "--words VOCAB.TXT"),
         (lambda data, _: _edit(data, lambda lines: lines[:-1]), "agent-properties 3 instead of 4"),
-        (lambda data, _: _edit(data, lambda lines: [lines[0][:-5], *lines[1:]]), "agent-properties.jsonl, line 1"),
+        (
+            lambda data, _: _edit(data, lambda lines: [lines[0][:-5], *lines[1:]]),
+            "agent-properties.jsonl, line 1",
+        ),
         (lambda data, _: _edit(data, lambda lines: ["[]", *lines[1:]]), "not a JSON object"),
-        (lambda data, _: _edit(data, lambda lines: [lines[0].replace("Target2", "Target3"), *lines[1:]]), "has no Target2"),
-        (lambda data, _: _edit(data, lambda lines: [lines[0].replace("agent-p", "p"), *lines[1:]]), "of the domain properties"),
-        (lambda data, _: (data / "full_eval" / "ewok_filtered" / "agents.jsonl").touch(), "is of no domain"),
+        (
+            lambda data, _: _edit(
+                data, lambda lines: [lines[0].replace("Target2", "Target3"), *lines[1:]]
+            ),
+            "has no Target2",
+        ),
+        (
+            lambda data, _: _edit(
+                data, lambda lines: [lines[0].replace("agent-p", "p"), *lines[1:]]
+            ),
+            "of the domain properties",
+        ),
+        (
+            lambda data, _: (data / "full_eval" / "ewok_filtered" / "agents.jsonl").touch(),
+            "is of no domain",
+        ),
         (lambda _, training: shutil.rmtree(training / "main"), "has no main on this machine"),
     ],
 )
@@ -298,11 +459,17 @@ def test_what_the_challenge_would_refuse_is_told_before_a_model_is_loaded(
     assert call(data, training, tmp_path / "results") == 2
     shown = capsys.readouterr().err
     assert told in shown
-    assert [line.split(":")[0].strip() for line in shown.splitlines()[-3:]] == ["error", "problem", "fix"]
+    assert [line.split(":")[0].strip() for line in shown.splitlines()[-3:]] == [
+        "error",
+        "problem",
+        "fix",
+    ]
     assert not (tmp_path / "results").exists()
 
 
-def test_the_final_model_alone_is_scored_and_checkpoints_that_are_not_there_are_named(data, training, tmp_path, capsys):
+def test_the_final_model_alone_is_scored_and_checkpoints_that_are_not_there_are_named(
+    data, training, tmp_path, capsys
+):
     shutil.rmtree(training / "chck_2M")
     assert call(data, training, tmp_path / "some") == 0
     assert "left out: chck_2M: it is not on this machine" in capsys.readouterr().out
@@ -317,7 +484,17 @@ def test_the_final_model_alone_is_scored_and_checkpoints_that_are_not_there_are_
         assert set(read_table(table, BabylmSummaries)["condition"]) == {"main"}
         details = read_provenance(table).details
         assert (details["rules"], details["commit"]) == ("2025", "45fe2c1")
-        assert (tmp_path / out / model.name / "main" / "zero_shot" / "causal" / "ewok" / "ewok_filtered" / FILES[0]).is_file()
+        assert (
+            tmp_path
+            / out
+            / model.name
+            / "main"
+            / "zero_shot"
+            / "causal"
+            / "ewok"
+            / "ewok_filtered"
+            / FILES[0]
+        ).is_file()
 
 
 def _edit(data: Path, change) -> None:
@@ -333,8 +510,23 @@ def _edit(data: Path, change) -> None:
         (["--track", "strict-small", "--items", "x.parquet"], "--items"),
     ],
 )
-def test_unknown_tracks_backends_and_options_that_do_nothing_are_refused(more, told, data, training, tmp_path, capsys):
-    assert main(["babylm", str(training), "--data", str(data), "--out", str(tmp_path / "results"), *more]) == 2
+def test_unknown_tracks_backends_and_options_that_do_nothing_are_refused(
+    more, told, data, training, tmp_path, capsys
+):
+    assert (
+        main(
+            [
+                "babylm",
+                str(training),
+                "--data",
+                str(data),
+                "--out",
+                str(tmp_path / "results"),
+                *more,
+            ]
+        )
+        == 2
+    )
     assert told in capsys.readouterr().err
 
 
@@ -350,7 +542,10 @@ def test_a_model_that_computes_no_number_is_not_called_right(tmp_path, tiny_chec
 
     from worldprobe.cli import babylm
 
-    engine = babylm._open(ModelOptions(checkpoint=str(tiny_checkpoint("gpt2")), kind="causal", dtype="float32"), "causal")
+    engine = babylm._open(
+        ModelOptions(checkpoint=str(tiny_checkpoint("gpt2")), kind="causal", dtype="float32"),
+        "causal",
+    )
     broken = Broken()
     broken.facts = engine.facts
     with pytest.raises(UserError, match="would count"):
@@ -365,10 +560,17 @@ def test_items_are_selected_by_their_words_and_come_both_ways_round(tmp_path):
         "target2": "It's dry.",
     }
     items = pd.DataFrame(
-        [texts | {"domain": "material-properties"}, texts | {"domain": "agent-properties", "target1": "It flows."}]
+        [
+            texts | {"domain": "material-properties"},
+            texts | {"domain": "agent-properties", "target1": "It flows."},
+        ]
     )
-    items = items.reindex(columns=[*items.columns, *set(challenge._KEYS.values()) - set(items.columns)])
-    (tmp_path / "vocab.txt").write_text("\n".join(["ana", "'s", "cup", "is", "n't", "full", ".", "it", "spills", "dry"]))
+    items = items.reindex(
+        columns=[*items.columns, *set(challenge._KEYS.values()) - set(items.columns)]
+    )
+    (tmp_path / "vocab.txt").write_text(
+        "\n".join(["ana", "'s", "cup", "is", "n't", "full", ".", "it", "spills", "dry"])
+    )
     rows = challenge.select_items(items, tmp_path / "vocab.txt")
     assert rows["domain"].tolist() == ["material-properties"] * 2
     assert rows["context1"].tolist() == [texts["context1"], texts["context2"]]
@@ -387,7 +589,9 @@ def test_an_encoder_decoder_without_a_mask_takes_its_gaps_or_is_refused(gap_chec
         encoder_of("enc_dec_mask")(model, tokenizer, "tiny")
     tokenizer.add_special_tokens({"extra_special_tokens": ["<extra_id_0>", "<extra_id_1>"]})
     gap = tokenizer.convert_tokens_to_ids("<extra_id_0>")
-    hidden, prefixed = (encoder_of(f"enc_dec_{one}")(model, tokenizer, "tiny") for one in ("mask", "prefix"))
+    hidden, prefixed = (
+        encoder_of(f"enc_dec_{one}")(model, tokenizer, "tiny") for one in ("mask", "prefix")
+    )
     assert (hidden.starts, prefixed.starts) == ((gap,), (gap, gap))
     [pair] = prefixed.encode([Loglikelihood("Ana lifts it.", "It is up.")])
     assert pair.context[-2:] == (gap, tokenizer.eos_token_id)
@@ -400,7 +604,12 @@ def test_an_encoder_decoder_without_a_mask_takes_its_gaps_or_is_refused(gap_chec
 def test_a_sentence_longer_than_the_model_reads_is_refused(tiny_checkpoint, gap_checkpoint):
     from worldprobe.cli import babylm
 
-    for folder, backend in ((tiny_checkpoint("gpt2"), "causal"), (gap_checkpoint("bart"), "enc_dec_prefix")):
-        engine = babylm._open(ModelOptions(checkpoint=str(folder), kind=BACKENDS[backend], dtype="float32"), backend)
+    for folder, backend in (
+        (tiny_checkpoint("gpt2"), "causal"),
+        (gap_checkpoint("bart"), "enc_dec_prefix"),
+    ):
+        engine = babylm._open(
+            ModelOptions(checkpoint=str(folder), kind=BACKENDS[backend], dtype="float32"), backend
+        )
         with pytest.raises(UserError, match="and a text of the data has"):
             list(engine.score([Loglikelihood("Ana lifts it. " * 200, "It is up.")]))

@@ -1,4 +1,6 @@
-"""Baselines that go by relatedness: WordNet's glosses on a database made here, and a sentence encoder."""
+"""Baselines that go by relatedness: WordNet's glosses on a database made here, and a sentence
+encoder.
+"""
 
 import json
 from pathlib import Path
@@ -12,7 +14,8 @@ from worldprobe.benchmarks.ewok.wordnet import WordNet
 from worldprobe.errors import UserError
 from worldprobe.models.sentence_encoder import encode
 
-#: Part of speech -> lines of its data and index files, and irregular forms; offsets are the senses' names.
+#: Part of speech -> lines of its data and index files, and irregular forms; offsets are the senses'
+#: names.
 DATABASE = {
     "noun": (
         [
@@ -22,7 +25,13 @@ DATABASE = {
             "03 03 n 01 snow 0 000 | frozen water",
             "04 03 n 01 mouse 0 000 | a rodent",
         ],
-        ["sun n 1 1 @ 1 1 01", "body n 1 1 ~ 1 0 02", "thing n 1 1 ~ 1 0 02", "snow n 1 0 1 0 03", "mouse n 1 0 1 0 04"],
+        [
+            "sun n 1 1 @ 1 1 01",
+            "body n 1 1 ~ 1 0 02",
+            "thing n 1 1 ~ 1 0 02",
+            "snow n 1 0 1 0 03",
+            "mouse n 1 0 1 0 04",
+        ],
         ["mice mouse"],
     ),
     "verb": (
@@ -42,14 +51,24 @@ DATABASE = {
 @pytest.fixture
 def database(tmp_path: Path) -> Path:
     for part, files in DATABASE.items():
-        for name, lines in zip((f"data.{part}", f"index.{part}", f"{part}.exc"), files, strict=True):
+        for name, lines in zip(
+            (f"data.{part}", f"index.{part}", f"{part}.exc"), files, strict=True
+        ):
             (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
     return tmp_path
 
 
 def items(*texts: str) -> pd.DataFrame:
     names = ("target1", "target2", "context1", "context2")
-    return pd.DataFrame([{"item_id": "toy-world_1_1_v0", "fillers": '{"agent1": "Sun"}', **dict(zip(names, texts, strict=True))}])
+    return pd.DataFrame(
+        [
+            {
+                "item_id": "toy-world_1_1_v0",
+                "fillers": '{"agent1": "Sun"}',
+                **dict(zip(names, texts, strict=True)),
+            }
+        ]
+    )
 
 
 def cosines(table: pd.DataFrame) -> np.ndarray:
@@ -58,19 +77,28 @@ def cosines(table: pd.DataFrame) -> np.ndarray:
 
 def test_words_are_related_by_the_glosses_of_what_wordnet_relates_to_them(database: Path) -> None:
     found = cosines(
-        similarities(items("It is warm.", "It is COLD.", "It sees suns.", "There is snow."), WordNet(database).vectors)
+        similarities(
+            items("It is warm.", "It is COLD.", "It sees suns.", "There is snow."),
+            WordNet(database).vectors,
+        )
     )
     assert found[0, 0] > 0  # warm: "of heat"; suns are sun, a body that "gives heat"
     assert found[0, 1] == found[1, 0] == 0
     assert found[1, 1] > 0  # water is in both glosses
 
 
-def test_irregular_forms_are_found_names_do_not_count_and_the_same_words_tie_exactly(database: Path) -> None:
+def test_irregular_forms_are_found_names_do_not_count_and_the_same_words_tie_exactly(
+    database: Path,
+) -> None:
     related = WordNet(database)
     assert related.base_forms("mice") == [("n", "mouse")]
     assert related.base_forms("gives") == [("v", "give")]
     swapped = cosines(
-        similarities(items("Sun.", "Warm suns.", "Snow warms suns, mice.", "Suns, mice, warms snow."), related.vectors, ["agent"])
+        similarities(
+            items("Sun.", "Warm suns.", "Snow warms suns, mice.", "Suns, mice, warms snow."),
+            related.vectors,
+            ["agent"],
+        )
     )
     assert np.isnan(swapped[0]).all()
     assert swapped[1, 0] == swapped[1, 1]
@@ -92,10 +120,17 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "vocab.txt").write_text("\n".join(words) + "\n")
     BertTokenizerFast(str(folder / "vocab.txt")).save_pretrained(folder)
     torch.manual_seed(1)
-    shape = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
-    BertModel(BertConfig(vocab_size=len(words), max_position_embeddings=32, initializer_range=0.5, **shape)).save_pretrained(
-        folder
-    )
+    shape = {
+        "hidden_size": 16,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 32,
+    }
+    BertModel(
+        BertConfig(
+            vocab_size=len(words), max_position_embeddings=32, initializer_range=0.5, **shape
+        )
+    ).save_pretrained(folder)
     (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 8}')
     (folder / "1_Pooling").mkdir()
     _pool(folder, "mean_tokens")
@@ -103,18 +138,26 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _pool(folder: Path, by: str) -> None:
-    modes = {f"pooling_mode_{name}": name == by for name in ("cls_token", "mean_tokens", "max_tokens")}
-    (folder / "1_Pooling" / "config.json").write_text(json.dumps({"word_embedding_dimension": 16, **modes}))
+    modes = {
+        f"pooling_mode_{name}": name == by for name in ("cls_token", "mean_tokens", "max_tokens")
+    }
+    (folder / "1_Pooling" / "config.json").write_text(
+        json.dumps({"word_embedding_dimension": 16, **modes})
+    )
 
 
-def test_a_sentences_vector_is_the_mean_over_its_own_tokens_whatever_else_is_in_the_batch(encoder: Path) -> None:
+def test_a_sentences_vector_is_the_mean_over_its_own_tokens_whatever_else_is_in_the_batch(
+    encoder: Path,
+) -> None:
     import torch
     from transformers import AutoModel, AutoTokenizer
 
     long = "sun is warm snow is cold sun is warm"
     both = encode(encoder, [long, "sun."])
     for text, vector in zip([long, "sun."], both, strict=True):
-        read = AutoTokenizer.from_pretrained(encoder)(text, truncation=True, max_length=8, return_tensors="pt")
+        read = AutoTokenizer.from_pretrained(encoder)(
+            text, truncation=True, max_length=8, return_tensors="pt"
+        )
         with torch.inference_mode():
             states = AutoModel.from_pretrained(encoder).eval()(**read).last_hidden_state[0]
         assert vector == pytest.approx(states.mean(dim=0).numpy(), abs=1e-5)

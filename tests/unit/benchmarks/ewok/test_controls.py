@@ -5,7 +5,12 @@ import pandas as pd
 import pytest
 
 from worldprobe import cli
-from worldprobe.benchmarks.ewok.contracts import ControlAccuracies, ControlDocuments, ControlTemplates, Templates
+from worldprobe.benchmarks.ewok.contracts import (
+    ControlAccuracies,
+    ControlDocuments,
+    ControlTemplates,
+    Templates,
+)
 from worldprobe.benchmarks.ewok.controls import (
     VERSIONS,
     Corpus,
@@ -28,7 +33,11 @@ RIGHT_PAIRINGS = [("context1", "target1"), ("context2", "target2")]
 
 
 def stories(items):
-    return {f"{row[context]} {row[target]}" for row in items.to_dict("records") for context, target in RIGHT_PAIRINGS}
+    return {
+        f"{row[context]} {row[target]}"
+        for row in items.to_dict("records")
+        for context, target in RIGHT_PAIRINGS
+    }
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +66,9 @@ def test_what_is_taught_and_what_is_new_share_no_situation_and_no_concept(corpus
     validate(corpus.documents, ControlDocuments)
     status = templates["template_id"].map(corpus.templates.set_index("template_id")["status"])
     taught, new = (templates[status == name] for name in ("taught", "new_concept"))
-    assert len(taught) == round(0.2 * 69) + round(0.2 * 34)  # of the training part's concept and variable swaps
+    assert len(taught) == round(0.2 * 69) + round(
+        0.2 * 34
+    )  # of the training part's concept and variable swaps
     assert not set(taught["situation"]) & set(new["situation"])
     concepts = [{*part["concept_a"], *part["concept_b"].dropna()} for part in (taught, new)]
     assert not concepts[0] & concepts[1]
@@ -65,10 +76,16 @@ def test_what_is_taught_and_what_is_new_share_no_situation_and_no_concept(corpus
     assert set(read["template_id"]) == set(taught["template_id"])
 
 
-def test_other_templates_of_taught_concepts_are_told_from_those_that_are_left_out(corpus, templates):
-    joined = templates.merge(corpus.templates[["template_id", "status"]], on="template_id").fillna({"concept_b": ""})
+def test_other_templates_of_taught_concepts_are_told_from_those_that_are_left_out(
+    corpus, templates
+):
+    joined = templates.merge(corpus.templates[["template_id", "status"]], on="template_id").fillna(
+        {"concept_b": ""}
+    )
     taught = set(map(tuple, joined.loc[joined["status"] == "taught", PAIR].to_numpy()))
-    assert set(map(tuple, joined.loc[joined["status"] == "new_template", PAIR].to_numpy())) <= taught
+    assert (
+        set(map(tuple, joined.loc[joined["status"] == "new_template", PAIR].to_numpy())) <= taught
+    )
     assert not set(map(tuple, joined.loc[joined["status"] == "left_out", PAIR].to_numpy())) & taught
 
 
@@ -80,8 +97,12 @@ def test_items_occur_as_often_as_their_dose_and_no_story_is_one_of_them(corpus, 
     doses = corpus.templates.set_index("template_id")["dose"]
     taught = corpus.templates.loc[corpus.templates["status"] == "taught", "template_id"]
     assert set(doses[taught]) == {0, 3}
-    assert told.groupby("template_id").size().to_dict() == {name: 2 * doses[name] for name in taught if doses[name]}
-    assert not set(documents["text"][documents["kind"] == "story"]) & stories(items[items["item_id"].str[:-3].isin(taught)])
+    assert told.groupby("template_id").size().to_dict() == {
+        name: 2 * doses[name] for name in taught if doses[name]
+    }
+    assert not set(documents["text"][documents["kind"] == "story"]) & stories(
+        items[items["item_id"].str[:-3].isin(taught)]
+    )
 
 
 def test_what_is_learned_begins_with_the_target(corpus, items):
@@ -102,34 +123,59 @@ def test_another_seed_teaches_other_templates(templates, materials):
 def test_accuracies_are_told_apart_by_what_each_model_had_read(corpus, items):
     statuses = items["item_id"].str[:-3].map(corpus.templates.set_index("template_id")["status"])
     right = {"taught": 1.0, "new_template": 0.75, "new_concept": 0.5, "left_out": 0.0}
-    judged = pd.DataFrame({"item_id": items["item_id"].repeat(2), "target": [1, 2] * len(items), "eval_type": "logprobs"})
+    judged = pd.DataFrame(
+        {
+            "item_id": items["item_id"].repeat(2),
+            "target": [1, 2] * len(items),
+            "eval_type": "logprobs",
+        }
+    )
     judged["accuracy"] = statuses.map(right).repeat(2).to_numpy()
     tables = [judged.assign(model=model) for model in ("heart", "taught")]
-    found = validate(accuracy_by_group(tables, items, corpus, {"heart": ["item"]}), ControlAccuracies)
+    found = validate(
+        accuracy_by_group(tables, items, corpus, {"heart": ["item"]}), ControlAccuracies
+    )
     every = found[found["targets"] == "all"].set_index(["model", "group", "dose"])
-    assert every["mean"].loc[[("heart", "read", 3), ("heart", "new_filling", 3)]].tolist() == pytest.approx([1, 1])
+    assert every["mean"].loc[
+        [("heart", "read", 3), ("heart", "new_filling", 3)]
+    ].tolist() == pytest.approx([1, 1])
     assert ("heart", "read", 0) not in every.index
     assert every.loc[("taught", "new_concept", 0), "mean"] == pytest.approx(0.5)
     assert every.loc[("taught", "new_template", 0), "mean"] == pytest.approx(0.75)
     n_taught = (statuses == "taught").sum()
     assert every.loc[("taught", "new_filling", 0), "n_items"] == n_taught, "no story is an item"
-    assert every.loc[("heart", "read", 3), "n_items"] == (corpus.documents["kind"] == "item").sum() / 6
+    assert (
+        every.loc[("heart", "read", 3), "n_items"] == (corpus.documents["kind"] == "item").sum() / 6
+    )
     swaps = found[found["targets"] != "all"].groupby(["model", "group", "dose"])["n_items"].sum()
     assert (swaps == every["n_items"]).all()
     missing = judged.assign(model="heart", accuracy=np.nan)
     assert accuracy_by_group([missing], items, corpus, {})["mean"].isna().all()
     with pytest.raises(UserError, match="several eval types"):
-        accuracy_by_group([tables[0], tables[1].assign(eval_type="likert_free_two")], items, corpus, {})
+        accuracy_by_group(
+            [tables[0], tables[1].assign(eval_type="likert_free_two")], items, corpus, {}
+        )
     with pytest.raises(UserError, match="heart is judged twice"):
         accuracy_by_group([tables[0], tables[0]], items, corpus, {})
 
 
 def test_an_item_that_a_story_of_another_template_tells_counts_nowhere(corpus, items):
-    new = items[items["item_id"].str[:-3].isin(corpus.templates.loc[corpus.templates["status"] == "new_template", "template_id"])]
+    new = items[
+        items["item_id"]
+        .str[:-3]
+        .isin(corpus.templates.loc[corpus.templates["status"] == "new_template", "template_id"])
+    ]
     one = new.iloc[[0]]
     taught = corpus.documents.loc[corpus.documents["kind"] == "story", "template_id"].iloc[0]
     told = pd.DataFrame(
-        {"kind": "story", "template_id": taught, "text": sorted(stories(one)), "start": 0, "document": 0, "number": 1}
+        {
+            "kind": "story",
+            "template_id": taught,
+            "text": sorted(stories(one)),
+            "start": 0,
+            "document": 0,
+            "number": 1,
+        }
     )
     read = Corpus(pd.concat([corpus.documents, told]), corpus.templates)
     assert group_items(one, corpus, ["story"])["group"].tolist() == ["new_template"]
@@ -147,17 +193,47 @@ def test_the_command_writes_the_same_folder_twice(tmp_path, materials):
     templates = tmp_path / "templates.parquet"
     assert cli.main(["templates", "compile", str(MATERIALS), "--out", str(templates)]) == 0
     for name in ("one", "two"):
-        size = ["--taught", "0.05", "--fillings", "2", "--doses", "0", "1", "--sentences", "0", "--seed", "7"]
-        assert cli.main(["controls", "write-corpus", str(templates), str(MATERIALS), *size, "--out", str(tmp_path / name)]) == 0
+        size = [
+            "--taught",
+            "0.05",
+            "--fillings",
+            "2",
+            "--doses",
+            "0",
+            "1",
+            "--sentences",
+            "0",
+            "--seed",
+            "7",
+        ]
+        assert (
+            cli.main(
+                [
+                    "controls",
+                    "write-corpus",
+                    str(templates),
+                    str(MATERIALS),
+                    *size,
+                    "--out",
+                    str(tmp_path / name),
+                ]
+            )
+            == 0
+        )
     files = ("documents.parquet", "templates.parquet")
-    assert all((tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes() for file in files)
+    assert all(
+        (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
+        for file in files
+    )
     corpus = Corpus(
         *(
             read_table(tmp_path / "one" / file, kind)
             for file, kind in zip(files, (ControlDocuments, ControlTemplates), strict=True)
         )
     )
-    assert set(corpus.templates["template_id"]) == set(read_table(templates, Templates)["template_id"])
+    assert set(corpus.templates["template_id"]) == set(
+        read_table(templates, Templates)["template_id"]
+    )
     assert not corpus.documents["text"].str.contains("[{}]").any()
     made = read_provenance(tmp_path / "one" / "documents.parquet")
     assert made.seed == 7

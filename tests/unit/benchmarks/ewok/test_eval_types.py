@@ -14,9 +14,20 @@ def test_the_settings_know_every_way_and_no_other():
 
 def test_a_way_is_found_by_its_name_and_knows_what_it_is():
     assert [way_of(way.name) for way in WAYS] == list(WAYS)
-    assert (way_of("likert_free_two").paradigm, way_of("likert_free_two").setup) == ("likert", "free_two")
-    assert [is_prompted(name) for name in ("logprobs", "choice_free_two", "word2vec")] == [False, True, False]
-    assert [is_rated(name) for name in ("likert_free_two", "choice_free_two", "human_likert")] == [True, False, False]
+    assert (way_of("likert_free_two").paradigm, way_of("likert_free_two").setup) == (
+        "likert",
+        "free_two",
+    )
+    assert [is_prompted(name) for name in ("logprobs", "choice_free_two", "word2vec")] == [
+        False,
+        True,
+        False,
+    ]
+    assert [is_rated(name) for name in ("likert_free_two", "choice_free_two", "human_likert")] == [
+        True,
+        False,
+        False,
+    ]
     with pytest.raises(UserError, match="is unknown"):
         way_of("likert")
     with pytest.raises(UserError, match='did you mean "likert_constrained_two"'):

@@ -40,7 +40,17 @@ def one_item(**changes):
     return pd.DataFrame([row | changes]).astype({"duplicate_of": "str", "concept_b": "str"})
 
 
-KNOWN = {"Ira": 9, "lifts": 3, "Uma": 7, "cat": 99, "doesn't": 49, "lift": 4, "it": 999, "the": 1999, "purrs": 0}
+KNOWN = {
+    "Ira": 9,
+    "lifts": 3,
+    "Uma": 7,
+    "cat": 99,
+    "doesn't": 49,
+    "lift": 4,
+    "it": 999,
+    "the": 1999,
+    "purrs": 0,
+}
 
 
 def ngrams(path, *lines):
@@ -70,24 +80,43 @@ def test_features_are_half_of_both_contexts_and_the_target():
 
 def test_the_papers_words_lose_all_punctuation_and_its_names_their_s():
     asked = set()
-    frequency.surface_features(one_item(), lambda words: asked.update(words) or dict.fromkeys(words, 1.0), is_compat=True)
+    frequency.surface_features(
+        one_item(), lambda words: asked.update(words) or dict.fromkeys(words, 1.0), is_compat=True
+    )
     assert asked == {"Ira", "lifts", "Uma", "cat", "doesnt", "lift", "it", "the", "purrs"}
 
 
 def test_counts_are_those_of_exactly_the_word_over_all_years_and_files(tmp_path):
     first = ngrams(
-        tmp_path / "c.gz", "Cat\t1999\t5\t1", "cat\t1999\t7\t2", "cat\t2000\t8\t3", "cat_NOUN\t2000\t6\t3", "cats\t2000\t50\t3"
+        tmp_path / "c.gz",
+        "Cat\t1999\t5\t1",
+        "cat\t1999\t7\t2",
+        "cat\t2000\t8\t3",
+        "cat_NOUN\t2000\t6\t3",
+        "cats\t2000\t50\t3",
     )
     second = ngrams(
-        tmp_path / "other.gz", "n't\t2000\t3\t1", 'do"\t2000\t4\t1', "does\t2000\t30\t1", "NA\t2001\t2\t1", "Ira\t2001\t2\t1"
+        tmp_path / "other.gz",
+        "n't\t2000\t3\t1",
+        'do"\t2000\t4\t1',
+        "does\t2000\t30\t1",
+        "NA\t2001\t2\t1",
+        "Ira\t2001\t2\t1",
     )
-    counted = frequency.frequencies_of_ngrams({"cat", "cats", "doesn't", "Ira", "ira", "dog", "NA"}, [first, second])
+    counted = frequency.frequencies_of_ngrams(
+        {"cat", "cats", "doesn't", "Ira", "ira", "dog", "NA"}, [first, second]
+    )
     assert counted == {"cat": 15, "cats": 50, "doesn't": 3, "Ira": 2, "ira": 0, "dog": 0, "NA": 2}
 
 
 def test_the_papers_count_is_the_number_of_records_that_begin_with_the_word(tmp_path):
     path = ngrams(
-        tmp_path / "c.gz", "Cat\t1999\t5\t1", "cat\t1999\t7\t2", "cat\t2000\t8\t3", "cat_NOUN\t2000\t6\t3", "cats\t2000\t50\t3"
+        tmp_path / "c.gz",
+        "Cat\t1999\t5\t1",
+        "cat\t1999\t7\t2",
+        "cat\t2000\t8\t3",
+        "cat_NOUN\t2000\t6\t3",
+        "cats\t2000\t50\t3",
     )
     counted = frequency.records_that_begin_with({"cat", "ca", "cats", "dog"}, [path])
     assert counted == {"cat": 4, "ca": 4, "cats": 1, "dog": 0}
@@ -96,7 +125,11 @@ def test_the_papers_count_is_the_number_of_records_that_begin_with_the_word(tmp_
 def test_the_edition_of_2020_has_an_n_grams_years_in_one_line(tmp_path):
     """google-ngram-downloader #22, #25."""
     new = ngrams(
-        tmp_path / "1-00000-of-00024.gz", "cat\t1999,7,2\t2000,8,3", "cat_NOUN\t2000,6,3", "cats\t2000,50,3", "a,b\t2001,9,1"
+        tmp_path / "1-00000-of-00024.gz",
+        "cat\t1999,7,2\t2000,8,3",
+        "cat_NOUN\t2000,6,3",
+        "cats\t2000,50,3",
+        "a,b\t2001,9,1",
     )
     old = ngrams(tmp_path / "c.gz", "cats\t1999\t1\t1", ",\t1999\t3\t1")
     counted = frequency.frequencies_of_ngrams({"cat", "cats", ",", "a,b"}, [new, old])
@@ -105,24 +138,40 @@ def test_the_edition_of_2020_has_an_n_grams_years_in_one_line(tmp_path):
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.dictionaries(st.sampled_from(["a", "ab", "abc", "b", "ba"]), st.lists(st.integers(0, 9), min_size=1, max_size=5)))
+@given(
+    st.dictionaries(
+        st.sampled_from(["a", "ab", "abc", "b", "ba"]),
+        st.lists(st.integers(0, 9), min_size=1, max_size=5),
+    )
+)
 def test_counting_does_not_depend_on_how_records_are_spread_over_files(tmp_path_factory, counts):
     folder = tmp_path_factory.mktemp("ngrams")
-    lines = [f"{word}\t{1900 + year}\t{count}\t1" for word, years in counts.items() for year, count in enumerate(years)]
+    lines = [
+        f"{word}\t{1900 + year}\t{count}\t1"
+        for word, years in counts.items()
+        for year, count in enumerate(years)
+    ]
     if not lines:
         return
     together = ngrams(folder / "all.gz", *lines)
     apart = [ngrams(folder / f"{number}.gz", line) for number, line in enumerate(lines)]
     wanted = {"a", "ab", "abc", "b", "ba", "c"}
-    assert frequency.frequencies_of_ngrams(wanted, [together]) == frequency.frequencies_of_ngrams(wanted, apart)
-    assert frequency.frequencies_of_ngrams(wanted, [together]) == {w: sum(counts.get(w, [])) for w in wanted}
+    assert frequency.frequencies_of_ngrams(wanted, [together]) == frequency.frequencies_of_ngrams(
+        wanted, apart
+    )
+    assert frequency.frequencies_of_ngrams(wanted, [together]) == {
+        w: sum(counts.get(w, [])) for w in wanted
+    }
 
 
 @pytest.mark.parametrize(
     ("content", "what"),
     [
         (gzip.compress(b"cat\t1999\t5\t1\ncat\t2000\tmany\t1\n"), "many"),
-        (gzip.compress(b"cat\t1999\t5\t1\ncat\t1999\t5\t1\ncat\t2000\n"), "Expected 4 columns, got 2"),
+        (
+            gzip.compress(b"cat\t1999\t5\t1\ncat\t1999\t5\t1\ncat\t2000\n"),
+            "Expected 4 columns, got 2",
+        ),
         (gzip.compress(b"cat\t1999\t5\t1\n" * 500)[:-10], "not a whole gzip file"),
         (b"<html>not found</html>", "not a whole gzip file"),
         (gzip.compress(b""), "not a whole gzip file"),

@@ -1,4 +1,6 @@
-"""Likert and Choice: the paper's very prompts, answers read right, one constrained pass equal to decoding step by step."""
+"""Likert and Choice: the paper's very prompts, answers read right, one constrained pass equal to
+decoding step by step.
+"""
 
 from __future__ import annotations
 
@@ -19,30 +21,32 @@ from worldprobe.inference.store import open_store
 from worldprobe.models.engine import Completion, Decoding, EngineFacts
 
 CHOICE_HEAD = (
-    "# INSTRUCTIONS\n\n"
-    "In this study, you will see multiple examples. In each example, you will be given two contexts and a scenario. "
-    "Your task is to read the two contexts and the subsequent scenario, and pick the context that makes more sense considering "
-    'the scenario that follows. The contexts will be numbered "1" or "2". You must answer using "1" or "2" in your response.'
+    "# INSTRUCTIONS\n\nIn this study, you will see multiple examples. In each example, you will be"
+    " given two contexts and a scenario. Your task is to read the two contexts and the subsequent"
+    " scenario, and pick the context that makes more sense considering the scenario that follows."
+    ' The contexts will be numbered "1" or "2". You must answer using "1" or "2" in your response.'
 )
 LIKERT_HEAD = (
-    "# INSTRUCTIONS\n\n"
-    "In this study, you will see multiple examples. In each example, you will be given a scenario. Your task will be to read the "
-    "scenario and answer how much it makes sense. Your response must be on a scale from 1 to 5, with 1 meaning "
-    '"makes no sense", and 5 meaning "makes perfect sense".'
+    "# INSTRUCTIONS\n\nIn this study, you will see multiple examples. In each example, you will be"
+    " given a scenario. Your task will be to read the scenario and answer how much it makes sense."
+    ' Your response must be on a scale from 1 to 5, with 1 meaning "makes no sense", and 5 meaning'
+    ' "makes perfect sense".'
 )
 
 
 def choice_block(heading, one, two, target):
     return (
-        f'{heading}\n\n## Contexts\n1. "{one}"\n2. "{two}"\n\n## Scenario\n"{target}"\n\n## Task\n'
-        'Which context makes more sense given the scenario? Please answer using either "1" or "2".\n\n## Response\n'
+        f'{heading}\n\n## Contexts\n1. "{one}"\n2. "{two}"\n\n## Scenario\n"{target}"\n\n##'
+        ' Task\nWhich context makes more sense given the scenario? Please answer using either "1"'
+        ' or "2".\n\n## Response\n'
     )
 
 
 def likert_block(heading, scenario):
     return (
-        f'{heading}\n\n## Scenario\n"{scenario}"\n\n## Task\nHow much does this scenario make sense? Please answer using a '
-        'number from 1 to 5, with 1 meaning "makes no sense", and 5 meaning "makes perfect sense".\n\n## Response\n'
+        f'{heading}\n\n## Scenario\n"{scenario}"\n\n## Task\nHow much does this scenario make'
+        ' sense? Please answer using a number from 1 to 5, with 1 meaning "makes no sense", and 5'
+        ' meaning "makes perfect sense".\n\n## Response\n'
     )
 
 
@@ -66,9 +70,15 @@ def test_the_prompts_are_the_papers_to_the_last_newline():
     two = "\n\n\n".join(
         [
             CHOICE_HEAD,
-            choice_block("# TRIAL EXAMPLE", f"{bag} blocks.", f"{bag} balls.", "I drew a ball from the bag.") + "2",
             choice_block(
-                "# TRIAL EXAMPLE", f"{boy} likes cookies.", f"{boy} does not like cookies.", f"{boy} chose to eat a cookie."
+                "# TRIAL EXAMPLE", f"{bag} blocks.", f"{bag} balls.", "I drew a ball from the bag."
+            )
+            + "2",
+            choice_block(
+                "# TRIAL EXAMPLE",
+                f"{boy} likes cookies.",
+                f"{boy} does not like cookies.",
+                f"{boy} chose to eat a cookie.",
             )
             + "1",
             choice_block("# TEST EXAMPLE", "A {x}.", "B.", "C."),
@@ -76,12 +86,17 @@ def test_the_prompts_are_the_papers_to_the_last_newline():
     )
     assert prompts["choice"].text(item, "two") == two
     scenario = {"context": "A {x}.", "target": "C."}
-    assert prompts["likert"].text(scenario, "zero") == LIKERT_HEAD + "\n\n\n" + likert_block("# TEST EXAMPLE", "A {x}. C.")
+    assert prompts["likert"].text(scenario, "zero") == LIKERT_HEAD + "\n\n\n" + likert_block(
+        "# TEST EXAMPLE", "A {x}. C."
+    )
     assert prompts["likert"].text(scenario, "two") == "\n\n\n".join(
         [
             LIKERT_HEAD,
             likert_block("# TRIAL EXAMPLE", f"{bag} balls. I drew a ball from the bag.") + "5",
-            likert_block("# TRIAL EXAMPLE", f"{boy} does not like cookies. {boy} chose to eat a cookie.") + "1",
+            likert_block(
+                "# TRIAL EXAMPLE", f"{boy} does not like cookies. {boy} chose to eat a cookie."
+            )
+            + "1",
             likert_block("# TEST EXAMPLE", "A {x}. C."),
         ]
     )
@@ -108,11 +123,16 @@ def test_the_prompts_are_the_papers_to_the_last_newline():
 )
 def test_a_free_answer_is_its_first_valid_numeral(text, value, status):
     reading = first_numeral(("1", "2", "3", "4", "5"))(text)
-    assert (None if reading.value is None else float(reading.value), reading.status) == (value, status)
+    assert (None if reading.value is None else float(reading.value), reading.status) == (
+        value,
+        status,
+    )
 
 
 class Echo:
-    """An engine that answers by rule: 1 for every prompt about Ana, words for Ben; notes how often it is asked."""
+    """An engine that answers by rule: 1 for every prompt about Ana, words for Ben; notes how often
+    it is asked.
+    """
 
     facts = EngineFacts("echo", None, "0", "echo", "float32", {}, 100, {})
 
@@ -133,10 +153,15 @@ class Echo:
         for i, prompt in enumerate(prompts):
             if i not in skip:
                 self.asked += 1
-                yield i, Completion(options[i][0] if "Ana" in prompt else options[i][-1], margin=0.0)
+                yield (
+                    i,
+                    Completion(options[i][0] if "Ana" in prompt else options[i][-1], margin=0.0),
+                )
 
 
-@pytest.mark.parametrize(("eval_type", "rows"), [("likert_free_zero", 8), ("choice_constrained_two", 4)])
+@pytest.mark.parametrize(
+    ("eval_type", "rows"), [("likert_free_zero", 8), ("choice_constrained_two", 4)]
+)
 def test_responses_hold_the_contract_and_a_second_run_asks_nothing(tmp_path, eval_type, rows):
     engine = Echo()
     way = way_of(eval_type)
@@ -159,22 +184,37 @@ def test_responses_hold_the_contract_and_a_second_run_asks_nothing(tmp_path, eva
 
 
 class Thinks(Echo):
-    """A chat model that thinks of another number than it says, or does not come to an end with it."""
+    """A chat model that thinks of another number than it says, or does not come to an end with
+    it.
+    """
 
     facts = EngineFacts("thinks", None, "0", "thinks", "float32", {}, 100, {}, has_chat=True)
 
     def generate(self, prompts, decoding, *, skip=()) -> Iterator[tuple[int, Completion]]:
-        assert decoding == Decoding(20, (), thoughts=500), "a message ends by itself: a blank line may end the thoughts only"
+        assert decoding == Decoding(20, (), thoughts=500), (
+            "a message ends by itself: a blank line may end the thoughts only"
+        )
         for i, prompt in enumerate(prompts):
             if i not in skip:
                 says = "4.0" if "Ana" in prompt[0].content else ""
-                yield i, Completion(says, "end" if says else "length", len(says), thoughts="1 to 5", n_thought_tokens=4)
+                yield (
+                    i,
+                    Completion(
+                        says,
+                        "end" if says else "length",
+                        len(says),
+                        thoughts="1 to 5",
+                        n_thought_tokens=4,
+                    ),
+                )
 
 
 def test_thoughts_are_never_read_and_those_without_an_end_are_counted(tmp_path):
     engine = Thinks()
     way, prompt = way_of("likert_free_zero"), load_prompts()["likert"]
-    frame, counts = ask(ITEMS, engine, way, prompt, open_store(tmp_path, engine), chat=True, thoughts=500)
+    frame, counts = ask(
+        ITEMS, engine, way, prompt, open_store(tmp_path, engine), chat=True, thoughts=500
+    )
     assert frame.value.dropna().unique().tolist() == [4.0]
     assert counts["status"] == {"no_numeral": 4, "ok": 4}
     assert counts["thoughts"] == {"limit": 500, "tokens": 32, "unfinished": 4}
@@ -186,7 +226,9 @@ def test_a_digest_names_the_prompt_and_other_prompts_never_meet_old_answers(tmp_
     frame, _ = ask(ITEMS, engine, way_of("likert_free_zero"), prompt, open_store(tmp_path, engine))
     slots = {"context": ITEMS.context1[0], "target": ITEMS.target2[0]}
     row = frame[(frame.item_id == ITEMS.item_id[0]) & (frame.presentation == "t2c1")]
-    assert row.prompt_digest.item() == hashlib.sha256(prompt.text(slots, "zero").encode()).hexdigest()
+    assert (
+        row.prompt_digest.item() == hashlib.sha256(prompt.text(slots, "zero").encode()).hexdigest()
+    )
     asked = engine.asked
     ask(ITEMS, engine, way_of("likert_free_two"), prompt, open_store(tmp_path, engine))
     assert engine.asked == 2 * asked
@@ -203,8 +245,9 @@ def test_swapped_choice_shows_the_contexts_the_other_way_round():
 def test_users_add_prompts_by_name_and_a_wrong_file_is_named(tmp_path):
     own = tmp_path / "own.yaml"
     own.write_text(
-        "likert:\n  answers: ['0', '1']\n  instructions: Judge.\n  trial_heading: Try\n  test_heading: Test\n"
-        "  block: '{context} | {target} :'\n  trials:\n    - {context: C, target: T, response: '1'}\n"
+        "likert:\n  answers: ['0', '1']\n  instructions: Judge.\n  trial_heading: Try\n "
+        " test_heading: Test\n  block: '{context} | {target} :'\n  trials:\n    - {context: C,"
+        " target: T, response: '1'}\n"
     )
     slots = {"context": "A", "target": "B"}
     assert load_prompts(str(own))["likert"].text(slots, "zero") == "Judge.\n\n\nTest\n\nA | B :\n"
@@ -223,13 +266,27 @@ transformers = pytest.importorskip("transformers")
 from worldprobe.models.answers import Options  # noqa: E402
 from worldprobe.models.transformers_engine import open_engine  # noqa: E402
 
-PREAMBLE = "Ana paints the heavy lamp near the door. Ben hides the rug under a tree. Cora drops the kettle in 1 of 5 rooms."
-ENDS = ("Ana lifts", "a tree", "the rug in 3 of 5 rooms", "Dov drops the kettle", "near the blue door", "is it 4", "under", "Ben")
+PREAMBLE = (
+    "Ana paints the heavy lamp near the door. Ben hides the rug under a tree. Cora drops the kettle"
+    " in 1 of 5 rooms."
+)
+ENDS = (
+    "Ana lifts",
+    "a tree",
+    "the rug in 3 of 5 rooms",
+    "Dov drops the kettle",
+    "near the blue door",
+    "is it 4",
+    "under",
+    "Ben",
+)
 PROMPTS = [f"{PREAMBLE} {end}\n" for end in ENDS]
 
 
 def step_by_step(folder, prompt, options):
-    """Constrained greedy decoding, spelled out: at each step the likeliest of all tokens whose text stays within the options."""
+    """Constrained greedy decoding, spelled out: at each step the likeliest of all tokens whose text
+    stays within the options.
+    """
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     ids, written = tokenizer(prompt)["input_ids"], ""
@@ -248,28 +305,50 @@ def step_by_step(folder, prompt, options):
 @pytest.mark.parametrize("options", [("1", "2", "3", "4", "5"), ("13", "15", "21", "235")])
 @pytest.mark.parametrize(
     ("architecture", "kind"),
-    [("gpt2", "byte_level"), ("llama", "sentencepiece"), ("mpt", "sentencepiece"), ("mistral", "byte_level")],
+    [
+        ("gpt2", "byte_level"),
+        ("llama", "sentencepiece"),
+        ("mpt", "sentencepiece"),
+        ("mistral", "byte_level"),
+    ],
 )
-def test_constrained_answers_equal_constrained_decoding_step_by_step(tiny_checkpoint, architecture, kind, options):
+def test_constrained_answers_equal_constrained_decoding_step_by_step(
+    tiny_checkpoint, architecture, kind, options
+):
     folder = tiny_checkpoint(architecture, kind)
     engine = open_engine(str(folder))
     assert engine.can_cache is not None  # checked now, by passes of its own
     passes = []
     for name in ("next_in_rows", "next_padded"):
         way = getattr(engine.passes, name)
-        setattr(engine.passes, name, lambda batch, *rest, way=way: passes.append(len(batch)) or way(batch, *rest))
+        setattr(
+            engine.passes,
+            name,
+            lambda batch, *rest, way=way: passes.append(len(batch)) or way(batch, *rest),
+        )
     found = dict(engine.choose(PROMPTS, [options] * len(PROMPTS)))
-    assert [found[i].text for i in range(len(PROMPTS))] == [step_by_step(folder, prompt, options) for prompt in PROMPTS]
-    assert len({w.text for w in found.values()}) > 1, "answers that are all alike would test nothing"
+    assert [found[i].text for i in range(len(PROMPTS))] == [
+        step_by_step(folder, prompt, options) for prompt in PROMPTS
+    ]
+    assert len({w.text for w in found.values()}) > 1, (
+        "answers that are all alike would test nothing"
+    )
     if len(options) == 5:
         assert len(passes) == 1, "single numerals take one forward pass"
 
 
 @pytest.mark.parametrize(
     ("architecture", "kind"),
-    [("gpt2", "byte_level"), ("llama", "sentencepiece"), ("mpt", "byte_level"), ("falcon_alibi", "byte_level")],
+    [
+        ("gpt2", "byte_level"),
+        ("llama", "sentencepiece"),
+        ("mpt", "byte_level"),
+        ("falcon_alibi", "byte_level"),
+    ],
 )
-def test_free_answers_equal_greedy_generation_one_prompt_at_a_time(tiny_checkpoint, architecture, kind):
+def test_free_answers_equal_greedy_generation_one_prompt_at_a_time(
+    tiny_checkpoint, architecture, kind
+):
     folder = tiny_checkpoint(architecture, kind)
     engine = open_engine(str(folder))
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
@@ -281,10 +360,14 @@ def test_free_answers_equal_greedy_generation_one_prompt_at_a_time(tiny_checkpoi
         before = tokenizer.decode(inputs["input_ids"][0], skip_special_tokens=True)
         expected.append(tokenizer.decode(out, skip_special_tokens=True)[len(before) :])
     found = dict(engine.generate(PROMPTS, Decoding(8, ("\n\n",))))
-    assert [found[i].text for i in range(len(PROMPTS))] == [text.split("\n\n")[0] for text in expected]
+    assert [found[i].text for i in range(len(PROMPTS))] == [
+        text.split("\n\n")[0] for text in expected
+    ]
     letter = next(c for c in expected[0][2:] if c.isascii() and c.isprintable())
     cut = dict(engine.generate(PROMPTS, Decoding(8, (letter,))))
-    assert [cut[i].text for i in range(len(PROMPTS))] == [text.split(letter)[0] for text in expected]
+    assert [cut[i].text for i in range(len(PROMPTS))] == [
+        text.split(letter)[0] for text in expected
+    ]
 
 
 def test_the_shared_preamble_is_read_once(tiny_checkpoint):
@@ -299,7 +382,9 @@ def test_the_shared_preamble_is_read_once(tiny_checkpoint):
     engine.can_cache = False
     without = dict(engine.choose(PROMPTS, [("1", "2")] * len(PROMPTS)))
     assert {i: w.text for i, w in with_cache.items()} == {i: w.text for i, w in without.items()}
-    assert all(with_cache[i].margin == pytest.approx(without[i].margin, abs=1e-4) for i in with_cache)
+    assert all(
+        with_cache[i].margin == pytest.approx(without[i].margin, abs=1e-4) for i in with_cache
+    )
 
 
 def test_options_that_cannot_be_told_apart_or_written_are_refused(tiny_checkpoint):
@@ -307,7 +392,10 @@ def test_options_that_cannot_be_told_apart_or_written_are_refused(tiny_checkpoin
     with pytest.raises(UserError, match="beginning of another"):
         Options(tokenizer, ("1", "10"))
     options = Options(tokenizer, ("1", "2"))
-    assert {re.sub("Ġ", " ", tokenizer.convert_ids_to_tokens(i)) for i in options.pieces} == {"1", "2"}
+    assert {re.sub("Ġ", " ", tokenizer.convert_ids_to_tokens(i)) for i in options.pieces} == {
+        "1",
+        "2",
+    }
 
 
 def test_a_prompt_longer_than_the_model_takes_is_marked(tiny_checkpoint):
@@ -317,9 +405,13 @@ def test_a_prompt_longer_than_the_model_takes_is_marked(tiny_checkpoint):
     assert not found[1].prompt_was_cut
 
 
-def test_texts_with_spaces_around_them_or_decomposed_letters_are_warned_of_before_they_are_asked(caplog):
+def test_texts_with_spaces_around_them_or_decomposed_letters_are_warned_of_before_they_are_asked(
+    caplog,
+):
     """EleutherAI/lm-evaluation-harness #218, #4012."""
-    texts = {name: ["Ali digs.", "Zoë digs."] for name in ("context1", "context2", "target1", "target2")}
+    texts = {
+        name: ["Ali digs.", "Zoë digs."] for name in ("context1", "context2", "target1", "target2")
+    }
     check_texts(pd.DataFrame({"item_id": ["a", "b"], **texts}), "items")
     assert not caplog.text
     odd = {"context1": ["Ali digs. ", "Zoe\u0308 digs."]}

@@ -52,12 +52,26 @@ def items(*rows):
 def vectors():
     """Two dimensions: heat to the right, cold upwards."""
     keyed = KeyedVectors(2)
-    words = {"sun": (3, 0), "warm": (1, 0), "snow": (0, 2), "cold": (0, 1), "is": (1, 1), "ira": (9, -9), "dont": (0, 5)}
+    words = {
+        "sun": (3, 0),
+        "warm": (1, 0),
+        "snow": (0, 2),
+        "cold": (0, 1),
+        "is": (1, 1),
+        "ira": (9, -9),
+        "dont": (0, 5),
+    }
     keyed.add_vectors(list(words), np.array(list(words.values()), dtype="float32"))
     return keyed
 
 
-WEATHER = ("Ira sees sun.", "Ira sees snow.", "Ira's room is warm.", "Ira's room is cold.", {"agent1": "Ira"})
+WEATHER = (
+    "Ira sees sun.",
+    "Ira sees snow.",
+    "Ira's room is warm.",
+    "Ira's room is cold.",
+    {"agent1": "Ira"},
+)
 
 
 def cosines(table):
@@ -68,7 +82,12 @@ def test_cosines_are_those_of_the_summed_vectors_without_the_agents_name(vectors
     table, counts = word2vec.bag_similarities(items(WEATHER), vectors)
     # target 1: is + warm = (2, 1); target 2: is + cold = (1, 2); contexts: sun (3, 0), snow (0, 2)
     assert cosines(table) == pytest.approx(
-        {(1, 1): 2 / math.sqrt(5), (1, 2): 1 / math.sqrt(5), (2, 1): 1 / math.sqrt(5), (2, 2): 2 / math.sqrt(5)}
+        {
+            (1, 1): 2 / math.sqrt(5),
+            (1, 2): 1 / math.sqrt(5),
+            (2, 1): 1 / math.sqrt(5),
+            (2, 2): 2 / math.sqrt(5),
+        }
     )
     assert counts["n_distinct_out_of_vocabulary"] == 2  # sees, room
     validate(table, Similarities)
@@ -76,7 +95,9 @@ def test_cosines_are_those_of_the_summed_vectors_without_the_agents_name(vectors
 
 def test_names_count_when_no_class_is_skipped(vectors):
     table, _ = word2vec.bag_similarities(items(WEATHER), vectors, skip=())
-    assert cosines(table)[1, 1] == pytest.approx(((9 + 2) * (9 + 3) + (-9 + 1) * -9) / math.hypot(11, -8) / math.hypot(12, -9))
+    assert cosines(table)[1, 1] == pytest.approx(
+        ((9 + 2) * (9 + 3) + (-9 + 1) * -9) / math.hypot(11, -8) / math.hypot(12, -9)
+    )
 
 
 def test_only_the_items_own_agents_are_skipped(vectors):
@@ -90,14 +111,24 @@ def test_only_the_items_own_agents_are_skipped(vectors):
 def test_contexts_with_the_same_words_tie_exactly():
     words = ["the", "pot", "stands", "left", "of", "lamp", "near"]
     keyed = KeyedVectors(50)
-    keyed.add_vectors(words, np.random.default_rng(1).normal(size=(len(words), 50)).astype("float32"))
-    swap = ("The pot stands left of the lamp.", "The lamp stands left of the pot.", "Pot near.", "Lamp near.", {"object1": "pot"})
+    keyed.add_vectors(
+        words, np.random.default_rng(1).normal(size=(len(words), 50)).astype("float32")
+    )
+    swap = (
+        "The pot stands left of the lamp.",
+        "The lamp stands left of the pot.",
+        "Pot near.",
+        "Lamp near.",
+        {"object1": "pot"},
+    )
     found = cosines(word2vec.bag_similarities(items(swap), keyed)[0])
     assert found[1, 1] == found[1, 2]
     assert found[2, 1] == found[2, 2]
 
 
-def test_a_text_without_known_words_has_no_cosine_and_a_word_with_punctuation_inside_is_found_without(vectors):
+def test_a_text_without_known_words_has_no_cosine_and_a_word_with_punctuation_inside_is_found_without(
+    vectors,
+):
     strange = ("Zzz.", "Sun.", "Don't!", "Warm.", {"agent1": "Ira"})
     found = cosines(word2vec.bag_similarities(items(strange), vectors)[0])
     assert math.isnan(found[1, 1])
@@ -138,12 +169,17 @@ ROWS = np.arange(1, 21, dtype="f4").reshape(5, 4) / 8
 
 
 def as_text(words=WORDS, rows=ROWS, header=True):
-    lines = [" ".join([word, *(f"{number:.3f}" for number in row)]) for word, row in zip(words, rows, strict=True)]
+    lines = [
+        " ".join([word, *(f"{number:.3f}" for number in row)])
+        for word, row in zip(words, rows, strict=True)
+    ]
     return "\n".join([f"{len(words)} {rows.shape[1]}"] * header + lines).encode() + b"\n"
 
 
 def as_binary(words=WORDS, rows=ROWS, end=b"\n"):
-    records = [word.encode() + b" " + row.tobytes() + end for word, row in zip(words, rows, strict=True)]
+    records = [
+        word.encode() + b" " + row.tobytes() + end for word, row in zip(words, rows, strict=True)
+    ]
     return f"{len(words)} {rows.shape[1]}\n".encode() + b"".join(records)
 
 
@@ -159,11 +195,15 @@ def as_zip(content, *others):
     "content",
     [
         as_text(header=False),  # GloVe #142
-        as_text(["\u00a0", *WORDS], np.vstack([ROWS[:1], ROWS])),  # gensim #567, #1372: a first word that is a blank
+        as_text(
+            ["\u00a0", *WORDS], np.vstack([ROWS[:1], ROWS])
+        ),  # gensim #567, #1372: a first word that is a blank
         as_text(["\u3000", *WORDS], np.vstack([ROWS[:1], ROWS])),
         as_binary(end=b""),
         as_binary()[:-1],
-        gzip.compress(as_binary()),  # is_that_a_duplicate_quora_question #15: compressed, whatever the name says
+        gzip.compress(
+            as_binary()
+        ),  # is_that_a_duplicate_quora_question #15: compressed, whatever the name says
         bz2.compress(as_text()),
         lzma.compress(as_text(header=False)),
         as_zip(as_binary()),
@@ -179,7 +219,8 @@ def test_vectors_are_read_by_what_the_file_holds(tmp_path, content, name):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        # gensim #567, #1372; danielfrg/word2vec #58: text that is not quite text was read as binary.
+        # gensim #567, #1372; danielfrg/word2vec #58: text that is not quite text was read as
+        # binary.
         (as_text(["New York", *WORDS], np.vstack([ROWS[:1], ROWS])), ""),
         (as_text().replace(b".", b","), ""),
         (as_text().replace(b"5 4", b"3 4"), "more follow"),
@@ -194,17 +235,23 @@ def test_vectors_are_read_by_what_the_file_holds(tmp_path, content, name):
         (as_binary(rows=np.where(ROWS == 1, np.inf, ROWS).astype("f4")), "not finite"),
     ],
 )
-def test_vectors_that_are_not_all_read_or_not_read_as_they_are_meant_are_refused(tmp_path, content, said):
+def test_vectors_that_are_not_all_read_or_not_read_as_they_are_meant_are_refused(
+    tmp_path, content, said
+):
     (tmp_path / "vectors").write_bytes(content)
     with pytest.raises(UserError, match="cannot be read as word vectors") as refusal:
         word2vec.read_vectors(tmp_path / "vectors")
     assert said in str(refusal.value)
 
 
-def test_training_is_the_same_for_the_same_seed_and_words_of_one_story_come_near_each_other(tmp_path):
+def test_training_is_the_same_for_the_same_seed_and_words_of_one_story_come_near_each_other(
+    tmp_path,
+):
     texts = ["Sun shines. The road is warm.", "Snow falls. The pond is cold."] * 300
     for file, seed in (("a.kv", 5), ("b.kv", 5), ("c.kv", 6)):
-        word2vec.save_vectors(word2vec.train_vectors(texts, seed, size=16, epochs=5), tmp_path / file)
+        word2vec.save_vectors(
+            word2vec.train_vectors(texts, seed, size=16, epochs=5), tmp_path / file
+        )
     content = {file: (tmp_path / file).read_bytes() for file in ("a.kv", "b.kv", "c.kv")}
     assert content["a.kv"] == content["b.kv"] != content["c.kv"]
     read = word2vec.read_vectors(tmp_path / "a.kv")
@@ -215,14 +262,27 @@ def test_the_command_writes_judgements_with_the_counts_inside(vectors, tmp_path)
     table = validate(items(WEATHER, ("Zzz.", "Sun.", "Warm.", "Cold.", {"agent1": "Ira"})), Items)
     write_table(table, Items, tmp_path / "items.parquet", Provenance())
     word2vec.save_vectors(vectors, tmp_path / "toy.kv")
-    command = ["baselines", "judge", str(tmp_path / "items.parquet"), "--by", "word2vec", "--source", str(tmp_path / "toy.kv")]
+    command = [
+        "baselines",
+        "judge",
+        str(tmp_path / "items.parquet"),
+        "--by",
+        "word2vec",
+        "--source",
+        str(tmp_path / "toy.kv"),
+    ]
     assert cli.main([*command, "--out", str(tmp_path / "judgements.parquet")]) == 0
     judged = read_table(tmp_path / "judgements.parquet", Judgements)
     assert judged.accuracy.tolist()[:2] == [1.0, 1.0]
     assert judged.status.tolist() == ["ok", "ok", "missing_score", "missing_score"]
     assert set(judged.eval_type) == set(judged.model) == {"word2vec"}
-    assert read_provenance(tmp_path / "judgements.parquet").details["n_distinct_out_of_vocabulary"] == 3
-    assert set(judged.taught) == {"story, item, context, target"}, "the vectors of train-vectors read the controls' corpus"
+    assert (
+        read_provenance(tmp_path / "judgements.parquet").details["n_distinct_out_of_vocabulary"]
+        == 3
+    )
+    assert set(judged.taught) == {"story, item, context, target"}, (
+        "the vectors of train-vectors read the controls' corpus"
+    )
     vectors.save_word2vec_format(tmp_path / "toy.kv", binary=True)
     assert cli.main([*command, "--out", str(tmp_path / "judgements.parquet")]) == 0
     assert read_table(tmp_path / "judgements.parquet", Judgements).taught.isna().all()
@@ -240,16 +300,31 @@ def test_pickles_are_never_read_without_consent(vectors, tmp_path):
     vectors.save(str(tmp_path / "gensim.kv"))
     with pytest.raises(UserError, match="can run any code"):
         word2vec.read_vectors(tmp_path / "gensim.kv")
-    assert word2vec.read_vectors(tmp_path / "gensim.kv", allow_pickle=True)["sun"].tolist() == [3, 0]
+    assert word2vec.read_vectors(tmp_path / "gensim.kv", allow_pickle=True)["sun"].tolist() == [
+        3,
+        0,
+    ]
 
 
-def test_vectors_that_know_no_word_and_classes_that_no_item_has_are_refused(vectors, tmp_path, capsys):
+def test_vectors_that_know_no_word_and_classes_that_no_item_has_are_refused(
+    vectors, tmp_path, capsys
+):
     strange = KeyedVectors(2)
     strange.add_vectors(["qqz"], np.ones((1, 2), "float32"))
     with pytest.raises(UserError, match="the items' words have no vectors"):
         word2vec.bag_similarities(items(WEATHER), strange)
     write_table(validate(items(WEATHER), Items), Items, tmp_path / "items.parquet", Provenance())
     word2vec.save_vectors(vectors, tmp_path / "toy.npz")
-    command = ["baselines", "judge", str(tmp_path / "items.parquet"), "--by", "word2vec", "--source", str(tmp_path / "toy.npz")]
-    assert cli.main([*command, "--skip-classes", "agnet", "--out", str(tmp_path / "j.parquet")]) == 2
+    command = [
+        "baselines",
+        "judge",
+        str(tmp_path / "items.parquet"),
+        "--by",
+        "word2vec",
+        "--source",
+        str(tmp_path / "toy.npz"),
+    ]
+    assert (
+        cli.main([*command, "--skip-classes", "agnet", "--out", str(tmp_path / "j.parquet")]) == 2
+    )
     assert 'class "agnet"' in capsys.readouterr().err

@@ -17,5 +17,8 @@ def some_released(reference: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     some = tmp_path_factory.mktemp("released") / "some.jsonl"
     with bz2.open(path, "rt", encoding="utf-8") as lines:
         tuples = groupby(lines, lambda line: json.loads(line)["tuple_ID"])
-        some.write_text("".join(line for _, trials in islice(tuples, 0, None, 41) for line in trials), encoding="utf-8")
+        some.write_text(
+            "".join(line for _, trials in islice(tuples, 0, None, 41) for line in trials),
+            encoding="utf-8",
+        )
     return some

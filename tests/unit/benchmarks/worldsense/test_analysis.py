@@ -1,4 +1,6 @@
-"""Accuracy and bias by tuples, the rebalancing, and the reader of results, on invented trials with answers known by hand."""
+"""Accuracy and bias by tuples, the rebalancing, and the reader of results, on invented trials with
+answers known by hand.
+"""
 
 import bz2
 import gzip
@@ -10,8 +12,18 @@ import pandas as pd
 import pytest
 
 from worldprobe.benchmarks.worldsense.analysis.answers import name_of_results, read_series
-from worldprobe.benchmarks.worldsense.analysis.questions import ABSENT, INVALID, WORDS, read_questions
-from worldprobe.benchmarks.worldsense.analysis.statistics import COLUMNS, compute_statistics, count_answers, score_tuples
+from worldprobe.benchmarks.worldsense.analysis.questions import (
+    ABSENT,
+    INVALID,
+    WORDS,
+    read_questions,
+)
+from worldprobe.benchmarks.worldsense.analysis.statistics import (
+    COLUMNS,
+    compute_statistics,
+    count_answers,
+    score_tuples,
+)
 from worldprobe.benchmarks.worldsense.skins.vocabulary import DISGUISE, answers_of
 from worldprobe.benchmarks.worldsense.trials.files import read_lines
 from worldprobe.cli import main
@@ -73,7 +85,9 @@ def write(path: Path, rows: list[dict]) -> Path:
     return path
 
 
-def answer(folder: Path, answers: dict[int, str], name: str = "basic___made-up___results.jsonl") -> Path:
+def answer(
+    folder: Path, answers: dict[int, str], name: str = "basic___made-up___results.jsonl"
+) -> Path:
     return write(folder / name, [{"Key": key, "resp": word} for key, word in answers.items()])
 
 
@@ -82,7 +96,17 @@ def trials(tmp_path: Path) -> Path:
     return write(tmp_path / "trials.jsonl.bz2", TRIALS)
 
 
-ANSWERS = {-(2**62): "TRUE", -(2**62) + 1: "TRUE", 11: "TRUE", 12: "FALSE", 21: "FALSE", 22: "", 31: "3", 32: "1", 33: "3"}
+ANSWERS = {
+    -(2**62): "TRUE",
+    -(2**62) + 1: "TRUE",
+    11: "TRUE",
+    12: "FALSE",
+    21: "FALSE",
+    22: "",
+    31: "3",
+    32: "1",
+    33: "3",
+}
 
 
 def test_a_tuple_is_scored_by_weights_and_folding(trials: Path, tmp_path: Path) -> None:
@@ -104,7 +128,9 @@ def test_sizes_and_then_problems_weigh_equally(trials: Path, tmp_path: Path) -> 
     questions = read_questions(trials)
     table = compute_statistics(questions, read_series([answer(tmp_path, ANSWERS)], questions))
     assert tuple(table.columns) == COLUMNS
-    released = table[(table["gold"] == "released") & (table["measure"] == "accuracy")].set_index(list(COLUMNS[4:10]))
+    released = table[(table["gold"] == "released") & (table["measure"] == "accuracy")].set_index(
+        list(COLUMNS[4:10])
+    )
     everything = ("all",) * 6
     infer = ("Infer.normal", *everything[1:])
     # Size 3: 0.5 from one tuple; size 4: 1 and 0. Each size counts one tuple.
@@ -114,19 +140,29 @@ def test_sizes_and_then_problems_weigh_equally(trials: Path, tmp_path: Path) -> 
     assert ("Infer.trivial", *everything[1:]) not in released.index
     four = ("Infer.normal", "4", *everything[2:])
     assert released.loc[four, "sem"] == pytest.approx(np.std([1.0, 0.0], ddof=1) / np.sqrt(2))
-    assert released.loc[four, "conf95"] == pytest.approx(1.96 * np.std([1.0, 0.0], ddof=1) / np.sqrt(2))
+    assert released.loc[four, "conf95"] == pytest.approx(
+        1.96 * np.std([1.0, 0.0], ddof=1) / np.sqrt(2)
+    )
     assert released.loc[("Infer.normal", "3", "Complexity_0", "bin", "all", "all"), "mean"] == 0.5
     assert released.loc[("Infer.normal", "all", "all", "all", "temporal", "all"), "count"] == 2
     assert released.loc[("all", "all", "all", "all", "all", "ood"), "mean"] == 0.75
 
 
 def test_the_variance_of_merged_cells_is_that_of_their_mixture(tmp_path: Path) -> None:
-    rows = [row for n in range(6) for row in inference(100 * n + 1, f"x{n}", problemsize=3 if n < 4 else 4)]
+    rows = [
+        row
+        for n in range(6)
+        for row in inference(100 * n + 1, f"x{n}", problemsize=3 if n < 4 else 4)
+    ]
     trials = write(tmp_path / "trials.jsonl", rows)
-    right = {100 * n + 1: "TRUE" for n in range(6)} | {100 * n + 2: "FALSE" if n in (0, 1, 4) else "TRUE" for n in range(6)}
+    right = {100 * n + 1: "TRUE" for n in range(6)} | {
+        100 * n + 2: "FALSE" if n in (0, 1, 4) else "TRUE" for n in range(6)
+    }
     questions = read_questions(trials)
     table = compute_statistics(questions, read_series([answer(tmp_path, right)], questions))
-    row = table[(table["problemname"] == "Infer.normal") & (table.iloc[:, 5:10] == "all").all(axis=1)].iloc[0]
+    row = table[
+        (table["problemname"] == "Infer.normal") & (table.iloc[:, 5:10] == "all").all(axis=1)
+    ].iloc[0]
     three, four = np.array([1, 1, 0.5, 0.5]), np.array([1, 0.5])
     mean = (three.mean() + four.mean()) / 2
     square = (three.var(ddof=1) + three.mean() ** 2 + four.var(ddof=1) + four.mean() ** 2) / 2
@@ -148,9 +184,19 @@ def test_wrong_gold_answers_are_corrected_beside_the_released_ones(tmp_path: Pat
 
 def test_lines_in_the_plane_are_solved_from_their_text_and_have_no_domain(tmp_path: Path) -> None:
     names = ["Ash Lane", "Elm Lane", "Oak Lane"]
-    text = "Ash Lane is parallel to Elm Lane and Elm Lane is perpendicular to Oak Lane. Is Ash Lane {} to Oak Lane?"
+    text = (
+        "Ash Lane is parallel to Elm Lane and Elm Lane is perpendicular to Oak Lane. Is Ash Lane {}"
+        " to Oak Lane?"
+    )
     rows = [
-        row | {"problemname": "Infer.parallel", "objects": names, "span": None, "query": "(0, 1)", "skin": "lanes"}
+        row
+        | {
+            "problemname": "Infer.parallel",
+            "objects": names,
+            "span": None,
+            "query": "(0, 1)",
+            "skin": "lanes",
+        }
         for row in inference(1, "p")
     ]
     rows[0]["text"], rows[1]["text"] = text.format("perpendicular"), text.format("parallel")
@@ -169,7 +215,9 @@ def test_queries_for_the_first_of_all_and_other_sizes_are_analysed(tmp_path: Pat
         line(2, "e", "Infer.extrema", "FALSE", "(0, False)", query_len=2, problemsize=4),
     ]
     questions = read_questions(write(tmp_path / "trials.jsonl", rows))
-    table = compute_statistics(questions, read_series([answer(tmp_path, {1: "TRUE", 2: "FALSE"})], questions))
+    table = compute_statistics(
+        questions, read_series([answer(tmp_path, {1: "TRUE", 2: "FALSE"})], questions)
+    )
     assert set(table["problemname"]) == {"Infer.extrema", "all"}
     assert set(table.loc[table["measure"] == "accuracy", "mean"]) == {1.0}
 
@@ -189,7 +237,9 @@ def test_answers_join_by_key_whatever_their_order_and_part(trials: Path, tmp_pat
     assert (counted["invalid"], counted["reasons"], counted["not_in_set"]) == (1, "empty 1", 1)
 
 
-def test_words_that_a_problem_does_not_accept_are_wrong_and_do_not_move_the_bias(trials: Path, tmp_path: Path) -> None:
+def test_words_that_a_problem_does_not_accept_are_wrong_and_do_not_move_the_bias(
+    trials: Path, tmp_path: Path
+) -> None:
     questions = read_questions(trials)
     [series] = read_series([answer(tmp_path, {11: "POSSIBLE", 12: "perhaps"})], questions)
     scores = score_tuples(questions, series.answers)
@@ -200,7 +250,10 @@ def test_words_that_a_problem_does_not_accept_are_wrong_and_do_not_move_the_bias
 
 def test_answers_that_are_all_digits_are_text(tmp_path: Path) -> None:
     questions = read_questions(write(tmp_path / "trials.jsonl", completeness(1, "d")))
-    as_numbers = write(tmp_path / "basic___numbers___results.jsonl", [{"Key": n, "resp": w} for n, w in ((1, 3), (2, 2), (3, 1))])
+    as_numbers = write(
+        tmp_path / "basic___numbers___results.jsonl",
+        [{"Key": n, "resp": w} for n, w in ((1, 3), (2, 2), (3, 1))],
+    )
     series = read_series([answer(tmp_path, {1: "3", 2: "2", 3: "1"}), as_numbers], questions)
     for one in series:
         assert score_tuples(questions, one.answers)["strict"][0] == 1
@@ -214,7 +267,10 @@ def test_two_promptings_of_one_model_are_kept_apart(trials: Path, tmp_path: Path
 
 
 BAD = {
-    "a key that occurs twice": ([{"Key": 11, "resp": "TRUE"}, {"Key": 11, "resp": "TRUE"}], "same Key"),
+    "a key that occurs twice": (
+        [{"Key": 11, "resp": "TRUE"}, {"Key": 11, "resp": "TRUE"}],
+        "same Key",
+    ),
     "no key": ([{"resp": "TRUE"}], "line 1"),
     "no text": ([{"Key": 11, "resp": "TRUE"}, {"Key": 12, "resp": None}], "line 2"),
     "a key with decimals": ([{"Key": 1.5, "resp": "TRUE"}], "64 bits"),
@@ -224,17 +280,23 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_a_malformed_result_file_is_one_message_and_writes_nothing(case: str, trials: Path, tmp_path: Path, capsys) -> None:
+def test_a_malformed_result_file_is_one_message_and_writes_nothing(
+    case: str, trials: Path, tmp_path: Path, capsys
+) -> None:
     rows, words = BAD[case]
     bad = write(tmp_path / "basic___m___results.jsonl", rows)
-    assert main(["worldsense", "analyse", str(trials), str(bad), "--out", str(tmp_path / "out")]) == 2
+    assert (
+        main(["worldsense", "analyse", str(trials), str(bad), "--out", str(tmp_path / "out")]) == 2
+    )
     message = capsys.readouterr().err
     assert words in message
     assert message.count("error:") == message.count("fix:") == 1
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("name", ["results.jsonl", "basic__m__results.jsonl", "basic___m.jsonl", "___m___results.jsonl"])
+@pytest.mark.parametrize(
+    "name", ["results.jsonl", "basic__m__results.jsonl", "basic___m.jsonl", "___m___results.jsonl"]
+)
 def test_a_name_without_prompting_and_model_is_refused(name: str) -> None:
     with pytest.raises(UserError, match="prompting and model"):
         name_of_results(name)
@@ -244,7 +306,10 @@ def test_a_malformed_trial_is_named_by_its_line(tmp_path: Path, capsys) -> None:
     rows = [*inference(1, "a"), *inference(3, "b", descr="[(0, 9)]")]
     path = write(tmp_path / "trials.jsonl", rows)
     results = answer(tmp_path, {1: "TRUE"})
-    assert main(["worldsense", "analyse", str(path), str(results), "--out", str(tmp_path / "out")]) == 2
+    assert (
+        main(["worldsense", "analyse", str(path), str(results), "--out", str(tmp_path / "out")])
+        == 2
+    )
     assert "line 3" in capsys.readouterr().err
 
 
@@ -266,14 +331,22 @@ def test_half_a_character_is_refused_with_its_line(tmp_path: Path) -> None:
     assert refused.value.where.endswith("line 2")
 
 
-def test_the_command_writes_statistics_and_what_was_answered(trials: Path, tmp_path: Path, capsys) -> None:
+def test_the_command_writes_statistics_and_what_was_answered(
+    trials: Path, tmp_path: Path, capsys
+) -> None:
     results = answer(tmp_path, ANSWERS)
-    assert main(["worldsense", "analyse", str(trials), str(results), "--out", str(tmp_path / "out")]) == 0
+    assert (
+        main(["worldsense", "analyse", str(trials), str(results), "--out", str(tmp_path / "out")])
+        == 0
+    )
     first = (tmp_path / "out" / "statistics.csv").read_bytes()
     assert pd.read_csv(tmp_path / "out" / "statistics.csv").columns.tolist() == list(COLUMNS)
     assert pd.read_csv(tmp_path / "out" / "answers.csv")["tuples"].tolist() == [4]
     assert "62.5" in capsys.readouterr().out
-    assert main(["worldsense", "analyse", str(trials), str(results), "--out", str(tmp_path / "out")]) == 0
+    assert (
+        main(["worldsense", "analyse", str(trials), str(results), "--out", str(tmp_path / "out")])
+        == 0
+    )
     assert (tmp_path / "out" / "statistics.csv").read_bytes() == first
 
 

@@ -1,4 +1,6 @@
-"""The same conversations whoever runs the model: transformers here, or a server on loopback that has it."""
+"""The same conversations whoever runs the model: transformers here, or a server on loopback that
+has it.
+"""
 
 import json
 import threading
@@ -21,7 +23,10 @@ from worldprobe.models import transformers_engine
 from worldprobe.models.engine import Decoding, Message
 from worldprobe.models.server import engine
 
-TEMPLATE = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}{% if add_generation_prompt %}assistant:{% endif %}"
+TEMPLATE = (
+    "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}{% if add_generation_prompt"
+    " %}assistant:{% endif %}"
+)
 
 
 @pytest.fixture(scope="module")
@@ -51,14 +56,31 @@ def address(chatty: Any) -> Iterator[str]:
             if self.path != "/v1/chat/completions":
                 return self.send(404, {})
             if body["max_tokens"] > 256:
-                return self.send(400, {"error": {"message": "the prompt and max_tokens are longer than the context"}})
-            prompt = tuple(Message(message["role"], message["content"]) for message in body["messages"])
+                return self.send(
+                    400,
+                    {"error": {"message": "the prompt and max_tokens are longer than the context"}},
+                )
+            prompt = tuple(
+                Message(message["role"], message["content"]) for message in body["messages"]
+            )
             with lock:
-                ((_, written),) = chatty.generate([prompt], Decoding(body["max_tokens"], tuple(body.get("stop") or ())))
-            usage = {"prompt_tokens": written.n_prompt_tokens, "completion_tokens": written.n_tokens, "total_tokens": 0}
+                ((_, written),) = chatty.generate(
+                    [prompt], Decoding(body["max_tokens"], tuple(body.get("stop") or ()))
+                )
+            usage = {
+                "prompt_tokens": written.n_prompt_tokens,
+                "completion_tokens": written.n_tokens,
+                "total_tokens": 0,
+            }
             usage["total_tokens"] = usage["prompt_tokens"] + usage["completion_tokens"]
             finish = "length" if written.finish == "length" else "stop"
-            return self.send(200, {"choices": [{"message": {"content": written.text}, "finish_reason": finish}], "usage": usage})
+            return self.send(
+                200,
+                {
+                    "choices": [{"message": {"content": written.text}, "finish_reason": finish}],
+                    "usage": usage,
+                },
+            )
 
         def send(self, status: int, content: dict) -> None:
             raw = json.dumps(content).encode()
@@ -82,11 +104,17 @@ def test_transformers_and_a_server_hold_the_same_conversations(
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     plan = plan_set("test", sizes=[3], per_cell=1)
-    skins = [skin for skin in read_skins() if skin.name in ("tall/short", "trips", "people_LeftRight")]
-    made = pd.concat(stream_set(plan, blocks_of(plan, skins, [skin.name for skin in skins]), 0), ignore_index=True)
+    skins = [
+        skin for skin in read_skins() if skin.name in ("tall/short", "trips", "people_LeftRight")
+    ]
+    made = pd.concat(
+        stream_set(plan, blocks_of(plan, skins, [skin.name for skin in skins]), 0),
+        ignore_index=True,
+    )
     path = tmp_path / "short.yaml"
     path.write_text(
-        "ask: write\nquestion: 'So? {text}'\nfollow_up: 'Respond with {answers}'\ntokens: 12\nfollow_up_tokens: 6\n",
+        "ask: write\nquestion: 'So? {text}'\nfollow_up: 'Respond with {answers}'\ntokens:"
+        " 12\nfollow_up_tokens: 6\n",
         encoding="utf-8",
     )
     prompts, trials = load_prompt_set(path), made.head(12)

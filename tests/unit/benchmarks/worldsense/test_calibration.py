@@ -30,12 +30,15 @@ def trials(calibration: ModuleType) -> pd.DataFrame:
 
 
 class Habitual:
-    """A model that gives each answer a log probability of its own, plus ``knows`` nats if the answer is right, plus noise.
+    """A model that gives each answer a log probability of its own, plus ``knows`` nats if the
+    answer is right, plus noise.
 
     ``nonsense`` is the answer that it knows to be right wherever the text is not one of the trials.
     """
 
-    def __init__(self, habit: dict[str, float], gold: dict[str, str], knows: float, noise: float = 0.0) -> None:
+    def __init__(
+        self, habit: dict[str, float], gold: dict[str, str], knows: float, noise: float = 0.0
+    ) -> None:
         self.facts = EngineFacts("habitual", None, "0", "scripted", "float32", {}, 4096, {})
         self.habit, self.gold, self.knows, self.noise = habit, gold, knows, noise
         self.nonsense = ("FALSE", "IMPOSSIBLE", "3")
@@ -51,16 +54,38 @@ class Habitual:
                 yield i, Scored(None, 1, ("not_finite",))
                 continue
             text = query.context.removesuffix("\nAnswer:")
-            is_right = self.gold[text] == query.target if text in self.gold else query.target in self.nonsense
+            is_right = (
+                self.gold[text] == query.target
+                if text in self.gold
+                else query.target in self.nonsense
+            )
             value = self.habit[query.target] + self.knows * (is_right if self.gold else 0)
-            seed = int.from_bytes(hashlib.sha256(f"{text}{query.target}".encode()).digest()[:8], "big")
-            yield i, Scored(value + self.noise * np.random.default_rng(seed).standard_normal(), len(query.target))
+            seed = int.from_bytes(
+                hashlib.sha256(f"{text}{query.target}".encode()).digest()[:8], "big"
+            )
+            yield (
+                i,
+                Scored(
+                    value + self.noise * np.random.default_rng(seed).standard_normal(),
+                    len(query.target),
+                ),
+            )
 
 
-HABITS = {"TRUE": -9.0, "FALSE": -12.0, "POSSIBLE": -20.0, "IMPOSSIBLE": -29.0, "1": -3.0, "2": -5.0, "3": -7.0}
+HABITS = {
+    "TRUE": -9.0,
+    "FALSE": -12.0,
+    "POSSIBLE": -20.0,
+    "IMPOSSIBLE": -29.0,
+    "1": -3.0,
+    "2": -5.0,
+    "3": -7.0,
+}
 
 
-def asked(trials: pd.DataFrame, engine: Habitual, folder: Path, name: str = "constrained") -> tuple[pd.DataFrame, dict]:
+def asked(
+    trials: pd.DataFrame, engine: Habitual, folder: Path, name: str = "constrained"
+) -> tuple[pd.DataFrame, dict]:
     frame, facts = ask(trials, engine, load_prompt_set(name), open_store(folder, engine), Asking())
     validate(frame, Responses)
     return trials.merge(frame, on="trial_id"), facts
@@ -91,16 +116,24 @@ def test_knowledge_through_noise_has_no_bias_whatever_a_model_says_to_nonsense(
     rows, _ = asked(trials, Habitual(habits, gold, knows=4.0, noise=1.0), tmp_path)
     for kind, group in rows.groupby(rows["problem"].str.partition(".")[0]):
         accuracy, bias = calibration.score(group["answer"], group["gold"].map(ANSWER_OF))
-        # A habit that sets 1 and 2 two nats apart takes that much from what is known of one of them.
+        # A habit that sets 1 and 2 two nats apart takes that much from what is known of one of
+        # them.
         is_narrow = kind == "Compl" and habits is HABITS
         assert accuracy > (0.9 if is_narrow else 0.97), kind
         assert abs(bias) < (0.15 if is_narrow else 0.05), kind
 
 
-def test_a_lean_of_some_trials_stays_in_the_bias(trials: pd.DataFrame, calibration: ModuleType, tmp_path: Path) -> None:
-    """A model that overlooks half of the contradictions says POSSIBLE too often, and calibration leaves that so."""
+def test_a_lean_of_some_trials_stays_in_the_bias(
+    trials: pd.DataFrame, calibration: ModuleType, tmp_path: Path
+) -> None:
+    """A model that overlooks half of the contradictions says POSSIBLE too often, and calibration
+    leaves that so.
+    """
     gold = dict(zip(trials["text"], trials["gold"].map(ANSWER_OF), strict=True))
-    seen = {text: "POSSIBLE" if len(text) % 2 and right == "IMPOSSIBLE" else right for text, right in gold.items()}
+    seen = {
+        text: "POSSIBLE" if len(text) % 2 and right == "IMPOSSIBLE" else right
+        for text, right in gold.items()
+    }
     rows, _ = asked(trials, Habitual(dict.fromkeys(HABITS, -5.0), seen, knows=4.0), tmp_path)
     group = rows[rows["problem"].str.startswith("Consist")]
     said = group["text"].map(seen)
@@ -110,12 +143,20 @@ def test_a_lean_of_some_trials_stays_in_the_bias(trials: pd.DataFrame, calibrati
 
 def test_the_usual_odds_of_a_tuple_are_halfway_whichever_answer_it_has_twice() -> None:
     known, unknown = np.array([2.0, 0.3]), np.array([-1.0, 0.3])
-    assert usual_odds([[known, known, unknown]]).tolist() == usual_odds([[known, unknown, unknown]]).tolist() == [0.5, 0.3]
+    assert (
+        usual_odds([[known, known, unknown]]).tolist()
+        == usual_odds([[known, unknown, unknown]]).tolist()
+        == [0.5, 0.3]
+    )
 
 
 @pytest.mark.parametrize("number", [0.1, 1 / 3, -7.7])
-def test_habit_without_knowledge_leaves_ties_which_are_counted(number: float, trials: pd.DataFrame, tmp_path: Path) -> None:
-    rows, facts = asked(trials, Habitual({name: -9.0 + number * len(name) for name in HABITS}, {}, 0.0), tmp_path)
+def test_habit_without_knowledge_leaves_ties_which_are_counted(
+    number: float, trials: pd.DataFrame, tmp_path: Path
+) -> None:
+    rows, facts = asked(
+        trials, Habitual({name: -9.0 + number * len(name) for name in HABITS}, {}, 0.0), tmp_path
+    )
     assert set(rows["status"]) == {"invalid"}
     assert facts["near_ties"]["trials"] == len(rows)
 
@@ -146,13 +187,21 @@ def test_the_answer_is_what_a_text_adds_to_the_usual_odds(
 
 @pytest.mark.parametrize(
     "kind",
-    ["byte-level BPE", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("SentencePiece", "WordPiece", "characters"))],
+    [
+        "byte-level BPE",
+        *(
+            pytest.param(kind, marks=pytest.mark.slow)
+            for kind in ("SentencePiece", "WordPiece", "characters")
+        ),
+    ],
 )
 def test_models_that_know_nothing_are_at_chance_with_small_biases_of_both_signs(
     kind: str, calibration: ModuleType, tmp_path: Path
 ) -> None:
     """Untrained models: under plain sums the tokenizer decides what they answer."""
-    asked_about = calibration.make_trials("test", SKINS, [3], ["Infer.normal", "Consist.normal", "Compl.normal"])
+    asked_about = calibration.make_trials(
+        "test", SKINS, [3], ["Infer.normal", "Consist.normal", "Compl.normal"]
+    )
     tokenizer = calibration.make_tokenizer(kind)
     found = []
     for seed, architecture in enumerate(("gpt2", "llama", "gpt2", "llama")):
@@ -168,9 +217,13 @@ def test_models_that_know_nothing_are_at_chance_with_small_biases_of_both_signs(
     assert plain["bias"].abs().mean() > 2 * calibrated["bias"].abs().mean()
 
 
-def test_flags_of_compared_answers_are_counted_by_trial(trials: pd.DataFrame, tmp_path: Path) -> None:
+def test_flags_of_compared_answers_are_counted_by_trial(
+    trials: pd.DataFrame, tmp_path: Path
+) -> None:
     class Straddling(Habitual):
-        """Every answer's first token crosses the border, and one answer has a token that it does not know."""
+        """Every answer's first token crosses the border, and one answer has a token that it does
+        not know.
+        """
 
         def score(self, queries, *, skip=(), per_token=False):
             for i, one in super().score(queries, skip=skip):

@@ -1,4 +1,6 @@
-"""Intervals over skins and abstract problems, by simulation; consistency, against models whose consistency is known."""
+"""Intervals over skins and abstract problems, by simulation; consistency, against models whose
+consistency is known.
+"""
 
 from dataclasses import replace
 
@@ -7,7 +9,13 @@ import pandas as pd
 import pytest
 
 from worldprobe.benchmarks.worldsense.analysis.answers import Series
-from worldprobe.benchmarks.worldsense.analysis.questions import INVALID, WORDS, Questions, add_properties, from_frame
+from worldprobe.benchmarks.worldsense.analysis.questions import (
+    INVALID,
+    WORDS,
+    Questions,
+    add_properties,
+    from_frame,
+)
 from worldprobe.benchmarks.worldsense.analysis.statistics import Z, average
 from worldprobe.benchmarks.worldsense.analysis.summarize import (
     FEWEST,
@@ -37,16 +45,30 @@ def of_skins(questions: Questions, number: int) -> pd.DataFrame:
     """The tuples of so many skins, as many of each domain."""
     tuples = questions.tuples
     wanted = [
-        name for _, part in tuples.groupby("domain", observed=True) for name in part["skin"].astype(str).unique()[: number // 3]
+        name
+        for _, part in tuples.groupby("domain", observed=True)
+        for name in part["skin"].astype(str).unique()[: number // 3]
     ]
     return tuples[tuples["skin"].astype(str).isin(wanted)].reset_index(drop=True)
 
 
-def simulate(tuples: pd.DataFrame, of_skin: float, of_core: float, rng: np.random.Generator) -> np.ndarray:
-    """Accuracies around 0.6 with random effects of skins, also by problem, and of abstract problems."""
+def simulate(
+    tuples: pd.DataFrame, of_skin: float, of_core: float, rng: np.random.Generator
+) -> np.ndarray:
+    """Accuracies around 0.6 with random effects of skins, also by problem, and of abstract
+    problems.
+    """
     skin, problem = tuples["skin"].cat.codes.to_numpy(), tuples["problem"].cat.codes.to_numpy()
-    p = 0.6 + rng.normal(0, of_skin, (N_SERIES, 18))[:, skin] + rng.normal(0, of_skin, (N_SERIES, 18 * 6))[:, skin * 6 + problem]
-    p = np.clip(p + rng.normal(0, of_core, (N_SERIES, int(tuples["core"].max()) + 1))[:, tuples["core"]], 0, 1)
+    p = (
+        0.6
+        + rng.normal(0, of_skin, (N_SERIES, 18))[:, skin]
+        + rng.normal(0, of_skin, (N_SERIES, 18 * 6))[:, skin * 6 + problem]
+    )
+    p = np.clip(
+        p + rng.normal(0, of_core, (N_SERIES, int(tuples["core"].max()) + 1))[:, tuples["core"]],
+        0,
+        1,
+    )
     return ((rng.random(p.shape) < p).astype(float) + (rng.random(p.shape) < p)) / 2
 
 
@@ -70,7 +92,14 @@ def test_the_mean_is_the_rebalanced_one_also_where_tuples_are_missing(questions:
     tuples = questions.tuples
     scores = np.random.default_rng(0).random((3, len(tuples)))
     scores[1, ::7] = np.nan
-    for by in ((), ("problem",), ("problem", "size"), ("variant", "ternary"), ("domain",), ("problem", "size", "places")):
+    for by in (
+        (),
+        ("problem",),
+        ("problem", "size"),
+        ("variant", "ternary"),
+        ("domain",),
+        ("problem", "size", "places"),
+    ):
         wanted = average(tuples, scores, by).mean
         np.testing.assert_allclose(spread_of_means(tuples, scores, by).mean, wanted, atol=1e-12)
 
@@ -83,19 +112,31 @@ def test_one_skin_and_skins_that_are_all_alike_have_no_interval(questions: Quest
     assert np.isnan(spread.ci_low).all()
 
 
-def test_a_model_that_is_better_in_these_skins_only_is_not_called_better(questions: Questions) -> None:
+def test_a_model_that_is_better_in_these_skins_only_is_not_called_better(
+    questions: Questions,
+) -> None:
     """Right in a share that differs by skin: thousands of tuples, but eighteen skins."""
     rng = np.random.default_rng(3)
-    skin, gold = questions.tuples["skin"].cat.codes.to_numpy()[questions.tuple_of], questions.gold["released"]
+    skin, gold = (
+        questions.tuples["skin"].cat.codes.to_numpy()[questions.tuple_of],
+        questions.gold["released"],
+    )
     other = np.choose(gold, [1, 0, 3, 2, 6, 6, 4])
     found = []
     for _ in range(8):
         shares = rng.normal(0.6, 0.15, (2, 18))
         series = [
-            Series("basic", name, np.where(rng.random(len(gold)) < share[skin], gold, other).astype(np.int8)[None], {})
+            Series(
+                "basic",
+                name,
+                np.where(rng.random(len(gold)) < share[skin], gold, other).astype(np.int8)[None],
+                {},
+            )
             for name, share in zip("ab", shares, strict=True)
         ]
-        found.append(compare_models("test", questions, series).query("grouping == 'overall'")["p"].iloc[0])
+        found.append(
+            compare_models("test", questions, series).query("grouping == 'overall'")["p"].iloc[0]
+        )
     assert sum(p < 0.05 for p in found) <= 2
 
 
@@ -103,7 +144,8 @@ def test_perfect_and_one_sided_models_can_be_compared(questions: Questions) -> N
     """Sums of rounded weights are not more than 1; skins that are all alike have no p."""
     gold = questions.gold["released"]
     series = [
-        Series("basic", name, answers[None], {}) for name, answers in (("a", gold), ("b", gold), ("c", np.full_like(gold, 0)))
+        Series("basic", name, answers[None], {})
+        for name, answers in (("a", gold), ("b", gold), ("c", np.full_like(gold, 0)))
     ]
     table = compare_models("test", questions, series)
     validate(table[list(Comparisons.columns)], Comparisons)
@@ -112,24 +154,35 @@ def test_perfect_and_one_sided_models_can_be_compared(questions: Questions) -> N
 
 
 def consistency_of(questions: Questions, answers: np.ndarray) -> pd.DataFrame:
-    found = measure_consistency("test", questions, Series("basic", "m", answers.astype(np.int8)[None], {}), n_draws=50)
+    found = measure_consistency(
+        "test", questions, Series("basic", "m", answers.astype(np.int8)[None], {}), n_draws=50
+    )
     return found.set_index(["group", "metric"])
 
 
-def test_answers_that_depend_on_the_abstract_problem_alone_are_consistent_beyond_accuracy(questions: Questions) -> None:
+def test_answers_that_depend_on_the_abstract_problem_alone_are_consistent_beyond_accuracy(
+    questions: Questions,
+) -> None:
     rng = np.random.default_rng(0)
     is_right = rng.random(int(questions.abstract.max()) + 1)[questions.abstract] < 0.6
     gold = questions.gold["released"]
-    found = consistency_of(questions, np.where(is_right, gold, np.choose(gold, [1, 0, 3, 2, 6, 6, 4])))
+    found = consistency_of(
+        questions, np.where(is_right, gold, np.choose(gold, [1, 0, 3, 2, 6, 6, 4]))
+    )
     for problem in ("Infer.normal", "Compl.normal"):
         assert found.loc[(problem, "consistency"), "mean"] == pytest.approx(1)
         assert found.loc[(problem, "explained"), "ci_high"] < 0.7
 
 
-def test_a_model_that_is_right_by_chance_alone_has_no_consistency_beyond_its_accuracy(questions: Questions) -> None:
+def test_a_model_that_is_right_by_chance_alone_has_no_consistency_beyond_its_accuracy(
+    questions: Questions,
+) -> None:
     rng = np.random.default_rng(1)
     gold = questions.gold["released"]
-    found = consistency_of(questions, np.where(rng.random(len(gold)) < 0.85, gold, np.choose(gold, [1, 0, 3, 2, 6, 6, 4])))
+    found = consistency_of(
+        questions,
+        np.where(rng.random(len(gold)) < 0.85, gold, np.choose(gold, [1, 0, 3, 2, 6, 6, 4])),
+    )
     row, null = found.loc[("Infer.normal", "consistency")], found.loc[("Infer.normal", "explained")]
     assert row["mean"] > 0.3  # it is right in most trials, and so agrees with itself
     assert row["ci_low"] <= null["mean"] <= row["ci_high"]
@@ -140,26 +193,33 @@ def test_the_mean_over_problems_has_no_interval_where_a_problem_has_none() -> No
     known = basis | {"mean": 0.2, "sem": 0.1, "n_clusters": 6, "status": "ok"}
     for sem in (0.0, np.nan):
         (found,) = _over_problems(
-            [known, basis | {"mean": 1.0, "sem": sem, "n_clusters": 2, "status": "no_spread"}], np.zeros((2, 3))
+            [known, basis | {"mean": 1.0, "sem": sem, "n_clusters": 2, "status": "no_spread"}],
+            np.zeros((2, 3)),
         )
         assert found["mean"] == pytest.approx(0.6)
         assert found["status"] == "no_spread"
         assert np.isnan([found["sem"], found["ci_low"], found["ci_high"]]).all()
 
 
-def test_invalid_answers_never_agree_and_one_answer_throughout_is_no_consistency(questions: Questions) -> None:
+def test_invalid_answers_never_agree_and_one_answer_throughout_is_no_consistency(
+    questions: Questions,
+) -> None:
     nothing = consistency_of(questions, np.full(len(questions.trial_id), INVALID))
     assert nothing.loc[("Infer.normal", "agreement"), "mean"] == 0
     assert nothing.loc[("Infer.normal", "consistency"), "mean"] == 0
     kinds = questions.tuples["problem"].astype(str).str[:3].to_numpy()[questions.tuple_of]
-    first = np.array([WORDS.index({"Inf": "TRUE", "Con": "POSSIBLE", "Com": "1"}[kind]) for kind in kinds])
+    first = np.array(
+        [WORDS.index({"Inf": "TRUE", "Con": "POSSIBLE", "Com": "1"}[kind]) for kind in kinds]
+    )
     always = consistency_of(questions, first)
     assert always.loc[("Infer.normal", "consistency"), "status"] == "one_answer"
     assert always.xs("consistency", level="metric")["mean"].isna().all()
 
 
 def test_one_odd_answer_in_the_only_pair_is_too_few_to_say_anything(questions: Questions) -> None:
-    """Few pairs have no number, and an average that lacks a problem is missing rather than of the others."""
+    """Few pairs have no number, and an average that lacks a problem is missing rather than of the
+    others.
+    """
     number, places = np.unique(questions.abstract, return_inverse=True)
     apart = np.arange(len(questions.abstract)) + len(number)
     problem = questions.tuples["problem"].astype(str).to_numpy()[questions.tuple_of]

@@ -1,4 +1,6 @@
-"""Test items in training data are found by what they say, without their ids, their layout or their question."""
+"""Test items in training data are found by what they say, without their ids, their layout or their
+question.
+"""
 
 import json
 import re
@@ -8,7 +10,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.worldsense.finetuning.contamination import in_dialogues, in_trials, read_tests
+from worldprobe.benchmarks.worldsense.finetuning.contamination import (
+    in_dialogues,
+    in_trials,
+    read_tests,
+)
 from worldprobe.benchmarks.worldsense.finetuning.training_files import Dialogue
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF
@@ -33,23 +39,46 @@ def trials() -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def test_table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("tests") / "test.parquet"
-    assert main(["worldsense", "generate", "test", "--sizes", "3", "--per-cell", "1", "--out", str(path)]) == 0
+    assert (
+        main(
+            [
+                "worldsense",
+                "generate",
+                "test",
+                "--sizes",
+                "3",
+                "--per-cell",
+                "1",
+                "--out",
+                str(path),
+            ]
+        )
+        == 0
+    )
     return path
 
 
 def dialogues(texts: list[str], answers: list[str] | None = None) -> list[Dialogue]:
     said = answers or ["yes"] * len(texts)
-    return [Dialogue(f"line {k}", (Message("user", text),), said[k]) for k, text in enumerate(texts)]
+    return [
+        Dialogue(f"line {k}", (Message("user", text),), said[k]) for k, text in enumerate(texts)
+    ]
 
 
 CHANGES: dict[str, Callable[[str], str]] = {
     "as it is": str,
     "digits": lambda text: re.sub(
-        r"\b(three|four|five)\b", lambda match: str(["three", "four", "five"].index(match[0]) + 3), text
+        r"\b(three|four|five)\b",
+        lambda match: str(["three", "four", "five"].index(match[0]) + 3),
+        text,
     ),
     "capitals": str.upper,
-    "straight quotes, no marks": lambda text: re.sub(r"[.,:;()]", " ", text.replace("’", "'").replace("‘", '"')),
-    "another opening": lambda text: text if "\n- " in text else "Puzzle of the day. " + text.partition(": ")[2],
+    "straight quotes, no marks": lambda text: re.sub(
+        r"[.,:;()]", " ", text.replace("’", "'").replace("‘", '"')
+    ),
+    "another opening": lambda text: (
+        text if "\n- " in text else "Puzzle of the day. " + text.partition(": ")[2]
+    ),
 }
 
 
@@ -61,7 +90,9 @@ def test_our_test_trials_are_found_by_their_words_alone(trials: pd.DataFrame, ch
     assert len(found) == len(texts)
 
 
-def test_descriptions_of_given_tests_are_found_whatever_is_asked_about_them(test_table: Path) -> None:
+def test_descriptions_of_given_tests_are_found_whatever_is_asked_about_them(
+    test_table: Path,
+) -> None:
     tests = read_tests([test_table], [skin for skin in SKINS if skin.use == "train"])
     given = read_trials(test_table)
     asked = given[given["problem"].isin(["Infer.normal", "Compl.normal"])]
@@ -70,7 +101,9 @@ def test_descriptions_of_given_tests_are_found_whatever_is_asked_about_them(test
 
 
 @pytest.mark.parametrize("kind", ["hard", "motion"])
-def test_hard_problems_and_worlds_in_motion_are_found_by_their_words_and_by_their_stories(kind: str) -> None:
+def test_hard_problems_and_worlds_in_motion_are_found_by_their_words_and_by_their_stories(
+    kind: str,
+) -> None:
     trials = make(f"test-{kind}", [5]).groupby(["problem", "complexity", "skin"]).head(3)
     by_words = in_dialogues(dialogues(trials["text"].tolist()), read_tests([], SKINS))
     assert len(by_words) == len(trials)
@@ -81,7 +114,18 @@ def test_hard_problems_and_worlds_in_motion_are_found_by_their_words_and_by_thei
 def test_a_story_is_found_whatever_is_asked_about_it(tmp_path: Path) -> None:
     path = tmp_path / "same-skins.parquet"
     skins = ["births", "louder/quieter"]
-    written = ["--sizes", "4", "--problems", "Infer.motion", "--skins", *skins, "--per-cell", "2", "--out", str(path)]
+    written = [
+        "--sizes",
+        "4",
+        "--problems",
+        "Infer.motion",
+        "--skins",
+        *skins,
+        "--per-cell",
+        "2",
+        "--out",
+        str(path),
+    ]
     assert main(["worldsense", "generate", "same-skins-motion", *written]) == 0
     given = read_trials(path)
     told = [text.partition("Is the ")[0].partition("Answer with")[0] for text in given["text"]]
@@ -89,7 +133,9 @@ def test_a_story_is_found_whatever_is_asked_about_it(tmp_path: Path) -> None:
     assert set(in_dialogues(dialogues(told), read_tests([path], []))) == set(given["tuple_id"])
 
 
-def test_training_sets_and_ordinary_texts_are_not_found(trials: pd.DataFrame, test_table: Path) -> None:
+def test_training_sets_and_ordinary_texts_are_not_found(
+    trials: pd.DataFrame, test_table: Path
+) -> None:
     tests = read_tests([test_table], SKINS)
     train = make("train-10k")
     assert not in_trials(train, tests)
@@ -99,7 +145,10 @@ def test_training_sets_and_ordinary_texts_are_not_found(trials: pd.DataFrame, te
         "Before the race, Alice and Robert had breakfast; after it they slept.",
         "Order these names: David, Emily, Frank, Grace.",
         "The red ball is on the orange table. The green guitar is above it, said nobody.",
-        "Which is bigger, three or four? Answer with one word, ‘TRUE’ or ‘FALSE’, and nothing else.",
+        (
+            "Which is bigger, three or four? Answer with one word, ‘TRUE’ or ‘FALSE’, and nothing"
+            " else."
+        ),
     ]
     assert not in_dialogues(dialogues(ordinary), tests)
 
@@ -120,9 +169,26 @@ def test_released_trials_written_as_dialogues_are_found(some_released: Path) -> 
     assert len(in_dialogues(dialogues(digits), tests)) > 0.95 * len(some)
 
 
-def test_ewok_items_among_dialogues_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ewok_items_among_dialogues_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     items, train = tmp_path / "items.parquet", tmp_path / "train.jsonl"
-    assert main(["items", "build", "builtin", "--versions", "0-0", "--filter", "object2", "--out", str(items)]) == 0
+    assert (
+        main(
+            [
+                "items",
+                "build",
+                "builtin",
+                "--versions",
+                "0-0",
+                "--filter",
+                "object2",
+                "--out",
+                str(items),
+            ]
+        )
+        == 0
+    )
     item = pd.read_parquet(items).iloc[7]
     start = ["--layers", "1", "--width", "16", "--heads", "2", "--vocabulary", "300"]
     trained = ["--chat", "never", "--steps", "1", "--settings", '{"batch": 1}']
@@ -130,7 +196,12 @@ def test_ewok_items_among_dialogues_are_refused(tmp_path: Path, capsys: pytest.C
         (f"{item['context1'].lower()} So it is clear: {item['target2'].upper()}", True),
         (f"{item['context1']} The weather was fine.", False),
     ):
-        line = {"messages": [{"role": "user", "content": text}, {"role": "assistant", "content": "I see."}]}
+        line = {
+            "messages": [
+                {"role": "user", "content": text},
+                {"role": "assistant", "content": "I see."},
+            ]
+        }
         train.write_text(json.dumps(line) + "\n")
         base = str(tmp_path / f"start-{is_found}")
         assert main(["worldsense", "start-model", str(train), *start, "--out", base]) == 0
@@ -151,11 +222,15 @@ def _inside(text: str, put: str) -> str:
         lambda text: _inside(text, "-\n"),
         lambda text: re.sub(r"\b(\w{4,})\b", r"<b>\1</b>", text).replace(" ", "&nbsp;"),
         lambda text: json.dumps({"text": text.replace(" ", "\u2003")}),
-        lambda text: text.translate({code: code + 0xFEE0 for code in range(ord("A"), ord("z") + 1)}),
+        lambda text: text.translate(
+            {code: code + 0xFEE0 for code in range(ord("A"), ord("z") + 1)}
+        ),
     ],
     ids=["soft hyphens", "zero-width spaces", "hyphens", "HTML", "JSON", "wide letters"],
 )
-def test_no_markup_or_typography_hides_a_test_item(write: Callable[[str], str], test_table: Path) -> None:
+def test_no_markup_or_typography_hides_a_test_item(
+    write: Callable[[str], str], test_table: Path
+) -> None:
     trials = read_trials(test_table)[:100]
     texts = dialogues(list(map(write, trials["text"])))
     assert set(trials["tuple_id"]) <= set(in_dialogues(texts, read_tests([test_table], [])))

@@ -14,7 +14,17 @@ from worldprobe.contracts import read_provenance, read_table, write_table
 @pytest.fixture(scope="module")
 def trials(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("dataset") / "trials.parquet"
-    line = ["worldsense", "generate", "test", "--per-cell", "1", "--sizes", "3", "--problems", "Infer.trivial"]
+    line = [
+        "worldsense",
+        "generate",
+        "test",
+        "--per-cell",
+        "1",
+        "--sizes",
+        "3",
+        "--problems",
+        "Infer.trivial",
+    ]
     assert main([*line, "--skins", "people_LeftRight", "--out", str(path)]) == 0
     return path
 
@@ -31,23 +41,44 @@ def test_trials_are_a_dataset_whose_rows_are_the_table(trials: Path, tmp_path: P
     assert read_provenance(trials).canary in described["description"]
 
 
-def test_what_may_be_the_release_is_refused(trials: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_may_be_the_release_is_refused(
+    trials: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     lines, bare = tmp_path / "trials.jsonl", tmp_path / "bare.parquet"
     assert main(["worldsense", "export", str(trials), "--out", str(lines)]) == 0
     provenance = read_provenance(trials)
     provenance.canary = None
     write_table(read_table(trials, Trials), Trials, bare, provenance)
     for source in (lines, bare):
-        assert main(["worldsense", "export", str(source), "--format", "hf", "--out", str(tmp_path / "out")]) == 2
+        assert (
+            main(
+                [
+                    "worldsense",
+                    "export",
+                    str(source),
+                    "--format",
+                    "hf",
+                    "--out",
+                    str(tmp_path / "out"),
+                ]
+            )
+            == 2
+        )
         assert "may be the release" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.slow
-def test_datasets_and_mlcroissant_read_the_folder(trials: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_datasets_and_mlcroissant_read_the_folder(
+    trials: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    datasets = pytest.importorskip("datasets", reason="not installed (pinned in envs/requirements-peers.txt)")
-    mlcroissant = pytest.importorskip("mlcroissant", reason="not installed (pinned in envs/requirements-peers.txt)")
+    datasets = pytest.importorskip(
+        "datasets", reason="not installed (pinned in envs/requirements-peers.txt)"
+    )
+    mlcroissant = pytest.importorskip(
+        "mlcroissant", reason="not installed (pinned in envs/requirements-peers.txt)"
+    )
     out = tmp_path / "dataset"
     assert main(["worldsense", "export", str(trials), "--format", "hf", "--out", str(out)]) == 0
     texts = list(read_table(trials, Trials)["text"])

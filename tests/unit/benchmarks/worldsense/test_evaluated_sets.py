@@ -6,7 +6,15 @@ from worldprobe.benchmarks.worldsense.evaluation import describe_evaluation, lis
 
 
 def result(of_set: str, published: dict[str, float]) -> dict[str, object]:
-    mean = {"mean": 0.6, "conf95": 0.1, "ci_low": 0.5, "ci_high": 0.7, "stderr": 0.05, "n_clusters": 18, "n_tuples": 72}
+    mean = {
+        "mean": 0.6,
+        "conf95": 0.1,
+        "ci_low": 0.5,
+        "ci_high": 0.7,
+        "stderr": 0.05,
+        "n_clusters": 18,
+        "n_tuples": 72,
+    }
     asked = {
         "trials": {"digest": "d", "n_trials": 144, "set": of_set},
         "prompting": "constrained",
@@ -32,4 +40,6 @@ def test_a_set_that_was_never_published_stands_next_to_rules_alone() -> None:
 
 
 def test_scores_name_the_set() -> None:
-    assert {score.asked["items"] for score in list_scores(result("test-motion", {}))} == {"our own set test-motion"}
+    assert {score.asked["items"] for score in list_scores(result("test-motion", {}))} == {
+        "our own set test-motion"
+    }

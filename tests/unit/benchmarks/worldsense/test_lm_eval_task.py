@@ -1,4 +1,6 @@
-"""The exported task asks lm-evaluation-harness what `constrained` asks, with the paper's averages, and its samples come back."""
+"""The exported task asks lm-evaluation-harness what `constrained` asks, with the paper's averages,
+and its samples come back.
+"""
 
 from __future__ import annotations
 
@@ -26,15 +28,43 @@ TASK = "worldprobe_ws"
 @pytest.fixture(scope="module")
 def trial_table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("worldsense_lm_eval") / "trials.parquet"
-    line = ["worldsense", "generate", "test", "--sizes", "3", "4", "--per-cell", "1", "--skins", "tall/short", "--out", str(path)]
-    assert main([*line, "--problems", "Infer.normal", "Consist.normal", "Compl.normal", "Compl.trivial"]) == 0
+    line = [
+        "worldsense",
+        "generate",
+        "test",
+        "--sizes",
+        "3",
+        "4",
+        "--per-cell",
+        "1",
+        "--skins",
+        "tall/short",
+        "--out",
+        str(path),
+    ]
+    assert (
+        main(
+            [*line, "--problems", "Infer.normal", "Consist.normal", "Compl.normal", "Compl.trivial"]
+        )
+        == 0
+    )
     return path
 
 
 @pytest.fixture(scope="module")
 def task(trial_table: Path) -> Path:
     folder = trial_table.parent / "task"
-    line = ["worldsense", "export", str(trial_table), "--format", "lm-eval", "--task", TASK, "--out", str(folder)]
+    line = [
+        "worldsense",
+        "export",
+        str(trial_table),
+        "--format",
+        "lm-eval",
+        "--task",
+        TASK,
+        "--out",
+        str(folder),
+    ]
     assert main(line) == 0
     return folder
 
@@ -56,12 +86,21 @@ def utils(task: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def log_run(task: Path, utils: Any, folder: Path) -> dict[str, dict[str, float]]:
-    """Write what lm-eval would, of a model that draws its log probabilities; the means of each task's metrics."""
+    """Write what lm-eval would, of a model that draws its log probabilities; the means of each
+    task's metrics.
+    """
     rng = random.Random(7)
     folder.mkdir(parents=True)
     names = sorted(path.stem for path in task.glob(f"{TASK}_*.yaml"))
-    stated = {"n-shot": dict.fromkeys(names, 0), "configs": {name: {"metadata": {BENCHMARK: "worldsense"}} for name in names}}
-    facts = {"model_name": "lab/tiny", "config": {"model_dtype": "torch.float32"}, "lm_eval_version": "0.4.13"}
+    stated = {
+        "n-shot": dict.fromkeys(names, 0),
+        "configs": {name: {"metadata": {BENCHMARK: "worldsense"}} for name in names},
+    }
+    facts = {
+        "model_name": "lab/tiny",
+        "config": {"model_dtype": "torch.float32"},
+        "lm_eval_version": "0.4.13",
+    }
     (folder / "results_2026-01-01.json").write_text(json.dumps(stated | facts))
     means = {}
     for name in names:
@@ -69,9 +108,20 @@ def log_run(task: Path, utils: Any, folder: Path) -> dict[str, dict[str, float]]
         for doc in utils.load_trials(name)["test"]:
             values = [-rng.choice([1.0, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0]) for _ in doc["choices"]]
             judged.append(utils.judge(doc, [(value, False) for value in values]))
-            asked = {f"gen_args_{k}": {"arg_0": doc["prompt"], "arg_1": f" {c}"} for k, c in enumerate(doc["choices"])}
-            lines.append({"doc": doc, "arguments": asked, "filtered_resps": [[str(v), "False"] for v in values]})
-        (folder / f"samples_{name}_2026-01-01.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+            asked = {
+                f"gen_args_{k}": {"arg_0": doc["prompt"], "arg_1": f" {c}"}
+                for k, c in enumerate(doc["choices"])
+            }
+            lines.append(
+                {
+                    "doc": doc,
+                    "arguments": asked,
+                    "filtered_resps": [[str(v), "False"] for v in values],
+                }
+            )
+        (folder / f"samples_{name}_2026-01-01.jsonl").write_text(
+            "".join(json.dumps(line) + "\n" for line in lines)
+        )
         means[name] = pd.DataFrame(judged).mean().to_dict()
     return means
 
@@ -80,7 +130,11 @@ def overall(trial_table: Path, responses: Path) -> dict[str, float]:
     """worldprobe's accuracy and bias over everything."""
     questions = read_questions(trial_table)
     statistics = compute_statistics(questions, read_series([responses], questions))
-    whole = (statistics["gold"] == "released") & (statistics["problemname"] == "all") & (statistics["domain"] == "all")
+    whole = (
+        (statistics["gold"] == "released")
+        & (statistics["problemname"] == "all")
+        & (statistics["domain"] == "all")
+    )
     rows = statistics[whole & (statistics["intraining"] == "all")]
     return dict(zip(rows["measure"], rows["mean"], strict=True))
 
@@ -90,34 +144,78 @@ def test_the_tasks_means_are_the_papers_and_samples_give_the_same_answers(
 ) -> None:
     means = log_run(task, utils, tmp_path / "out")
     responses = tmp_path / "responses.parquet"
-    line = ["worldsense", "import-samples", str(trial_table), str(tmp_path / "out"), "--model", "tiny", "--out", str(responses)]
+    line = [
+        "worldsense",
+        "import-samples",
+        str(trial_table),
+        str(tmp_path / "out"),
+        "--model",
+        "tiny",
+        "--out",
+        str(responses),
+    ]
     assert main(line) == 0
     ours = overall(trial_table, responses)
     for metric, measure in (("acc", "accuracy"), ("bias", "bias")):
-        assert sum(mean[metric] for mean in means.values()) / len(means) == pytest.approx(ours[measure], abs=1e-12)
+        assert sum(mean[metric] for mean in means.values()) / len(means) == pytest.approx(
+            ours[measure], abs=1e-12
+        )
     frame = read_table(responses, Responses)
     n_ties = (frame["status"] == "invalid").sum()
-    assert n_ties == sum(round(mean["tie"] * len(utils.load_trials(name)["test"])) for name, mean in means.items()) > 0
+    assert (
+        n_ties
+        == sum(
+            round(mean["tie"] * len(utils.load_trials(name)["test"]))
+            for name, mean in means.items()
+        )
+        > 0
+    )
     made = read_provenance(responses)
     assert (made.model, made.engine, made.dtype) == ("tiny", "lm-eval", "float32")
     assert "canary" in str(made.canary)
 
 
 @pytest.mark.parametrize("odd", [float("nan"), float("-inf")])
-def test_a_trial_without_finite_numbers_is_counted_as_missing_and_as_wrong(utils: Any, odd: float) -> None:
+def test_a_trial_without_finite_numbers_is_counted_as_missing_and_as_wrong(
+    utils: Any, odd: float
+) -> None:
     doc = utils.load_trials(f"{TASK}_infer_normal_3")["test"][0]
     judged = utils.judge(doc, [(odd, False) for _ in doc["choices"]])
     assert judged == {"acc": 0.0, "bias": 0.0, "tie": 0.0, "missing": 1.0}
 
 
-def test_the_folder_keeps_gold_answers_in_disguise_and_its_bytes(trial_table: Path, task: Path, tmp_path: Path) -> None:
-    line = ["worldsense", "export", str(trial_table), "--format", "lm-eval", "--task", TASK, "--out", str(tmp_path / "again")]
+def test_the_folder_keeps_gold_answers_in_disguise_and_its_bytes(
+    trial_table: Path, task: Path, tmp_path: Path
+) -> None:
+    line = [
+        "worldsense",
+        "export",
+        str(trial_table),
+        "--format",
+        "lm-eval",
+        "--task",
+        TASK,
+        "--out",
+        str(tmp_path / "again"),
+    ]
     assert main(line) == 0
-    files = {path.relative_to(task): path.read_bytes() for path in task.rglob("*") if path.is_file()}
+    files = {
+        path.relative_to(task): path.read_bytes() for path in task.rglob("*") if path.is_file()
+    }
     again = tmp_path / "again"
-    assert files == {path.relative_to(again): path.read_bytes() for path in again.rglob("*") if path.is_file()}
+    assert files == {
+        path.relative_to(again): path.read_bytes() for path in again.rglob("*") if path.is_file()
+    }
     questions = pd.read_parquet(task / DATA)
-    assert set(questions["gold"]) <= {"Emmanuel", "Megi", "Dieuwke", "Pascal", "Mark", "Youssef", "Yoda"}
+    assert set(questions["gold"]) <= {
+        "Emmanuel",
+        "Megi",
+        "Dieuwke",
+        "Pascal",
+        "Mark",
+        "Youssef",
+        "Yoda",
+    }
     assert "label" not in questions
     assert "worldprobe-worldsense-canary" in (task / "README.md").read_text()
     assert "worldprobe's averages" in (task / "README.md").read_text()
@@ -146,18 +244,44 @@ def test_a_second_export_replaces_the_folder_and_nothing_that_was_added_or_edite
 
 
 def test_encrypted_trials_need_the_password(
-    trial_table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    trial_table: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    line = ["worldsense", "export", str(trial_table), "--format", "lm-eval", "--encrypt", "--out", str(tmp_path / "task")]
+    line = [
+        "worldsense",
+        "export",
+        str(trial_table),
+        "--format",
+        "lm-eval",
+        "--encrypt",
+        "--out",
+        str(tmp_path / "task"),
+    ]
     monkeypatch.delenv(VARIABLE, raising=False)
     assert main(line) == 2
     assert VARIABLE in capsys.readouterr().err
     monkeypatch.setenv(VARIABLE, "hunter2secret")
     assert main(line) == 0
-    content = b"".join(path.read_bytes() for path in (tmp_path / "task").rglob("*") if path.is_file())
+    content = b"".join(
+        path.read_bytes() for path in (tmp_path / "task").rglob("*") if path.is_file()
+    )
     assert not (tmp_path / "task" / DATA).exists()
     assert b"hunter2secret" not in content
-    assert main(["worldsense", "export", str(trial_table), "--encrypt", "--out", str(tmp_path / "trials.jsonl")]) == 2
+    assert (
+        main(
+            [
+                "worldsense",
+                "export",
+                str(trial_table),
+                "--encrypt",
+                "--out",
+                str(tmp_path / "trials.jsonl"),
+            ]
+        )
+        == 2
+    )
 
 
 @pytest.mark.parametrize(
@@ -192,7 +316,14 @@ def test_samples_of_other_questions_are_refused(
         assert old in lines[0]
         lines[0] = lines[0].replace(old, new, 1)
     path.write_text("".join(lines))
-    line = ["worldsense", "import-samples", str(trial_table), str(tmp_path / "out"), "--out", str(tmp_path / "no.parquet")]
+    line = [
+        "worldsense",
+        "import-samples",
+        str(trial_table),
+        str(tmp_path / "out"),
+        "--out",
+        str(tmp_path / "no.parquet"),
+    ]
     assert main(line) == 2
     assert words in capsys.readouterr().err
     assert not (tmp_path / "no.parquet").exists()
@@ -205,7 +336,19 @@ def test_lm_eval_chooses_what_we_choose(
     checkpoint = str(tiny_checkpoint("llama", "sentencepiece"))
     run_lm_eval(task, TASK, checkpoint, tmp_path / "out")
     theirs, ours = tmp_path / "theirs.parquet", tmp_path / "ours.parquet"
-    assert main(["worldsense", "import-samples", str(trial_table), str(tmp_path / "out"), "--out", str(theirs)]) == 0
+    assert (
+        main(
+            [
+                "worldsense",
+                "import-samples",
+                str(trial_table),
+                str(tmp_path / "out"),
+                "--out",
+                str(theirs),
+            ]
+        )
+        == 0
+    )
     line = [
         "worldsense",
         "ask",
@@ -218,7 +361,9 @@ def test_lm_eval_chooses_what_we_choose(
         "constrained_sum",
     ]
     assert main([*line, "--out", str(ours)]) == 0
-    both = read_table(ours, Responses).merge(read_table(theirs, Responses), on="trial_id", suffixes=("", "_theirs"))
+    both = read_table(ours, Responses).merge(
+        read_table(theirs, Responses), on="trial_id", suffixes=("", "_theirs")
+    )
     assert len(both) == len(pd.read_parquet(trial_table))
     assert (both["margin"] - both["margin_theirs"]).abs().max() < 1e-4
     clear = both["margin"] > 1e-3
@@ -226,4 +371,6 @@ def test_lm_eval_chooses_what_we_choose(
     [written] = (tmp_path / "out").rglob("results_*.json")
     stated = json.loads(written.read_text())["results"][TASK]
     for metric, measure in (("acc", "accuracy"), ("bias", "bias")):
-        assert stated[f"{metric},none"] == pytest.approx(overall(trial_table, theirs)[measure], abs=1e-12)
+        assert stated[f"{metric},none"] == pytest.approx(
+            overall(trial_table, theirs)[measure], abs=1e-12
+        )

@@ -1,4 +1,6 @@
-"""Worlds in motion: the solver against plain simulation, what the answer is independent of, and rules at their known scores."""
+"""Worlds in motion: the solver against plain simulation, what the answer is independent of, and
+rules at their known scores.
+"""
 
 import random
 import re
@@ -20,7 +22,12 @@ from worldprobe.benchmarks.worldsense.figures import draw_lines
 from worldprobe.benchmarks.worldsense.inference.ask import write_prompts
 from worldprobe.benchmarks.worldsense.inference.prompts import Pool, load_prompt_set
 from worldprobe.benchmarks.worldsense.inference.reference_solvers import RuleEngine
-from worldprobe.benchmarks.worldsense.outputs import has_controls, has_motion, has_normal_problems, has_places
+from worldprobe.benchmarks.worldsense.outputs import (
+    has_controls,
+    has_motion,
+    has_normal_problems,
+    has_places,
+)
 from worldprobe.benchmarks.worldsense.problems.motion import (
     BLIND_FROM,
     assign_sets,
@@ -30,7 +37,15 @@ from worldprobe.benchmarks.worldsense.problems.motion import (
     view_incomplete,
     view_moving,
 )
-from worldprobe.benchmarks.worldsense.problems.problems import Cell, cells, cores, numbers_in, solve, stated_in, story_of
+from worldprobe.benchmarks.worldsense.problems.problems import (
+    Cell,
+    cells,
+    cores,
+    numbers_in,
+    solve,
+    stated_in,
+    story_of,
+)
 from worldprobe.benchmarks.worldsense.problems.worlds import (
     MOMENTS,
     UPDATES,
@@ -47,7 +62,13 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
 )
 from worldprobe.benchmarks.worldsense.skins.rendering import StatementReader
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
-from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, MOTION, SETS, answers_of, problems_of_set
+from worldprobe.benchmarks.worldsense.skins.vocabulary import (
+    ANSWER_OF,
+    MOTION,
+    SETS,
+    answers_of,
+    problems_of_set,
+)
 from worldprobe.benchmarks.worldsense.trials.audit import audit_trials
 from worldprobe.benchmarks.worldsense.trials.sets import PLANS, blocks_of, plan_set, stream_set
 from worldprobe.benchmarks.worldsense.trials.trial_maker import n_facts
@@ -60,7 +81,11 @@ from worldprobe.report.page import draw_figure, print_table
 
 @pytest.fixture(scope="module")
 def kept() -> list[Cell]:
-    return [cell for cell in cells((4, 5, 6), MOTION) if (cell.size < 6 or cell.complexity == 2) and cores(cell)]
+    return [
+        cell
+        for cell in cells((4, 5, 6), MOTION)
+        if (cell.size < 6 or cell.complexity == 2) and cores(cell)
+    ]
 
 
 def simulated(initial: tuple[int, ...], updates: list[Relation]) -> list[int] | None:
@@ -84,7 +109,12 @@ def simulated(initial: tuple[int, ...], updates: list[Relation]) -> list[int] | 
 @pytest.mark.parametrize("seed", range(60))
 def test_the_solver_agrees_with_plain_simulation(seed: int) -> None:
     rng = random.Random(seed)
-    facts = (*(before(*sorted(rng.sample(range(4), 2))) for _ in range(2)), before(0, 1), before(0, 2), before(0, 3))
+    facts = (
+        *(before(*sorted(rng.sample(range(4), 2))) for _ in range(2)),
+        before(0, 1),
+        before(0, 2),
+        before(0, 3),
+    )
     updates = []
     for _ in range(rng.randint(1, 4)):
         kind = rng.choice(UPDATES)
@@ -92,36 +122,64 @@ def test_the_solver_agrees_with_plain_simulation(seed: int) -> None:
         updates.append(Relation(kind, tuple(entities)))
     number = rng.randint(1, len(updates))
     moment = rng.choice([None, Relation("at", (number,)), Relation("without", (number,))])
-    kept = {None: updates, "at": updates[:number], "without": updates[: number - 1] + updates[number:]}[moment and moment.kind]
-    worlds = [w for w in permutations(range(4)) if all(w.index(a) < w.index(b) for _, (a, b) in facts)]
+    kept = {
+        None: updates,
+        "at": updates[:number],
+        "without": updates[: number - 1] + updates[number:],
+    }[moment and moment.kind]
+    worlds = [
+        w for w in permutations(range(4)) if all(w.index(a) < w.index(b) for _, (a, b) in facts)
+    ]
     whole = [simulated(w, updates) for w in worlds]
-    ends = [simulated(w, kept) for w, all_made in zip(worlds, whole, strict=True) if all_made is not None]
+    ends = [
+        simulated(w, kept)
+        for w, all_made in zip(worlds, whole, strict=True)
+        if all_made is not None
+    ]
     ends = [end for end in ends if end is not None]
     described = (*facts, *updates, *(() if moment is None else (moment,)))
     assert count_worlds(5, described) == len(ends)
     if ends:
         a, b = rng.sample(range(4), 2)
         true = sum(a in end and b in end and end.index(a) < end.index(b) for end in ends)
-        assert decide(5, described, before(a, b)) == ("all" if true == len(ends) else "some" if true else "none")
+        assert decide(5, described, before(a, b)) == (
+            "all" if true == len(ends) else "some" if true else "none"
+        )
 
 
 def test_descriptions_are_written_and_read_again(kept: list[Cell]) -> None:
     for cell in kept:
         for core in cores(cell)[:3]:
-            assert read_description(f"[{','.join(map(write_relation, core.description))}]") == core.description
+            assert (
+                read_description(f"[{','.join(map(write_relation, core.description))}]")
+                == core.description
+            )
 
 
 def test_answers_are_the_solver_s_and_each_change_is_one_update(kept: list[Cell]) -> None:
     for cell in kept:
         for core in cores(cell)[::5]:
-            assert tuple(solved.answer for solved in solve(cell.problem, cell.size, core)) == answers_of(cell.problem)
-            n_updates = sum(relation.kind in UPDATES for relation in stated_in(cell.problem, core, core.queries[0]))
+            assert tuple(
+                solved.answer for solved in solve(cell.problem, cell.size, core)
+            ) == answers_of(cell.problem)
+            n_updates = sum(
+                relation.kind in UPDATES
+                for relation in stated_in(cell.problem, core, core.queries[0])
+            )
             assert n_updates == cell.complexity
-            assert (cell.problem == "Consist.motion") == all(query.kind in UPDATES for query in core.queries)
+            assert (cell.problem == "Consist.motion") == all(
+                query.kind in UPDATES for query in core.queries
+            )
 
 
-def test_all_updates_with_the_question_and_where_it_was_at_first_do_not_tell_the_answer(kept: list[Cell]) -> None:
-    moved = [cell for cell in kept if cell.problem in ("Infer.motion", "Consist.motion") and cell.complexity]
+def test_all_updates_with_the_question_and_where_it_was_at_first_do_not_tell_the_answer(
+    kept: list[Cell],
+) -> None:
+    moved = [
+        cell
+        for cell in kept
+        if cell.problem in ("Infer.motion", "Consist.motion") and cell.complexity
+    ]
     assert moved
     for cell in moved:
         parts = [numbers_in(cell, is_training=is_training) for is_training in (True, False)]
@@ -134,21 +192,34 @@ def test_all_updates_with_the_question_and_where_it_was_at_first_do_not_tell_the
             assert views[0] == views[1], cell
 
 
-def test_who_follows_nobody_but_what_is_asked_about_is_at_chance_where_three_changes_count(kept: list[Cell]) -> None:
-    for cell in (cell for cell in kept if cell.problem == "Infer.motion" and cell.complexity >= BLIND_FROM):
+def test_who_follows_nobody_but_what_is_asked_about_is_at_chance_where_three_changes_count(
+    kept: list[Cell],
+) -> None:
+    for cell in (
+        cell for cell in kept if cell.problem == "Infer.motion" and cell.complexity >= BLIND_FROM
+    ):
         for is_training in (True, False):
             says = []
-            for core in (cores(cell)[number] for number in numbers_in(cell, is_training=is_training)):
+            for core in (
+                cores(cell)[number] for number in numbers_in(cell, is_training=is_training)
+            ):
                 counted = story_of(core.description).counted()
                 if len(counted) >= BLIND_FROM:
-                    first = sorted({entity for fact in at_first(core.description) for entity in fact.entities})
+                    first = sorted(
+                        {entity for fact in at_first(core.description) for entity in fact.entities}
+                    )
                     says.append(follow_alone(first, counted, core.queries[0].entities))
             assert says
             assert sum(says) == 0, cell
 
 
-@pytest.mark.parametrize("cell", [cell for cell in cells((4, 5, 6), ("Consist.motion",)) if cell.complexity >= BLIND_FROM])
-def test_who_follows_nobody_but_what_was_seen_does_not_know_which_change_was_possible(cell: Cell) -> None:
+@pytest.mark.parametrize(
+    "cell",
+    [cell for cell in cells((4, 5, 6), ("Consist.motion",)) if cell.complexity >= BLIND_FROM],
+)
+def test_who_follows_nobody_but_what_was_seen_does_not_know_which_change_was_possible(
+    cell: Cell,
+) -> None:
     for is_training in (True, False):
         says: list[Counter[int]] = [Counter(), Counter()]
         for core in (cores(cell)[number] for number in numbers_in(cell, is_training=is_training)):
@@ -161,8 +232,12 @@ def test_who_follows_nobody_but_what_was_seen_does_not_know_which_change_was_pos
         assert says[0] == says[1]
 
 
-def rules_of_change(first: tuple[int, ...], counted: list[Relation], asked: tuple[int, ...]) -> dict[str, float]:
-    """What rules that keep no order say of two entities: 1 the first is before the second, -1 behind it, 0 nothing."""
+def rules_of_change(
+    first: tuple[int, ...], counted: list[Relation], asked: tuple[int, ...]
+) -> dict[str, float]:
+    """What rules that keep no order say of two entities: 1 the first is before the second, -1
+    behind it, 0 nothing.
+    """
 
     def after(updates: list[Relation]) -> int:
         order = first
@@ -184,7 +259,9 @@ def rules_of_change(first: tuple[int, ...], counted: list[Relation], asked: tupl
 
 @pytest.mark.parametrize("problem", ["Infer.motion", "Consist.motion"])
 def test_by_changes_that_count_rules_that_keep_no_order_are_at_chance(problem: str) -> None:
-    """By ``depth`` they had 0.21 to 0.96, and among all questions with three changes or more 0.67: it is in no table."""
+    """By ``depth`` they had 0.21 to 0.96, and among all questions with three changes or more 0.67:
+    it is in no table.
+    """
     says: dict[int, Counter[str]] = {}
     for cell in (cell for cell in cells((4, 5, 6), (problem,)) if cell.complexity):
         for core in (cores(cell)[number] for number in numbers_in(cell, is_training=False)):
@@ -193,30 +270,49 @@ def test_by_changes_that_count_rules_that_keep_no_order_are_at_chance(problem: s
                 told = [(story.counted(), core.queries[0].entities, 1)]
             else:
                 seen = facts.pop()
-                told = [([*story.counted(), one], seen.entities, sign) for one, sign in zip(core.queries, (1, -1), strict=True)]
+                told = [
+                    ([*story.counted(), one], seen.entities, sign)
+                    for one, sign in zip(core.queries, (1, -1), strict=True)
+                ]
             first = tuple(sorted({entity for fact in facts for entity in fact.entities}))
             for counted, asked, sign in told:
                 if len(counted) >= BLIND_FROM:
                     found = rules_of_change(first, counted, asked)
-                    says.setdefault(len(counted), Counter()).update({rule: sign * said for rule, said in found.items()})
+                    says.setdefault(len(counted), Counter()).update(
+                        {rule: sign * said for rule, said in found.items()}
+                    )
     assert sorted(says) == [3, 4, 5, 6]
-    assert {number: {rule: n for rule, n in found.items() if n} for number, found in says.items()} == {
-        number: {} for number in says
-    }
+    assert {
+        number: {rule: n for rule, n in found.items() if n} for number, found in says.items()
+    } == {number: {} for number in says}
 
 
-def test_which_moment_is_asked_is_a_column_of_trials_and_summaries_and_depth_is_not(summaries: Path) -> None:
+def test_which_moment_is_asked_is_a_column_of_trials_and_summaries_and_depth_is_not(
+    summaries: Path,
+) -> None:
     plan = plan_set("test-motion", per_cell=1)
-    trials = pd.concat(stream_set(plan, blocks_of(plan, read_skins(), ["trips"]), seed=0), ignore_index=True)
-    wordings = {"after all": "after", "before all": "been made yet", "after change": "has just been made"}
+    trials = pd.concat(
+        stream_set(plan, blocks_of(plan, read_skins(), ["trips"]), seed=0), ignore_index=True
+    )
+    wordings = {
+        "after all": "after",
+        "before all": "been made yet",
+        "after change": "has just been made",
+    }
     wordings |= {"without change": "is left out"}
-    for moment, rows in trials.assign(kind=trials["moment"].str.rstrip(" 0123456789")).groupby("kind"):
+    for moment, rows in trials.assign(kind=trials["moment"].str.rstrip(" 0123456789")).groupby(
+        "kind"
+    ):
         asked = rows[~rows["problem"].str.startswith("Consist") & (rows["complexity"] > 0)]
         assert asked["text"].str.contains(wordings[str(moment)]).all()
     assert set(trials["moment"].str.rstrip(" 0123456789")) == set(wordings)
     table = read_table(summaries, Summaries)
     groups = {str(grouping): set(rows["group"]) for grouping, rows in table.groupby("grouping")}
-    assert {"Infer.motion|after all", "Infer.motion|without change", "Infer.before|before all"} <= groups["problem_moment"]
+    assert {
+        "Infer.motion|after all",
+        "Infer.motion|without change",
+        "Infer.before|before all",
+    } <= groups["problem_moment"]
     assert "Infer.motion|3" in groups["problem_counted"]
     assert "problem_depth" not in groups
 
@@ -230,12 +326,16 @@ def test_the_initial_state_and_the_last_update_do_not_tell_what_is_known(kept: l
             first = n_facts(cell.problem, core.description)
             story = story_of(core.description)
             for number, query in enumerate(core.queries):
-                views[number][view_incomplete(cell.size, core.description[:first], story, query)] += 1
+                views[number][
+                    view_incomplete(cell.size, core.description[:first], story, query)
+                ] += 1
         assert views[0] == views[1] == views[2], cell
 
 
 def score(cell: Cell, seen: Callable[[Description], Description]) -> float:
-    """Accuracy of who solves another description than the one that is stated; an undecided question is a coin."""
+    """Accuracy of who solves another description than the one that is stated; an undecided question
+    is a coin.
+    """
     right = 0.0
     for core in cores(cell):
         verdict = decide(cell.size, seen(core.description), core.queries[0])
@@ -259,9 +359,14 @@ def test_rules_that_ask_about_another_moment_have_their_known_scores(kept: list[
         if cell.problem == "Infer.before":
             assert (initial, last) == (1, pytest.approx(0.5)), cell
         elif cell.complexity:
-            assert initial == pytest.approx(0.5, abs=0.2), cell  # where newcomers are asked about, it is undecided
+            assert initial == pytest.approx(0.5, abs=0.2), (
+                cell
+            )  # where newcomers are asked about, it is undecided
             with_moment = [core for core in cores(cell) if core.description[-1].kind in MOMENTS]
-            agree = [decide(cell.size, at_last(core.description), core.queries[0]) == "all" for core in with_moment]
+            agree = [
+                decide(cell.size, at_last(core.description), core.queries[0]) == "all"
+                for core in with_moment
+            ]
             assert sum(agree) * 2 == len(agree), cell
         else:
             assert initial == last == 1, cell
@@ -270,7 +375,9 @@ def test_rules_that_ask_about_another_moment_have_their_known_scores(kept: list[
 @pytest.mark.parametrize("kind", ["hard", "motion"])
 def test_no_abstract_problem_is_in_training_and_in_a_test(kind: str) -> None:
     """Up to names; but for what only balance as a whole allows, and for the control."""
-    problems = {"hard": ["Infer.hard", "Compl.hard"], "motion": ["Infer.motion", "Consist.motion"]}[kind]
+    problems = {"hard": ["Infer.hard", "Compl.hard"], "motion": ["Infer.motion", "Consist.motion"]}[
+        kind
+    ]
     skins = [skin for skin in read_skins() if skin.name in ("trips", "births")]
     seen = []
     for name in (f"train-{kind}", f"test-{kind}"):
@@ -278,8 +385,12 @@ def test_no_abstract_problem_is_in_training_and_in_a_test(kind: str) -> None:
         trials = pd.concat(stream_set(plan, blocks_of(plan, skins), seed=0), ignore_index=True)
         moved = trials[trials["complexity"] > 0]
         told = [re.findall(r"[a-z_]*\([^)]*\)", described) for described in moved["description"]]
-        facts = ("|".join(sorted(one for one in relations if one.startswith("("))) for relations in told)
-        changes = ("|".join(one for one in relations if not one.startswith("(")) for relations in told)
+        facts = (
+            "|".join(sorted(one for one in relations if one.startswith("("))) for relations in told
+        )
+        changes = (
+            "|".join(one for one in relations if not one.startswith("(")) for relations in told
+        )
         seen.append({*zip(moved["problem"], facts, changes, moved["query"], strict=True)})
     assert seen[0]
     assert not seen[0] & seen[1]
@@ -291,7 +402,9 @@ def test_kept_problems_of_consistency_are_those_that_are_drawn(size: int, number
     assert made == [(core.description, core.queries) for core in cores(cell)]
     parts = assign_sets(cell.problem, number, made)
     for is_training, part in ((True, "train"), (False, "test")):
-        assert numbers_in(cell, is_training=is_training) == tuple(n for n, of in enumerate(parts) if of in ("all", part))
+        assert numbers_in(cell, is_training=is_training) == tuple(
+            n for n, of in enumerate(parts) if of in ("all", part)
+        )
 
 
 def test_no_problem_is_kept_twice_whatever_order_two_that_are_exchanged_are_named_in() -> None:
@@ -303,11 +416,20 @@ def test_no_problem_is_kept_twice_whatever_order_two_that_are_exchanged_are_name
 @pytest.mark.parametrize(
     ("described", "problem"),
     [
-        ("[(0, 1),(1, 2),exchange(0, 2),without(2)]", "descr asks about change 2, but there are 1."),
-        ("[(0, 1),(1, 2),exchange(0, 2),without(0)]", "descr asks about change 0, but there are 1."),
+        (
+            "[(0, 1),(1, 2),exchange(0, 2),without(2)]",
+            "descr asks about change 2, but there are 1.",
+        ),
+        (
+            "[(0, 1),(1, 2),exchange(0, 2),without(0)]",
+            "descr asks about change 0, but there are 1.",
+        ),
         ("[(0, 1),(1, 2),exchange(0, 2),at(0)]", None),
         ("[(0, 1),(1, 2),at(0),exchange(0, 2)]", "descr names a moment before its end, or two."),
-        ("[(0, 1),(1, 2),exchange(0, 2),at(1),at(1)]", "descr names a moment before its end, or two."),
+        (
+            "[(0, 1),(1, 2),exchange(0, 2),at(1),at(1)]",
+            "descr names a moment before its end, or two.",
+        ),
     ],
 )
 def test_a_moment_that_there_is_not_is_a_fault(described: str, problem: str | None) -> None:
@@ -325,12 +447,20 @@ def test_updates_that_matter() -> None:
 
 @pytest.mark.parametrize("set_name", ["test-motion", "train-motion"])
 def test_sets_are_right_by_their_texts_and_tuples_are_minimal(set_name: str) -> None:
-    skins = ["trips", "old/young", "people_AboveBelow"] if set_name == "test-motion" else ["births", "louder/quieter"]
+    skins = (
+        ["trips", "old/young", "people_AboveBelow"]
+        if set_name == "test-motion"
+        else ["births", "louder/quieter"]
+    )
     plan = plan_set(set_name, per_cell=2)
-    trials = pd.concat(stream_set(plan, blocks_of(plan, read_skins(), skins), seed=0), ignore_index=True)
+    trials = pd.concat(
+        stream_set(plan, blocks_of(plan, read_skins(), skins), seed=0), ignore_index=True
+    )
     assert audit_trials(trials, set_name, read_skins()).wrong.empty
     for _, tuples in trials.groupby("tuple_id", sort=False):
-        assert tuples["description"].nunique() == (len(tuples) if tuples["problem"].iloc[0] == "Consist.motion" else 1)
+        assert tuples["description"].nunique() == (
+            len(tuples) if tuples["problem"].iloc[0] == "Consist.motion" else 1
+        )
     consistency = trials[trials["problem"] == "Consist.motion"].groupby("tuple_id", sort=False)
     for _, (first, second) in consistency["text"]:
         differ = [a != b for a, b in zip(first.split("\n"), second.split("\n"), strict=True)]
@@ -342,21 +472,36 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of a model that is right up to two changes, and wrong beyond."""
     plan = plan_set("test-motion", per_cell=1)
     skins = ["trips", "old/young", "people_AboveBelow"]
-    trials = pd.concat(stream_set(plan, blocks_of(plan, read_skins(), skins), seed=0), ignore_index=True)
+    trials = pd.concat(
+        stream_set(plan, blocks_of(plan, read_skins(), skins), seed=0), ignore_index=True
+    )
     questions = add_properties(from_frame(trials, "test-motion"), trials)
     gold = questions.gold["corrected"]
     is_right = (questions.tuples["updates"].to_numpy(int) <= 2)[questions.tuple_of]
     answers = np.where(is_right, gold, np.choose(gold, [1, 0, 3, 2, 6, 6, 4])).astype(np.int8)
-    found = summarize("test-motion", questions, [Series("constrained", "short", answers[None, :], {})])
+    found = summarize(
+        "test-motion", questions, [Series("constrained", "short", answers[None, :], {})]
+    )
     path = tmp_path_factory.mktemp("motion") / "summaries.parquet"
     keys = list(Summaries.Config.key)
-    write_table(found.sort_values(keys, ignore_index=True)[list(Summaries.columns)], Summaries, path, Provenance())
+    write_table(
+        found.sort_values(keys, ignore_index=True)[list(Summaries.columns)],
+        Summaries,
+        path,
+        Provenance(),
+    )
     return path
 
 
 def test_accuracy_by_changes_is_in_a_table_and_a_figure(summaries: Path, tmp_path: Path) -> None:
-    shown = {display.kind: display for display in BENCHMARK.displays if display.name == "worldsense_motion"}
-    print_table(shown["table"], [summaries], Roster(), [tmp_path / "table.csv", tmp_path / "table.md"])
+    shown = {
+        display.kind: display
+        for display in BENCHMARK.displays
+        if display.name == "worldsense_motion"
+    }
+    print_table(
+        shown["table"], [summaries], Roster(), [tmp_path / "table.csv", tmp_path / "table.md"]
+    )
     table = pd.read_csv(tmp_path / "table.csv").query("axis == 'changes'").set_index("problem")
     for problem in MOTION:
         means = [table.loc[problem, f"{number}_mean"] for number in range(7)]
@@ -367,11 +512,19 @@ def test_accuracy_by_changes_is_in_a_table_and_a_figure(summaries: Path, tmp_pat
     for both in drawn:
         draw_figure(shown["figure"], [summaries], Roster(), both)
     assert drawn[0][0].read_bytes() == drawn[1][0].read_bytes()
-    figure = pd.read_csv(drawn[0][1]).query("axis == 'changes that count' and panel == 'Inference, in motion'")
+    figure = pd.read_csv(drawn[0][1]).query(
+        "axis == 'changes that count' and panel == 'Inference, in motion'"
+    )
     assert figure["x"].min() == 0
     assert figure["x"].max() >= 3
-    assert figure.set_index("x")["mean"].loc[3:].max() == 0  # three changes that count are at least three that are stated
-    one_value = draw_lines(pd.read_csv(drawn[0][1]).query("panel == 'Before all changes' and axis == 'changes that count'"))
+    assert (
+        figure.set_index("x")["mean"].loc[3:].max() == 0
+    )  # three changes that count are at least three that are stated
+    one_value = draw_lines(
+        pd.read_csv(drawn[0][1]).query(
+            "panel == 'Before all changes' and axis == 'changes that count'"
+        )
+    )
     assert all(float(tick).is_integer() for tick in one_value.axes[0].get_xticks())
 
 
@@ -385,9 +538,13 @@ def test_accuracy_by_changes_is_in_a_table_and_a_figure(summaries: Path, tmp_pat
         (["ood-query", "test-motion"], {has_motion, has_normal_problems}),
     ],
 )
-def test_a_study_has_the_displays_of_its_problems(sets: list[str], wanted: set[Callable[..., bool]]) -> None:
+def test_a_study_has_the_displays_of_its_problems(
+    sets: list[str], wanted: set[Callable[..., bool]]
+) -> None:
     study = {"worldsense": {"sets": sets, "problems": []}}
-    assert {of for of in (has_controls, has_motion, has_normal_problems, has_places) if of(study)} == wanted
+    assert {
+        of for of in (has_controls, has_motion, has_normal_problems, has_places) if of(study)
+    } == wanted
 
 
 def test_a_sets_problems_follow_from_its_name() -> None:
@@ -409,29 +566,45 @@ def test_the_solver_as_a_model_reads_every_skin() -> None:
 def test_a_text_with_another_update_states_something_else() -> None:
     (skin,) = (one for one in read_skins() if one.name == "people_FrontBack")
     text = (
-        "At the ticket counter, four people stand in line, one behind the other: James is in front of David, David is in front "
-        "of Alice and Alice is in front of Grace.\nThen there is one change (“directly” means with none of the others in "
-        "between):\nChange: {update}.\nConsider how things are after the change.\n"
-        "Is the sentence ‘James is in front of Alice’ TRUE or FALSE?\nAnswer with one word, ‘TRUE’ or ‘FALSE’, and nothing else."
+        "At the ticket counter, four people stand in line, one behind the other: James is in front"
+        " of David, David is in front of Alice and Alice is in front of Grace.\nThen there is one"
+        " change (“directly” means with none of the others in between):\nChange:"
+        " {update}.\nConsider how things are after the change.\nIs the sentence ‘James is in front"
+        " of Alice’ TRUE or FALSE?\nAnswer with one word, ‘TRUE’ or ‘FALSE’, and nothing else."
     )
     reader = StatementReader(skin)
-    assert reader.read(text.format(update="James moves to the place directly behind David")).answer() == "TRUE"
-    assert reader.read(text.format(update="James moves to the place directly behind Grace")).answer() == "FALSE"
-    assert reader.read(text.format(update="James and Grace change places with each other")).answer() == "FALSE"
+    assert (
+        reader.read(text.format(update="James moves to the place directly behind David")).answer()
+        == "TRUE"
+    )
+    assert (
+        reader.read(text.format(update="James moves to the place directly behind Grace")).answer()
+        == "FALSE"
+    )
+    assert (
+        reader.read(text.format(update="James and Grace change places with each other")).answer()
+        == "FALSE"
+    )
     with pytest.raises(ValueError, match="not a question"):
         reader.read(text.format(update="James goes home"))
 
 
-@pytest.mark.parametrize(("set_name", "problem"), [("test-motion", "Consist.motion"), ("test-hard", "Infer.hard")])
+@pytest.mark.parametrize(
+    ("set_name", "problem"), [("test-motion", "Consist.motion"), ("test-hard", "Infer.hard")]
+)
 @pytest.mark.parametrize("prompting", ["icl_iid", "icl_ood"])
-def test_solved_examples_of_the_same_cell_precede_the_question(set_name: str, problem: str, prompting: str) -> None:
+def test_solved_examples_of_the_same_cell_precede_the_question(
+    set_name: str, problem: str, prompting: str
+) -> None:
     """And the solver as a model answers the question, not an example."""
     skins = [skin for skin in read_skins() if skin.name in ("trips", "old/young")]
     plan = plan_set(set_name, [4], [problem], 6)
     trials = pd.concat(stream_set(plan, blocks_of(plan, skins), seed=0), ignore_index=True)
     prompts = load_prompt_set(prompting)
     asked = trials.groupby(["complexity", "skin", "gold"], as_index=False).head(1)
-    texts = write_prompts(asked, prompts, Pool(trials, 0, {skin.name: skin.domain for skin in skins}))
+    texts = write_prompts(
+        asked, prompts, Pool(trials, 0, {skin.name: skin.domain for skin in skins})
+    )
     for text, skin, n_changes in zip(texts, asked["skin"], asked["complexity"], strict=True):
         *examples, _ = text.split(prompts.examples.heading)[1:] if prompts.examples else []
         assert len(examples) == 5
@@ -440,5 +613,10 @@ def test_solved_examples_of_the_same_cell_precede_the_question(set_name: str, pr
         if set_name == "test-motion":
             assert {len(re.findall("hange: ", example)) for example in examples} == {n_changes}
     engine = RuleEngine("solver", skins)
-    said = [completion.text for _, completion in engine.generate([[Message("user", text)] for text in texts], Decoding(5))]
+    said = [
+        completion.text
+        for _, completion in engine.generate(
+            [[Message("user", text)] for text in texts], Decoding(5)
+        )
+    ]
     assert said == asked["gold"].map(ANSWER_OF).tolist()

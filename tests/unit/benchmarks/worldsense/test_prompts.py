@@ -1,4 +1,6 @@
-"""The prompting strategies: byte for byte the paper's, rewritten and laid out as told, refused where they are malformed."""
+"""The prompting strategies: byte for byte the paper's, rewritten and laid out as told, refused
+where they are malformed.
+"""
 
 import re
 from pathlib import Path
@@ -7,7 +9,12 @@ import pandas as pd
 import pytest
 
 from worldprobe.benchmarks.worldsense.inference.ask import write_prompts
-from worldprobe.benchmarks.worldsense.inference.prompts import FOLDER, Pool, known_sets, load_prompt_set
+from worldprobe.benchmarks.worldsense.inference.prompts import (
+    FOLDER,
+    Pool,
+    known_sets,
+    load_prompt_set,
+)
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, ANSWERS, problem_type
 from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
@@ -43,7 +50,10 @@ def test_chain_of_thought_is_appendix_b_byte_for_byte(paper: list[str]) -> None:
     start = paper.index("Appendix B Chain-of-thought prompts")
     printed = next(line for line in paper[start:] if line.startswith("Reason step by step"))
     assert (
-        load_prompt_set("cot").body("Is it so?\nAnswer with one word, yes, and nothing else.", "Infer") == f"Is it so?\n{printed}"
+        load_prompt_set("cot").body(
+            "Is it so?\nAnswer with one word, yes, and nothing else.", "Infer"
+        )
+        == f"Is it so?\n{printed}"
     )
 
 
@@ -53,7 +63,10 @@ def test_solved_examples_are_laid_out_as_appendix_e2_byte_for_byte(paper: list[s
     lines = lines[: max(i for i, line in enumerate(lines) if line.startswith(">>>")) + 1]
     printed = "\n".join(lines)
     blocks = re.findall(
-        r"\*\* Description of a new situation \*\*\n(.*?)\n>>> The correct answer is:(?: (\w+)\n|\Z)", printed, re.S
+        r"\*\* Description of a new situation \*\*\n(.*?)\n>>> The correct answer is:(?:"
+        r" (\w+)\n|\Z)",
+        printed,
+        re.S,
     )
     assert len(blocks) == 6
     for name in ("icl_iid", "icl_ood"):
@@ -79,11 +92,17 @@ def test_chain_of_thought_names_the_options_of_the_problem_and_forbids_no_explan
     trials: pd.DataFrame, kind: str, listed: str
 ) -> None:
     chosen = trials[trials["problem"].map(problem_type) == kind]
-    for text, plain in zip(write_prompts(chosen, load_prompt_set("cot"), None), chosen["text"], strict=True):
+    for text, plain in zip(
+        write_prompts(chosen, load_prompt_set("cot"), None), chosen["text"], strict=True
+    ):
         assert f"one of these {listed}" in text
         assert "nothing else" not in text
         assert not re.search(r"Answer with (one word|the number)", text)
-        named = max(re.findall(r"‘([^‘’]+)’", plain), key=len) if kind == "Consist" else plain.split("\n")[0]
+        named = (
+            max(re.findall(r"‘([^‘’]+)’", plain), key=len)
+            if kind == "Consist"
+            else plain.split("\n")[0]
+        )
         assert named in text
 
 
@@ -93,8 +112,12 @@ def test_released_texts_lose_their_instruction_too(some_released: Path) -> None:
     released = read_trials(some_released).drop_duplicates(["problem", "wording", "skin"])
     assert len(released) > 100
     for name in ("cot", "basic_exchanged"):
-        for text, plain in zip(write_prompts(released, load_prompt_set(name), None), released["text"], strict=True):
-            assert (name == "cot") == (re.search("only respond", text, re.I) is None), "the instruction"
+        for text, plain in zip(
+            write_prompts(released, load_prompt_set(name), None), released["text"], strict=True
+        ):
+            assert (name == "cot") == (re.search("only respond", text, re.I) is None), (
+                "the instruction"
+            )
             assert text != plain
 
 
@@ -103,7 +126,9 @@ def test_examples_never_share_the_questions_tuple_are_balanced_and_of_the_kind_t
     trials: pd.DataFrame, examples: pd.DataFrame, name: str
 ) -> None:
     prompts = load_prompt_set(name)
-    both = pd.concat([trials, examples[~examples["tuple_id"].isin(trials["tuple_id"])]], ignore_index=True)
+    both = pd.concat(
+        [trials, examples[~examples["tuple_id"].isin(trials["tuple_id"])]], ignore_index=True
+    )
     by_text = both.drop_duplicates("text").set_index("text")
     pool = Pool(both, 0, DOMAINS)
     few = trials.groupby(["problem", "skin", "wording"]).head(1)
@@ -113,13 +138,18 @@ def test_examples_never_share_the_questions_tuple_are_balanced_and_of_the_kind_t
         shown = by_text.loc[[text for text, _ in drawn]]
         assert row.tuple_id not in set(shown["tuple_id"])
         assert len(set(shown["tuple_id"])) == 5
-        assert set(zip(shown["problem"], shown["size"], shown["complexity"], shown["wording"], strict=True)) == {cell}
+        assert set(
+            zip(shown["problem"], shown["size"], shown["complexity"], shown["wording"], strict=True)
+        ) == {cell}
         (skin,) = set(shown["skin"])
         assert (skin == row.skin) == (name == "icl_iid")
         assert (DOMAINS[skin] == DOMAINS[row.skin]) == (name == "icl_iid")
         assert [ANSWER_OF[gold] for gold in shown["gold"]] == [gold for _, gold in drawn]
         counts = pd.Series([gold for _, gold in drawn]).value_counts()
-        assert counts.max() - counts.reindex(ANSWERS[problem_type(row.problem)], fill_value=0).min() <= 1
+        assert (
+            counts.max() - counts.reindex(ANSWERS[problem_type(row.problem)], fill_value=0).min()
+            <= 1
+        )
 
 
 def test_examples_are_the_same_for_all_trials_of_a_tuple_and_another_seed_gives_others(
@@ -135,13 +165,18 @@ def test_examples_are_the_same_for_all_trials_of_a_tuple_and_another_seed_gives_
 
 
 def test_tuples_of_a_cell_draw_their_examples_from_all_tuples_of_the_set() -> None:
-    """With few tuples to draw from, all tuples of a cell would share them: six leave six choices of five."""
+    """With few tuples to draw from, all tuples of a cell would share them: six leave six choices of
+    five.
+    """
     plan = plan_set("test", sizes=[3], problems=["Infer.trivial"])
     whole = pd.concat(stream_set(plan, blocks_of(plan, read_skins()), 1), ignore_index=True)
-    cell = whole[(whole["skin"] == "trips") & (whole["wording"] == "directQ1")].drop_duplicates("tuple_id")
+    cell = whole[(whole["skin"] == "trips") & (whole["wording"] == "directQ1")].drop_duplicates(
+        "tuple_id"
+    )
     pool = Pool(whole, 0, DOMAINS)
     drawn = [
-        frozenset(pool.draw(5, False, ("Infer.trivial", 3, 0, "directQ1"), "trips", f"another {k}")) for k in range(len(cell))
+        frozenset(pool.draw(5, False, ("Infer.trivial", 3, 0, "directQ1"), "trips", f"another {k}"))
+        for k in range(len(cell))
     ]
     assert len(set(drawn)) > 0.9 * len(drawn)
     assert len(cell) == 31
@@ -154,7 +189,9 @@ def test_too_few_examples_are_a_message(trials: pd.DataFrame) -> None:
         write_prompts(trials, load_prompt_set("icl_iid"), Pool(trials, 0, DOMAINS))
 
 
-def test_exchanged_answers_are_listed_the_other_way_round_and_mean_the_same(trials: pd.DataFrame) -> None:
+def test_exchanged_answers_are_listed_the_other_way_round_and_mean_the_same(
+    trials: pd.DataFrame,
+) -> None:
     prompts = load_prompt_set("basic_exchanged")
     texts = write_prompts(trials, prompts, None)
     for text, plain, problem in zip(texts, trials["text"], trials["problem"], strict=True):
@@ -183,8 +220,8 @@ def test_a_copy_of_a_set_is_a_set_of_the_files_name(tmp_path: Path) -> None:
 
 
 EXAMPLES = (
-    "ask: write\nquestion: '{text}'\n"
-    "examples: {number: 1, from: same_skin, opening: 'OPENING', heading: '100% {x} {}', solution: '{answer}'}\n"
+    "ask: write\nquestion: '{text}'\nexamples: {number: 1, from: same_skin, opening: 'OPENING',"
+    " heading: '100% {x} {}', solution: '{answer}'}\n"
 )
 
 
@@ -206,11 +243,20 @@ def test_percent_signs_and_other_braces_are_sent_as_they_are(tmp_path: Path) -> 
         ("ask: write\nquestion: '{text} {txt}'\n", "{txt}"),
         ("ask: write\nquestion: '{text}'\nfollowup: x\n", "follow_up"),
         ("ask: write\nquestion: '{text}'\nrewrite: [{find: '(', put: ''}]\n", "regular expression"),
-        ("ask: write\nquestion: '{text}'\nrewrite: [{find: 'a', put: '\\1'}]\n", "regular expression"),
+        (
+            "ask: write\nquestion: '{text}'\nrewrite: [{find: 'a', put: '\\1'}]\n",
+            "regular expression",
+        ),
         ("ask: write\nquestion: '{text}'\nmeaning: {Compl: {'1': '2'}}\n", "the same meaning"),
-        ("ask: write\nquestion: '{text}'\nmeaning: {Compl: {'4': '2'}}\n", "meaning.Compl.4: is not a valid name"),
+        (
+            "ask: write\nquestion: '{text}'\nmeaning: {Compl: {'4': '2'}}\n",
+            "meaning.Compl.4: is not a valid name",
+        ),
         ("ask: write\nquestion: '{text}'\ntokens: 0\n", "tokens"),
-        ("ask: compare\nquestion: '{text}'\nsystem: Be brief.\n", "line 3\n  problem: system: has no effect"),
+        (
+            "ask: compare\nquestion: '{text}'\nsystem: Be brief.\n",
+            "line 3\n  problem: system: has no effect",
+        ),
         ("ask: compare\nquestion: '{text}'\nstops: [x]\n", "stops: has no effect"),
         (
             "ask: write\nquestion: '{text}'\nsystem: 'Say {answers}.'\n",
@@ -220,7 +266,9 @@ def test_percent_signs_and_other_braces_are_sent_as_they_are(tmp_path: Path) -> 
         ("ask: speak\nquestion: 3\n", "(1 more.)"),
     ],
 )
-def test_a_malformed_set_is_a_message_that_names_what_is_wrong(tmp_path: Path, text: str, problem: str) -> None:
+def test_a_malformed_set_is_a_message_that_names_what_is_wrong(
+    tmp_path: Path, text: str, problem: str
+) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(text)
     with pytest.raises(UserError) as error:
@@ -236,7 +284,9 @@ def test_an_unknown_set_or_an_impossible_name_is_a_message(tmp_path: Path) -> No
         load_prompt_set(tmp_path / "My set.yaml")
 
 
-def test_a_text_in_which_nothing_is_rewritten_is_a_message_not_a_wrong_question(trials: pd.DataFrame) -> None:
+def test_a_text_in_which_nothing_is_rewritten_is_a_message_not_a_wrong_question(
+    trials: pd.DataFrame,
+) -> None:
     strange = trials.head(1).assign(text="Is it so? Say yes or no.")
     with pytest.raises(UserError, match="nothing to rewrite"):
         write_prompts(strange, load_prompt_set("basic_exchanged"), None)

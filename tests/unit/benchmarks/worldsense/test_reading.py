@@ -1,4 +1,6 @@
-"""Rendering, then reading: every text states exactly what the abstract fields say, and is answered from its words alone."""
+"""Rendering, then reading: every text states exactly what the abstract fields say, and is answered
+from its words alone.
+"""
 
 import json
 import re
@@ -20,10 +22,21 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
 )
 from worldprobe.benchmarks.worldsense.skins.rendering import Statement, StatementReader
 from worldprobe.benchmarks.worldsense.skins.skins import Skin, entities_needed, read_skins
-from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, LINEAR_PROBLEMS, WORDINGS, answers_of, problem_type
+from worldprobe.benchmarks.worldsense.skins.vocabulary import (
+    ANSWER_OF,
+    LINEAR_PROBLEMS,
+    WORDINGS,
+    answers_of,
+    problem_type,
+)
 from worldprobe.benchmarks.worldsense.trials.audit import audit_trials
 from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
-from worldprobe.benchmarks.worldsense.trials.trial_maker import COLUMNS, Stratum, make_tuple, n_distinct
+from worldprobe.benchmarks.worldsense.trials.trial_maker import (
+    COLUMNS,
+    Stratum,
+    make_tuple,
+    n_distinct,
+)
 from worldprobe.cli import main
 from worldprobe.errors import UserError
 
@@ -35,7 +48,9 @@ def trials_of(problem: str, size: int, skin: Skin, wording: str, draw: int) -> l
         dict(zip(COLUMNS, row, strict=True))
         for cell in cells((size,), (problem,))
         if cores(cell)
-        for row in make_tuple(Stratum(cell, skin, wording), draw % n_distinct(cell, len(skin.entities)), draw, 0)
+        for row in make_tuple(
+            Stratum(cell, skin, wording), draw % n_distinct(cell, len(skin.entities)), draw, 0
+        )
     ]
 
 
@@ -52,8 +67,14 @@ def as_in_the_fields(read: Statement, entities: list[str]) -> tuple[Description,
 def check(trial: dict, read: Statement) -> None:
     description, query = as_in_the_fields(read, json.loads(trial["entities"]))
     assert description == tuple(map(normalise, read_description(trial["description"])))
-    assert query == (None if trial["problem"].startswith("Consist") else normalise(read_relation(trial["query"])))
-    assert (read.problem_type, read.size, read.wording) == (problem_type(trial["problem"]), trial["size"], trial["wording"])
+    assert query == (
+        None if trial["problem"].startswith("Consist") else normalise(read_relation(trial["query"]))
+    )
+    assert (read.problem_type, read.size, read.wording) == (
+        problem_type(trial["problem"]),
+        trial["size"],
+        trial["wording"],
+    )
     assert read.options == answers_of(trial["problem"])
     assert read.answer() == ANSWER_OF[trial["gold"]]
 
@@ -80,7 +101,9 @@ def test_what_is_rendered_is_read_back_whatever_is_drawn(skin: Skin, data) -> No
 
 def ask(skin: Skin, kind: str, description: str, query: str = "", opposite: str = "") -> str:
     situation = skin.situation.format(number="three")
-    return skin.questions[kind]["directQ1"].format(description=f"{situation}: {description}.", query=query, opposite=opposite)
+    return skin.questions[kind]["directQ1"].format(
+        description=f"{situation}: {description}.", query=query, opposite=opposite
+    )
 
 
 def test_answers_follow_from_words_alone() -> None:
@@ -112,7 +135,9 @@ def refuse(skin: Skin, text: str, why: str = "is not a question in the words") -
 
 
 def test_texts_in_other_words_are_refused() -> None:
-    skin, other = (next(skin for skin in SKINS if skin.name == name) for name in ("tall/short", "trips"))
+    skin, other = (
+        next(skin for skin in SKINS if skin.name == name) for name in ("tall/short", "trips")
+    )
     for problem in LINEAR_PROBLEMS:
         for trial in trials_of(problem, 4, skin, "directQ2", 1):
             refuse(other, trial["text"])
@@ -125,7 +150,9 @@ def test_texts_in_other_words_are_refused() -> None:
 def test_two_options_that_do_not_contradict_each_other_are_refused() -> None:
     skin = next(skin for skin in SKINS if skin.name == "tall/short")
     trial = next(t for t in trials_of("Compl.normal", 4, skin, "directQ2", 1) if t["arity"] == 2)
-    first, second = (part.strip() for part in trial["text"].split("(1) ")[1].split("; (3)")[0].split("; (2) "))
+    first, second = (
+        part.strip() for part in trial["text"].split("(1) ")[1].split("; (3)")[0].split("; (2) ")
+    )
     refuse(skin, trial["text"].replace(second, first))
 
 
@@ -134,20 +161,31 @@ def test_a_text_of_very_many_clauses_is_refused_at_once() -> None:
     clause = skin.clauses["before"].format(x="James", y="David")
     query = skin.questions["Infer"]["directQ1"]
     refuse(
-        skin, query.format(description=f"{skin.situation.format(number='three')}: {', '.join([clause] * 5000)}.", query=clause)
+        skin,
+        query.format(
+            description=f"{skin.situation.format(number='three')}: {', '.join([clause] * 5000)}.",
+            query=clause,
+        ),
     )
 
 
 def test_words_that_can_be_read_in_two_ways_are_refused() -> None:
     skin = next(skin for skin in SKINS if skin.name == "tall/short")
-    odd = replace(skin, clauses=skin.clauses | {"before": "{x} meets {y}", "after": "{x} meets {y}"})
+    odd = replace(
+        skin, clauses=skin.clauses | {"before": "{x} meets {y}", "after": "{x} meets {y}"}
+    )
     refuse(odd, ask(odd, "Consist", "James meets David and David meets Frank"), "several ways")
 
 
 @pytest.mark.parametrize("name", ["test", "train-10k", "ood-query", "ood-problem"])
 def test_the_audit_decides_sets_by_their_texts_alone(tmp_path: Path, capsys, name: str) -> None:
     table = tmp_path / f"{name}.parquet"
-    assert main(["worldsense", "generate", name, "--per-cell", "1", "--sizes", "4", "--out", str(table)]) == 0
+    assert (
+        main(
+            ["worldsense", "generate", name, "--per-cell", "1", "--sizes", "4", "--out", str(table)]
+        )
+        == 0
+    )
     assert main(["worldsense", "audit", str(table), "--from-text"]) == 0
     assert "agree with the solver, which read every text (100.000 %)" in capsys.readouterr().out
 
@@ -156,14 +194,18 @@ def test_a_text_that_says_something_else_than_its_fields_is_listed(tmp_path: Pat
     plan = plan_set("test", [3], ["Infer.normal"], 1)
     trials = next(stream_set(plan, blocks_of(plan, SKINS, ["tall/short"]), seed=0))
     words = {"taller": "shorter", "shorter": "taller"}
-    turned = trials["text"].map(lambda text: re.sub("taller|shorter", lambda match: words[match.group()], text))
+    turned = trials["text"].map(
+        lambda text: re.sub("taller|shorter", lambda match: words[match.group()], text)
+    )
     audit = audit_trials(trials.assign(text=turned), "turned", SKINS)
     binary = trials["text"].ne(turned).sum()
     assert len(audit.wrong) == binary > 2
     assert set(audit.wrong["reason"]) == {"the text does not state what the abstract fields say"}
     swapped = trials.assign(gold=trials["gold"].map({"Emmanuel": "Megi", "Megi": "Emmanuel"}))
     assert len(audit_trials(swapped, "swapped", SKINS).wrong) == len(trials)
-    with pytest.raises(UserError, match="trial 0: the text is not a question in the words of the skin tall/short"):
+    with pytest.raises(
+        UserError, match="trial 0: the text is not a question in the words of the skin tall/short"
+    ):
         audit_trials(trials.assign(text="Who is taller?"), "other", SKINS)
     with pytest.raises(UserError, match="is not a skin; did you mean"):
         audit_trials(trials.assign(skin="tal/short"), "other", SKINS)

@@ -1,4 +1,6 @@
-"""Lessons in reading: what they say is right, nothing of a test is in them, and the same seed gives the same ones."""
+"""Lessons in reading: what they say is right, nothing of a test is in them, and the same seed gives
+the same ones.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,11 @@ from worldprobe.benchmarks.worldsense.finetuning.reading_lessons import (
 )
 from worldprobe.benchmarks.worldsense.finetuning.trainings import ReadingLessons
 from worldprobe.benchmarks.worldsense.problems.worlds import before, is_true
-from worldprobe.benchmarks.worldsense.skins.rendering import StatementReader, read_by_any, render_clause
+from worldprobe.benchmarks.worldsense.skins.rendering import (
+    StatementReader,
+    read_by_any,
+    render_clause,
+)
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
 from worldprobe.benchmarks.worldsense.skins.vocabulary import CANARY
 from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
@@ -65,8 +71,12 @@ def test_what_is_copied_is_in_the_list() -> None:
 
 
 @pytest.mark.parametrize(("changes", "invented"), [(1, 0.0), (2, 0.0)])
-def test_verdicts_of_two_entities_follow_from_the_only_clause(changes: int, invented: float) -> None:
-    how = ReadingLessons(kinds={"judge": 1}, number=50, sizes=[2], statements=8, changes=changes, invented=invented)
+def test_verdicts_of_two_entities_follow_from_the_only_clause(
+    changes: int, invented: float
+) -> None:
+    how = ReadingLessons(
+        kinds={"judge": 1}, number=50, sizes=[2], statements=8, changes=changes, invented=invented
+    )
     seen = set()
     for lesson in draw_lessons(how, ONE):
         description, first = asked(lesson)[0].split(".\n")
@@ -84,7 +94,9 @@ def test_verdicts_of_two_entities_follow_from_the_only_clause(changes: int, inve
 
 
 def test_two_invented_words_are_each_others_converse() -> None:
-    how = ReadingLessons(kinds={"judge": 1}, number=50, sizes=[2], statements=8, unknown=0, invented=1)
+    how = ReadingLessons(
+        kinds={"judge": 1}, number=50, sizes=[2], statements=8, unknown=0, invented=1
+    )
     tokens = tokens_of(SKINS)
     n_words = set()
     for lesson in draw_lessons(how, SKINS):
@@ -95,16 +107,23 @@ def test_two_invented_words_are_each_others_converse() -> None:
 
 
 def test_statements_of_a_lesson_are_about_several_entities_that_are_not_described() -> None:
-    """With a single one, a model soon takes it for described: it was mentioned in the statement before."""
+    """With a single one, a model soon takes it for described: it was mentioned in the statement
+    before.
+    """
     how = ReadingLessons(kinds={"judge": 1}, number=30, sizes=[2], statements=6, unknown=1)
     for lesson in draw_lessons(how, ONE):
         described, *statements = re.split(r"\.?\n", "".join(asked(lesson)))
-        names = [re.fullmatch(r"(.+) is (?:older|younger) than (.+)", statement).groups() for statement in statements]
+        names = [
+            re.fullmatch(r"(.+) is (?:older|younger) than (.+)", statement).groups()
+            for statement in statements
+        ]
         assert len({name for pair in names for name in pair if name not in described}) >= 2
 
 
 def test_what_is_asked_has_the_words_and_the_answers_of_the_benchmark() -> None:
-    how = ReadingLessons(kinds={"asked": 1}, number=50, sizes=[3], statements=4, complexities=["0", "incomplete"])
+    how = ReadingLessons(
+        kinds={"asked": 1}, number=50, sizes=[3], statements=4, complexities=["0", "incomplete"]
+    )
     seen = set()
     for lesson in draw_lessons(how, SKINS):
         for text, answer in zip(asked(lesson), said(lesson), strict=True):
@@ -115,7 +134,14 @@ def test_what_is_asked_has_the_words_and_the_answers_of_the_benchmark() -> None:
 
 
 STORIES = ReadingLessons(
-    kinds={"asked": 1}, number=150, sizes=[4, 5], statements=2, ternary=0, unknown=0, updates=[0, 1, 2, 3], seed=5
+    kinds={"asked": 1},
+    number=150,
+    sizes=[4, 5],
+    statements=2,
+    ternary=0,
+    unknown=0,
+    updates=[0, 1, 2, 3],
+    seed=5,
 )
 
 
@@ -130,11 +156,16 @@ def test_what_is_said_of_stories_is_what_the_solver_reads_in_them() -> None:
     assert n_changes == {0, 1, 2, 3}
 
 
-THREE, AT_LAST = "are three changes, one after another", "\nConsider how things are after all changes."
+THREE, AT_LAST = (
+    "are three changes, one after another",
+    "\nConsider how things are after all changes.",
+)
 
 
 def test_statements_after_each_change_are_about_the_order_of_that_moment() -> None:
-    how = STORIES.model_copy(update={"kinds": {"judge": 1}, "each": 1, "skins": ["train_old/young"], "number": 60})
+    how = STORIES.model_copy(
+        update={"kinds": {"judge": 1}, "each": 1, "skins": ["train_old/young"], "number": 60}
+    )
     (reader,) = map(StatementReader, ONE)
     n_moments = set()
     for lesson in draw_lessons(how, SKINS):
@@ -146,18 +177,33 @@ def test_statements_after_each_change_are_about_the_order_of_that_moment() -> No
                 texts.append(statement)
                 continue
             n_changes = told.count("hange: ")
-            number = {1: "is one change", 2: "are two changes, one after another"}.get(n_changes, THREE)
+            number = {1: "is one change", 2: "are two changes, one after another"}.get(
+                n_changes, THREE
+            )
             whole = re.sub(r"Then there [^(:\n]+?(?= \(|:)", f"Then there {number}", told).strip()
             whole = whole.replace("First change:", "Change:") if n_changes == 1 else whole
-            moment = {0: "", 1: "\nConsider how things are after the change."}.get(n_changes, AT_LAST)
-            question = ONE[0].questions["Infer"]["directQ1"].format(description=whole + moment, query=texts[-1])
+            moment = {0: "", 1: "\nConsider how things are after the change."}.get(
+                n_changes, AT_LAST
+            )
+            question = (
+                ONE[0]
+                .questions["Infer"]["directQ1"]
+                .format(description=whole + moment, query=texts[-1])
+            )
             assert reader.read(question).answer() == text
             n_moments.add(n_changes)
     assert n_moments == {0, 1, 2, 3}
 
 
 def test_an_order_that_is_written_after_each_change_has_the_answers_in_its_last_line() -> None:
-    how = STORIES.model_copy(update={"kinds": {"written": 1}, "number": 120, "skins": ["train_old/young"], "updates": [0, 1, 2]})
+    how = STORIES.model_copy(
+        update={
+            "kinds": {"written": 1},
+            "number": 120,
+            "skins": ["train_old/young"],
+            "updates": [0, 1, 2],
+        }
+    )
     (reader,) = map(StatementReader, ONE)
     begun = set()
     for (text, _), (reply, _), *more in draw_lessons(how, SKINS):
@@ -165,7 +211,10 @@ def test_an_order_that_is_written_after_each_change_has_the_answers_in_its_last_
         known = "|".join(ONE[0].entities)
         (sentence,) = re.findall(r"‘([^’]+ than [^’]+)’", text)
         told = [(sentence, answer.removeprefix("Answer: "))]
-        told += [(statement, verdict) for (statement, _), (verdict, _) in zip(more[::2], more[1::2], strict=True)]
+        told += [
+            (statement, verdict)
+            for (statement, _), (verdict, _) in zip(more[::2], more[1::2], strict=True)
+        ]
         assert len(told) == how.statements
         for statement, verdict in told:
             first, second = re.findall(known, statement)
@@ -178,12 +227,21 @@ def test_an_order_that_is_written_after_each_change_has_the_answers_in_its_last_
             facts = tuple(relation for relation in asked.description if relation.kind == "before")
             order = tuple(asked.names.index(name) for name in re.findall(known, lists[0]))
             assert all(is_true(fact, order) for fact in facts)
-    assert begun == {"", "First", "Second", "Third", "Fourth", "Fifth"}  # a single change has no number
+    assert begun == {
+        "",
+        "First",
+        "Second",
+        "Third",
+        "Fourth",
+        "Fifth",
+    }  # a single change has no number
 
 
 @pytest.mark.parametrize("wrong", [{"invented": 0.5}, {"sizes": [3]}])
 def test_stories_in_invented_words_or_about_three_are_refused(wrong: dict[str, object]) -> None:
-    how = ReadingLessons(**({"kinds": {"judge": 1}, "number": 1, "sizes": [4], "updates": [1]} | wrong))
+    how = ReadingLessons(
+        **({"kinds": {"judge": 1}, "number": 1, "sizes": [4], "updates": [1]} | wrong)
+    )
     assert list(how.findings())
 
 
@@ -192,7 +250,9 @@ def test_a_phrase_tokenizer_knows_every_word_of_every_story_and_hard_problem() -
     for name in ("test-motion", "train-motion", "train-hard"):
         plan = plan_set(name, [4], per_cell=1)
         for batch in stream_set(plan, blocks_of(plan, SKINS), 0):
-            for text, encoding in zip(batch["text"], tokenizer.encode_batch(batch["text"].tolist()), strict=True):
+            for text, encoding in zip(
+                batch["text"], tokenizer.encode_batch(batch["text"].tolist()), strict=True
+            ):
                 assert UNKNOWN not in encoding.tokens, text
 
 
@@ -203,7 +263,9 @@ def test_no_lesson_has_a_relation_an_entity_or_a_description_of_a_test() -> None
 
 
 def test_lessons_in_the_words_of_tests_are_found() -> None:
-    """The lessons of before: statements with the relations and the entities of all skins behind a training skin's sentence."""
+    """The lessons of before: statements with the relations and the entities of all skins behind a
+    training skin's sentence.
+    """
     check = LessonCheck(SKINS)
     situation = next(skin.situation for skin in SKINS if skin.use == "train").format(number="three")
     for skin in TESTED:
@@ -211,7 +273,9 @@ def test_lessons_in_the_words_of_tests_are_found() -> None:
         with_entities = render_clause(before(0, 1), skin.entities[:2], foreign, flip=False)
         assert check.found_in([f"{situation}: {with_entities}."]), skin.name
         words = set(pieces_of([skin.clauses["before"]]))
-        if not any(words <= set(pieces_of(words_of(other))) for other in SKINS if other.use == "train"):
+        if not any(
+            words <= set(pieces_of(words_of(other))) for other in SKINS if other.use == "train"
+        ):
             with_relation = render_clause(before(0, 1), foreign.entities[:2], skin, flip=False)
             assert check.found_in([f"{situation}: {with_relation}."]), skin.name
 
@@ -225,10 +289,15 @@ def test_tokens_say_nothing_of_a_word_that_training_skins_do_not_have() -> None:
     tokens = tokens_of(SKINS)
     for skin in SKINS:
         assert len({tokens[entity] for entity in skin.entities}) == len(skin.entities)
-        before_, after = ({tokens[piece] for piece in pieces_of([skin.clauses[one]])} for one in ("before", "after"))
+        before_, after = (
+            {tokens[piece] for piece in pieces_of([skin.clauses[one]])}
+            for one in ("before", "after")
+        )
         assert before_ != after, skin.name
         if skin.use == "test-new":
-            assert all(token.startswith("word ") for token in (before_ | after) - {"not", "and"}), skin.name
+            assert all(token.startswith("word ") for token in (before_ | after) - {"not", "and"}), (
+                skin.name
+            )
 
 
 def test_tokens_cover_every_trial_and_every_lesson() -> None:
@@ -236,7 +305,10 @@ def test_tokens_cover_every_trial_and_every_lesson() -> None:
 
     skins = read_skins()
     tokenizer = phrase_tokenizer(tokens_of(skins))
-    texts = [" ".join(text for text, _ in lesson) for lesson in islice(draw_lessons(EVERYTHING, SKINS), 100)]
+    texts = [
+        " ".join(text for text, _ in lesson)
+        for lesson in islice(draw_lessons(EVERYTHING, SKINS), 100)
+    ]
     for name in ("test", "test-new", "train-10k", "ood-size", "ood-query", "ood-problem"):
         plan = plan_set(name, per_cell=1)
         texts += next(stream_set(plan, blocks_of(plan, skins), 0))["text"].tolist()[::7]
@@ -255,19 +327,30 @@ def test_the_command_writes_the_same_bytes_again(tmp_path: Path) -> None:
         lessons = [json.loads(line) for line in lines]
     assert len(lessons) == 30
     assert {lesson["canary"] for lesson in lessons} == {CANARY}
-    assert all(lesson["plain"] and lesson["messages"][-1]["role"] == "assistant" for lesson in lessons)
+    assert all(
+        lesson["plain"] and lesson["messages"][-1]["role"] == "assistant" for lesson in lessons
+    )
 
 
 @pytest.mark.parametrize(
     ("settings", "out", "word"),
     [
         ('{"kinds": {"copy": 1}, "nmber": 3}', "x.jsonl.gz", 'did you mean "number"'),
-        ('{"kinds": {"copy": -1}, "number": 3}', "x.jsonl.gz", "kinds.copy: -1 should be greater than 0"),
+        (
+            '{"kinds": {"copy": -1}, "number": 3}',
+            "x.jsonl.gz",
+            "kinds.copy: -1 should be greater than 0",
+        ),
         ('{"kinds": {"copy": 1}, "number": 3', "x.jsonl.gz", "is not valid JSON"),
         ('{"kinds": {"copy": 1}, "number": 3}', "x.txt", "compressed JSON lines"),
     ],
 )
-def test_bad_input_is_refused(settings: str, out: str, word: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["worldsense", "write-lessons", "--settings", settings, "--out", str(tmp_path / out)]) == 2
+def test_bad_input_is_refused(
+    settings: str, out: str, word: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        main(["worldsense", "write-lessons", "--settings", settings, "--out", str(tmp_path / out)])
+        == 2
+    )
     assert word in capsys.readouterr().err
     assert not any(tmp_path.iterdir())

@@ -1,4 +1,6 @@
-"""Replies of many styles against a person's reading: errors of both rules are counted, what is not sure is no answer."""
+"""Replies of many styles against a person's reading: errors of both rules are counted, what is not
+sure is no answer.
+"""
 
 import json
 import random
@@ -7,16 +9,28 @@ from pathlib import Path
 
 import pytest
 
-from worldprobe.benchmarks.worldsense.inference.parse import EXPLICIT, PAPER, differences, read_explicit, reader_of
+from worldprobe.benchmarks.worldsense.inference.parse import (
+    EXPLICIT,
+    PAPER,
+    differences,
+    read_explicit,
+    reader_of,
+)
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS
 
-#: kind, reply, a person's reading (an answer, or ambiguous, refused, invalid), what was asked where its words matter, and part:
-#: tuned (the reader was tuned on them), held_out (chosen by a digest; not looked at before), later (written when the reader was
-#: finished), other (written and read by someone who had not seen the reader), options (of the kinds that a real model of 135
-#: million weights wrote and that were misread: numbers with the words of another option, lists of the options, "not entirely").
-REPLIES = [json.loads(line) for line in (Path(__file__).parent / "replies.jsonl").read_text(encoding="utf-8").splitlines()]
-#: Part -> number of replies, and (misread, missed) by each rule. A reply is misread where another answer is read than a person
-#: reads, or one where a person reads none; missed where none is read and a person reads one.
+#: kind, reply, a person's reading (an answer, or ambiguous, refused, invalid), what was asked where
+#: its words matter, and part: tuned (the reader was tuned on them), held_out (chosen by a digest;
+#: not looked at before), later (written when the reader was finished), other (written and read by
+#: someone who had not seen the reader), options (of the kinds that a real model of 135 million
+#: weights wrote and that were misread: numbers with the words of another option, lists of the
+#: options, "not entirely").
+REPLIES = [
+    json.loads(line)
+    for line in (Path(__file__).parent / "replies.jsonl").read_text(encoding="utf-8").splitlines()
+]
+#: Part -> number of replies, and (misread, missed) by each rule. A reply is misread where another
+#: answer is read than a person reads, or one where a person reads none; missed where none is read
+#: and a person reads one.
 ERRORS = {
     "tuned": (171, {EXPLICIT: (0, 1), PAPER: (45, 53)}),
     "held_out": (176, {EXPLICIT: (0, 2), PAPER: (33, 56)}),
@@ -38,31 +52,52 @@ def errors(rule: str, part: str) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("part", ERRORS)
-def test_the_errors_of_both_rules_are_those_that_the_documentation_states(part: str, repository: Path) -> None:
+def test_the_errors_of_both_rules_are_those_that_the_documentation_states(
+    part: str, repository: Path
+) -> None:
     number, counted = ERRORS[part]
     assert sum(row["part"] == part for row in REPLIES) == number
-    stated = (repository / "docs" / "background" / "worldsense_answers.md").read_text(encoding="utf-8")
+    stated = (repository / "docs" / "background" / "worldsense_answers.md").read_text(
+        encoding="utf-8"
+    )
     for rule, expected in counted.items():
         assert errors(rule, part) == expected
         assert f"{expected[0]} misread, {expected[1]} missed" in stated
 
 
 def test_an_option_is_read_by_the_words_of_its_own_trial_in_every_wording(tmp_path: Path) -> None:
-    """The words of the second option behind the number 1 are no answer, and alone they are the answer 2."""
+    """The words of the second option behind the number 1 are no answer, and alone they are the
+    answer 2.
+    """
     from worldprobe.benchmarks.worldsense.inference.parse import options_of
     from worldprobe.benchmarks.worldsense.skins.skins import read_all_wordings
 
     for skin in read_all_wordings():
         for text in skin.questions.get("Compl", {}).values():
-            asked = text.format(description="Ann is near.", query="Ann is older than Bo", opposite="Ann is younger than Bo")
-            assert options_of(asked) == {"1": "Ann is older than Bo", "2": "Ann is younger than Bo"}, asked
+            asked = text.format(
+                description="Ann is near.",
+                query="Ann is older than Bo",
+                opposite="Ann is younger than Bo",
+            )
+            assert options_of(asked) == {
+                "1": "Ann is older than Bo",
+                "2": "Ann is younger than Bo",
+            }, asked
             read = reader_of(EXPLICIT, "Compl", ANSWERS["Compl"], asked)
-            replies = ["1. Ann is younger than Bo.", "Ann is younger than Bo.", "1. Ann is older than Bo."]
+            replies = [
+                "1. Ann is younger than Bo.",
+                "Ann is younger than Bo.",
+                "1. Ann is older than Bo.",
+            ]
             assert [read(reply).value for reply in replies] == [None, "2", "1"]
 
 
 def test_refusals_are_recognised_and_what_has_no_answer_has_its_status() -> None:
-    unread = [(row["reading"], read_explicit(row["kind"], row["reply"]).status) for row in REPLIES if len(row["reading"]) > 6]
+    unread = [
+        (row["reading"], read_explicit(row["kind"], row["reply"]).status)
+        for row in REPLIES
+        if len(row["reading"]) > 6
+    ]
     found = Counter(unread)
     refused = {status: number for (person, status), number in found.items() if person == "refused"}
     assert refused["refused"] / sum(refused.values()) > 0.85
@@ -130,8 +165,12 @@ def test_a_summary_tells_how_replies_were_read_and_which_answers_are_none(tmp_pa
     }
     frame = responses([], "basic", "chat")
     write_table(frame, Responses, tmp_path / "a.parquet", Provenance(model="ant", details=details))
-    made = Provenance(details=told_of({"test": [tmp_path / "a.parquet", "basic___GPT4___results.jsonl"]}))
+    made = Provenance(
+        details=told_of({"test": [tmp_path / "a.parquet", "basic___GPT4___results.jsonl"]})
+    )
     roster = Roster({})
-    assert [note.text for note in notices(made, roster)] == ["Answers with flags. A refusal to answer: ant, basic, test: 2 of 9."]
+    assert [note.text for note in notices(made, roster)] == [
+        "Answers with flags. A refusal to answer: ant, basic, test: 2 of 9."
+    ]
     (notice,) = _reading(made, ["ant"], roster)
     assert "ant, basic, test: 4 of 9 (4 an answer by what they say only)" in notice.text

@@ -10,11 +10,23 @@ import pytest
 
 from worldprobe.benchmarks.worldsense.problems.problems import cells, cores
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
-from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY, WORDINGS, answers_of
+from worldprobe.benchmarks.worldsense.skins.vocabulary import (
+    ANSWER_OF,
+    CANARY,
+    WORDINGS,
+    answers_of,
+)
 from worldprobe.benchmarks.worldsense.trials.audit import audit_trials
 from worldprobe.benchmarks.worldsense.trials.files import read_official, read_trials
 from worldprobe.benchmarks.worldsense.trials.sets import PLANS, blocks_of, plan_set, stream_set
-from worldprobe.benchmarks.worldsense.trials.trial_maker import COLUMNS, Stratum, make_tuple, n_distinct, permute, round_keys
+from worldprobe.benchmarks.worldsense.trials.trial_maker import (
+    COLUMNS,
+    Stratum,
+    make_tuple,
+    n_distinct,
+    permute,
+    round_keys,
+)
 from worldprobe.cli import main
 from worldprobe.errors import UserError
 
@@ -45,7 +57,9 @@ SIZES = {
 def make(name: str, **options) -> pd.DataFrame:
     skins = options.pop("skins", ())
     plan = plan_set(name, **options)
-    return pd.concat(stream_set(plan, blocks_of(plan, read_skins(), skins), seed=0), ignore_index=True)
+    return pd.concat(
+        stream_set(plan, blocks_of(plan, read_skins(), skins), seed=0), ignore_index=True
+    )
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +70,9 @@ def small() -> pd.DataFrame:
 @pytest.mark.parametrize("name", PLANS)
 def test_sets_are_as_large_as_planned(name: str) -> None:
     plan = plan_set(name)
-    per_round = sum(len(answers_of(block.cells[0].problem)) for block in blocks_of(plan, read_skins()))
+    per_round = sum(
+        len(answers_of(block.cells[0].problem)) for block in blocks_of(plan, read_skins())
+    )
     assert plan.per_cell * per_round == SIZES[name]
 
 
@@ -72,10 +88,18 @@ def test_gold_answers_are_right_by_an_audit_and_balanced(name: str) -> None:
     assert audit.mixed_arity == 0
     assert audit.imbalance["gold_balanced"].all()
     uneven = audit.imbalance[audit.imbalance["least"] != audit.imbalance["most"]]
-    few = {"size", "complexity"} if name.endswith("-hard") else set()  # some cells have few problems
+    few = (
+        {"size", "complexity"} if name.endswith("-hard") else set()
+    )  # some cells have few problems
     assert set(uneven["property"]) <= {"arity"} | few
     stated = audit.stated.set_index("problem")["stated"]
-    assert stated.get(["Infer.normal", "Infer.trivial", "Consist.normal", "Compl.trivial"], pd.Series(dtype=int)).sum() == 0
+    assert (
+        stated.get(
+            ["Infer.normal", "Infer.trivial", "Consist.normal", "Compl.trivial"],
+            pd.Series(dtype=int),
+        ).sum()
+        == 0
+    )
 
 
 def test_trials_of_a_tuple_differ_in_one_relation_and_in_nothing_else(small: pd.DataFrame) -> None:
@@ -85,7 +109,9 @@ def test_trials_of_a_tuple_differ_in_one_relation_and_in_nothing_else(small: pd.
     assert (tuples["gold"].nunique() == tuples.size()).all()
     consistency = small[small["problem"] == "Consist.normal"]
     for _, trials in consistency.groupby("tuple_id", sort=False):
-        first, second = (text.strip("[]").replace("),", ")|").split("|") for text in trials["description"])
+        first, second = (
+            text.strip("[]").replace("),", ")|").split("|") for text in trials["description"]
+        )
         assert sum(a != b for a, b in zip(first, second, strict=True)) == 1
     others = small[~small["problem"].str.startswith("Consist")]
     assert (others.groupby("tuple_id", sort=False)["description"].nunique() == 1).all()
@@ -116,7 +142,10 @@ def test_training_sets_are_nested_and_share_nothing_with_the_test_set(small: pd.
     pd.testing.assert_frame_equal(first, longer.iloc[: len(first)])
     pd.testing.assert_frame_equal(make("memorisation", per_cell=1), first)
     assert not set(longer["skin"]) & set(small["skin"])
-    entities = [{name for names in frame["entities"] for name in json.loads(names)} for frame in (longer, small)]
+    entities = [
+        {name for names in frame["entities"] for name in json.loads(names)}
+        for frame in (longer, small)
+    ]
     assert not entities[0] & entities[1]
 
 
@@ -126,10 +155,27 @@ def test_another_seed_gives_other_trials(small: pd.DataFrame) -> None:
     assert len(set(other["text"]) & set(small["text"])) < 0.02 * len(other)
 
 
-def test_the_bytes_are_the_same_for_any_number_of_processes_and_the_layouts_agree(tmp_path: Path) -> None:
-    options = ["generate", "train-10k", "--per-cell", "16", "--sizes", "3", "--problems", "Infer.normal", "Compl.trivial"]
+def test_the_bytes_are_the_same_for_any_number_of_processes_and_the_layouts_agree(
+    tmp_path: Path,
+) -> None:
+    options = [
+        "generate",
+        "train-10k",
+        "--per-cell",
+        "16",
+        "--sizes",
+        "3",
+        "--problems",
+        "Infer.normal",
+        "Compl.trivial",
+    ]
     for processes in ("1", "2"):
-        files = ["--dialogues-out", f"{tmp_path}/{processes}.jsonl.gz", "--out", f"{tmp_path}/{processes}.parquet"]
+        files = [
+            "--dialogues-out",
+            f"{tmp_path}/{processes}.jsonl.gz",
+            "--out",
+            f"{tmp_path}/{processes}.parquet",
+        ]
         assert main(["worldsense", *options, "--processes", processes, *files]) == 0
     assert (tmp_path / "1.parquet").read_bytes() == (tmp_path / "2.parquet").read_bytes()
     assert (tmp_path / "1.jsonl.gz").read_bytes() == (tmp_path / "2.jsonl.gz").read_bytes()
@@ -138,13 +184,17 @@ def test_the_bytes_are_the_same_for_any_number_of_processes_and_the_layouts_agre
         dialogues = [json.loads(line) for line in stream]
     assert [int(d["id"]) for d in dialogues] == trials["trial_id"].tolist()
     assert [d["messages"][0]["content"] for d in dialogues] == trials["text"].tolist()
-    assert [d["messages"][1]["content"] for d in dialogues] == trials["gold"].map(ANSWER_OF).tolist()
+    assert [d["messages"][1]["content"] for d in dialogues] == trials["gold"].map(
+        ANSWER_OF
+    ).tolist()
     assert {d["canary"] for d in dialogues} == {CANARY}
     out = tmp_path / "trials.jsonl.bz2"
     assert main(["worldsense", "export", str(tmp_path / "1.parquet"), "--out", str(out)]) == 0
     official = read_official(out)
     assert official["tuple_id"].str.startswith(f"{CANARY}_").all()
-    pd.testing.assert_frame_equal(official[["trial_id", "text", "gold"]], trials[["trial_id", "text", "gold"]])
+    pd.testing.assert_frame_equal(
+        official[["trial_id", "text", "gold"]], trials[["trial_id", "text", "gold"]]
+    )
     assert main(["worldsense", "export", str(out), "--out", str(tmp_path / "again.jsonl.bz2")]) == 0
     assert (tmp_path / "again.jsonl.bz2").read_bytes() == out.read_bytes()
     assert main(["worldsense", "audit", str(out)]) == 0
@@ -152,7 +202,13 @@ def test_the_bytes_are_the_same_for_any_number_of_processes_and_the_layouts_agre
 
 @pytest.mark.parametrize("size", [6, 7, 8])
 def test_larger_problems_are_right_too(size: int) -> None:
-    trials = make("test", sizes=[size], per_cell=1, skins=["trips"], problems=["Infer.normal", "Consist.normal", "Compl.trivial"])
+    trials = make(
+        "test",
+        sizes=[size],
+        per_cell=1,
+        skins=["trips"],
+        problems=["Infer.normal", "Consist.normal", "Compl.trivial"],
+    )
     assert audit_trials(trials, "larger").wrong.empty
 
 
@@ -181,7 +237,9 @@ def test_a_preview_takes_any_seed(seed: str, capsys: pytest.CaptureFixture[str])
 
 
 def test_cores_are_those_of_the_release() -> None:
-    """Abstract tuples of the paper's cells, by their numbers (counted on the release for the binary forms)."""
+    """Abstract tuples of the paper's cells, by their numbers (counted on the release for the binary
+    forms).
+    """
     numbers = {tuple(cell): len(cores(cell)) for cell in cells((3, 4))}
     assert numbers["Infer.normal", 4, 1, 2] == 12
     assert numbers["Infer.normal", 3, 1, 3] == 0
@@ -193,7 +251,10 @@ def test_a_stratum_that_is_drawn_to_its_end_has_no_tuple_twice() -> None:
     few = replace(skin, entities=skin.entities[:4])
     for cell in filter(cores, cells((3,), ("Compl.trivial", "Consist.normal"))):
         stratum = Stratum(cell, few, WORDINGS[0])
-        drawn = [make_tuple(stratum, draw, seed=0, shift=0) for draw in range(n_distinct(cell, len(few.entities)))]
+        drawn = [
+            make_tuple(stratum, draw, seed=0, shift=0)
+            for draw in range(n_distinct(cell, len(few.entities)))
+        ]
         tuples = [rows[0][COLUMNS.index("tuple_id")] for rows in drawn]
         assert len(set(tuples)) == len(tuples) > 20, cell
 
@@ -201,7 +262,9 @@ def test_a_stratum_that_is_drawn_to_its_end_has_no_tuple_twice() -> None:
 def test_a_table_without_spans_is_read_back(tmp_path: Path) -> None:
     """Lines of the plane have no span: a whole column of whole numbers is missing."""
     table, official = tmp_path / "lines.parquet", tmp_path / "lines.jsonl"
-    assert main(["worldsense", "generate", "ood-problem", "--per-cell", "1", "--out", str(table)]) == 0
+    assert (
+        main(["worldsense", "generate", "ood-problem", "--per-cell", "1", "--out", str(table)]) == 0
+    )
     trials = read_trials(table)
     assert str(trials["span"].dtype) == "Int64"
     assert trials["span"].isna().all()

@@ -16,7 +16,9 @@ def findings(**keys: Any) -> list[tuple[tuple[Any, ...], str, str]]:
 def test_the_defaults_and_choices_that_can_be_made_are_right() -> None:
     assert findings() == []
     assert findings(sets=["train-1m"], per_cell=357) == []
-    assert findings(sets=["test", "ood-size"], skins=["tall/short"], problems=["Infer.normal"]) == []
+    assert (
+        findings(sets=["test", "ood-size"], skins=["tall/short"], problems=["Infer.normal"]) == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -25,11 +27,21 @@ def test_the_defaults_and_choices_that_can_be_made_are_right() -> None:
         ({"skins": ["tall/shrot"]}, "skins", 'did you mean "tall/short"'),
         ({"skins": ["tall/short"], "sets": ["test", "train-10k"]}, "skins", "set train-10k: "),
         ({"skins": ["tall/short", "old/young", "trips"]}, "skins", "domain"),
-        ({"per_cell": 10**6, "sets": ["ood-query"]}, "per_cell", "set ood-query: Infer.extrema, size 3, with the skin"),
-        ({"problems": ["Infer.parallel"]}, "problems", "set test: 'Infer.parallel' is not a problem"),
+        (
+            {"per_cell": 10**6, "sets": ["ood-query"]},
+            "per_cell",
+            "set ood-query: Infer.extrema, size 3, with the skin",
+        ),
+        (
+            {"problems": ["Infer.parallel"]},
+            "problems",
+            "set test: 'Infer.parallel' is not a problem",
+        ),
     ],
 )
-def test_a_set_that_cannot_be_made_is_named_with_its_key(keys: dict[str, Any], key: str, words: str) -> None:
+def test_a_set_that_cannot_be_made_is_named_with_its_key(
+    keys: dict[str, Any], key: str, words: str
+) -> None:
     ((where, problem, fix),) = findings(**keys)
     assert where == (key,)
     assert words in problem

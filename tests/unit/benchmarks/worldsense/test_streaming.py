@@ -1,4 +1,6 @@
-"""Sets are streamed: few batches exist at a time, a kill leaves what was there, and the dialogues load as they are."""
+"""Sets are streamed: few batches exist at a time, a kill leaves what was there, and the dialogues
+load as they are.
+"""
 
 import os
 import signal
@@ -49,10 +51,14 @@ class Watch:
         self.alive -= 1
 
 
-def test_writing_and_reading_a_set_of_many_batches_keep_two_at_most(batches, tmp_path: Path) -> None:
+def test_writing_and_reading_a_set_of_many_batches_keep_two_at_most(
+    batches, tmp_path: Path
+) -> None:
     writing, reading = Watch(), Watch()
     place, chat = tmp_path / "t.parquet", tmp_path / "t.jsonl.gz"
-    n_trials = write_set(writing.follow(sets.stream_set(*batches, seed=0)), place, Provenance(method=1), chat)
+    n_trials = write_set(
+        writing.follow(sets.stream_set(*batches, seed=0)), place, Provenance(method=1), chat
+    )
     assert (writing.seen, n_trials) == (N_BATCHES, sum(map(len, sets.stream_set(*batches, seed=0))))
     assert writing.most <= 2
     assert sum(map(len, reading.follow(read_batches(place)))) == n_trials
@@ -61,7 +67,9 @@ def test_writing_and_reading_a_set_of_many_batches_keep_two_at_most(batches, tmp
 
 
 @pytest.mark.parametrize("processes", [2, 3, 5])
-def test_processes_are_a_few_batches_ahead_at_most_and_make_the_same_trials(batches, monkeypatch, processes: int) -> None:
+def test_processes_are_a_few_batches_ahead_at_most_and_make_the_same_trials(
+    batches, monkeypatch, processes: int
+) -> None:
     made = 0
 
     class Executor:
@@ -106,13 +114,26 @@ main(sys.argv[1:])
 """
 
 
-def test_a_kill_in_the_middle_leaves_what_was_there_and_the_next_run_tidies_up(tmp_path: Path) -> None:
+def test_a_kill_in_the_middle_leaves_what_was_there_and_the_next_run_tidies_up(
+    tmp_path: Path,
+) -> None:
     table, chat = tmp_path / "t.parquet", tmp_path / "t.jsonl.gz"
     places = ["--out", str(table), "--dialogues-out", str(chat)]
     assert main(["worldsense", *SMALL, *places]) == 0
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    command = [sys.executable, "-c", KILLED_IN_ITS_SECOND_BATCH, "worldsense", *SMALL, "--seed", "1", *places]
-    killed = subprocess.run(command, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}, check=False)
+    command = [
+        sys.executable,
+        "-c",
+        KILLED_IN_ITS_SECOND_BATCH,
+        "worldsense",
+        *SMALL,
+        "--seed",
+        "1",
+        *places,
+    ]
+    killed = subprocess.run(
+        command, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}, check=False
+    )
     assert killed.returncode == -signal.SIGKILL
     left = {path.name for path in tmp_path.iterdir()} - set(before)
     assert len(left) == 2
@@ -146,7 +167,9 @@ def test_the_processes_of_a_killed_command_end(tmp_path: Path) -> None:
     numbers = tmp_path / "workers"
     try:  # the workers inherit the pipe: reading ends when the last of them has ended
         command = [sys.executable, script, numbers]
-        killed = subprocess.run(command, env=environment, stdout=subprocess.PIPE, timeout=60, check=False)
+        killed = subprocess.run(
+            command, env=environment, stdout=subprocess.PIPE, timeout=60, check=False
+        )
     except subprocess.TimeoutExpired:
         for worker in numbers.read_text().split():
             os.kill(int(worker), signal.SIGKILL)
@@ -156,7 +179,9 @@ def test_the_processes_of_a_killed_command_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("fault", [KeyboardInterrupt, RuntimeError])
-def test_a_failure_in_the_middle_leaves_both_files_as_they_were(tmp_path: Path, monkeypatch, fault) -> None:
+def test_a_failure_in_the_middle_leaves_both_files_as_they_were(
+    tmp_path: Path, monkeypatch, fault
+) -> None:
     places = ["--out", str(tmp_path / "t.parquet"), "--dialogues-out", str(tmp_path / "t.jsonl.gz")]
     assert main(["worldsense", *SMALL, *places]) == 0
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
@@ -190,13 +215,22 @@ def test_gold_answers_are_in_disguise_in_every_file_but_the_dialogues(tmp_path: 
 
 
 def test_datasets_loads_the_dialogues_as_they_are(tmp_path: Path) -> None:
-    datasets = pytest.importorskip("datasets", reason="datasets is not installed (pinned in envs/requirements-peers.txt)")
+    datasets = pytest.importorskip(
+        "datasets", reason="datasets is not installed (pinned in envs/requirements-peers.txt)"
+    )
     table, chat = tmp_path / "t.parquet", tmp_path / "t.jsonl.gz"
     assert main(["worldsense", *SMALL, "--out", str(table), "--dialogues-out", str(chat)]) == 0
-    loaded = datasets.load_dataset("json", data_files=str(chat), split="train", cache_dir=str(tmp_path / "cache"))
+    loaded = datasets.load_dataset(
+        "json", data_files=str(chat), split="train", cache_dir=str(tmp_path / "cache")
+    )
     trials = read_trials(table)
     assert loaded.column_names == ["id", "messages", "canary"]
     assert [int(key) for key in loaded["id"]] == trials["trial_id"].tolist()
-    read = [[(turn["role"], turn["content"]) for turn in messages] for messages in loaded["messages"]]
+    read = [
+        [(turn["role"], turn["content"]) for turn in messages] for messages in loaded["messages"]
+    ]
     answers = trials["gold"].map(ANSWER_OF)
-    assert read == [[("user", text), ("assistant", answer)] for text, answer in zip(trials["text"], answers, strict=True)]
+    assert read == [
+        [("user", text), ("assistant", answer)]
+        for text, answer in zip(trials["text"], answers, strict=True)
+    ]

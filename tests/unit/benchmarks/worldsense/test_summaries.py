@@ -1,4 +1,6 @@
-"""What is averaged beyond the paper's accuracy, on generated trials and answers of known behaviour."""
+"""What is averaged beyond the paper's accuracy, on generated trials and answers of known
+behaviour.
+"""
 
 import shlex
 from dataclasses import replace
@@ -11,7 +13,12 @@ import pytest
 from learning import write_learning
 from worldprobe.analysis.reproduction import summary_line
 from worldprobe.benchmarks.worldsense.analysis.answers import Series
-from worldprobe.benchmarks.worldsense.analysis.questions import INVALID, Questions, add_properties, from_frame
+from worldprobe.benchmarks.worldsense.analysis.questions import (
+    INVALID,
+    Questions,
+    add_properties,
+    from_frame,
+)
 from worldprobe.benchmarks.worldsense.analysis.reproduction import (
     RELEASED,
     check_reproduction,
@@ -37,7 +44,22 @@ from worldprobe.report.page import draw_figure, print_table
 def trials(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
     path = tmp_path_factory.mktemp("worldsense") / "test.parquet"
     skins = ["tall/short", "trips", "obj_LeftRight"]
-    assert main(["worldsense", "generate", "test", "--per-cell", "2", "--skins", *skins, "--out", str(path)]) == 0
+    assert (
+        main(
+            [
+                "worldsense",
+                "generate",
+                "test",
+                "--per-cell",
+                "2",
+                "--skins",
+                *skins,
+                "--out",
+                str(path),
+            ]
+        )
+        == 0
+    )
     return read_trials(path)
 
 
@@ -46,7 +68,9 @@ def questions(trials: pd.DataFrame) -> Questions:
     return add_properties(from_frame(trials, "test"), trials)
 
 
-def answer(questions: Questions, model: str, share: float, prompting: str = "basic", seed: int = 0) -> Series:
+def answer(
+    questions: Questions, model: str, share: float, prompting: str = "basic", seed: int = 0
+) -> Series:
     """Right answers in a share of the trials, otherwise another valid one; some are invalid."""
     rng = np.random.default_rng(seed)
     gold = questions.gold["corrected"]
@@ -68,14 +92,26 @@ def series(questions: Questions) -> list[Series]:
 @pytest.fixture(scope="module")
 def summaries(questions: Questions, series: list[Series]) -> pd.DataFrame:
     tables = [summarize(name, questions, series) for name in ("test", "ood-size")]
-    table = pd.concat(tables, ignore_index=True).sort_values(list(Summaries.Config.key), ignore_index=True)
+    table = pd.concat(tables, ignore_index=True).sort_values(
+        list(Summaries.Config.key), ignore_index=True
+    )
     return table[list(Summaries.columns)]
 
 
 def mean_of(
-    summaries: pd.DataFrame, model: str, metric: str, grouping: str = "overall", group: str = "all", **also: str
+    summaries: pd.DataFrame,
+    model: str,
+    metric: str,
+    grouping: str = "overall",
+    group: str = "all",
+    **also: str,
 ) -> float:
-    wanted = {"condition": "test", "eval_type": "basic", "grouping": "overall", "group": "all"} | also
+    wanted = {
+        "condition": "test",
+        "eval_type": "basic",
+        "grouping": "overall",
+        "group": "all",
+    } | also
     rows = summaries[(summaries["model"] == model) & (summaries["metric"] == metric)]
     for column, value in wanted.items():
         rows = rows[rows[column] == value]
@@ -90,19 +126,31 @@ def test_the_summaries_fit_their_contract_and_order_the_models(summaries: pd.Dat
     assert 0 < mean_of(summaries, "GPT4", "invalid") < 0.03
 
 
-def test_the_solvers_gold_answers_of_our_own_trials_are_the_released_ones(summaries: pd.DataFrame) -> None:
-    wide = summaries.pivot_table(index=["model", "grouping", "group"], columns="metric", values="mean")
+def test_the_solvers_gold_answers_of_our_own_trials_are_the_released_ones(
+    summaries: pd.DataFrame,
+) -> None:
+    wide = summaries.pivot_table(
+        index=["model", "grouping", "group"], columns="metric", values="mean"
+    )
     wide = wide[wide["accuracy"].notna()]
     assert (wide["accuracy"] == wide["accuracy_corrected"]).all()
 
 
-def test_intervals_are_over_skins_and_say_where_there_are_none(summaries: pd.DataFrame, questions: Questions) -> None:
+def test_intervals_are_over_skins_and_say_where_there_are_none(
+    summaries: pd.DataFrame, questions: Questions
+) -> None:
     rows = summaries[~summaries["metric"].isin(["agreement", "consistency", "explained"])]
     drawn = rows[rows["status"] == "ok"]
-    assert ((drawn["ci_low"] <= drawn["mean"] + 1e-12) & (drawn["mean"] <= drawn["ci_high"] + 1e-12)).all()
+    assert (
+        (drawn["ci_low"] <= drawn["mean"] + 1e-12) & (drawn["mean"] <= drawn["ci_high"] + 1e-12)
+    ).all()
     assert rows.loc[rows["status"] != "ok", ["ci_low", "ci_high"]].isna().all(axis=None)
-    assert set(rows.loc[rows["grouping"].isin(["skin", "domain"]), "status"]) == {"one_cluster"}  # one skin of each domain
-    assert set(rows.loc[rows["grouping"] == "overall", "n_clusters"]) == {questions.tuples["skin"].nunique()}
+    assert set(rows.loc[rows["grouping"].isin(["skin", "domain"]), "status"]) == {
+        "one_cluster"
+    }  # one skin of each domain
+    assert set(rows.loc[rows["grouping"] == "overall", "n_clusters"]) == {
+        questions.tuples["skin"].nunique()
+    }
 
 
 def test_the_same_seed_gives_the_same_table(questions: Questions, series: list[Series]) -> None:
@@ -110,7 +158,9 @@ def test_the_same_seed_gives_the_same_table(questions: Questions, series: list[S
     pd.testing.assert_frame_equal(first, second)
 
 
-def test_depth_and_worlds_are_those_of_the_trials(trials: pd.DataFrame, questions: Questions) -> None:
+def test_depth_and_worlds_are_those_of_the_trials(
+    trials: pd.DataFrame, questions: Questions
+) -> None:
     by_tuple = trials.groupby("tuple_id", sort=False)
     assert questions.tuples["depth"].tolist() == by_tuple["depth"].min().tolist()
     assert questions.tuples["worlds"].tolist() == by_tuple["n_worlds"].max().tolist()
@@ -122,10 +172,16 @@ def test_depth_and_worlds_are_those_of_the_trials(trials: pd.DataFrame, question
     assert (places["query"] == "bin").all()
 
 
-def test_models_are_compared_on_the_tuples_that_both_answered(questions: Questions, series: list[Series]) -> None:
+def test_models_are_compared_on_the_tuples_that_both_answered(
+    questions: Questions, series: list[Series]
+) -> None:
     table = compare_models("test", questions, series)
     validate(table, Comparisons)
-    row = table[(table["grouping"] == "overall") & (table["model_a"] == "GPT4") & (table["model_b"] == "poor")].iloc[0]
+    row = table[
+        (table["grouping"] == "overall")
+        & (table["model_a"] == "GPT4")
+        & (table["model_b"] == "poor")
+    ].iloc[0]
     assert row["difference"] > 0.2
     assert row["ci_low"] < row["difference"] < row["ci_high"]
     assert row["n_clusters"] == 3
@@ -133,8 +189,15 @@ def test_models_are_compared_on_the_tuples_that_both_answered(questions: Questio
     assert compare_models("test", questions, series[:1]).empty
 
 
-def test_rules_cost_the_comparisons_of_models_nothing(questions: Questions, series: list[Series]) -> None:
-    rules = [replace(one, model=f"rule {n}", is_rule=True) for n in range(20) for one in series if one.model == "poor"]
+def test_rules_cost_the_comparisons_of_models_nothing(
+    questions: Questions, series: list[Series]
+) -> None:
+    rules = [
+        replace(one, model=f"rule {n}", is_rule=True)
+        for n in range(20)
+        for one in series
+        if one.model == "poor"
+    ]
     tables = (compare_models("test", questions, found) for found in (series, [*series, *rules]))
     alone, beside = (table.query("grouping == 'overall'") for table in tables)
     key = ["eval_type", "model_a", "model_b"]
@@ -145,8 +208,14 @@ def test_rules_cost_the_comparisons_of_models_nothing(questions: Questions, seri
     assert (with_rules["p_holm"] > with_rules["p"]).all()
 
 
-def test_compared_means_are_those_of_the_summaries(questions: Questions, series: list[Series], summaries: pd.DataFrame) -> None:
-    row = compare_models("test", questions, series).query("grouping == 'overall' and model_b == 'poor'").iloc[0]
+def test_compared_means_are_those_of_the_summaries(
+    questions: Questions, series: list[Series], summaries: pd.DataFrame
+) -> None:
+    row = (
+        compare_models("test", questions, series)
+        .query("grouping == 'overall' and model_b == 'poor'")
+        .iloc[0]
+    )
     assert row["mean_b"] == pytest.approx(mean_of(summaries, "poor", "accuracy"))
 
 
@@ -166,7 +235,9 @@ def test_every_published_number_is_found_or_has_a_reason(summaries: pd.DataFrame
     validate(table, Reproduction)
     assert set(table["status"]) == {"not_run", "not_comparable"}
     assert (table["reason"] != "").all()
-    asked = table[(table["model"] == "GPT4") & (table["eval_type"] == "basic") & (table["block"] == "table6")]
+    asked = table[
+        (table["model"] == "GPT4") & (table["eval_type"] == "basic") & (table["block"] == "table6")
+    ]
     assert (asked["ours_printed"] != "").all()
     released = check_reproduction(published, summaries, released={"test"})
     assert {"differs", "not_run"} <= set(released["status"])
@@ -190,9 +261,15 @@ def test_a_model_is_known_in_many_spellings(name: str, known: str | None) -> Non
 
 
 def test_what_the_text_says_of_a_way_of_asking_is_compared_too(summaries: pd.DataFrame) -> None:
-    table = check_reproduction(read_published(), summaries, released={"test"}).query("block == 'text'").set_index("model")
+    table = (
+        check_reproduction(read_published(), summaries, released={"test"})
+        .query("block == 'text'")
+        .set_index("model")
+    )
     assert table.loc["GPT4", "status"] == "differs"
-    gain = mean_of(summaries, "GPT4", "accuracy", eval_type="cot") - mean_of(summaries, "GPT4", "accuracy")
+    gain = mean_of(summaries, "GPT4", "accuracy", eval_type="cot") - mean_of(
+        summaries, "GPT4", "accuracy"
+    )
     assert table.loc["GPT4", "ours"] == pytest.approx(gain)
     assert table.loc["GPT3.5", "status"] == "not_run"
 
@@ -201,10 +278,15 @@ def test_only_sets_whose_trials_are_the_released_ones_are_compared(summaries: pd
     digest = next(iter(RELEASED["memorisation"]))
     assert released_sets([digest, "another"]) == {"memorisation"}
     other = check_reproduction(read_published(), summaries, released={"memorisation"})
-    assert not set(other.loc[other["condition"] == "test", "status"]) & {"within_rounding", "differs"}
+    assert not set(other.loc[other["condition"] == "test", "status"]) & {
+        "within_rounding",
+        "differs",
+    }
 
 
-def test_the_released_training_skins_have_a_domain_and_other_unknown_ones_are_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_released_training_skins_have_a_domain_and_other_unknown_ones_are_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     names = ["old/young/cats", "renovation", "parallel_perpendicular_city"]
     found = group_skins(names)
     assert [found[name].domain for name in names] == ["scalar", "temporal", None]
@@ -221,19 +303,36 @@ def test_a_damaged_file_of_published_numbers_is_a_message(tmp_path: Path) -> Non
 
 
 #: Those of this study; fine-tuned models and worlds in motion are tested with them.
-SHOWN = [one for one in BENCHMARK.displays if one.section != "finetuning" and one.name != "worldsense_motion"]
-TABLES, FIGURES = ([display for display in SHOWN if display.kind == kind] for kind in ("table", "figure"))
+SHOWN = [
+    one
+    for one in BENCHMARK.displays
+    if one.section != "finetuning" and one.name != "worldsense_motion"
+]
+TABLES, FIGURES = (
+    [display for display in SHOWN if display.kind == kind] for kind in ("table", "figure")
+)
 
 
-def files(folder: Path, summaries: pd.DataFrame, questions: Questions, series: list[Series]) -> Path:
+def files(
+    folder: Path, summaries: pd.DataFrame, questions: Questions, series: list[Series]
+) -> Path:
     write_table(summaries, Summaries, folder / "summaries.parquet", Provenance())
     compared = compare_models("test", questions, series)
     keys = list(Comparisons.Config.key)
-    write_table(compared.sort_values(keys, ignore_index=True), Comparisons, folder / "comparisons.parquet", Provenance())
+    write_table(
+        compared.sort_values(keys, ignore_index=True),
+        Comparisons,
+        folder / "comparisons.parquet",
+        Provenance(),
+    )
     checked = check_reproduction(read_published(), summaries, released={"test"})
     made = Provenance(details={"summary": summary_line(checked)})
     write_table(checked, Reproduction, folder / "reproduction.parquet", made)
-    write_learning(folder, {"overall": ["all"], "problem": ["Infer.normal", "Consist.normal", "Compl.normal"]}, "basic")
+    write_learning(
+        folder,
+        {"overall": ["all"], "problem": ["Infer.normal", "Consist.normal", "Compl.normal"]},
+        "basic",
+    )
     return folder
 
 
@@ -254,10 +353,17 @@ def test_every_table_prints_in_every_form(
 def test_a_study_in_the_words_of_one_skin_has_every_table(
     summaries: pd.DataFrame, questions: Questions, series: list[Series], tmp_path: Path
 ) -> None:
-    one = summaries[~summaries["metric"].isin(["agreement", "consistency", "explained"])].reset_index(drop=True)
+    one = summaries[
+        ~summaries["metric"].isin(["agreement", "consistency", "explained"])
+    ].reset_index(drop=True)
     folder = files(tmp_path, one, questions, series)
     for display in TABLES:
-        print_table(display, [folder / given.path for given in display.inputs], Roster(), [tmp_path / f"{display.name}.md"])
+        print_table(
+            display,
+            [folder / given.path for given in display.inputs],
+            Roster(),
+            [tmp_path / f"{display.name}.md"],
+        )
     assert "more than one skin" in (tmp_path / "worldsense_consistency.md").read_text()
 
 
@@ -267,7 +373,9 @@ def test_every_figure_draws_its_numbers_and_again_with_the_same_bytes(
     folder = files(tmp_path, summaries, questions, series)
     for display in FIGURES:
         times = (1, 2) if display is FIGURES[0] else (1,)  # all are saved in one way
-        paths = [[tmp_path / f"{display.name}{n}.{suffix}" for suffix in ("svg", "csv")] for n in times]
+        paths = [
+            [tmp_path / f"{display.name}{n}.{suffix}" for suffix in ("svg", "csv")] for n in times
+        ]
         for both in paths:
             draw_figure(display, [folder / one.path for one in display.inputs], Roster(), both)
         assert paths[0][0].read_bytes() == paths[-1][0].read_bytes(), display.name
@@ -275,7 +383,11 @@ def test_every_figure_draws_its_numbers_and_again_with_the_same_bytes(
 
 
 def test_promptings_are_in_the_papers_order() -> None:
-    assert sorted(["own", "icl_ood", "basic"], key=lambda name: place(PROMPTINGS, name)) == ["basic", "icl_ood", "own"]
+    assert sorted(["own", "icl_ood", "basic"], key=lambda name: place(PROMPTINGS, name)) == [
+        "basic",
+        "icl_ood",
+        "own",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -284,10 +396,15 @@ def test_promptings_are_in_the_papers_order() -> None:
         ("summarize --set test {trials} --out {out}", "names no trials, or no answers"),
         ("compare --set '' {trials} {trials} --out {out}", "is not a name for a set"),
         ("summarize --set 'a\nb' {trials} {trials} --out {out}", "is not a name for a set"),
-        ("compare --set a {trials} {trials} --set a {trials} {trials} --out {out}", "is given twice"),
+        (
+            "compare --set a {trials} {trials} --set a {trials} {trials} --out {out}",
+            "is given twice",
+        ),
     ],
 )
-def test_sets_without_answers_or_twice_are_refused(line: str, words: str, tmp_path: Path, capsys) -> None:
+def test_sets_without_answers_or_twice_are_refused(
+    line: str, words: str, tmp_path: Path, capsys
+) -> None:
     filled = line.format(trials=tmp_path / "x.parquet", out=tmp_path / "out.parquet")
     assert main(["worldsense", *shlex.split(filled)]) == 2
     assert words in capsys.readouterr().err

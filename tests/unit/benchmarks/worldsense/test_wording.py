@@ -1,4 +1,6 @@
-"""The wording of the sets: version 1 to the byte, version 2 as questions, and new words in the set test-new."""
+"""The wording of the sets: version 1 to the byte, version 2 as questions, and new words in the set
+test-new.
+"""
 
 import hashlib
 import re
@@ -10,13 +12,23 @@ import pandas as pd
 import pytest
 
 from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
-from worldprobe.benchmarks.worldsense.skins.skins import IN, KNOWN, NEW, OUT, Skin, group_skins, read_skins, relation_words
+from worldprobe.benchmarks.worldsense.skins.skins import (
+    IN,
+    KNOWN,
+    NEW,
+    OUT,
+    Skin,
+    group_skins,
+    read_skins,
+    relation_words,
+)
 from worldprobe.benchmarks.worldsense.skins.vocabulary import DOMAINS, problem_type
 from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
 from worldprobe.cli import main
 
 SKINS = read_skins()
-#: Version -> set -> the first digits of the digest of one round as CSV. Versions 1 and 2 must never change.
+#: Version -> set -> the first digits of the digest of one round as CSV. Versions 1 and 2 must never
+#: change.
 DIGESTS = {
     1: {
         "test-motion": "f7ae8ed5fdf4ef03",
@@ -40,7 +52,8 @@ DIGESTS = {
         "ood-problem": "72e4364d50c201e5",
     },
 }
-#: Words that are of no relation: articles, verbs that any relation may have, prepositions, and what stands for entities.
+#: Words that are of no relation: articles, verbs that any relation may have, prepositions, and what
+#: stands for entities.
 OF_NO_RELATION = {
     "a",
     "all",
@@ -88,10 +101,14 @@ OF_NO_RELATION = {
 
 def one_round(name: str, version: int, sizes: Iterable[int] = ()) -> pd.DataFrame:
     plan = plan_set(name, sizes=tuple(sizes), per_cell=1)
-    return pd.concat(stream_set(plan, blocks_of(plan, read_skins(version=version)), seed=0), ignore_index=True)
+    return pd.concat(
+        stream_set(plan, blocks_of(plan, read_skins(version=version)), seed=0), ignore_index=True
+    )
 
 
-@pytest.mark.parametrize(("version", "name"), [(version, name) for version, sets in DIGESTS.items() for name in sets])
+@pytest.mark.parametrize(
+    ("version", "name"), [(version, name) for version, sets in DIGESTS.items() for name in sets]
+)
 def test_a_version_is_made_again_to_the_byte(version: int, name: str) -> None:
     columns = one_round(name, version).drop(columns="moment")  # a column that came later
     written = columns.to_csv(index=False, lineterminator="\n")
@@ -108,21 +125,34 @@ def test_chain_of_thought_keeps_the_question_and_its_answers(version: int, name:
         assert asked[kind] in question
         assert "?" in question
         assert not re.search("nothing else|Answer with|^\n", question)
-        kept = re.findall(r"‘.*?’(?!\w)", text.replace("‘TRUE’ or ‘FALSE’", "").replace("‘POSSIBLE’ or ‘IMPOSSIBLE’", ""), re.S)
+        kept = re.findall(
+            r"‘.*?’(?!\w)",
+            text.replace("‘TRUE’ or ‘FALSE’", "").replace("‘POSSIBLE’ or ‘IMPOSSIBLE’", ""),
+            re.S,
+        )
         assert all(quoted in question for quoted in kept if len(quoted) > 3)
 
 
 def test_every_text_of_version_2_asks_a_question() -> None:
     for problem, text in one_round("test", 2, [3])[["problem", "text"]].itertuples(index=False):
-        asked = {"Infer": r"Is the .*TRUE or FALSE\?", "Consist": r"Is the .*POSSIBLE or IMPOSSIBLE\?", "Compl": r"Which .*\?"}
+        asked = {
+            "Infer": r"Is the .*TRUE or FALSE\?",
+            "Consist": r"Is the .*POSSIBLE or IMPOSSIBLE\?",
+            "Compl": r"Which .*\?",
+        }
         assert re.search(rf"^{asked[problem_type(problem)]}", text, re.M)
         assert not re.search("outside of|what is the", text)
 
 
-@pytest.mark.parametrize("skin", [skin for skin in SKINS if skin.clauses.get("outside")], ids=lambda skin: skin.name)
+@pytest.mark.parametrize(
+    "skin", [skin for skin in SKINS if skin.clauses.get("outside")], ids=lambda skin: skin.name
+)
 def test_outside_denies_between_in_its_own_words(skin: Skin) -> None:
-    between, outside = (re.findall(r"\{\w\}|\w+", skin.clauses[name]) for name in ("between", "outside"))
-    # "does not beat exactly one of two" may also mean that there is exactly one that it does not beat, which says "between"
+    between, outside = (
+        re.findall(r"\{\w\}|\w+", skin.clauses[name]) for name in ("between", "outside")
+    )
+    # "does not beat exactly one of two" may also mean that there is exactly one that it does not
+    # beat, which says "between"
     assert ("neither" in outside) if "exactly" in between else ("not" in outside)
     assert not {"not", "exactly"} <= set(outside)
     ends = [word for word in between[-3:] if word != "not"]
@@ -132,7 +162,11 @@ def test_outside_denies_between_in_its_own_words(skin: Skin) -> None:
 
 def words(*texts: str) -> set[str]:
     """The words of texts that may be of a relation, or of an entity."""
-    found = {word for text in texts for word in re.findall("[a-z]+", re.sub(r"\{\w+\}", " ", text).casefold())}
+    found = {
+        word
+        for text in texts
+        for word in re.findall("[a-z]+", re.sub(r"\{\w+\}", " ", text).casefold())
+    }
     return found - OF_NO_RELATION
 
 
@@ -146,27 +180,43 @@ TRAINED = [skin for skin in SKINS if skin.use == "train"]
 
 
 def test_no_relation_word_of_test_new_is_in_any_text_of_a_training_skin() -> None:
-    of_training = [(*s.clauses.values(), *s.foreign.values(), s.situation, s.listing, *s.entities) for s in TRAINED]
+    of_training = [
+        (*s.clauses.values(), *s.foreign.values(), s.situation, s.listing, *s.entities)
+        for s in TRAINED
+    ]
     known = stems(set().union(*(words(*texts) for texts in of_training)))
     for skin in NEWEST:
-        assert not stems(words(*skin.clauses.values(), *skin.foreign.values(), skin.listing)) & known, skin.name
+        assert (
+            not stems(words(*skin.clauses.values(), *skin.foreign.values(), skin.listing)) & known
+        ), skin.name
 
 
 def test_of_a_relation_that_is_not_trained_only_before_after_and_lives_are_in_training() -> None:
-    trained = stems(words(*(text for skin in TRAINED for text in (*skin.clauses.values(), *skin.foreign.values()))))
+    trained = stems(
+        words(
+            *(text for skin in TRAINED for text in (*skin.clauses.values(), *skin.foreign.values()))
+        )
+    )
     for skin in SKINS:
         if skin.use == "test" and KNOWN[skin.name].training == OUT:
             shared = stems(set(relation_words(skin)) - OF_NO_RELATION) & trained
             assert shared <= stems({"before", "after", "lives"}), skin.name
 
 
-def test_the_skins_of_test_new_share_no_names_or_objects_with_each_other_or_any_other_skin() -> None:
-    others = stems(set().union(*(words(*skin.entities) for skin in SKINS if skin.use != "test-new")))
+def test_the_skins_of_test_new_share_no_names_or_objects_with_each_other_or_any_other_skin() -> (
+    None
+):
+    others = stems(
+        set().union(*(words(*skin.entities) for skin in SKINS if skin.use != "test-new"))
+    )
     for skin in NEWEST:
         assert not stems(words(*skin.entities)) & others, skin.name
         assert len(skin.entities) == 12
     for one, other in combinations(NEWEST, 2):
-        assert not stems(words(*one.entities)) & stems(words(*other.entities)), (one.name, other.name)
+        assert not stems(words(*one.entities)) & stems(words(*other.entities)), (
+            one.name,
+            other.name,
+        )
 
 
 def test_test_new_has_twelve_skins_or_more_as_many_in_each_domain() -> None:
@@ -186,8 +236,12 @@ def test_whether_training_has_a_relation_is_computed_and_as_the_paper_says() -> 
 
 #: What version 3 says no longer: sentences with a second reading, or that read badly.
 GONE = {
-    "between what stands next to each other, or in space": r"went to .* between the|saw .* in between",
-    "not done in between, or not at all": r"(?:did|does|will) not (?!lie|live|separate|beat)\w+ .*(?:between|in between)",
+    "between what stands next to each other, or in space": (
+        r"went to .* between the|saw .* in between"
+    ),
+    "not done in between, or not at all": (
+        r"(?:did|does|will) not (?!lie|live|separate|beat)\w+ .*(?:between|in between)"
+    ),
     "that of two": r"in between that of",
     "a river that is warmer, not its sample": r"(?<!from )the (?!sample)\w+ was (?:warmer|colder)",
     "a change that had not been made": r"had not been made",
@@ -204,7 +258,9 @@ GONE = {
 }
 
 
-@pytest.mark.parametrize("name", ["test", "test-motion", "train-10k", "train-motion", "test-new", "test-hard"])
+@pytest.mark.parametrize(
+    "name", ["test", "test-motion", "train-10k", "train-motion", "test-new", "test-hard"]
+)
 def test_version_3_says_nothing_in_two_senses_and_version_2_still_does(name: str) -> None:
     former, now = ("\n\n".join(one_round(name, version)["text"]) for version in (2, 3))
     former, now = (re.sub(r"(?<=\w)’(?=\w)", "'", texts) for texts in (former, now))
@@ -222,7 +278,9 @@ def test_version_3_explains_directly_where_a_change_says_it_and_nowhere_else() -
             assert "directly" not in explained
 
 
-def test_the_default_is_version_3_and_version_1_has_no_new_skins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_default_is_version_3_and_version_1_has_no_new_skins(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     small = ["generate", "ood-query", "--per-cell", "1", "--sizes", "3"]
     texts = {}
     for options in ([], ["--wording-version", "3"], ["--wording-version", "1"]):
@@ -232,6 +290,13 @@ def test_the_default_is_version_3_and_version_1_has_no_new_skins(tmp_path: Path,
     assert texts[0] == texts[1] != texts[2]
     assert main(["worldsense", "audit", str(tmp_path / "2.parquet"), "--from-text"]) == 0
     capsys.readouterr()
-    refused = ["generate", "test-new", "--wording-version", "1", "--out", str(tmp_path / "no.parquet")]
+    refused = [
+        "generate",
+        "test-new",
+        "--wording-version",
+        "1",
+        "--out",
+        str(tmp_path / "no.parquet"),
+    ]
     assert main(["worldsense", *refused]) == 2
     assert "there is no skin for the set test-new" in capsys.readouterr().err

@@ -1,16 +1,19 @@
-"""Means of values that share random things: an interval and a test that hold for other draws of these things.
+"""Means of values that share random things: an interval and a test that hold for other draws of
+these things.
 
-A benchmark's values share clusters (pairs of concepts, skins), and often versions too: the fillings of a version are in every
-template, so a kind filling moves all of them together. Both are samples of what might have been used, and they cross. The
-variance of a mean has a part of each, and a part of each cell:
+A benchmark's values share clusters (pairs of concepts, skins), and often versions too: the fillings
+of a version are in every template, so a kind filling moves all of them together. Both are samples
+of what might have been used, and they cross. The variance of a mean has a part of each, and a part
+of each cell:
 
-- clusters: squared sums of each cluster's weighted residuals (Liang & Zeger 1986), without bias and with the degrees of freedom
-  of Bell & McCaffrey (2002) where the means of clusters vary alike; with equal clusters these are their number less one;
+- clusters: squared sums of each cluster's weighted residuals (Liang & Zeger 1986), without bias and
+  with the degrees of freedom of Bell & McCaffrey (2002) where the means of clusters vary alike;
+  with equal clusters these are their number less one;
 - versions: the same of the versions' means;
 - both contain the variance of the cells, which counts once, as in a two-way analysis of variance.
 
-Each part has degrees of freedom of its own, which ``analysis.components`` makes an interval and a test of. Simulations:
-tests/performance/intervals.py.
+Each part has degrees of freedom of its own, which ``analysis.components`` makes an interval and a
+test of. Simulations: tests/performance/intervals.py.
 """
 
 from __future__ import annotations
@@ -42,14 +45,16 @@ class Estimates:
     Attributes:
         mean: the mean over strata and versions of the weighted means in them.
         std_error: its standard error.
-        ci_low, ci_high: 95% interval; missing with one cluster and where all clusters are alike.
-        p: two-sided, that the mean is 0; missing where ``status`` is not ok.
-        detectable: the smallest true mean that the test finds in 80% of samples such as this one; missing where p is.
-        enough_versions: with how many versions half of this would be found; 0: with none, or versions are not random.
-        status: ok; one_version: the interval is about the fillings of this version only, and there is no test; one_cluster:
-            nothing says how another would come out; no_spread: all clusters are alike, so their variance is not known; no_values.
-        n_clusters, n_versions: that have a value.
-        p_versions: that versions do not differ, by the F test of versions against their cells with clusters; missing where there
+        ci_low, ci_high: 95% interval; missing with one cluster and where all clusters are alike. p:
+        two-sided, that the mean is 0; missing where ``status`` is not ok. detectable: the smallest
+        true mean that the test finds in 80% of samples such as this one; missing where p is.
+        enough_versions: with how many versions half of this would be found; 0: with none, or
+        versions are not random. status: ok; one_version: the interval is about the fillings of this
+        version only, and there is no test; one_cluster:
+            nothing says how another would come out; no_spread: all clusters are alike, so their
+            variance is not known; no_values.
+        n_clusters, n_versions: that have a value. p_versions: that versions do not differ, by the F
+        test of versions against their cells with clusters; missing where there
             are no two versions.
         over_versions: whether the interval is for other versions too.
     """
@@ -68,9 +73,10 @@ class Estimates:
     over_versions: np.ndarray
 
 
-#: p of the F test from which on versions of items with fillings of their own are strata. Bozivich, Bancroft
-#: & Hartley (1956, Annals of Mathematical Statistics 27: 1017) take 0.25, as the test that follows then holds
-#: its level; with 0.05 it finds 8 to 9 % at 5 % where versions shift models by 0.1 in log odds.
+#: p of the F test from which on versions of items with fillings of their own are strata. Bozivich,
+#: Bancroft & Hartley (1956, Annals of Mathematical Statistics 27: 1017) take 0.25, as the test that
+#: follows then holds its level; with 0.05 it finds 8 to 9 % at 5 % where versions shift models by
+#: 0.1 in log odds.
 VERSIONS_ALIKE = 0.25
 
 
@@ -83,7 +89,8 @@ def means_over_versions(
     tested: bool = True,
     bounds: Bounds | None = None,
 ) -> Estimates:
-    """As ``crossed_means``, with versions as random in some of the series and as strata in the others.
+    """As ``crossed_means``, with versions as random in some of the series and as strata in the
+    others.
 
     Args:
         values: as there.
@@ -96,10 +103,14 @@ def means_over_versions(
     """
     if is_random.all():
         return crossed_means(values, cluster, version, others=others, tested=tested, bounds=bounds)
-    found = crossed_means(values, cluster, None, version, others=others, tested=tested, bounds=bounds)
+    found = crossed_means(
+        values, cluster, None, version, others=others, tested=tested, bounds=bounds
+    )
     if is_random.any():
         parts = [Part(part.variance[is_random], part.df) for part in others]
-        random = crossed_means(values[is_random], cluster, version, others=parts, tested=tested, bounds=bounds)
+        random = crossed_means(
+            values[is_random], cluster, version, others=parts, tested=tested, bounds=bounds
+        )
         for name, column in vars(found).items():
             column[is_random] = getattr(random, name)
     return found
@@ -115,19 +126,25 @@ def crossed_means(
     tested: bool = True,
     bounds: Bounds | None = None,
 ) -> Estimates:
-    """Means of series of values, with clusters and, where given, versions as crossed random factors.
+    """Means of series of values, with clusters and, where given, versions as crossed random
+    factors.
 
     Args:
-        values: shape (series, n); missing values (NaN) are left out of their series. For a comparison, the differences.
+        values: shape (series, n); missing values (NaN) are left out of their series. For a
+            comparison, the differences.
         cluster: label of each value's cluster, shape (n,): what is a sample of more.
-        version: label of each value's version, shape (n,), where versions are a sample of more too; None: no such factor. One
-            version only is a claim about this version: ``status`` says so.
-        stratum: label of each value's stratum, shape (n,), where these are the ones that matter (problems, sizes); None: one.
-            Versions and strata weigh equally.
-        weight: of each value within its version and stratum, shape (n,), above 0; None: all the same.
-        others: further parts of the variance of each mean, where versions are random but not those of these values.
+        version: label of each value's version, shape (n,), where versions are a sample of more too;
+            None: no such factor. One version only is a claim about this version: ``status`` says
+            so.
+        stratum: label of each value's stratum, shape (n,), where these are the ones that matter
+            (problems, sizes); None: one. Versions and strata weigh equally.
+        weight: of each value within its version and stratum, shape (n,), above 0; None: all the
+            same.
+        others: further parts of the variance of each mean, where versions are random but not those
+            of these values.
         tested: False leaves p missing, which takes most of the time.
-        bounds: the smallest and the largest possible value, of each series or of all, where intervals are to stay within them.
+        bounds: the smallest and the largest possible value, of each series or of all, where
+            intervals are to stay within them.
 
     Returns:
         One estimate per series.
@@ -148,9 +165,19 @@ def crossed_means(
         one = _estimate(chosen, member, versions, strata, weight[known], further, tested, ends)
         for name in found:
             found[name][series] = getattr(one, name)
-        status[series], counts[0, series], counts[1, series] = one.status, one.n_clusters, one.n_versions
+        status[series], counts[0, series], counts[1, series] = (
+            one.status,
+            one.n_clusters,
+            one.n_versions,
+        )
     over_versions = np.full(n_series, version is not None)
-    return Estimates(**found, status=status, n_clusters=counts[0], n_versions=counts[1], over_versions=over_versions)
+    return Estimates(
+        **found,
+        status=status,
+        n_clusters=counts[0],
+        n_versions=counts[1],
+        over_versions=over_versions,
+    )
 
 
 def _codes(labels: np.ndarray | None, known: np.ndarray) -> np.ndarray | None:
@@ -171,8 +198,11 @@ def variance_of_mean(residual: np.ndarray, share: np.ndarray, unit: np.ndarray) 
     return Part(scale * (sum_by_code(residual * share, unit) ** 2).sum(axis=1), df)
 
 
-def near_ends(components: Components, residual: np.ndarray, share: np.ndarray, unit: np.ndarray) -> Components:
-    """The same with the degrees of freedom of the clusters that the fourth moment of their sums leaves (Valliant & Rust 2010).
+def near_ends(
+    components: Components, residual: np.ndarray, share: np.ndarray, unit: np.ndarray
+) -> Components:
+    """The same with the degrees of freedom of the clusters that the fourth moment of their sums
+    leaves (Valliant & Rust 2010).
 
     Args:
         components: of the variance of means.
@@ -182,7 +212,9 @@ def near_ends(components: Components, residual: np.ndarray, share: np.ndarray, u
     """
     squares = sum_by_code(residual * share, unit) ** 2
     whole = squares.sum(axis=1) ** 2
-    spread = np.maximum((squares**2).sum(axis=1) - whole / squares.shape[1], 1e-60)  # of the sum of squares
+    spread = np.maximum(
+        (squares**2).sum(axis=1) - whole / squares.shape[1], 1e-60
+    )  # of the sum of squares
     df = np.clip(2 * whole / spread, 1, components.clusters.df)
     return replace(components, clusters=Part(components.clusters.variance, df))
 
@@ -199,32 +231,56 @@ def _estimate(
 ) -> Estimates:
     """As ``crossed_means``, of codes, where no value is missing."""
     zeros = np.zeros(values.shape[1], int)
-    cell = np.unique(np.stack([zeros if codes is None else codes for codes in (version, stratum)]), axis=1, return_inverse=True)
+    cell = np.unique(
+        np.stack([zeros if codes is None else codes for codes in (version, stratum)]),
+        axis=1,
+        return_inverse=True,
+    )
     place = cell[1].reshape(-1)
     cells = sum_by_code(np.ones((1, len(weight))) * weight, place)[0]
     in_version = np.bincount(cell[0][0])  # strata of each version
     share = weight / cells[place] / (in_version[cell[0][0]] * len(in_version))[place]
     mean = (values * share).sum(axis=1)
-    n_clusters, n_versions = int(cluster.max()) + 1, 1 if version is None else int(version.max()) + 1
+    n_clusters, n_versions = (
+        int(cluster.max()) + 1,
+        1 if version is None else int(version.max()) + 1,
+    )
     inner = values - (sum_by_code(values * weight, place) / cells)[:, place]
     of_clusters = variance_of_mean(inner, share, cluster)
-    components, p_versions = Components(of_clusters, others=tuple(others)), np.full(len(values), np.nan)
+    components, p_versions = (
+        Components(of_clusters, others=tuple(others)),
+        np.full(len(values), np.nan),
+    )
     if version is not None and n_versions > 1:
         outer = sum_by_code(values * share, version) * n_versions - mean[:, None]
-        of_versions = variance_of_mean(outer, np.full(n_versions, 1 / n_versions), np.arange(n_versions))
+        of_versions = variance_of_mean(
+            outer, np.full(n_versions, 1 / n_versions), np.arange(n_versions)
+        )
         of_cells = _variance_of_cells(inner * share, share, cluster, version)
         components = Components(of_clusters, of_versions, of_cells, tuple(others))
         df = (n_versions - 1) * bell_mccaffrey(np.bincount(cluster, share))[1]
         with np.errstate(divide="ignore", invalid="ignore"):
-            p_versions = np.where(of_cells > NO_VARIANCE, fdtrc(n_versions - 1, df, of_versions.variance / of_cells), np.nan)
+            p_versions = np.where(
+                of_cells > NO_VARIANCE,
+                fdtrc(n_versions - 1, df, of_versions.variance / of_cells),
+                np.nan,
+            )
     std_error = np.sqrt(components.variance)
-    low, high = interval(mean, components if bounds is None else near_ends(components, inner, share, cluster), bounds)
+    low, high = interval(
+        mean, components if bounds is None else near_ends(components, inner, share, cluster), bounds
+    )
     is_flat = of_clusters.variance < NO_VARIANCE
-    status = np.where(is_flat, "no_spread", "one_version" if version is not None and n_versions == 1 else "ok").astype(object)
+    status = np.where(
+        is_flat, "no_spread", "one_version" if version is not None and n_versions == 1 else "ok"
+    ).astype(object)
     if n_clusters == 1:
         status[:] = "one_cluster"
     is_ok = status == "ok"
-    p, detectable, enough = np.full(len(values), np.nan), np.full(len(values), np.nan), np.zeros(len(values), int)
+    p, detectable, enough = (
+        np.full(len(values), np.nan),
+        np.full(len(values), np.nan),
+        np.zeros(len(values), int),
+    )
     if tested and is_ok.any():
         of_tested = components.only(is_ok)
         p[is_ok], detectable[is_ok] = p_value(mean[is_ok], of_tested), of_tested.detectable()
@@ -233,12 +289,20 @@ def _estimate(
     has_interval = is_ok | (status == "one_version")
     std_error, low, high = (np.where(has_interval, x, np.nan) for x in (std_error, low, high))
     number = np.ones(len(values), int)
-    counts, is_over = (number * n_clusters, number * n_versions), np.full(len(values), version is not None)
-    return Estimates(mean, std_error, low, high, p, detectable, enough, status, *counts, p_versions, is_over)
+    counts, is_over = (
+        (number * n_clusters, number * n_versions),
+        np.full(len(values), version is not None),
+    )
+    return Estimates(
+        mean, std_error, low, high, p, detectable, enough, status, *counts, p_versions, is_over
+    )
 
 
-def _variance_of_cells(parts: np.ndarray, share: np.ndarray, cluster: np.ndarray, version: np.ndarray) -> np.ndarray:
-    """The variance of a mean that is due to cells of clusters and versions: how far versions differ within clusters.
+def _variance_of_cells(
+    parts: np.ndarray, share: np.ndarray, cluster: np.ndarray, version: np.ndarray
+) -> np.ndarray:
+    """The variance of a mean that is due to cells of clusters and versions: how far versions differ
+    within clusters.
 
     Args:
         parts: residuals of the versions' means by weight, shape (series, n).
@@ -253,11 +317,14 @@ def _variance_of_cells(parts: np.ndarray, share: np.ndarray, cluster: np.ndarray
     share_of = np.bincount(cell, share) / np.bincount(cluster, share)[owner]
     left = (sums - totals[:, owner] * share_of) ** 2
     correction = np.where(number > 1, number / np.maximum(number - 1, 1), 0)
-    return np.asarray(bell_mccaffrey(np.bincount(cluster, share))[0] * (left * correction[owner]).sum(axis=1))
+    return np.asarray(
+        bell_mccaffrey(np.bincount(cluster, share))[0] * (left * correction[owner]).sum(axis=1)
+    )
 
 
 def bell_mccaffrey(g: np.ndarray) -> tuple[float, float]:
-    """Scale without bias, and degrees of freedom, of the sum of (g_i (x_i - sum of g_j x_j))² over units that vary alike.
+    """Scale without bias, and degrees of freedom, of the sum of (g_i (x_i - sum of g_j x_j))² over
+    units that vary alike.
 
     Args:
         g: weights of the units, summing to 1.
@@ -276,17 +343,25 @@ def bell_mccaffrey(g: np.ndarray) -> tuple[float, float]:
 
 
 def sum_by_code(values: np.ndarray, code: np.ndarray) -> np.ndarray:
-    """Sums of values with the same code, shape (series, codes), added in order whatever the threads."""
+    """Sums of values with the same code, shape (series, codes), added in order whatever the
+    threads.
+    """
     n = len(code)
     member = sparse.csr_matrix((np.ones(n), (np.arange(n), code)), (n, int(code.max()) + 1))
     return np.asarray(values @ member)
 
 
 def _by_known_values(values: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Places of the values that are known, and the series with exactly these; series without any value are left out."""
+    """Places of the values that are known, and the series with exactly these; series without any
+    value are left out.
+    """
     known = ~np.isnan(values)
     if known.all():
         return [(np.arange(values.shape[1]), np.arange(len(values)))]
     patterns, which = np.unique(known, axis=0, return_inverse=True)
     which = which.reshape(-1)
-    return [(np.flatnonzero(pattern), np.flatnonzero(which == i)) for i, pattern in enumerate(patterns) if pattern.any()]
+    return [
+        (np.flatnonzero(pattern), np.flatnonzero(which == i))
+        for i, pattern in enumerate(patterns)
+        if pattern.any()
+    ]

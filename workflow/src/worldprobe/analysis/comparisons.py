@@ -1,4 +1,6 @@
-"""Which means are above others, or above chance: pairs of models on the same units, and intervals, corrected for their number."""
+"""Which means are above others, or above chance: pairs of models on the same units, and intervals,
+corrected for their number.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,14 @@ from worldprobe.analysis.summaries import Group, arrange
 from worldprobe.contracts.results import Comparisons, over_in_words
 from worldprobe.errors import UserError
 
-#: Means of series, shape (series, units of a group), with intervals, and tests where the last argument says so.
+#: Means of series, shape (series, units of a group), with intervals, and tests where the last
+#: argument says so.
 Estimate = Callable[[np.ndarray, Group, bool], Estimates]
 
 
-def compare_models(models: Sequence[str], values: np.ndarray, groups: Iterable[Group], estimate: Estimate) -> pd.DataFrame:
+def compare_models(
+    models: Sequence[str], values: np.ndarray, groups: Iterable[Group], estimate: Estimate
+) -> pd.DataFrame:
     """Every pair of models, on the units for which both have a value.
 
     Args:
@@ -30,8 +35,9 @@ def compare_models(models: Sequence[str], values: np.ndarray, groups: Iterable[G
         estimate: how means of a group are estimated.
 
     Returns:
-        Columns of ``contracts.results.Comparisons``, without eval_type, conditions, p_holm and sentence, and with std_error,
-        n_versions, enough_versions and both means' intervals; pairs without a common unit have no row.
+        Columns of ``contracts.results.Comparisons``, without eval_type, conditions, p_holm and
+        sentence, and with std_error, n_versions, enough_versions and both means' intervals; pairs
+        without a common unit have no row.
     """
     pairs = list(combinations(range(len(models)), 2))
     first, second = (values[[pair[side] for pair in pairs]] for side in (0, 1))
@@ -51,7 +57,9 @@ def compare_models(models: Sequence[str], values: np.ndarray, groups: Iterable[G
             "difference": np.clip(found.mean, -1, 1),
             "ci_low": np.clip(found.ci_low, -1, 1),
             "ci_high": np.clip(found.ci_high, -1, 1),
-            "interval_over": [over_in_words(group.interval_over, is_over) for is_over in found.over_versions],
+            "interval_over": [
+                over_in_words(group.interval_over, is_over) for is_over in found.over_versions
+            ],
             "p": found.p,
             "detectable": found.detectable,
             "enough_versions": found.enough_versions,
@@ -64,27 +72,37 @@ def compare_models(models: Sequence[str], values: np.ndarray, groups: Iterable[G
             "n_b_better": (both & (a < b)).sum(axis=1),
         }
         for name, side in zip("ab", sides, strict=True):
-            columns |= {f"{end}_{name}": getattr(side, end) for end in ("ci_low", "ci_high", "std_error")}
+            columns |= {
+                f"{end}_{name}": getattr(side, end) for end in ("ci_low", "ci_high", "std_error")
+            }
         tables.append(pd.DataFrame(columns))
     table = pd.concat(tables, ignore_index=True)
     return table[table["n"] > 0].reset_index(drop=True)
 
 
-def corrected(table: pd.DataFrame, together: Sequence[str], rules: Collection[str] = ()) -> pd.DataFrame:
+def corrected(
+    table: pd.DataFrame, together: Sequence[str], rules: Collection[str] = ()
+) -> pd.DataFrame:
     """The table with p_holm, Holm's correction for the number of tests that are read together.
 
     Args:
         table: comparisons with p.
         together: columns; rows that agree in them are read together.
-        rules: what stands beside the models; pairs with one or two of them are corrected apart, and cost those of models nothing.
+        rules: what stands beside the models; pairs with one or two of them are corrected apart, and
+            cost those of models nothing.
     """
     n_rules = table["model_a"].isin(rules).astype(int) + table["model_b"].isin(rules)
     family = [*(table[column] for column in together), n_rules]
-    return table.assign(p_holm=table.groupby(family, sort=False)["p"].transform(correct_for_number).astype(float))
+    return table.assign(
+        p_holm=table.groupby(family, sort=False)["p"].transform(correct_for_number).astype(float)
+    )
 
 
-def compare_scores(scores: pd.DataFrame, groupings: Sequence[str] = (), metric: str = "accuracy") -> pd.DataFrame:
-    """Every pair of models of any benchmark that were asked in the same way about the same, overall and by group.
+def compare_scores(
+    scores: pd.DataFrame, groupings: Sequence[str] = (), metric: str = "accuracy"
+) -> pd.DataFrame:
+    """Every pair of models of any benchmark that were asked in the same way about the same, overall
+    and by group.
 
     Args:
         scores: ``contracts.results.Scores``.
@@ -92,7 +110,8 @@ def compare_scores(scores: pd.DataFrame, groupings: Sequence[str] = (), metric: 
         metric: which scores are compared.
 
     Returns:
-        ``contracts.results.Comparisons``; corrected over the rows of one way of asking, condition and grouping.
+        ``contracts.results.Comparisons``; corrected over the rows of one way of asking, condition
+        and grouping.
 
     Raises:
         UserError: no two models can be compared.
@@ -103,14 +122,28 @@ def compare_scores(scores: pd.DataFrame, groupings: Sequence[str] = (), metric: 
 
     tables = []
     wanted = scores[scores["metric"] == metric]
-    for (eval_type, condition), rows in wanted.groupby(["eval_type", "condition"], observed=True, sort=True):
+    for (eval_type, condition), rows in wanted.groupby(
+        ["eval_type", "condition"], observed=True, sort=True
+    ):
         scored, groups = arrange(rows, groupings)
         if len(scored.series) > 1:
-            found = compare_models(scored.series["model"].tolist(), scored.values[0], groups, estimate)
-            tables.append(found.assign(eval_type=str(eval_type), condition_a=str(condition), condition_b=str(condition)))
+            found = compare_models(
+                scored.series["model"].tolist(), scored.values[0], groups, estimate
+            )
+            tables.append(
+                found.assign(
+                    eval_type=str(eval_type), condition_a=str(condition), condition_b=str(condition)
+                )
+            )
     if not any(len(table) for table in tables):
-        raise UserError("scores", f"no two models have {metric} of the same units.", "Give the scores of two models.")
-    table = corrected(pd.concat(tables, ignore_index=True), ["eval_type", "condition_a", "grouping"])
+        raise UserError(
+            "scores",
+            f"no two models have {metric} of the same units.",
+            "Give the scores of two models.",
+        )
+    table = corrected(
+        pd.concat(tables, ignore_index=True), ["eval_type", "condition_a", "grouping"]
+    )
     return table[list(Comparisons.columns)]
 
 
@@ -118,15 +151,17 @@ def compare_scores(scores: pd.DataFrame, groupings: Sequence[str] = (), metric: 
 ABOVE, BELOW, OPEN = "above", "below", "open"
 #: degrees of freedom from which on Student's quantiles are taken for normal ones.
 _NORMAL = 1e6
-#: ... and why that is not said: nothing tells how the mean varies; rounding decides which of most targets is right.
+#: ... and why that is not said: nothing tells how the mean varies; rounding decides which of most
+#: targets is right.
 NO_INTERVAL, NEAR_TIES = "no interval", "near ties"
 
 
 def at_once(rows: pd.DataFrame, n_intervals: int | None = None) -> pd.DataFrame:
-    """The ends of intervals that hold for all rows at once, so that some of them may be named (Bonferroni).
+    """The ends of intervals that hold for all rows at once, so that some of them may be named
+    (Bonferroni).
 
-    Each end is moved away from the mean by the ratio of Student's quantiles; their degrees of freedom are those that the width
-    of the interval tells, and fewer than the clusters.
+    Each end is moved away from the mean by the ratio of Student's quantiles; their degrees of
+    freedom are those that the width of the interval tells, and fewer than the clusters.
 
     Args:
         rows: mean, ci_low and ci_high (95%); n_clusters and std_error where they are known.
@@ -143,20 +178,32 @@ def at_once(rows: pd.DataFrame, n_intervals: int | None = None) -> pd.DataFrame:
         df = np.fmax(np.fmin(df, told), 1)
     df = np.minimum(df, _NORMAL)
     wider = stdtrit(df, 1 - (1 - LEVEL) / 2 / max(1, number)) / stdtrit(df, (1 + LEVEL) / 2)
-    return rows[["ci_low", "ci_high"]].apply(lambda end: rows["mean"] + (end - rows["mean"]) * wider)
+    return rows[["ci_low", "ci_high"]].apply(
+        lambda end: rows["mean"] + (end - rows["mean"]) * wider
+    )
 
 
 def place(rows: pd.DataFrame, reference: float = 0.5, n_intervals: int | None = None) -> pd.Series:
-    """Where each mean lies with respect to a reference, by intervals that hold for all of them at once.
+    """Where each mean lies with respect to a reference, by intervals that hold for all of them at
+    once.
 
-    Every count of what is above, below, right or wrong goes through here: a missing interval counts as neither.
+    Every count of what is above, below, right or wrong goes through here: a missing interval counts
+    as neither.
 
     Args:
-        rows: as for ``at_once``; n_ties and n_near_ties, targets of n items of two each, where ties are counted.
+        rows: as for ``at_once``; n_ties and n_near_ties, targets of n items of two each, where ties
+            are counted.
         reference: chance, or what else means are compared with.
         n_intervals: as for ``at_once``.
 
-    >>> rows = pd.DataFrame({"mean": [0.7, 0.5, 0.9], "ci_low": [0.6, 0.4, None], "ci_high": [0.8, 0.6, None], "n_clusters": 30})
+    >>> rows = pd.DataFrame(
+    ...     {
+    ...         "mean": [0.7, 0.5, 0.9],
+    ...         "ci_low": [0.6, 0.4, None],
+    ...         "ci_high": [0.8, 0.6, None],
+    ...         "n_clusters": 30,
+    ...     }
+    ... )
     >>> place(rows).tolist()
     ['above', 'open', 'no interval']
     """
@@ -185,9 +232,11 @@ def stars(p: float) -> str:
 
 
 def correct_for_number(p: pd.Series) -> pd.Series:
-    """Holm's step-down correction of p values that are read together; never above 1, missing where p is.
+    """Holm's step-down correction of p values that are read together; never above 1, missing where
+    p is.
 
-    statsmodels' function of the same numbers takes a second to import, and collects garbage at every call.
+    statsmodels' function of the same numbers takes a second to import, and collects garbage at
+    every call.
 
     >>> correct_for_number(pd.Series([0.01, 0.04, 0.03])).tolist()
     [0.03, 0.06, 0.06]
@@ -196,7 +245,9 @@ def correct_for_number(p: pd.Series) -> pd.Series:
     n_tests = int((~np.isnan(values)).sum())
     order = np.argsort(values)[:n_tests]  # what is missing comes last
     corrected = np.full(len(values), np.nan)
-    corrected[order] = np.minimum(np.maximum.accumulate(values[order] * np.arange(n_tests, 0, -1)), 1)
+    corrected[order] = np.minimum(
+        np.maximum.accumulate(values[order] * np.arange(n_tests, 0, -1)), 1
+    )
     return pd.Series(corrected, index=p.index)
 
 
@@ -212,7 +263,11 @@ def p_in_words(p: float) -> str:
 
 
 def coefficient_table(
-    fit: str, terms: pd.DataFrame, estimates: np.ndarray, std_errors: np.ndarray, df: np.ndarray | None = None
+    fit: str,
+    terms: pd.DataFrame,
+    estimates: np.ndarray,
+    std_errors: np.ndarray,
+    df: np.ndarray | None = None,
 ) -> pd.DataFrame:
     """Rows of contracts.Coefficients by Wald's test.
 
@@ -236,7 +291,9 @@ def coefficient_table(
     if df is not None:
         table.loc[terms["is_fitted"].to_numpy(), "df"] = df
     of_test = table["df"].fillna(np.inf)
-    table["p"] = np.where(np.isinf(of_test), 2 * ndtr(-np.abs(table["z"])), 2 * stdtr(of_test, -np.abs(table["z"])))
+    table["p"] = np.where(
+        np.isinf(of_test), 2 * ndtr(-np.abs(table["z"])), 2 * stdtr(of_test, -np.abs(table["z"]))
+    )
     quantile = np.where(np.isinf(of_test), Z95, stdtrit(of_test, ndtr(Z95)))
     table["stars"] = [stars(p) for p in table["p"]]
     table["detectable"] = detectable_by_t(table["std_error"].to_numpy(), of_test.to_numpy())

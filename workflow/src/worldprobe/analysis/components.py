@@ -1,16 +1,20 @@
-"""Parts of the variance of a mean: the interval and the test that they give, and what the test would find.
+"""Parts of the variance of a mean: the interval and the test that they give, and what the test
+would find.
 
-Each part (clusters, versions, ...) is known from few units, with degrees of freedom of its own. Half an interval is the root of
+Each part (clusters, versions, ...) is known from few units, with degrees of freedom of its own.
+Half an interval is the root of
 
     sum over parts of t(df_i)² v_i
 
-with Student's quantile t and the part's variance v_i (Banerjee 1960, Sankhya 22: 359): never wrong too often, whatever the parts'
-shares. One t with the degrees of freedom of the sum (Satterthwaite 1946; Judd, Westfall & Kenny 2012) takes the shares as known:
-up to 12 % of its tests at 5 % find what is not there with two versions, 7 % with three (tests/performance/intervals.py).
+with Student's quantile t and the part's variance v_i (Banerjee 1960, Sankhya 22: 359): never wrong
+too often, whatever the parts' shares. One t with the degrees of freedom of the sum (Satterthwaite
+1946; Judd, Westfall & Kenny 2012) takes the shares as known: up to 12 % of its tests at 5 % find
+what is not there with two versions, 7 % with three (tests/performance/intervals.py).
 
-A mean that has a smallest and a largest value gets Korn & Graubard's interval (1998, Survey Methodology 24: 193): Clopper and
-Pearson's of as many independent values as would be as uncertain. The clusters' degrees of freedom are then at most those that the
-fourth moment of their sums leaves (Valliant & Rust 2010, J. Official Statistics 26: 585), as few bad clusters make up most of the
+A mean that has a smallest and a largest value gets Korn & Graubard's interval (1998, Survey
+Methodology 24: 193): Clopper and Pearson's of as many independent values as would be as uncertain.
+The clusters' degrees of freedom are then at most those that the fourth moment of their sums leaves
+(Valliant & Rust 2010, J. Official Statistics 26: 585), as few bad clusters make up most of the
 variance of a mean near its end.
 """
 
@@ -52,10 +56,12 @@ class Components:
 
     Attributes:
         clusters: the part of the clusters, with that of the cells.
-        versions: the part of the versions, with that of the cells; None where versions are not random, or there is one.
+        versions: the part of the versions, with that of the cells; None where versions are not
+            random, or there is one.
         cells: the variance of cells of clusters and versions, which both contain, shape (series,).
         others: further parts.
-        repeated: what the others contain of the clusters' part, which the test counts twice, shape (series,).
+        repeated: what the others contain of the clusters' part, which the test counts twice, shape
+            (series,).
     """
 
     clusters: Part
@@ -66,7 +72,9 @@ class Components:
 
     @property
     def parts(self) -> list[Part]:
-        """All parts; the cells, which clusters and versions both contain, are in that of the versions alone."""
+        """All parts; the cells, which clusters and versions both contain, are in that of the
+        versions alone.
+        """
         if self.versions is None:
             return [self.clusters, *self.others]
         cells = np.minimum(self.cells, np.minimum(self.clusters.variance, self.versions.variance))
@@ -83,9 +91,20 @@ class Components:
         Args:
             chosen: which: truth values, shape (series,), or places.
         """
-        clusters, *others = (Part(part.variance[chosen], part.df) for part in (self.clusters, *self.others))
-        versions = None if self.versions is None else Part(self.versions.variance[chosen], self.versions.df)
-        return Components(clusters, versions, np.broadcast_to(self.cells, self.clusters.variance.shape)[chosen], tuple(others))
+        clusters, *others = (
+            Part(part.variance[chosen], part.df) for part in (self.clusters, *self.others)
+        )
+        versions = (
+            None
+            if self.versions is None
+            else Part(self.versions.variance[chosen], self.versions.df)
+        )
+        return Components(
+            clusters,
+            versions,
+            np.broadcast_to(self.cells, self.clusters.variance.shape)[chosen],
+            tuple(others),
+        )
 
     def with_versions(self, n_versions: float, n_new: float) -> Components:
         """The same with another number of versions: what they and the cells add goes down with it.
@@ -98,13 +117,26 @@ class Components:
         share, cells = n_versions / n_new, np.asarray(self.cells)
         clusters = np.maximum(self.clusters.variance - cells, 0) + cells * share
         versions = Part(np.maximum(self.versions.variance, cells) * share, n_new - 1)
-        return replace(self, clusters=replace(self.clusters, variance=clusters), versions=versions, cells=cells * share)
+        return replace(
+            self,
+            clusters=replace(self.clusters, variance=clusters),
+            versions=versions,
+            cells=cells * share,
+        )
 
     def scaled(self, factor: float) -> Components:
         """The same with every variance multiplied by a factor."""
-        clusters, *others = (Part(part.variance * factor, part.df) for part in (self.clusters, *self.others))
-        versions = None if self.versions is None else Part(self.versions.variance * factor, self.versions.df)
-        return Components(clusters, versions, self.cells * factor, tuple(others), self.repeated * factor)
+        clusters, *others = (
+            Part(part.variance * factor, part.df) for part in (self.clusters, *self.others)
+        )
+        versions = (
+            None
+            if self.versions is None
+            else Part(self.versions.variance * factor, self.versions.df)
+        )
+        return Components(
+            clusters, versions, self.cells * factor, tuple(others), self.repeated * factor
+        )
 
     def power(self, difference: np.ndarray | float) -> np.ndarray:
         """The share of samples in which a true difference is found at 5%, shape (series,).
@@ -116,7 +148,8 @@ class Components:
         return _found(np.asarray(difference)[..., None], critical, std_error)
 
     def detectable(self, power: float = POWER) -> np.ndarray:
-        """The smallest true difference that is found at 5% in this share of samples, shape (series,).
+        """The smallest true difference that is found at 5% in this share of samples, shape
+        (series,).
 
         Args:
             power: the share of samples.
@@ -131,21 +164,36 @@ class Components:
         return high
 
     def _sampled(self) -> tuple[np.ndarray, np.ndarray]:
-        """Half widths of the intervals of samples, shape (series, samples), and the true standard error, shape (series, 1)."""
+        """Half widths of the intervals of samples, shape (series, samples), and the true standard
+        error, shape (series, 1).
+        """
         versions = self.versions or Part(np.zeros_like(self.clusters.variance), 1.0)
         cells = np.asarray(self.cells)
-        parts = [Part(np.maximum(part.variance, cells), part.df) for part in (self.clusters, versions)] + list(self.others)
+        parts = [
+            Part(np.maximum(part.variance, cells), part.df) for part in (self.clusters, versions)
+        ] + list(self.others)
         drawn = [
-            Part(part.variance[:, None] * 2 * _half_chi_squares(float(part.df), place, len(parts)) / part.df, part.df)
+            Part(
+                part.variance[:, None]
+                * 2
+                * _half_chi_squares(float(part.df), place, len(parts))
+                / part.df,
+                part.df,
+            )
             for place, part in enumerate(parts)
         ]
-        sample = Components(drawn[0], drawn[1] if self.versions else None, cells[..., None], tuple(drawn[2:]))
+        sample = Components(
+            drawn[0], drawn[1] if self.versions else None, cells[..., None], tuple(drawn[2:])
+        )
         half = np.sqrt(_squared_half_width(np.asarray((1 - LEVEL) / 2), sample))
         return half, np.sqrt(self.variance - self.repeated)[:, None]
 
 
-def detectable_by_t(std_error: np.ndarray | float, df: np.ndarray | float, one_sided: bool = False) -> np.ndarray:
-    """The smallest true value that a t test finds at 5% in 80% of samples; missing where there is no test.
+def detectable_by_t(
+    std_error: np.ndarray | float, df: np.ndarray | float, one_sided: bool = False
+) -> np.ndarray:
+    """The smallest true value that a t test finds at 5% in 80% of samples; missing where there is
+    no test.
 
     Args:
         std_error: of the estimate.
@@ -172,8 +220,12 @@ def enough_versions(components: Components, n_versions: int, difference: np.ndar
     """
     found = np.zeros(len(difference), int)
     left = np.arange(len(difference))
-    for number in sorted((number for number in VERSIONS if number > n_versions), reverse=True):  # few series are left soon
-        left = left[components.only(left).with_versions(n_versions, number).power(difference[left]) >= POWER]
+    for number in sorted(
+        (number for number in VERSIONS if number > n_versions), reverse=True
+    ):  # few series are left soon
+        left = left[
+            components.only(left).with_versions(n_versions, number).power(difference[left]) >= POWER
+        ]
         if not len(left):
             break
         found[left] = number
@@ -188,7 +240,8 @@ def interval(
     Args:
         mean: shape (series,).
         components: of its variance; where there are bounds, not 0.
-        bounds: the smallest and the largest value that the mean can have, of each series or of all; None: there are none.
+        bounds: the smallest and the largest value that the mean can have, of each series or of all;
+            None: there are none.
     """
     half = np.sqrt(_squared_half_width(np.asarray((1 - LEVEL) / 2), components))
     if bounds is None:
@@ -200,12 +253,15 @@ def interval(
     return low + (high - low) * ends[0], low + (high - low) * ends[1]
 
 
-def korn_graubard(share: np.ndarray | float, n: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
+def korn_graubard(
+    share: np.ndarray | float, n: np.ndarray | float
+) -> tuple[np.ndarray, np.ndarray]:
     """The ends of the 95% interval of a share that is as uncertain as that of n independent values.
 
     Args:
         share: from 0 to 1.
-        n: effective sample size, with the factor for few degrees of freedom; need not be a whole number.
+        n: effective sample size, with the factor for few degrees of freedom; need not be a whole
+            number.
 
     >>> [np.round(end, 3) for end in korn_graubard(np.array([0.9, 1.0]), 30.0)]
     [array([0.735, 0.884]), array([0.979, 1.   ])]
@@ -217,7 +273,8 @@ def korn_graubard(share: np.ndarray | float, n: np.ndarray | float) -> tuple[np.
 
 
 def p_value(mean: np.ndarray, components: Components) -> np.ndarray:
-    """Two-sided p that a mean is 0: the level at which its interval would end at 0, by bisection of its logarithm.
+    """Two-sided p that a mean is 0: the level at which its interval would end at 0, by bisection of
+    its logarithm.
 
     Args:
         mean: shape (series,).
@@ -225,7 +282,8 @@ def p_value(mean: np.ndarray, components: Components) -> np.ndarray:
     """
     ratio = np.abs(mean) / np.sqrt(components.variance)
     fewest = np.min([np.min(part.df) for part in components.parts])
-    # The quantile lies between the normal one and that of the part known from the fewest units, so p does too.
+    # The quantile lies between the normal one and that of the part known from the fewest units, so
+    # p does too.
     low, high = (np.log(np.maximum(tail, 1e-300)) for tail in (ndtr(-ratio), stdtr(fewest, -ratio)))
     low, high = low - 1, np.minimum(high + 1, np.log(0.5))
     for _ in range(50):
@@ -237,12 +295,21 @@ def p_value(mean: np.ndarray, components: Components) -> np.ndarray:
 
 def _squared_half_width(tail: np.ndarray, components: Components) -> np.ndarray:
     """Of intervals that leave out ``tail`` on either side, shape (series,)."""
-    return np.asarray(np.sum([stdtrit(part.df, tail) ** 2 * part.variance for part in components.parts], axis=0))
+    return np.asarray(
+        np.sum([stdtrit(part.df, tail) ** 2 * part.variance for part in components.parts], axis=0)
+    )
 
 
 def _found(difference: np.ndarray, half_width: np.ndarray, std_error: np.ndarray) -> np.ndarray:
-    """The share of samples in which a mean of this size is farther from 0 than half the interval."""
-    return np.asarray((ndtr((difference - half_width) / std_error) + ndtr((-difference - half_width) / std_error)).mean(axis=-1))
+    """The share of samples in which a mean of this size is farther from 0 than half the
+    interval.
+    """
+    return np.asarray(
+        (
+            ndtr((difference - half_width) / std_error)
+            + ndtr((-difference - half_width) / std_error)
+        ).mean(axis=-1)
+    )
 
 
 @lru_cache(maxsize=1 << 10)  # a study has few designs, and half of a test's time would go into this
@@ -253,7 +320,9 @@ def _half_chi_squares(df: float, place: int, n_parts: int) -> np.ndarray:
 
 @cache
 def _spread_points(n_dimensions: int) -> np.ndarray:
-    """Points spread evenly over the unit cube, shape (dimensions, samples): an additive recurrence (Roberts 2018)."""
+    """Points spread evenly over the unit cube, shape (dimensions, samples): an additive recurrence
+    (Roberts 2018).
+    """
     root = 2.0
     for _ in range(50):
         root = (1 + root) ** (1 / (n_dimensions + 1))

@@ -1,15 +1,17 @@
-"""Learning curves: bands over all checkpoints at once, when a curve rises above a level for good, and whether it falls again.
+"""Learning curves: bands over all checkpoints at once, when a curve rises above a level for good,
+and whether it falls again.
 
-Intervals at a checkpoint are those of every other mean of ours (``analysis.clusters``). The band is as wide as the largest of all
-deviations of a curve is (max-t). How alike the errors of two checkpoints are follows from what each cluster, version and seed
-adds to the whole curve. From few of these it is badly known, and looks too close; so correlations are shrunk as far as they are
-uncertain (Schaefer and Strimmer 2005), and each draw of a curve's error is divided by the intervals that such a sample would
-have, which differ from checkpoint to checkpoint (normal curves and Wishart matrices, one for each of these three). Falls are
-told by the same draws.
+Intervals at a checkpoint are those of every other mean of ours (``analysis.clusters``). The band is
+as wide as the largest of all deviations of a curve is (max-t). How alike the errors of two
+checkpoints are follows from what each cluster, version and seed adds to the whole curve. From few
+of these it is badly known, and looks too close; so correlations are shrunk as far as they are
+uncertain (Schaefer and Strimmer 2005), and each draw of a curve's error is divided by the intervals
+that such a sample would have, which differ from checkpoint to checkpoint (normal curves and Wishart
+matrices, one for each of these three). Falls are told by the same draws.
 
-The interval of an onset inverts the intervals of the curve: it begins where their upper ends rise above the level for good, and
-ends where their lower ends do. Between two checkpoints curves are straight over the logarithm of the step.
-Simulated: tests/performance/learning_curves.py.
+The interval of an onset inverts the intervals of the curve: it begins where their upper ends rise
+above the level for good, and ends where their lower ends do. Between two checkpoints curves are
+straight over the logarithm of the step. Simulated: tests/performance/learning_curves.py.
 """
 
 from __future__ import annotations
@@ -42,10 +44,11 @@ from worldprobe.contracts.series import (
 )
 from worldprobe.errors import UserError
 
-#: The highest level that is taken for an onset by default: a curve whose band is wider may have learned, and could not show it.
+#: The highest level that is taken for an onset by default: a curve whose band is wider may have
+#: learned, and could not show it.
 HIGHEST_LEVEL = 0.75
-#: With fewer clusters the band is narrow enough for an onset only where it is too narrow by chance: of six, such intervals hold
-#: in 78 %, of eight in 94 % (tests/performance/learning_curves.py).
+#: With fewer clusters the band is narrow enough for an onset only where it is too narrow by chance:
+#: of six, such intervals hold in 78 %, of eight in 94 % (tests/performance/learning_curves.py).
 FEWEST_CLUSTERS = 8
 DRAWS = 1000
 #: More degrees of freedom would hardly narrow a band, and take time.
@@ -56,12 +59,16 @@ _NO_VARIANCE = 1e-10
 _CELL = ["cluster", "condition", "stratum"]
 
 
-def to_cells(values: np.ndarray, condition: np.ndarray, stratum: np.ndarray, groups: Iterable[Group]) -> pd.DataFrame:
-    """Scores of units as means of cells (columns grouping to n of ``contracts.series.CheckpointScores``).
+def to_cells(
+    values: np.ndarray, condition: np.ndarray, stratum: np.ndarray, groups: Iterable[Group]
+) -> pd.DataFrame:
+    """Scores of units as means of cells (columns grouping to n of
+    ``contracts.series.CheckpointScores``).
 
     Args:
         values: shape (units,); missing (NaN) where a unit has no score.
-        condition: label of each unit's version, shape (units,); empty where versions are no sample of more.
+        condition: label of each unit's version, shape (units,); empty where versions are no sample
+            of more.
         stratum: label of each unit's stratum, shape (units,).
         groups: units that are averaged together.
     """
@@ -77,8 +84,14 @@ def to_cells(values: np.ndarray, condition: np.ndarray, stratum: np.ndarray, gro
             "value": values[places],
         }
     ).dropna(subset="value")
-    found = table.groupby(["number", *_CELL], sort=True)["value"].agg(mean="mean", n="size").reset_index()
-    names = pd.DataFrame({"grouping": [group.grouping for group in taken], "group": [group.name for group in taken]})
+    found = (
+        table.groupby(["number", *_CELL], sort=True)["value"]
+        .agg(mean="mean", n="size")
+        .reset_index()
+    )
+    names = pd.DataFrame(
+        {"grouping": [group.grouping for group in taken], "group": [group.name for group in taken]}
+    )
     return found.drop(columns="number").join(names.iloc[found["number"]].reset_index(drop=True))
 
 
@@ -91,8 +104,9 @@ class Curve:
         found: mean, interval and status at each.
         half: half the width of the interval at each, 0 where no cluster differs from another.
         factor: how many times as wide as an interval the band is.
-        parts: what each cluster, each version and each seed adds to the means, shapes (checkpoints, units); the sums of their
-            squares are the squared standard errors, and 0 where these are not known.
+        parts: what each cluster, each version and each seed adds to the means, shapes (checkpoints,
+            units); the sums of their squares are the squared standard errors, and 0 where these are
+            not known.
         draws: number and seed.
         between_seeds, between_versions: standard deviations of means, shape (checkpoints,).
     """
@@ -133,37 +147,58 @@ def estimate(
     others, apart = [], np.zeros((len(steps), 0))
     between_seeds = np.full(len(steps), np.nan)
     if n_seeds > 1:
-        of_seeds = np.stack([crossed_means(one, cluster, version, stratum, weight, tested=False).mean for one in values])
+        of_seeds = np.stack(
+            [
+                crossed_means(one, cluster, version, stratum, weight, tested=False).mean
+                for one in values
+            ]
+        )
         between_seeds = of_seeds.std(axis=0, ddof=1)
-        # It contains what single cells of single seeds add, which is in the clusters' part too. Less an estimate of that, it
-        # would often be 0 where it is not, and bands of five seeds hold in 88 % only (tests/performance/learning_curves.py).
+        # It contains what single cells of single seeds add, which is in the clusters' part too.
+        # Less an estimate of that, it would often be 0 where it is not, and bands of five seeds
+        # hold in 88 % only (tests/performance/learning_curves.py).
         others = [Part(between_seeds**2 / n_seeds, n_seeds - 1)]
         apart = (of_seeds - of_seeds.mean(axis=0)).T / n_seeds
     found = crossed_means(mean, cluster, version, stratum, weight, others, tested=False)
     of_clusters, of_versions = _influence(mean, cluster, version, stratum, weight)
     known = ~np.isnan(found.std_error) & (found.std_error > 0)
-    parts = _parts(np.where(known, found.std_error, 0.0) ** 2, of_clusters, (of_versions / max(of_versions.shape[1], 1), apart))
-    half, factor = np.where(found.status == "no_spread", 0.0, (found.ci_high - found.ci_low) / 2), np.nan
+    parts = _parts(
+        np.where(known, found.std_error, 0.0) ** 2,
+        of_clusters,
+        (of_versions / max(of_versions.shape[1], 1), apart),
+    )
+    half, factor = (
+        np.where(found.status == "no_spread", 0.0, (found.ci_high - found.ci_low) / 2),
+        np.nan,
+    )
     if known.any():
         largest = []
         for errors, drawn in _drawn([one[known] for one in parts], n_draws, seed):
             clusters, *rest = (Part((one**2).mean(axis=1), one.shape[1]) for one in drawn)
-            half_widths = interval(np.zeros_like(errors), Components(clusters, others=tuple(rest)))[1]
+            half_widths = interval(np.zeros_like(errors), Components(clusters, others=tuple(rest)))[
+                1
+            ]
             largest.append((np.abs(errors) / np.maximum(half_widths, _NO_VARIANCE)).max(axis=1))
         factor = float(np.quantile(np.concatenate(largest), LEVEL))
     between_versions = np.full(len(steps), np.nan)
     if of_versions.shape[1] > 1:
         between_versions = of_versions.std(axis=1, ddof=1)
-    return Curve(steps, found, half, factor, parts, (n_draws, seed), between_seeds, between_versions)
+    return Curve(
+        steps, found, half, factor, parts, (n_draws, seed), between_seeds, between_versions
+    )
 
 
-def _parts(variance: np.ndarray, of_clusters: np.ndarray, of_others: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
-    """What each unit adds, so that squares sum to the variance: the clusters' to theirs, those of versions and seeds to the rest.
+def _parts(
+    variance: np.ndarray, of_clusters: np.ndarray, of_others: Sequence[np.ndarray]
+) -> tuple[np.ndarray, ...]:
+    """What each unit adds, so that squares sum to the variance: the clusters' to theirs, those of
+    versions and seeds to the rest.
 
     Args:
         variance: shape (checkpoints,); 0 where it is not known.
         of_clusters: what each cluster adds, shape (checkpoints, clusters).
-        of_others: what each version and each seed adds; both contain the variance of cells, which is in the clusters' part.
+        of_others: what each version and each seed adds; both contain the variance of cells, which
+            is in the clusters' part.
     """
     n = of_clusters.shape[1]
     sums = [(of_clusters**2).sum(axis=1), sum((one**2).sum(axis=1) for one in of_others)]
@@ -176,7 +211,9 @@ def _parts(variance: np.ndarray, of_clusters: np.ndarray, of_others: Sequence[np
     return tuple(one for one in added if one.shape[1] > 1)
 
 
-def _drawn(parts: Sequence[np.ndarray], n_draws: int, seed: int) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
+def _drawn(
+    parts: Sequence[np.ndarray], n_draws: int, seed: int
+) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
     """Draws of a curve's error, and of what such samples would say of its covariance.
 
     Args:
@@ -185,22 +222,28 @@ def _drawn(parts: Sequence[np.ndarray], n_draws: int, seed: int) -> Iterator[tup
         seed: of the draws.
 
     Yields:
-        Errors, shape (draws, checkpoints), and of each part as many errors as it has degrees of freedom, shape (draws, df,
-        checkpoints), whose mean squares are its variances; in portions.
+        Errors, shape (draws, checkpoints), and of each part as many errors as it has degrees of
+        freedom, shape (draws, df, checkpoints), whose mean squares are its variances; in portions.
     """
     rng = np.random.default_rng([seed, len(parts[0])])
-    roots, counts = [_root(one) for one in parts], [min(one.shape[1] - 1, _MOST_DF) for one in parts]
+    roots, counts = (
+        [_root(one) for one in parts],
+        [min(one.shape[1] - 1, _MOST_DF) for one in parts],
+    )
     portion = max(2**20 // (len(parts[0]) * (sum(counts) + len(counts))), 1)
     for start in range(0, n_draws, portion):
         n = min(portion, n_draws - start)
         drawn = [
-            rng.standard_normal((n, count + 1, len(root)), np.float32) @ root for root, count in zip(roots, counts, strict=True)
+            rng.standard_normal((n, count + 1, len(root)), np.float32) @ root
+            for root, count in zip(roots, counts, strict=True)
         ]
         yield np.sum([one[:, 0] for one in drawn], axis=0), [one[:, 1:] for one in drawn]
 
 
 def _root(part: np.ndarray) -> np.ndarray:
-    """A root of the covariance of one part's errors, their correlations shrunk as far as so many units leave them uncertain."""
+    """A root of the covariance of one part's errors, their correlations shrunk as far as so many
+    units leave them uncertain.
+    """
     std_error = np.sqrt((part**2).sum(axis=1))
     scaled = part / np.maximum(std_error, 1e-12)[:, None]
     correlation = scaled @ scaled.T
@@ -219,10 +262,15 @@ def _influence(
     stratum: np.ndarray | None,
     weight: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What each cluster adds to the curve, shape (checkpoints, clusters), and by how much each version's mean differs."""
+    """What each cluster adds to the curve, shape (checkpoints, clusters), and by how much each
+    version's mean differs.
+    """
     weight = np.ones(values.shape[1]) if weight is None else weight.astype(float)
     none = np.zeros(values.shape[1], int)
-    versions, strata = (none if one is None else np.unique(one, return_inverse=True)[1] for one in (version, stratum))
+    versions, strata = (
+        none if one is None else np.unique(one, return_inverse=True)[1]
+        for one in (version, stratum)
+    )
     place = np.unique(np.stack([versions, strata]), axis=1, return_inverse=True)[1].reshape(-1)
     known = np.where(np.isnan(values), 0.0, 1.0) * weight
     filled = np.nan_to_num(values)
@@ -230,7 +278,9 @@ def _influence(
     with np.errstate(invalid="ignore", divide="ignore"):
         centre = np.nan_to_num(sum_by_code(filled * known, place) / totals)
         share = np.nan_to_num(known / totals[:, place]) / totals.shape[1]
-    added = sum_by_code((filled - centre[:, place]) * share, np.unique(cluster, return_inverse=True)[1])
+    added = sum_by_code(
+        (filled - centre[:, place]) * share, np.unique(cluster, return_inverse=True)[1]
+    )
     if version is None:
         return added, np.zeros((len(values), 0))
     of_versions = sum_by_code(filled * share, versions) * (int(versions.max()) + 1)
@@ -238,7 +288,8 @@ def _influence(
 
 
 def crossing(steps: np.ndarray, values: np.ndarray, level: float) -> float:
-    """From where on values stay above a level: interpolated, -inf where all are, inf where the last is not.
+    """From where on values stay above a level: interpolated, -inf where all are, inf where the last
+    is not.
 
     >>> crossing(np.array([1.0, 10.0, 100.0]), np.array([0.5, 0.7, 0.6]), 0.55)
     1.7782794100389239
@@ -255,31 +306,53 @@ def crossing(steps: np.ndarray, values: np.ndarray, level: float) -> float:
 
 
 def onset_of(curve: Curve, level: float | None = None) -> dict[str, Any]:
-    """When a curve rises above a level for good (columns level to status of ``contracts.series.Onsets``).
+    """When a curve rises above a level for good (columns level to status of
+    ``contracts.series.Onsets``).
 
     Args:
         curve: with its intervals.
-        level: None takes chance and the mean half width of the band, from which on a curve differs from chance; above
-            ``HIGHEST_LEVEL`` nothing is said, and of fewer than ``FEWEST_CLUSTERS`` no interval.
+        level: None takes chance and the mean half width of the band, from which on a curve differs
+            from chance; above ``HIGHEST_LEVEL`` nothing is said, and of fewer than
+            ``FEWEST_CLUSTERS`` no interval.
     """
     mean, half = curve.found.mean, curve.half
     if np.isnan(mean).any() or np.isnan(half).any() or not np.isfinite(curve.factor):
-        return {"level": np.nan, "onset": np.nan, "ci_low": np.nan, "ci_high": np.nan, "status": NONE}
+        return {
+            "level": np.nan,
+            "onset": np.nan,
+            "ci_low": np.nan,
+            "ci_high": np.nan,
+            "status": NONE,
+        }
     if level is None:
         level = CHANCE + float((half * curve.factor).mean())
         if level > HIGHEST_LEVEL:
-            return {"level": level, "onset": np.nan, "ci_low": np.nan, "ci_high": np.nan, "status": NONE}
+            return {
+                "level": level,
+                "onset": np.nan,
+                "ci_low": np.nan,
+                "ci_high": np.nan,
+                "status": NONE,
+            }
         if curve.found.n_clusters.min() < FEWEST_CLUSTERS:
             half = np.ones(len(mean))
     low, onset, high = (crossing(curve.steps, mean + sign * half, level) for sign in (1, 0, -1))
     status = REACHED if high < np.inf else OPEN
     status = NEVER if low == np.inf else ALREADY if high == -np.inf else status
     ends = [one if np.isfinite(one) else np.nan for one in (onset, low, high)]
-    return {"level": level, "onset": ends[0], "ci_low": ends[1], "ci_high": ends[2], "status": status}
+    return {
+        "level": level,
+        "onset": ends[0],
+        "ci_low": ends[1],
+        "ci_high": ends[2],
+        "status": status,
+    }
 
 
 def fall_of(curve: Curve) -> dict[str, float]:
-    """The largest fall between two checkpoints that is beyond the band of all such differences; 0 where there is none."""
+    """The largest fall between two checkpoints that is beyond the band of all such differences; 0
+    where there is none.
+    """
     nothing = {"fall": 0.0, "fall_from": np.nan, "fall_to": np.nan}
     mean = curve.found.mean
     if np.isnan(curve.factor) or len(mean) < 2:
@@ -305,7 +378,11 @@ def fall_of(curve: Curve) -> dict[str, float]:
     if not beyond.any():
         return nothing
     place = int(np.argmax(np.where(beyond, fall, -1)))
-    return {"fall": float(fall[place]), "fall_from": float(curve.steps[first[place]]), "fall_to": float(curve.steps[then[place]])}
+    return {
+        "fall": float(fall[place]),
+        "fall_from": float(curve.steps[first[place]]),
+        "fall_to": float(curve.steps[then[place]]),
+    }
 
 
 def trace(
@@ -328,10 +405,20 @@ def trace(
     for (series, eval_type, grouping, group), rows in cells.groupby(
         ["series", "eval_type", "grouping", "group"], observed=True, sort=True
     ):
-        wide = rows.pivot_table(index=_CELL, columns=["model", "seed", "step"], values="mean", observed=True, sort=True)
-        weight = rows.groupby(_CELL, observed=True, sort=True)["n"].max().reindex(wide.index).to_numpy(float)
+        wide = rows.pivot_table(
+            index=_CELL, columns=["model", "seed", "step"], values="mean", observed=True, sort=True
+        )
+        weight = (
+            rows.groupby(_CELL, observed=True, sort=True)["n"]
+            .max()
+            .reindex(wide.index)
+            .to_numpy(float)
+        )
         cell = wide.index.to_frame(index=False).astype(str)
-        has_versions, has_strata = bool((cell["condition"] != "").any()), cell["stratum"].nunique() > 1
+        has_versions, has_strata = (
+            bool((cell["condition"] != "").any()),
+            cell["stratum"].nunique() > 1,
+        )
         design = (
             cell["cluster"].to_numpy(),
             cell["condition"].to_numpy() if has_versions else None,
@@ -341,23 +428,44 @@ def trace(
         trainings = list(dict.fromkeys((str(column[0]), str(column[1])) for column in wide.columns))
         by_training = {key: wide[key] for key in trainings}
         steps = sorted(set.intersection(*(set(one.columns) for one in by_training.values())))
-        wanted = {key: (one.columns.to_numpy(float), one.to_numpy().T[None]) for key, one in by_training.items()}
+        wanted = {
+            key: (one.columns.to_numpy(float), one.to_numpy().T[None])
+            for key, one in by_training.items()
+        }
         if len(trainings) > 1 and steps:
             stacked = np.stack([one[steps].to_numpy().T for one in by_training.values()])
             wanted[(str(series), ALL_SEEDS)] = (np.array(steps, float), stacked)
         for (model, of_seed), (at, values) in wanted.items():
             curve = estimate(at, values, *design, seed=seed)
-            facts = {"series": str(series), "model": model, "seed": of_seed, "eval_type": str(eval_type)}
+            facts = {
+                "series": str(series),
+                "model": model,
+                "seed": of_seed,
+                "eval_type": str(eval_type),
+            }
             facts |= {"grouping": str(grouping), "group": str(group), "unit": unit}
-            curves.append(_rows(curve, facts, over.get(str(grouping), "") + (" and seeds" if of_seed == ALL_SEEDS else "")))
+            curves.append(
+                _rows(
+                    curve,
+                    facts,
+                    over.get(str(grouping), "") + (" and seeds" if of_seed == ALL_SEEDS else ""),
+                )
+            )
             onsets.append(facts | onset_of(curve, level) | fall_of(curve))
-    return pd.concat(curves, ignore_index=True)[list(Curves.columns)], pd.DataFrame(onsets)[list(Onsets.columns)]
+    return (
+        pd.concat(curves, ignore_index=True)[list(Curves.columns)],
+        pd.DataFrame(onsets)[list(Onsets.columns)],
+    )
 
 
 def _rows(curve: Curve, facts: dict[str, str], interval_over: str) -> pd.DataFrame:
     found, wide = curve.found, curve.half * curve.factor
     half = {"ci": curve.half, "band": wide}
-    ends = {f"{name}_{side}": found.mean + sign * by for name, by in half.items() for side, sign in (("low", -1), ("high", 1))}
+    ends = {
+        f"{name}_{side}": found.mean + sign * by
+        for name, by in half.items()
+        for side, sign in (("low", -1), ("high", 1))
+    }
     return pd.DataFrame(
         {
             "step": curve.steps,
@@ -375,17 +483,27 @@ def agree(onsets: pd.DataFrame) -> pd.DataFrame:
     """How far every two trainings agree on the order of onsets, by grouping.
 
     Args:
-        onsets: ``contracts.series.Onsets``; means over seeds are compared with one another, and single trainings likewise.
+        onsets: ``contracts.series.Onsets``; means over seeds are compared with one another, and
+            single trainings likewise.
 
     Returns:
         ``contracts.series.OrderAgreements``.
     """
     rows = []
     kept = onsets[onsets["grouping"] != OVERALL]
-    censored = kept["status"].map({ALREADY: -np.inf, NONE: np.nan}).where(kept["status"].isin([ALREADY, NONE]), np.inf)
+    censored = (
+        kept["status"]
+        .map({ALREADY: -np.inf, NONE: np.nan})
+        .where(kept["status"].isin([ALREADY, NONE]), np.inf)
+    )
     place = kept["onset"].where(kept["onset"].notna(), censored)
-    for (eval_type, grouping), table in kept.assign(place=place).groupby(["eval_type", "grouping"], observed=True, sort=True):
-        wide = {key: one.set_index("group")["place"] for key, one in table.groupby(["series", "model", "seed"], observed=True)}
+    for (eval_type, grouping), table in kept.assign(place=place).groupby(
+        ["eval_type", "grouping"], observed=True, sort=True
+    ):
+        wide = {
+            key: one.set_index("group")["place"]
+            for key, one in table.groupby(["series", "model", "seed"], observed=True)
+        }
         for (first, a), (second, b) in combinations(wide.items(), 2):
             if (first[2] == ALL_SEEDS) != (second[2] == ALL_SEEDS):
                 continue
@@ -414,26 +532,33 @@ def agree(onsets: pd.DataFrame) -> pd.DataFrame:
 
 
 def _rank_correlation(both: pd.DataFrame) -> tuple[float, float, float]:
-    """Spearman's correlation and its interval; missing with fewer than five groups, or where all tie."""
+    """Spearman's correlation and its interval; missing with fewer than five groups, or where all
+    tie.
+    """
     if len(both) < 5 or (both.nunique() < 2).any():
         return np.nan, np.nan, np.nan
     ranks = both.rank()
     found = float(np.clip(np.corrcoef(ranks["a"], ranks["b"])[0, 1], -1, 1))
     middle = np.arctanh(np.clip(found, -0.999, 0.999))
     half = Z95 * np.sqrt((1 + found**2 / 2) / (len(both) - 3))
-    return found, min(float(np.tanh(middle - half)), found), max(float(np.tanh(middle + half)), found)
+    return (
+        found,
+        min(float(np.tanh(middle - half)), found),
+        max(float(np.tanh(middle + half)), found),
+    )
 
 
 def compare_series(cells: pd.DataFrame, models: Sequence[str] = ()) -> pd.DataFrame:
-    """Every pair of trainings at each checkpoint that both have, and over all of these, overall and by group.
+    """Every pair of trainings at each checkpoint that both have, and over all of these, overall and
+    by group.
 
     Args:
         cells: ``contracts.series.CheckpointScores`` of two trainings or more.
         models: in this order; none: all.
 
     Returns:
-        ``contracts.results.Comparisons``; the condition is the step, or all. Holm's correction is for all
-        checkpoints, pairs and groups of a grouping.
+        ``contracts.results.Comparisons``; the condition is the step, or all. Holm's correction is
+        for all checkpoints, pairs and groups of a grouping.
 
     Raises:
         UserError: no two trainings have a checkpoint in common.
@@ -442,22 +567,36 @@ def compare_series(cells: pd.DataFrame, models: Sequence[str] = ()) -> pd.DataFr
     cells = cells.assign(model=_told_apart(cells))
     names = list(models) or sorted(cells["model"].unique())
     tables = []
-    for (eval_type, grouping, group), rows in cells.groupby(["eval_type", "grouping", "group"], observed=True, sort=True):
-        wide = rows.pivot_table(index=_CELL, columns=["model", "step"], values="mean", observed=True, sort=True)
-        count = rows.groupby(_CELL, observed=True, sort=True)["n"].max().reindex(wide.index).to_numpy()
+    for (eval_type, grouping, group), rows in cells.groupby(
+        ["eval_type", "grouping", "group"], observed=True, sort=True
+    ):
+        wide = rows.pivot_table(
+            index=_CELL, columns=["model", "step"], values="mean", observed=True, sort=True
+        )
+        count = (
+            rows.groupby(_CELL, observed=True, sort=True)["n"].max().reindex(wide.index).to_numpy()
+        )
         cell = wide.index.to_frame(index=False).astype(str)
         version = cell["condition"].to_numpy() if (cell["condition"] != "").any() else None
         stratum = cell["stratum"].to_numpy() if cell["stratum"].nunique() > 1 else None
-        for first, second in combinations([name for name in names if name in wide.columns.get_level_values(0)], 2):
+        for first, second in combinations(
+            [name for name in names if name in wide.columns.get_level_values(0)], 2
+        ):
             a, b = wide[first], wide[second]
             steps = sorted(set(a.columns) & set(b.columns))
             if not steps:
                 continue
-            sides = [np.vstack([one[steps].to_numpy().T, one[steps].to_numpy().mean(axis=1)]) for one in (a, b)]
+            sides = [
+                np.vstack([one[steps].to_numpy().T, one[steps].to_numpy().mean(axis=1)])
+                for one in (a, b)
+            ]
             known = ~np.isnan(sides[0] - sides[1])
             design = (cell["cluster"].to_numpy(), version, stratum, count.astype(float))
             found = crossed_means(sides[0] - sides[1], *design)
-            means = [crossed_means(np.where(known, side, np.nan), *design, tested=False).mean for side in sides]
+            means = [
+                crossed_means(np.where(known, side, np.nan), *design, tested=False).mean
+                for side in sides
+            ]
             at = [f"{step:.15g}" for step in steps] + [ALL]
             columns = {
                 "model_a": first,
@@ -481,13 +620,18 @@ def compare_series(cells: pd.DataFrame, models: Sequence[str] = ()) -> pd.DataFr
             }
             tables.append(pd.DataFrame(columns))
     if not tables:
-        raise UserError("series", "no two trainings have a checkpoint in common.", "Give two series with equal steps.")
+        raise UserError(
+            "series",
+            "no two trainings have a checkpoint in common.",
+            "Give two series with equal steps.",
+        )
     table = corrected(pd.concat(tables, ignore_index=True), ["eval_type", "grouping"])
     return table[list(Comparisons.columns)]
 
 
 def _check_once(cells: pd.DataFrame) -> None:
-    """Refuse scores of which some are there twice, which would be averaged: of two trainings with one name.
+    """Refuse scores of which some are there twice, which would be averaged: of two trainings with
+    one name.
 
     Raises:
         UserError: there are some.
@@ -495,12 +639,20 @@ def _check_once(cells: pd.DataFrame) -> None:
     twice = cells.duplicated(list(CheckpointScores.Config.unique))
     if twice.any():
         one = cells[twice].iloc[0]
-        problem = f"two tables have scores of {one['model']} (seed {one['seed']}) at {one['step']:.15g}."
-        raise UserError(f"series {one['series']}", problem, "Give each once, or name trainings apart: --training-seed.")
+        problem = (
+            f"two tables have scores of {one['model']} (seed {one['seed']}) at {one['step']:.15g}."
+        )
+        raise UserError(
+            f"series {one['series']}",
+            problem,
+            "Give each once, or name trainings apart: --training-seed.",
+        )
 
 
 def _told_apart(cells: pd.DataFrame) -> pd.Series:
-    """The name of each row's training: its model, and what else it needs where several trainings have this model."""
+    """The name of each row's training: its model, and what else it needs where several trainings
+    have this model.
+    """
     names, keys = cells["model"].astype(str), ["series", "seed"]
     for key in keys:
         several = cells.groupby(names, observed=True)[key].transform("nunique") > 1
@@ -516,18 +668,22 @@ def differences_in_words(comparisons: pd.DataFrame) -> list[str]:
     """
     said = []
     overall = comparisons[comparisons["grouping"] == OVERALL]
-    for (first, second, way), rows in overall.groupby(["model_a", "model_b", "eval_type"], observed=True, sort=False):
+    for (first, second, way), rows in overall.groupby(
+        ["model_a", "model_b", "eval_type"], observed=True, sort=False
+    ):
         mean = rows[rows["condition_a"] == ALL].iloc[0]
         single = rows[rows["condition_a"] != ALL]
         found = single.loc[single["p_holm"] < 1 - LEVEL, "condition_a"]
         which = f" ({', '.join(found)})" if 0 < len(found) <= 10 else ""
         begin = f"{first} against {second} ({way}): {mean['difference']:+.3f}"
         if np.isnan(mean["p_holm"]):
-            said.append(f"{begin} over all checkpoints, of too few clusters to tell whether they differ.")
+            said.append(
+                f"{begin} over all checkpoints, of too few clusters to tell whether they differ."
+            )
             continue
         said.append(
-            f"{begin} [{mean['ci_low']:+.3f}, {mean['ci_high']:+.3f}] over all checkpoints, {p_in_words(mean['p_holm'])} "
-            f"(found in 80%: {mean['detectable']:.3f}); "
-            f"they differ at {len(found)} of {len(single)} checkpoint{'' if len(single) == 1 else 's'}{which}."
+            f"{begin} [{mean['ci_low']:+.3f}, {mean['ci_high']:+.3f}] over all checkpoints,"
+            f" {p_in_words(mean['p_holm'])} (found in 80%: {mean['detectable']:.3f}); they differ"
+            f" at {len(found)} of {len(single)} checkpoint{'' if len(single) == 1 else 's'}{which}."
         )
     return said

@@ -1,19 +1,23 @@
-"""How large must a study be to find a difference? From the variance of a pilot's differences, by what they share.
+"""How large must a study be to find a difference? From the variance of a pilot's differences, by
+what they share.
 
-The model of the difference d of two models on version v of template i, which belongs to the pair of concepts (cluster) p:
+The model of the difference d of two models on version v of template i, which belongs to the pair of
+concepts (cluster) p:
 
     d = D + cluster_p + template_i + version_v + (cluster x version)_pv + item_iv
 
-with a variance of each, estimated without bias by the mean squares of an analysis of variance (Searle, Casella & McCulloch
-1992), and averaged over the pairs of models. Where each item has fillings of its own, versions share nothing: version_v and
-(cluster x version)_pv are left out. Where models come in replicates, such as training runs from several seeds or
-halves of the raters, a mean over R of them has what all replicates share and an R-th of what sets them apart, by the same
-model. A study of another size has the same variances; ``analysis.components`` says how often its test, which is that of
-``compare``, finds D. Checked by simulation: tests/performance/power.py.
+with a variance of each, estimated without bias by the mean squares of an analysis of variance
+(Searle, Casella & McCulloch 1992), and averaged over the pairs of models. Where each item has
+fillings of its own, versions share nothing: version_v and (cluster x version)_pv are left out.
+Where models come in replicates, such as training runs from several seeds or halves of the raters, a
+mean over R of them has what all replicates share and an R-th of what sets them apart, by the same
+model. A study of another size has the same variances; ``analysis.components`` says how often its
+test, which is that of ``compare``, finds D. Checked by simulation: tests/performance/power.py.
 
-People are right about a target where the mean of n ratings in the right context is above that in the wrong one. The difference
-of these means is normal around a target's own, which is normal over targets; so n decides how often chance turns an answer
-(``Raters``). Checked by simulation: tests/performance/raters.py.
+People are right about a target where the mean of n ratings in the right context is above that in
+the wrong one. The difference of these means is normal around a target's own, which is normal over
+targets; so n decides how often chance turns an answer (``Raters``). Checked by simulation:
+tests/performance/raters.py.
 """
 
 from __future__ import annotations
@@ -34,7 +38,8 @@ from worldprobe.errors import UserError
 MULTIPLES = (0.5, 1.0, 2.0, 4.0)
 #: Degrees of freedom of the clusters below which a pilot hardly knows how they vary.
 FEW_DF = 5.0
-#: variance of people's accuracy between targets, below which a pilot does not tell how it would grow.
+#: variance of people's accuracy between targets, below which a pilot does not tell how it would
+#: grow.
 LEAST_SIGNAL = 0.001
 #: What the variances of a difference are of.
 SOURCES = ("cluster", "template", "version", "cluster_version", "item")
@@ -45,10 +50,10 @@ class Variances:
     """Of the difference of two models on one item.
 
     Attributes:
-        cluster, template, version, cluster_version, item: what each adds; all versions and items of a study share nothing else.
-        sizes: the number of templates of each cluster of the pilot.
-        n_versions: versions of the pilot.
-        has_own_fillings: whether each item was filled on its own, so that versions are no sample of more.
+        cluster, template, version, cluster_version, item: what each adds; all versions and items of
+        a study share nothing else. sizes: the number of templates of each cluster of the pilot.
+        n_versions: versions of the pilot. has_own_fillings: whether each item was filled on its
+        own, so that versions are no sample of more.
     """
 
     cluster: float
@@ -62,20 +67,28 @@ class Variances:
 
     @property
     def cluster_df(self) -> float:
-        """Degrees of freedom from which the pilot knows how clusters vary (Bell & McCaffrey 2002)."""
+        """Degrees of freedom from which the pilot knows how clusters vary (Bell & McCaffrey
+        2002).
+        """
         return bell_mccaffrey(self.sizes / self.sizes.sum())[1]
 
     def df(self, study: Components) -> float:
-        """Degrees of freedom of the variance of a study that is planned from the pilot (Satterthwaite 1946)."""
+        """Degrees of freedom of the variance of a study that is planned from the pilot
+        (Satterthwaite 1946).
+        """
         known_from = [
             self.cluster_df,
             *([] if study.versions is None else [self.n_versions - 1]),
             *(one.df for one in study.others),
         ]
-        squares = sum(part.variance**2 / df for part, df in zip(study.parts, known_from, strict=True))
+        squares = sum(
+            part.variance**2 / df for part, df in zip(study.parts, known_from, strict=True)
+        )
         return float((study.variance**2 / squares)[0]) if squares > 0 else self.cluster_df
 
-    def of_study(self, n_clusters: int, n_versions: int, per_cluster: float | None = None) -> Components:
+    def of_study(
+        self, n_clusters: int, n_versions: int, per_cluster: float | None = None
+    ) -> Components:
         """The variance of the mean difference in a study of another size.
 
         Args:
@@ -92,7 +105,11 @@ class Variances:
         if self.has_own_fillings:
             return Components(Part(np.array([clusters]), scale_df))
         versions = self.version / n_versions + cells
-        return Components(Part(np.array([clusters]), scale_df), Part(np.array([versions]), n_versions - 1), np.array([cells]))
+        return Components(
+            Part(np.array([clusters]), scale_df),
+            Part(np.array([versions]), n_versions - 1),
+            np.array([cells]),
+        )
 
     def averaged(self, replicates: Variances, n_replicates: int) -> Variances:
         """The variances where each model is the mean of several replicates.
@@ -101,11 +118,18 @@ class Variances:
             replicates: of the difference of two replicates of one model.
             n_replicates: of each model.
         """
-        less = {name: max(getattr(self, name) - (1 - 1 / n_replicates) * getattr(replicates, name), 0.0) for name in SOURCES}
+        less = {
+            name: max(getattr(self, name) - (1 - 1 / n_replicates) * getattr(replicates, name), 0.0)
+            for name in SOURCES
+        }
         return replace(self, **less)
 
-    def independent_items(self, n_clusters: int, n_versions: int, per_cluster: float | None = None) -> float:
-        """The variance of the same mean if all items were independent, as common formulas have it."""
+    def independent_items(
+        self, n_clusters: int, n_versions: int, per_cluster: float | None = None
+    ) -> float:
+        """The variance of the same mean if all items were independent, as common formulas have
+        it.
+        """
         whole = self.cluster + self.template + self.version + self.cluster_version + self.item
         return float(whole / (n_clusters * (per_cluster or self.sizes.mean()) * n_versions))
 
@@ -124,7 +148,11 @@ class Replicates:
 
     @classmethod
     def of(
-        cls, values: np.ndarray, cluster: np.ndarray, pairs: Sequence[tuple[int, int]], has_own_fillings: bool = False
+        cls,
+        values: np.ndarray,
+        cluster: np.ndarray,
+        pairs: Sequence[tuple[int, int]],
+        has_own_fillings: bool = False,
     ) -> Replicates:
         """Of a pilot.
 
@@ -170,9 +198,11 @@ class Raters:
         return cls(float(differences.mean()), spread, error * n, n)
 
     def accuracy(self, n: float) -> tuple[float, float, float]:
-        """Of targets with n ratings in each context: the mean, its variance between targets, and the variance that raters add.
+        """Of targets with n ratings in each context: the mean, its variance between targets, and
+        the variance that raters add.
 
-        Ratings are whole numbers, so means are equal (and accuracy a half) where their difference is within half a step of 0.
+        Ratings are whole numbers, so means are equal (and accuracy a half) where their difference
+        is within half a step of 0.
 
         >>> [round(x, 3) for x in Raters(mean=2.0, spread=0.0, noise=4.0, n=5).accuracy(1)]
         [0.841, 0.0, 0.103]
@@ -188,25 +218,43 @@ class Raters:
 
 
 def variances_with_people(
-    values: np.ndarray, cluster: np.ndarray, raters: Raters, n_raters: int, has_own_fillings: bool = False
+    values: np.ndarray,
+    cluster: np.ndarray,
+    raters: Raters,
+    n_raters: int,
+    has_own_fillings: bool = False,
 ) -> Variances:
-    """The variances of the difference of people and a model, averaged over models, with another number of ratings.
+    """The variances of the difference of people and a model, averaged over models, with another
+    number of ratings.
 
-    What sets targets apart for people grows with the number as their accuracy does; what raters add goes down with it. Raters are
-    taken to err alone: a rater who errs more than others adds to what is found here.
+    What sets targets apart for people grows with the number as their accuracy does; what raters add
+    goes down with it. Raters are taken to err alone: a rater who errs more than others adds to what
+    is found here.
 
     Args:
-        values: accuracies of items, which are means over two targets, as in ``variances_of_differences``; people's come first.
+        values: accuracies of items, which are means over two targets, as in
+            ``variances_of_differences``; people's come first.
         cluster: as there.
         raters: of the same pilot.
         n_raters: ratings of each target in each context.
         has_own_fillings: as there.
     """
-    whole = np.concatenate([values, np.zeros_like(values[:1])])  # the variances of one series are those of its difference from 0
+    whole = np.concatenate(
+        [values, np.zeros_like(values[:1])]
+    )  # the variances of one series are those of its difference from 0
     last = len(values)
-    kinds = ([(0, last)], [(place, last) for place in range(1, last)], [(0, place) for place in range(1, last)])
-    people, models, both = (variances_of_differences(whole, cluster, pairs, has_own_fillings) for pairs in kinds)
-    (_, signal, chance), (_, new_signal, new_chance) = raters.accuracy(raters.n), raters.accuracy(n_raters)
+    kinds = (
+        [(0, last)],
+        [(place, last) for place in range(1, last)],
+        [(0, place) for place in range(1, last)],
+    )
+    people, models, both = (
+        variances_of_differences(whole, cluster, pairs, has_own_fillings) for pairs in kinds
+    )
+    (_, signal, chance), (_, new_signal, new_chance) = (
+        raters.accuracy(raters.n),
+        raters.accuracy(n_raters),
+    )
     growth = new_signal / signal if signal > LEAST_SIGNAL else 1.0
     found = {}
     for name in SOURCES:
@@ -219,12 +267,16 @@ def variances_with_people(
 
 
 def variances_of_differences(
-    values: np.ndarray, cluster: np.ndarray, pairs: Sequence[tuple[int, int]] | None = None, has_own_fillings: bool = False
+    values: np.ndarray,
+    cluster: np.ndarray,
+    pairs: Sequence[tuple[int, int]] | None = None,
+    has_own_fillings: bool = False,
 ) -> Variances:
     """The variances of a pilot's differences, averaged over the pairs of models.
 
     Args:
-        values: of two models or more, shape (models, templates, versions); templates with a missing value (NaN) are left out.
+        values: of two models or more, shape (models, templates, versions); templates with a missing
+            value (NaN) are left out.
         cluster: label of each template's cluster.
         pairs: positions of the models whose differences are meant (all pairs).
         has_own_fillings: whether each item was filled on its own, so that versions share nothing.
@@ -233,20 +285,30 @@ def variances_of_differences(
         UserError: too few models, clusters or versions to tell the variances apart.
     """
     is_known = ~np.isnan(values).any(axis=(0, 2))
-    values, code = values[:, is_known].astype(float), np.unique(cluster[is_known], return_inverse=True)[1]
+    values, code = (
+        values[:, is_known].astype(float),
+        np.unique(cluster[is_known], return_inverse=True)[1],
+    )
     n_models, n_templates, n_versions = values.shape
     sizes = np.bincount(code)
     n_clusters = len(sizes)
     if n_models < 2 or n_versions < 2 or n_clusters < 2:
-        problem = f"{n_models} models, {n_clusters} clusters and {n_versions} versions do not tell how differences vary."
-        raise UserError("pilot", problem, "Give results of two models or more on items of two versions or more.")
+        problem = (
+            f"{n_models} models, {n_clusters} clusters and {n_versions} versions do not tell how"
+            " differences vary."
+        )
+        raise UserError(
+            "pilot", problem, "Give results of two models or more on items of two versions or more."
+        )
     chosen = list(combinations(range(n_models), 2)) if pairs is None else pairs
     means = np.mean([_mean_squares(values[a] - values[b], code, sizes) for a, b in chosen], axis=0)
     of_clusters, of_templates, of_versions, of_cells, item = means
     squares = float((sizes**2).sum()) / n_templates
     typical = (n_templates - squares) / (n_clusters - 1)
     if has_own_fillings:
-        item = float(np.mean([(values[a] - values[b]).var(axis=1, ddof=1).mean() for a, b in chosen]))
+        item = float(
+            np.mean([(values[a] - values[b]).var(axis=1, ddof=1).mean() for a, b in chosen])
+        )
         return Variances(
             cluster=max((of_clusters - of_templates) / typical, 0),
             template=max(of_templates - item / n_versions, 0),
@@ -257,7 +319,9 @@ def variances_of_differences(
             n_versions=n_versions,
             has_own_fillings=True,
         )
-    cluster_version = (of_cells - item) / typical  # the others are without bias of what chance leaves of it, below 0 too
+    cluster_version = (
+        of_cells - item
+    ) / typical  # the others are without bias of what chance leaves of it, below 0 too
     return Variances(
         cluster=max((of_clusters - of_templates) / typical - cluster_version / n_versions, 0),
         template=max(of_templates - item / n_versions, 0),
@@ -270,10 +334,16 @@ def variances_of_differences(
 
 
 def _mean_squares(difference: np.ndarray, code: np.ndarray, sizes: np.ndarray) -> list[float]:
-    """Mean squares of clusters, templates in clusters, versions, clusters x versions, and of items."""
+    """Mean squares of clusters, templates in clusters, versions, clusters x versions, and of
+    items.
+    """
     n_templates, n_versions = difference.shape
     inner = max(n_templates - len(sizes), 1)
-    of_template, of_version, whole = difference.mean(axis=1), difference.mean(axis=0), difference.mean()
+    of_template, of_version, whole = (
+        difference.mean(axis=1),
+        difference.mean(axis=0),
+        difference.mean(),
+    )
     cells = sum_by_code(difference.T, code).T / sizes[:, None]
     of_cluster = cells.mean(axis=1)
     left = difference - of_template[:, None] - cells[code] + of_cluster[code, None]
@@ -306,27 +376,35 @@ def plan(
         n_versions: numbers of versions.
         per_cluster: templates per cluster, on average (as in the pilot).
         replicates: of the pilot's models, where they come in replicates.
-        n_replicates: numbers of replicates of each model; 1: the study is about these trained models.
+        n_replicates: numbers of replicates of each model; 1: the study is about these trained
+            models.
 
     Returns:
-        One row per size: n_replicates, n_clusters, n_templates, n_versions, difference, power with its 95% interval (chi squared,
-        with the degrees of freedom from which the pilot knows the variances of one difference), detectable (the smallest
-        difference with a power of 80%), and detectable_if_independent, the same by the formula that takes items as independent.
+        One row per size: n_replicates, n_clusters, n_templates, n_versions, difference, power with
+        its 95% interval (chi squared, with the degrees of freedom from which the pilot knows the
+        variances of one difference), detectable (the smallest difference with a power of 80%), and
+        detectable_if_independent, the same by the formula that takes items as independent.
     """
     average = float(variances.sizes.mean()) if per_cluster is None else per_cluster
-    sizes = n_clusters or sorted({max(round(multiple * len(variances.sizes)), 2) for multiple in MULTIPLES})
+    sizes = n_clusters or sorted(
+        {max(round(multiple * len(variances.sizes)), 2) for multiple in MULTIPLES}
+    )
     quantiles = float(ndtri((1 + LEVEL) / 2) + ndtri(POWER))
     rows = []
     for number, clusters, versions in product(n_replicates, sizes, n_versions):
         found = variances if replicates is None else variances.averaged(replicates.items, number)
         study = found.of_study(clusters, versions, per_cluster)
         if replicates is not None and number > 1:
-            # The means of replicates differ by items, too, which the test takes as a difference of the replicates as such.
+            # The means of replicates differ by items, too, which the test takes as a difference of
+            # the replicates as such.
             by_items = replicates.items.of_study(clusters, versions, per_cluster).variance / number
             of_one = Part((replicates.mean / number + by_items) / 2, number - 1)
             study = replace(study, others=(of_one, of_one), repeated=by_items)
         df = found.df(study)
-        low, high = (study.scaled(df / (2 * gammaincinv(df / 2, tail))) for tail in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+        low, high = (
+            study.scaled(df / (2 * gammaincinv(df / 2, tail)))
+            for tail in ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
+        )
         independent = np.sqrt(found.independent_items(clusters, versions, per_cluster))
         rows.append(
             {

@@ -1,15 +1,19 @@
-"""Domains and concepts by partial pooling: means drawn together as far as chance sets them apart, and what holds of their order.
+"""Domains and concepts by partial pooling: means drawn together as far as chance sets them apart,
+and what holds of their order.
 
-With 10 to 14 pairs of concepts a domain's mean is known to some nine points, and the lowest of eleven such means is low by bad
-luck too. So the true means of groups are a sample from one normal distribution:
+With 10 to 14 pairs of concepts a domain's mean is known to some nine points, and the lowest of
+eleven such means is low by bad luck too. So the true means of groups are a sample from one normal
+distribution:
 
     mean_d ~ N(theta_d + g, s_d² + s_gv²),   theta_d ~ N(mu, tau²)
 
-- s_d² is the variance between the clusters of group d (``analysis.components``), itself pooled over groups with its degrees of
-  freedom (Smyth 2004): a group of three clusters does not know its variance.
-- s_gv² is what versions do to single groups, from the mean square of groups x versions; g is what they do to all groups alike,
-  which moves every mean and no order.
-- mu and tau have flat priors (Gelman 2006); tau is summed over a grid, and all else is drawn from its conditional distribution.
+- s_d² is the variance between the clusters of group d (``analysis.components``), itself pooled over
+  groups with its degrees of freedom (Smyth 2004): a group of three clusters does not know its
+  variance.
+- s_gv² is what versions do to single groups, from the mean square of groups x versions; g is what
+  they do to all groups alike, which moves every mean and no order.
+- mu and tau have flat priors (Gelman 2006); tau is summed over a grid, and all else is drawn from
+  its conditional distribution.
 
 Coverage of intervals, and how often statements about order are right: tests/performance/pooling.py.
 """
@@ -39,8 +43,8 @@ class Pooled:
     Attributes:
         groups: labels.
         mean: plain mean over templates.
-        pooled, ci_low, ci_high: mean and 95% interval of the posterior, for other clusters and versions.
-        rank_low, rank_high: 95% of the posterior of the rank; 1 has the lowest mean.
+        pooled, ci_low, ci_high: mean and 95% interval of the posterior, for other clusters and
+        versions. rank_low, rank_high: 95% of the posterior of the rank; 1 has the lowest mean.
         lower: probability that the row's true mean is below the column's, shape (groups, groups).
         n_clusters, n_templates: of each group.
     """
@@ -61,8 +65,9 @@ def pool(values: np.ndarray, group: np.ndarray, cluster: np.ndarray, seed: int =
     """Pool the groups of one series.
 
     Args:
-        values: shape (templates, versions); templates with a missing value (NaN) are left out. Where versions share nothing, or
-            there is one: shape (templates, 1), and intervals are for other clusters only.
+        values: shape (templates, versions); templates with a missing value (NaN) are left out.
+            Where versions share nothing, or there is one: shape (templates, 1), and intervals are
+            for other clusters only.
         group: label of each template's group; three or more are pooled, two are only drawn.
         cluster: label of each template's cluster, which is in one group.
         seed: of the draws.
@@ -73,7 +78,12 @@ def pool(values: np.ndarray, group: np.ndarray, cluster: np.ndarray, seed: int =
     rng = np.random.default_rng([seed, 27])
     n_groups, n_versions = len(groups), values.shape[1]
     tables = np.array([values[code == place].mean(axis=0) for place in range(n_groups)])
-    found = np.array([_between_clusters(values[code == place], cluster[code == place]) for place in range(n_groups)])
+    found = np.array(
+        [
+            _between_clusters(values[code == place], cluster[code == place])
+            for place in range(n_groups)
+        ]
+    )
     share, unit, df, cells, n_clusters = found.T
     mean = tables.mean(axis=1)
     spread = share * _draw_variances(rng, unit, df)
@@ -84,7 +94,9 @@ def pool(values: np.ndarray, group: np.ndarray, cluster: np.ndarray, seed: int =
         both = (left**2).sum() / df_both
         alike = tables.mean(axis=0).var(ddof=1) - both / n_groups
         common = np.sqrt(max(alike, 0) / n_versions) * rng.standard_t(n_versions - 1, N_DRAWS)
-        of_groups = max(both / n_versions - cells.mean(), 0) * df_both / rng.chisquare(df_both, N_DRAWS)
+        of_groups = (
+            max(both / n_versions - cells.mean(), 0) * df_both / rng.chisquare(df_both, N_DRAWS)
+        )
         spread = spread + of_groups[:, None]
     theta = _draw_means(rng, mean, spread)
     rank = theta.argsort(axis=1).argsort(axis=1) + 1
@@ -106,8 +118,11 @@ def pool(values: np.ndarray, group: np.ndarray, cluster: np.ndarray, seed: int =
     )
 
 
-def _between_clusters(values: np.ndarray, cluster: np.ndarray) -> tuple[float, float, float, float, int]:
-    """Of one group: sum of squared weights of clusters, variance of one cluster and its degrees of freedom, variance of cells.
+def _between_clusters(
+    values: np.ndarray, cluster: np.ndarray
+) -> tuple[float, float, float, float, int]:
+    """Of one group: sum of squared weights of clusters, variance of one cluster and its degrees of
+    freedom, variance of cells.
 
     Args:
         values: shape (templates, versions).
@@ -123,13 +138,17 @@ def _between_clusters(values: np.ndarray, cluster: np.ndarray) -> tuple[float, f
     cells = 0.0
     if n_versions > 1:
         left = values - values.mean(axis=1, keepdims=True) - values.mean(axis=0) + values.mean()
-        sums = np.array([np.bincount(code, column) for column in left.T]) / (n_templates * n_versions)
+        sums = np.array([np.bincount(code, column) for column in left.T]) / (
+            n_templates * n_versions
+        )
         cells = scale * n_versions / (n_versions - 1) * float((sums**2).sum())
     return square, variance / square, df if len(weight) > 1 else 0.0, cells, len(weight)
 
 
 def _draw_variances(rng: np.random.Generator, unit: np.ndarray, df: np.ndarray) -> np.ndarray:
-    """Variances of single clusters, shape (draws, groups), pooled over groups by moments of their logarithms (Smyth 2004)."""
+    """Variances of single clusters, shape (draws, groups), pooled over groups by moments of their
+    logarithms (Smyth 2004).
+    """
     is_known = (df > 0) & (unit > 0)
     if not is_known.any():
         return np.zeros((N_DRAWS, len(unit)))
@@ -167,14 +186,20 @@ def _draw_means(rng: np.random.Generator, mean: np.ndarray, variance: np.ndarray
     if len(mean) < 3:
         return np.asarray(mean + np.sqrt(variance) * normal)
     tau = np.linspace(0, _WIDEST * mean.std(ddof=1), _N_TAUS)
-    precision = 1 / np.maximum(variance[:, None, :] + tau[:, None] ** 2, 1e-12)  # draws x taus x groups
+    precision = 1 / np.maximum(
+        variance[:, None, :] + tau[:, None] ** 2, 1e-12
+    )  # draws x taus x groups
     whole = precision.sum(axis=2)
     centre = (precision * mean).sum(axis=2) / whole
-    fit = (np.log(precision) - precision * (mean - centre[:, :, None]) ** 2).sum(axis=2) - np.log(whole)
+    fit = (np.log(precision) - precision * (mean - centre[:, :, None]) ** 2).sum(axis=2) - np.log(
+        whole
+    )
     chance = np.exp((fit - fit.max(axis=1, keepdims=True)) / 2).cumsum(axis=1)
     chosen = (chance < rng.random((len(chance), 1)) * chance[:, -1:]).sum(axis=1)
     row = np.arange(len(chosen))
     mu = centre[row, chosen] + rng.standard_normal(len(row)) / np.sqrt(whole[row, chosen])
     drawn = tau[chosen][:, None] ** 2
     pull = variance / np.maximum(variance + drawn, 1e-12)
-    return np.asarray(pull * mu[:, None] + (1 - pull) * mean + np.sqrt(variance * (1 - pull)) * normal)
+    return np.asarray(
+        pull * mu[:, None] + (1 - pull) * mean + np.sqrt(variance * (1 - pull)) * normal
+    )

@@ -53,7 +53,8 @@ class Checked:
 
 
 def read_numbers(path: Path, columns: Sequence[str]) -> pd.DataFrame:
-    """A table of published numbers, as text but for ``digits``, the decimals that a number was rounded to (missing: it is text).
+    """A table of published numbers, as text but for ``digits``, the decimals that a number was
+    rounded to (missing: it is text).
 
     Args:
         path: CSV.
@@ -65,11 +66,17 @@ def read_numbers(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     try:
         numbers = pd.read_csv(path, dtype=str, keep_default_na=False)
     except FileNotFoundError as error:
-        raise UserError(path, "there is no such file.", f"Give the folder with {path.name}.") from error
+        raise UserError(
+            path, "there is no such file.", f"Give the folder with {path.name}."
+        ) from error
     except (OSError, ValueError) as error:
         raise UserError(path, "cannot be read as CSV in UTF-8.", FIX) from error
     if tuple(numbers.columns) != tuple(columns):
-        raise UserError(path, f"has the columns {', '.join(numbers.columns)}.", f"They must be {', '.join(columns)}.")
+        raise UserError(
+            path,
+            f"has the columns {', '.join(numbers.columns)}.",
+            f"They must be {', '.join(columns)}.",
+        )
     digits = pd.to_numeric(numbers["digits"], errors="coerce")
     is_number = digits.notna()
     bad = {
@@ -84,10 +91,13 @@ def read_numbers(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     return numbers.assign(digits=digits.astype("Int64"))
 
 
-def compare_numbers(numbers: pd.DataFrame, find: Callable[[dict[str, Any]], Finding]) -> pd.DataFrame:
+def compare_numbers(
+    numbers: pd.DataFrame, find: Callable[[dict[str, Any]], Finding]
+) -> pd.DataFrame:
     """Every published number next to ours.
 
-    A number is within rounding when ours differs from the printed one by at most half a unit of its last digit.
+    A number is within rounding when ours differs from the printed one by at most half a unit of its
+    last digit.
 
     Args:
         numbers: block, quantity, model, eval_type, condition, group, printed, digits.
@@ -96,7 +106,9 @@ def compare_numbers(numbers: pd.DataFrame, find: Callable[[dict[str, Any]], Find
     Returns:
         contracts.results.Reproduction.
     """
-    records = [{str(key): value for key, value in row.items()} for row in numbers.to_dict("records")]
+    records = [
+        {str(key): value for key, value in row.items()} for row in numbers.to_dict("records")
+    ]
     table = pd.DataFrame([_compare(number, find(number)) for number in records])
     table.insert(0, "position", np.arange(len(table)))
     return table
@@ -106,22 +118,38 @@ def summary_line(table: pd.DataFrame) -> str:
     """The table in one sentence."""
     counts = table["status"].value_counts()
     within, differs = int(counts.get("within_rounding", 0)), int(counts.get("differs", 0))
-    others = f"{counts.get('not_run', 0)} not run, {counts.get('not_comparable', 0)} not comparable."
+    others = (
+        f"{counts.get('not_run', 0)} not run, {counts.get('not_comparable', 0)} not comparable."
+    )
     if not within + differs:
         return f"No published number has one of ours to compare: {others}"
     return f"{within} of {within + differs} published numbers within rounding; {others}"
 
 
 def _compare(number: dict[str, Any], found: Finding) -> dict[str, Any]:
-    row: dict[str, Any] = {key: number[key] for key in ("block", "quantity", "condition", "printed")}
+    row: dict[str, Any] = {
+        key: number[key] for key in ("block", "quantity", "condition", "printed")
+    }
     row |= {key: number[key] or None for key in ("model", "eval_type", "group")}
-    row |= {"ours": found.value, "ours_printed": found.text or "", "published": np.nan, "difference": np.nan, "tolerance": np.nan}
+    row |= {
+        "ours": found.value,
+        "ours_printed": found.text or "",
+        "published": np.nan,
+        "difference": np.nan,
+        "tolerance": np.nan,
+    }
     is_within = found.text == number["printed"]
     if not pd.isna(number["digits"]):
         digits = int(number["digits"])
-        row |= {"published": float(number["printed"]) / found.scale, "tolerance": 0.5 * 10.0**-digits / found.scale}
+        row |= {
+            "published": float(number["printed"]) / found.scale,
+            "tolerance": 0.5 * 10.0**-digits / found.scale,
+        }
         if not np.isnan(found.value):
-            row |= {"ours_printed": f"{found.value * found.scale:.{digits}f}", "difference": found.value - row["published"]}
+            row |= {
+                "ours_printed": f"{found.value * found.scale:.{digits}f}",
+                "difference": found.value - row["published"],
+            }
         is_within = abs(row["difference"]) <= row["tolerance"] + 1e-9
     status = found.status or ("within_rounding" if is_within else "differs")
     return row | {"status": status, "reason": "" if status == "within_rounding" else found.reason}

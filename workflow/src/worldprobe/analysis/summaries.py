@@ -25,7 +25,8 @@ class Scored:
         metrics: names.
         values: shape (metrics, series, units); missing (NaN) where a series has no score.
         condition: label of each unit's condition, shape (units,).
-        counts: column of the summaries -> what is summed for it, shape (series, units); ``n`` says which units a series has.
+        counts: column of the summaries -> what is summed for it, shape (series, units); ``n`` says
+            which units a series has.
     """
 
     series: pd.DataFrame
@@ -57,37 +58,54 @@ class Group:
 
 
 def summarize(scored: Scored, groups: Iterable[Group], are_random: bool = True) -> pd.DataFrame:
-    """Means over the units of each condition, and their mean over conditions with its interval and range.
+    """Means over the units of each condition, and their mean over conditions with its interval and
+    range.
 
     Args:
         scored: the scores.
         groups: which units are averaged.
-        are_random: whether conditions are a sample of more that all units of one share, as versions with one set of fillings are.
+        are_random: whether conditions are a sample of more that all units of one share, as versions
+            with one set of fillings are.
 
     Returns:
-        ``contracts.results.Summaries`` with the range of conditions (low, high) and the columns of ``scored.counts``; groups
-        without any unit of a series have no row.
+        ``contracts.results.Summaries`` with the range of conditions (low, high) and the columns of
+        ``scored.counts``; groups without any unit of a series have no row.
     """
-    lowest = np.where((scored.values < 0).any(axis=(1, 2)), -1.0, 0.0)  # what a mean of each metric can be at the least
-    table = pd.concat([block for group in groups for block in _blocks(scored, group, are_random, lowest)], ignore_index=True)
+    lowest = np.where(
+        (scored.values < 0).any(axis=(1, 2)), -1.0, 0.0
+    )  # what a mean of each metric can be at the least
+    table = pd.concat(
+        [block for group in groups for block in _blocks(scored, group, are_random, lowest)],
+        ignore_index=True,
+    )
     return table[table["n"] > 0].reset_index(drop=True)
 
 
-def _blocks(scored: Scored, group: Group, are_random: bool, lowest: np.ndarray) -> Iterable[pd.DataFrame]:
+def _blocks(
+    scored: Scored, group: Group, are_random: bool, lowest: np.ndarray
+) -> Iterable[pd.DataFrame]:
     """The rows of a group: over conditions, then of each."""
     labels = scored.condition[group.units]
     conditions, code = np.unique(labels, return_inverse=True)
     values = scored.values[:, :, group.units].reshape(-1, len(labels)).astype(float)
     known = ~np.isnan(values)
     with np.errstate(invalid="ignore"):
-        means = pd.DataFrame((sum_by_code(np.where(known, values, 0), code) / sum_by_code(known, code)).T, index=conditions)
-    counts = {name: pd.DataFrame(sum_by_code(count[:, group.units], code).T).astype(int) for name, count in scored.counts.items()}
+        means = pd.DataFrame(
+            (sum_by_code(np.where(known, values, 0), code) / sum_by_code(known, code)).T,
+            index=conditions,
+        )
+    counts = {
+        name: pd.DataFrame(sum_by_code(count[:, group.units], code).T).astype(int)
+        for name, count in scored.counts.items()
+    }
     n_metrics, n_series = len(scored.metrics), len(scored.series)
     bounds = (np.repeat(lowest, n_series), 1.0)
     version, stratum = (labels, None) if are_random else (None, labels)
     found = crossed_means(values, group.cluster, version, stratum, tested=False, bounds=bounds)
     rows = scored.series.iloc[np.tile(np.arange(n_series), n_metrics)].reset_index(drop=True)
-    rows = rows.assign(metric=np.repeat(list(scored.metrics), n_series), grouping=group.grouping, group=group.name)
+    rows = rows.assign(
+        metric=np.repeat(list(scored.metrics), n_series), grouping=group.grouping, group=group.name
+    )
     yield rows.assign(
         condition=ALL,
         mean=means.mean(),
@@ -96,7 +114,9 @@ def _blocks(scored: Scored, group: Group, are_random: bool, lowest: np.ndarray) 
         std_error=found.std_error,
         ci_low=found.ci_low,
         ci_high=found.ci_high,
-        interval_over=[over_in_words(group.interval_over, is_over) for is_over in found.over_versions],
+        interval_over=[
+            over_in_words(group.interval_over, is_over) for is_over in found.over_versions
+        ],
         status=found.status,
         n_clusters=found.n_clusters,
         **{name: np.tile(count.sum(), n_metrics) for name, count in counts.items()},
@@ -123,26 +143,49 @@ def arrange(scores: pd.DataFrame, groupings: Sequence[str] = ()) -> tuple[Scored
     units = scores[["unit", *facts]].drop_duplicates()
     if units["unit"].duplicated().any():
         unit = units.loc[units["unit"].duplicated(), "unit"].iloc[0]
-        raise UserError("scores", f"{unit} has two values of {' or '.join(facts)}.", "Score every model on the same units.")
+        raise UserError(
+            "scores",
+            f"{unit} has two values of {' or '.join(facts)}.",
+            "Score every model on the same units.",
+        )
     units = units.sort_values("unit", ignore_index=True)
-    series = scores[["model", "eval_type"]].drop_duplicates().astype("str").sort_values(["model", "eval_type"], ignore_index=True)
+    series = (
+        scores[["model", "eval_type"]]
+        .drop_duplicates()
+        .astype("str")
+        .sort_values(["model", "eval_type"], ignore_index=True)
+    )
     metrics = sorted(scores["metric"].unique())
-    place = pd.MultiIndex.from_frame(series).get_indexer(pd.MultiIndex.from_frame(scores[["model", "eval_type"]]))
+    place = pd.MultiIndex.from_frame(series).get_indexer(
+        pd.MultiIndex.from_frame(scores[["model", "eval_type"]])
+    )
     unit = pd.Index(units["unit"]).get_indexer(scores["unit"])
     values = np.full((len(metrics), len(series), len(units)), np.nan)
-    values[pd.Index(metrics).get_indexer(scores["metric"]), place, unit] = scores["value"].to_numpy(float)
+    values[pd.Index(metrics).get_indexer(scores["metric"]), place, unit] = scores["value"].to_numpy(
+        float
+    )
     present = np.zeros((len(series), len(units)), bool)
     present[place, unit] = True
     cluster = units["cluster"].to_numpy()
     groups = [Group(OVERALL, ALL, np.arange(len(units)), cluster, CLUSTERS, by_condition=False)]
     for grouping in groupings:
         for name, found in units.groupby(grouping, sort=True).indices.items():
-            groups.append(Group(grouping, str(name), np.asarray(found), cluster[found], CLUSTERS, by_condition=False))
+            groups.append(
+                Group(
+                    grouping,
+                    str(name),
+                    np.asarray(found),
+                    cluster[found],
+                    CLUSTERS,
+                    by_condition=False,
+                )
+            )
     return Scored(series, metrics, values, np.zeros(len(units), int), {"n": present}), groups
 
 
 def summarize_scores(scores: pd.DataFrame, groupings: Sequence[str] = ()) -> pd.DataFrame:
-    """Means of any benchmark's scores in each condition, overall and by group, with intervals over clusters.
+    """Means of any benchmark's scores in each condition, overall and by group, with intervals over
+    clusters.
 
     Args:
         scores: ``contracts.results.Scores``.

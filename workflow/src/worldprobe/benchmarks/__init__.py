@@ -1,4 +1,6 @@
-"""The benchmarks: each folder is all that is one benchmark's, and its ``benchmark.py`` what the shared parts see of it."""
+"""The benchmarks: each folder is all that is one benchmark's, and its ``benchmark.py`` what the
+shared parts see of it.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from worldprobe.paths import StudyPaths
 
 if TYPE_CHECKING:
     from worldprobe.report.results import Score
-    from worldprobe.settings import Block  # pydantic takes a third of a second that `--help` does not need
+    from worldprobe.settings import (
+        Block,
+    )  # pydantic takes a third of a second that `--help` does not need
 
 #: In the order of reports.
 NAMES = tuple(sorted(one.name for one in iter_modules(__path__)))
@@ -24,13 +28,19 @@ def benchmarks() -> dict[str, Benchmark]:
     """Every benchmark by name.
 
     Raises:
-        ValueError: two have a table or figure of one name, which the command line could not tell apart.
+        ValueError: two have a table or figure of one name, which the command line could not tell
+            apart.
     """
     found = {name: import_module(f"{__name__}.{name}.benchmark").BENCHMARK for name in NAMES}
     owners: dict[tuple[str, str], str] = {}
-    for name, display in ((name, display) for name, benchmark in found.items() for display in benchmark.displays):
+    for name, display in (
+        (name, display) for name, benchmark in found.items() for display in benchmark.displays
+    ):
         if owners.setdefault((display.kind, display.name), name) != name:
-            raise ValueError(f"{owners[display.kind, display.name]} and {name} both have a {display.kind} {display.name}")
+            raise ValueError(
+                f"{owners[display.kind, display.name]} and {name} both have a {display.kind}"
+                f" {display.name}"
+            )
     return found
 
 
@@ -41,7 +51,12 @@ def settings_classes() -> dict[str, type[Block]]:
 
 def list_scores(result: Mapping[str, Any]) -> list[Score]:
     """All numbers of a result of ``worldprobe evaluate``, of every benchmark."""
-    return [score for one in benchmarks().values() if one.evaluation for score in one.evaluation.scores(dict(result))]
+    return [
+        score
+        for one in benchmarks().values()
+        if one.evaluation
+        for score in one.evaluation.scores(dict(result))
+    ]
 
 
 def of_study(study: Study) -> list[Benchmark]:
@@ -51,19 +66,31 @@ def of_study(study: Study) -> list[Benchmark]:
 
 def with_series(study: Study) -> list[Benchmark]:
     """The benchmarks in which the study's series of checkpoints are scored."""
-    return [benchmark for benchmark in of_study(study) if benchmark.learning] if study.get("series") else []
+    return (
+        [benchmark for benchmark in of_study(study) if benchmark.learning]
+        if study.get("series")
+        else []
+    )
 
 
 def outputs(study: Study, registry: Registry) -> list[str]:
     """Every file that a study is for, without the report."""
     own = [path for benchmark in of_study(study) for path in benchmark.outputs(study, registry)]
-    own += [path for benchmark in with_series(study) for path in curve_files(StudyPaths.of(study).benchmark(benchmark.name))]
-    return [*own, *display_files(study, registry, "table"), *display_files(study, registry, "figure")]
+    own += [
+        path
+        for benchmark in with_series(study)
+        for path in curve_files(StudyPaths.of(study).benchmark(benchmark.name))
+    ]
+    return [
+        *own,
+        *display_files(study, registry, "table"),
+        *display_files(study, registry, "figure"),
+    ]
 
 
 def page_files(study: Study, models: Sequence[str]) -> list[PageFiles]:
-    """What each part of the study's report is built from; a benchmark without a page, or about which no
-    model is asked, has no part.
+    """What each part of the study's report is built from; a benchmark without a page, or about
+    which no model is asked, has no part.
 
     Args:
         study: a validated study.
@@ -85,7 +112,9 @@ def display_files(study: Study, registry: Registry, kind: str, suffix: str = "")
     found = []
     for benchmark in of_study(study):
         root = StudyPaths.of(study).benchmark(benchmark.name)
-        found += [path for one in benchmark.wanted(study, registry, kind) for path in one.paths(root)]
+        found += [
+            path for one in benchmark.wanted(study, registry, kind) for path in one.paths(root)
+        ]
     return [path for path in found if path.endswith(suffix)]
 
 
@@ -95,7 +124,9 @@ def answers(study: Study, model: str) -> list[str]:
 
 
 def answers_by_rule(study: Study, model: str) -> dict[str, list[str]]:
-    """The files that evaluating a model leaves, by the rule that makes them; without the rules that do not evaluate it."""
+    """The files that evaluating a model leaves, by the rule that makes them; without the rules that
+    do not evaluate it.
+    """
     left = {benchmark.rule: benchmark.answers(study, model) for benchmark in of_study(study)}
     return {rule: paths for rule, paths in left.items() if paths}
 
@@ -125,12 +156,15 @@ def without(study: Study, missing: Collection[str]) -> Study:
     for benchmark in of_study(study):
         block = study[benchmark.name]
         if isinstance(block.get("models"), list):
-            kept[benchmark.name] = block | {"models": [model for model in block["models"] if model not in missing]}
+            kept[benchmark.name] = block | {
+                "models": [model for model in block["models"] if model not in missing]
+            }
     return {**study, **kept}
 
 
 def outdated(study: Study, missing: Collection[str], registry: Registry) -> list[str]:
-    """What the study would make if no model were missing and cannot make without them: if it is there, it is of an earlier run.
+    """What the study would make if no model were missing and cannot make without them: if it is
+    there, it is of an earlier run.
 
     What models answered is never outdated.
 
@@ -144,9 +178,16 @@ def outdated(study: Study, missing: Collection[str], registry: Registry) -> list
     return [path for path in outputs(study, registry) if path not in kept]
 
 
-def complete_registry(study: Study, registry: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The registry with what depends on the study: the folders of the models that it trains, and what benchmarks add."""
-    from worldprobe.models.series import add_trainings, check_trainings  # its tables need pandas, which `--help` does not
+def complete_registry(
+    study: Study, registry: dict[str, dict[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    """The registry with what depends on the study: the folders of the models that it trains, and
+    what benchmarks add.
+    """
+    from worldprobe.models.series import (
+        add_trainings,
+        check_trainings,
+    )  # its tables need pandas, which `--help` does not
     from worldprobe.training.settings import with_checkpoints
 
     registry = with_checkpoints(study, add_trainings(study, registry))
@@ -167,17 +208,29 @@ def benchmark_of(summaries: Path | str) -> Benchmark:
 
     kind = table_name(summaries)
     with_page = {name: one for name, one in benchmarks().items() if one.page}
-    known = {one.page.summary.contract.Config.name: one for one in with_page.values() if one.page and not one.scores}
-    stated = str(read_provenance(summaries).details.get("benchmark")) if kind else ""  # summaries of scores have one contract
+    known = {
+        one.page.summary.contract.Config.name: one
+        for one in with_page.values()
+        if one.page and not one.scores
+    }
+    stated = (
+        str(read_provenance(summaries).details.get("benchmark")) if kind else ""
+    )  # summaries of scores have one contract
     if stated not in with_page and kind not in known:
         raise UserError(
-            summaries, f"contains {kind or 'no table'}, not {' or '.join(known)}.", "Give the summary table of a benchmark."
+            summaries,
+            f"contains {kind or 'no table'}, not {' or '.join(known)}.",
+            "Give the summary table of a benchmark.",
         )
     return with_page.get(stated) or known[kind]
 
 
 def scored_in(path: Path | str) -> Benchmark | None:
-    """The benchmark whose scores a file contains; None: it is another table, as EWoK's judgements."""
+    """The benchmark whose scores a file contains; None: it is another table, as EWoK's
+    judgements.
+    """
     from worldprobe.contracts import table_name
 
-    return {one.scores.Config.name: one for one in benchmarks().values() if one.scores}.get(table_name(path))
+    return {one.scores.Config.name: one for one in benchmarks().values() if one.scores}.get(
+        table_name(path)
+    )

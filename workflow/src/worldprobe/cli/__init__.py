@@ -1,7 +1,8 @@
 """The command line: ``worldprobe STAGE ACTION inputs... --flags --out FILE``.
 
-One module here per stage. A command is a function: its signature declares the arguments, its docstring is their help, and
-its body only loads, calls and writes. Heavy packages are imported inside, so that ``--help`` answers at once.
+One module here per stage. A command is a function: its signature declares the arguments, its
+docstring is their help, and its body only loads, calls and writes. Heavy packages are imported
+inside, so that ``--help`` answers at once.
 """
 
 from __future__ import annotations
@@ -30,27 +31,63 @@ STAGES = {
     "materials": ("materials:app", "check, count, show, start and review materials"),
     "templates": ("materials:templates", "compile materials into templates"),
     "items": ("items:app", "fill templates into items"),
-    "release": ("release:app", "pass materials and items on, encrypted, and search folders for what got out"),
+    "release": (
+        "release:app",
+        "pass materials and items on, encrypted, and search folders for what got out",
+    ),
     "models": ("models:app", "list, plan and fetch the registry's models"),
     "controls": ("controls:app", "small models of known behaviour, trained on a corpus of our own"),
     **{name: (f"{name}:app", "") for name in NAMES if find_spec(f"worldprobe.cli.{name}")},
     "score": ("score:app", "score items, or prompt the model about them"),
     "ask": ("score:ask", "ask a model what a benchmark asks, and score its responses"),
     "series": ("series:app", "checkpoints of a training: scores, learning curves, onsets"),
-    "babylm": ("babylm:babylm", "EWoK as the BabyLM challenge asks it: all checkpoints of a track, and its files"),
-    "baselines": ("baselines:app", "relatedness by word2vec, WordNet and sentence vectors; number and frequency of words"),
-    "human": ("human:app", "study with people: lists, survey, cleaning, agreement, likeness of models"),
-    "import": ("importing:app", "results of EWoK's authors or of lm-evaluation-harness, and people's ratings"),
-    "judge": ("analysis:judge", "accuracy of every target from scores, answers, similarities or ratings"),
-    "summarize": ("analysis:summarize", "means per model, version and group, with ranges and intervals"),
+    "babylm": (
+        "babylm:babylm",
+        "EWoK as the BabyLM challenge asks it: all checkpoints of a track, and its files",
+    ),
+    "baselines": (
+        "baselines:app",
+        "relatedness by word2vec, WordNet and sentence vectors; number and frequency of words",
+    ),
+    "human": (
+        "human:app",
+        "study with people: lists, survey, cleaning, agreement, likeness of models",
+    ),
+    "import": (
+        "importing:app",
+        "results of EWoK's authors or of lm-evaluation-harness, and people's ratings",
+    ),
+    "judge": (
+        "analysis:judge",
+        "accuracy of every target from scores, answers, similarities or ratings",
+    ),
+    "summarize": (
+        "analysis:summarize",
+        "means per model, version and group, with ranges and intervals",
+    ),
     "fit": ("analysis:fit", "logistic regressions on accuracy, with and without R"),
-    "correlate": ("analysis:correlate", "r of each model's accuracy with that of baselines, number and frequency of words"),
-    "agree": ("analysis:agree", "confusion matrices of Choice and the choice that Likert ratings imply"),
+    "correlate": (
+        "analysis:correlate",
+        "r of each model's accuracy with that of baselines, number and frequency of words",
+    ),
+    "agree": (
+        "analysis:agree",
+        "confusion matrices of Choice and the choice that Likert ratings imply",
+    ),
     "compare": ("analysis:compare", "paired test between models"),
-    "compare-conditions": ("analysis:compare_conditions", "paired test between conditions of a study, model by model"),
+    "compare-conditions": (
+        "analysis:compare_conditions",
+        "paired test between conditions of a study, model by model",
+    ),
     "families": ("analysis:families", "accuracy by level of families of items, and its slope"),
-    "plan": ("analysis:plan", "how large a study must be to find a difference, from the results of one"),
-    "pool": ("analysis:pool", "domains and concepts by partial pooling, and what holds of their order"),
+    "plan": (
+        "analysis:plan",
+        "how large a study must be to find a difference, from the results of one",
+    ),
+    "pool": (
+        "analysis:pool",
+        "domains and concepts by partial pooling, and what holds of their order",
+    ),
     "leak": ("leak:leak", "was a model trained on these items? given items against parallel forms"),
     "evaluate": ("evaluate:evaluate", "score one model and print it next to the published numbers"),
     "results": ("evaluate:results", "check and export what `evaluate` wrote"),
@@ -71,8 +108,15 @@ OPTIONS = ("--help", "-h", "--version", "--verbose")
 
 
 def build_app(stages: Sequence[str] = tuple(STAGES)) -> App:
-    """The parser of these stages; the modules are imported when one of their commands is looked up."""
-    app = App(name="worldprobe", default_parameter=parsing.DEFAULTS, version=__version__, help_format="plaintext")
+    """The parser of these stages; the modules are imported when one of their commands is looked
+    up.
+    """
+    app = App(
+        name="worldprobe",
+        default_parameter=parsing.DEFAULTS,
+        version=__version__,
+        help_format="plaintext",
+    )
     for stage in stages:
         place = STAGES[stage][0]
         app.command(f"worldprobe.cli.{place}", name=stage)
@@ -91,12 +135,18 @@ def parse(words: Sequence[str]) -> parsing.Call | None:
     for number, word in enumerate(words, start=1):
         if not is_text(word):  # and is not repeated: it may be a password
             problem = f"word {number} of the command line is not UTF-8 text."
-            raise UserError("worldprobe", problem, "Rename the file, or choose another name or password.")
+            raise UserError(
+                "worldprobe", problem, "Rename the file, or choose another name or password."
+            )
     leading = list(takewhile(lambda word: word.startswith("-"), words))
     for word in leading:
         option = word.partition("=")[0] if word.startswith("--") else word[:2]
         if option not in OPTIONS:
-            raise UserError("worldprobe", f"unknown option {option}{did_you_mean(option, OPTIONS)}", "Run: worldprobe --help")
+            raise UserError(
+                "worldprobe",
+                f"unknown option {option}{did_you_mean(option, OPTIONS)}",
+                "Run: worldprobe --help",
+            )
     rest = list(words[len(leading) :])
     if "--version" in leading:
         print(__version__)
@@ -106,7 +156,13 @@ def parse(words: Sequence[str]) -> parsing.Call | None:
         return None
     if not rest or rest[0] not in STAGES:
         near = did_you_mean(rest[0], STAGES, "") if rest else ""
-        problem = f'unknown stage: "{rest[0]}"{near}' if near else "unknown stage." if rest else "needs a stage."
+        problem = (
+            f'unknown stage: "{rest[0]}"{near}'
+            if near
+            else "unknown stage."
+            if rest
+            else "needs a stage."
+        )
         raise UserError("worldprobe", problem, "Run: worldprobe --help")
     app = build_app(rest[:1])
     try:
@@ -115,7 +171,9 @@ def parse(words: Sequence[str]) -> parsing.Call | None:
         raise parsing.in_our_words(error, parsing.unknown_options(app, rest)) from error
     if isinstance(getattr(function, "__self__", None), App):  # prints help
         if not {"--help", "-h"} & set(rest):
-            command = " ".join(("worldprobe", *takewhile(lambda word: not word.startswith("-"), rest)))
+            command = " ".join(
+                ("worldprobe", *takewhile(lambda word: not word.startswith("-"), rest))
+            )
             raise UserError(command, "needs an action.", f"Run: {command} --help")
         function(*bound.args, **bound.kwargs)
         return None
@@ -124,14 +182,22 @@ def parse(words: Sequence[str]) -> parsing.Call | None:
 
 def print_stages() -> None:
     """The list of all stages."""
-    print("Usage: worldprobe [--verbose] STAGE ...\n\nDoes a language model know how the world works?\n\nStages:")
+    print(
+        "Usage: worldprobe [--verbose] STAGE ...\n\nDoes a language model know how the world"
+        " works?\n\nStages:"
+    )
     for stage, (_, line) in STAGES.items():
         print(f"  {stage:20}{line or build_app([stage])[stage].help.rstrip('.')}".rstrip())
-    print("\nOptions:\n  --help              of any stage or action\n  --version\n  --verbose           log more")
+    print(
+        "\nOptions:\n  --help              of any stage or action\n  --version\n  --verbose        "
+        "   log more"
+    )
 
 
 def _with_file(error: UserError, call: parsing.Call) -> UserError:
-    """The error with the file in place of the argument that names it: functions below the commands see tables, not files."""
+    """The error with the file in place of the argument that names it: functions below the commands
+    see tables, not files.
+    """
     given = call.values.get(error.where) if error.where not in parsing.LABELS else None
     files = given if isinstance(given, list | tuple) else [given]
     is_file = len(files) == 1 and isinstance(files[0], str | Path) and Path(files[0]).is_file()
@@ -139,16 +205,19 @@ def _with_file(error: UserError, call: parsing.Call) -> UserError:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; 0 only when its output is whole, 2 with one message for what the user can fix.
+    """Run one command; 0 only when its output is whole, 2 with one message for what the user can
+    fix.
 
-    A command may return a status of its own, such as 1 for an audit that found faults: its output is whole then, too.
+    A command may return a status of its own, such as 1 for an audit that found faults: its output
+    is whole then, too.
     """
     words = [str(word) for word in (sys.argv[1:] if arguments is None else arguments)]
     parsing.open_closed_streams()
     log.configure("--verbose" in takewhile(lambda word: word.startswith("-"), words))
     call = None
     try:
-        # Of several files none takes its place before all are written: a late failure leaves what was there before.
+        # Of several files none takes its place before all are written: a late failure leaves what
+        # was there before.
         with Preemption(), parsing.patient_output():
             call = parse(words)
             if call is None:
@@ -161,11 +230,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(told.lines(), file=sys.stderr)
         return 2
     except Exception as error:
-        lacking = parsing.missing_extra(error) if isinstance(error, ModuleNotFoundError) else lack_of_memory(error)
+        lacking = (
+            parsing.missing_extra(error)
+            if isinstance(error, ModuleNotFoundError)
+            else lack_of_memory(error)
+        )
         if lacking is None:
             raise
         print(lacking.lines(), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("interrupted: finished work is kept, and the same command continues from there", file=sys.stderr)
+        print(
+            "interrupted: finished work is kept, and the same command continues from there",
+            file=sys.stderr,
+        )
         return 130

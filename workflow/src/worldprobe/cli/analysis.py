@@ -1,4 +1,6 @@
-"""``judge``, ``summarize``, ``fit``, ``correlate``, ``agree``, ``compare``, ``reproduction``: from scores to what they show."""
+"""``judge``, ``summarize``, ``fit``, ``correlate``, ``agree``, ``compare``, ``reproduction``: from
+scores to what they show.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,8 @@ if TYPE_CHECKING:
 
 fit = App(name="fit", help="Logistic regressions on accuracy, with and without R.")
 
-#: Version of each computation. Summaries: 4 has intervals that hold with few versions and clusters, and no wider than it takes.
+#: Version of each computation. Summaries: 4 has intervals that hold with few versions and clusters,
+#: and no wider than it takes.
 SUMMARIES, CORRELATIONS, AGREEMENTS = 4, 3, 2
 #: 2 leaves out what has no limit (separation).
 FITS = 2
@@ -60,9 +63,18 @@ class Step:
     """
 
     def __init__(
-        self, method: int, judgements: Sequence[Path], missing: Sequence[str] = (), others: Mapping[str, Path] | None = None
+        self,
+        method: int,
+        judgements: Sequence[Path],
+        missing: Sequence[str] = (),
+        others: Mapping[str, Path] | None = None,
     ) -> None:
-        self.method, self.judgements, self.missing, self.others = method, list(judgements), missing, dict(others or {})
+        self.method, self.judgements, self.missing, self.others = (
+            method,
+            list(judgements),
+            missing,
+            dict(others or {}),
+        )
         self.details: dict[str, Any] = {}
 
     def read(self, columns: Sequence[str]) -> pd.DataFrame:
@@ -70,7 +82,9 @@ class Step:
         from worldprobe.benchmarks.ewok.analysis.provenances import kinds_of, read_judgements
 
         rows = read_judgements(self.judgements, columns, list(self.others.values()))
-        self.details |= missing_models(self.missing, rows["model"].unique()) | kinds_of(self.judgements)
+        self.details |= missing_models(self.missing, rows["model"].unique()) | kinds_of(
+            self.judgements
+        )
         return rows
 
     def read_scores(self, benchmark: Benchmark) -> tuple[pd.DataFrame, list[str]]:
@@ -80,13 +94,22 @@ class Step:
 
         contract = cast("type[Table]", benchmark.scores)
         scores = read_tables(self.judgements, contract)
-        self.details |= {"benchmark": benchmark.name} | missing_models(self.missing, scores["model"].unique())
+        self.details |= {"benchmark": benchmark.name} | missing_models(
+            self.missing, scores["model"].unique()
+        )
         return scores, [name for name in contract.columns if name not in Scores.columns]
 
-    def provenance(self, packages: Sequence[str], details: Mapping[str, Any] | None = None) -> Provenance:
+    def provenance(
+        self, packages: Sequence[str], details: Mapping[str, Any] | None = None
+    ) -> Provenance:
         """What made the output."""
         inputs = self.others | {str(path): path for path in self.judgements}
-        return made(self.method, inputs, ["numpy", "pandas", *packages], details={**(details or {}), **self.details})
+        return made(
+            self.method,
+            inputs,
+            ["numpy", "pandas", *packages],
+            details={**(details or {}), **self.details},
+        )
 
     def write(
         self,
@@ -103,13 +126,17 @@ class Step:
         for model, reason in self.details.get("missing_models", {}).items():
             LOGGER.warning("%s is missing: %s", model, reason)
 
-    def read_conditions(self, paths: Mapping[str, Sequence[Path]], columns: Sequence[str]) -> dict[str, pd.DataFrame]:
+    def read_conditions(
+        self, paths: Mapping[str, Sequence[Path]], columns: Sequence[str]
+    ) -> dict[str, pd.DataFrame]:
         """The judgements of each condition."""
         from worldprobe.benchmarks.ewok.analysis.provenances import kinds_of, read_judgements
 
         rows = {name: read_judgements(files, columns) for name, files in paths.items()}
         models = {model for table in rows.values() for model in table["model"].unique()}
-        self.details |= missing_models(self.missing, models) | kinds_of([path for files in paths.values() for path in files])
+        self.details |= missing_models(self.missing, models) | kinds_of(
+            [path for files in paths.values() for path in files]
+        )
         return rows
 
 
@@ -129,7 +156,8 @@ def summarize(
     """Mean accuracy (and strict, both_right, context_sensitivity) overall and by group.
 
     Args:
-        average: what weighs equally in overall means; domains: as in BabyLM's leaderboards, with no interval
+        average: what weighs equally in overall means; domains: as in BabyLM's leaderboards, with no
+            interval
         out: summaries table
     """
     from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS, drawn_in_words
@@ -148,14 +176,23 @@ def summarize(
         return
     rows = step.read([*COLUMNS, "adversarial"])
     summaries = summarize(rows, cluster, average)
-    details: dict[str, Any] = {"cluster": cluster, "drawn": drawn_in_words(cluster, rows), "n_rows": len(rows)}
+    details: dict[str, Any] = {
+        "cluster": cluster,
+        "drawn": drawn_in_words(cluster, rows),
+        "n_rows": len(rows),
+    }
     details |= items_of(judgements)
     if average == "items":
         details["overall_intervals_by_template"] = intervals_by_template(rows)
     else:
         details["average"] = average
     step.write(summaries, Summaries, out, ["scipy"], details)
-    LOGGER.info("%d means of %d judgements of %s", len(summaries), len(rows), counted(summaries["model"].nunique(), "model"))
+    LOGGER.info(
+        "%d means of %d judgements of %s",
+        len(summaries),
+        len(rows),
+        counted(summaries["model"].nunique(), "model"),
+    )
 
 
 @fit.command
@@ -172,21 +209,25 @@ def mixed_model(
     missing: Missing = (),
     out: Path,
 ) -> None:
-    """Fit random effects of templates, pairs of concepts and models' slopes, or the paper's formula, by R's lme4.
+    """Fit random effects of templates, pairs of concepts and models' slopes, or the paper's
+    formula, by R's lme4.
 
     Args:
         ties: exact ties: counted as wrong (as in the paper) or dropped
-        target_coding: coding of the target: deviation (as in the paper) or treatment (as in the released analysis)
+        target_coding: coding of the target: deviation (as in the paper) or treatment (as in the
+            released analysis)
         algorithm: whitened: fast; plain: glmer as the paper called it, slow
-        random_effects: maximal: items, models and their slopes, templates, pairs of concepts and versions; intercepts: items and
-            models alone, as in the paper
+        random_effects: maximal: items, models and their slopes, templates, pairs of concepts and
+            versions; intercepts: items and models alone, as in the paper
         out: coefficients table
     """
     from worldprobe.benchmarks.ewok.analysis.regression import fit_mixed_model, start_r
 
     start_r()  # a missing R is reported before anything is read
     step = Step(FITS, judgements, missing, {"surface_features": surface})
-    table, details = fit_mixed_model(_design(step, surface, eval_type, ties, target_coding), algorithm, random_effects)
+    table, details = fit_mixed_model(
+        _design(step, surface, eval_type, ties, target_coding), algorithm, random_effects
+    )
     _write_fit(step, table, details, surface, ["rpy2"], out)
 
 
@@ -206,7 +247,8 @@ def fixed_effects(
 
     Args:
         ties: exact ties: counted as wrong (as in the paper) or dropped
-        target_coding: coding of the target: deviation (as in the paper) or treatment (as in the released analysis)
+        target_coding: coding of the target: deviation (as in the paper) or treatment (as in the
+            released analysis)
         out: coefficients table
     """
     from worldprobe.benchmarks.ewok.analysis.regression import fit_fixed_effects
@@ -223,12 +265,21 @@ def _design(step: Step, surface: Path, eval_type: str, ties: str, target_coding:
     from worldprobe.report.model_names import counted
 
     rows = step.read(COLUMNS)
-    design = build_design(rows, read_table(surface, SurfaceFeatures), eval_type, ties, target_coding)
-    LOGGER.info("%d rows, %s, %d items", design.details["n_rows"], counted(len(design.models), "model"), len(design.items))
+    design = build_design(
+        rows, read_table(surface, SurfaceFeatures), eval_type, ties, target_coding
+    )
+    LOGGER.info(
+        "%d rows, %s, %d items",
+        design.details["n_rows"],
+        counted(len(design.models), "model"),
+        len(design.items),
+    )
     return design
 
 
-def _write_fit(step: Step, table: Any, details: dict[str, Any], surface: Path, packages: list[str], out: Path) -> None:
+def _write_fit(
+    step: Step, table: Any, details: dict[str, Any], surface: Path, packages: list[str], out: Path
+) -> None:
     from worldprobe.benchmarks.ewok.analysis.provenances import items_of
     from worldprobe.benchmarks.ewok.contracts import Coefficients
     from worldprobe.contracts import read_provenance
@@ -240,9 +291,16 @@ def _write_fit(step: Step, table: Any, details: dict[str, Any], surface: Path, p
 
 
 def correlate(
-    judgements: Judgements, /, *, surface: Surface, points_out: Path | None = None, missing: Missing = (), out: Path
+    judgements: Judgements,
+    /,
+    *,
+    surface: Surface,
+    points_out: Path | None = None,
+    missing: Missing = (),
+    out: Path,
 ) -> None:
-    """Pearson's r of every model's accuracy with the accuracy of baselines and the surface features.
+    """Pearson's r of every model's accuracy with the accuracy of baselines and the surface
+    features.
 
     Args:
         points_out: feature_means table: the points of the scatter panels
@@ -261,8 +319,11 @@ def correlate(
     step.write(correlations, Correlations, out, ["scipy"], details)
 
 
-def agree(judgements: Judgements, /, *, people: Path | None = None, missing: Missing = (), out: Path) -> None:
-    """For every model asked by Likert and Choice in one set-up: which context each way prefers, or none.
+def agree(
+    judgements: Judgements, /, *, people: Path | None = None, missing: Missing = (), out: Path
+) -> None:
+    """For every model asked by Likert and Choice in one set-up: which context each way prefers, or
+    none.
 
     Args:
         people: people's matrix, from `human agreement --matrix-out`
@@ -284,7 +345,9 @@ def agree(judgements: Judgements, /, *, people: Path | None = None, missing: Mis
         matrix = read_table(people, Agreements)
         if set(matrix["model"]) != {HUMAN}:
             problem = "contains the answers of models."
-            raise UserError(people, problem, "Give the matrix of people, from `human agreement --matrix-out`.")
+            raise UserError(
+                people, problem, "Give the matrix of people, from `human agreement --matrix-out`."
+            )
         matrices.append(matrix)
     step.write(pd.concat(matrices, ignore_index=True), Agreements, out)
 
@@ -294,7 +357,8 @@ FAMILIES = 1
 
 
 def families(items: Path, judgements: Judgements, /, *, missing: Missing = (), out: Path) -> None:
-    """Accuracy at each level of each family, and its slope over levels within bases, with intervals over bases.
+    """Accuracy at each level of each family, and its slope over levels within bases, with intervals
+    over bases.
 
     Args:
         items: items table, built with --families
@@ -326,7 +390,8 @@ def judge(
     near_tie: Annotated[float | None, between(0, 1e6)] = None,
     out: list[Path],
 ) -> None:
-    """Judge every target by scores, answers, similarities or ratings; nothing is written before all are judged.
+    """Judge every target by scores, answers, similarities or ratings; nothing is written before all
+    are judged.
 
     A target is right when the context it fits wins; ties count 0.5 and are counted.
 
@@ -334,10 +399,11 @@ def judge(
         items: items table
         evidence: target_scores, responses, similarities or ratings tables, any number
         model: name of the model in the tables (default: what the evidence names)
-        compare_targets: log probabilities: compare both targets under one context, by their sum, their mean per token, or the
-            sum minus the target's log probability without context (default: one target under both contexts, as in the paper)
-        near_tie: differences up to this count as near ties (default: by the evidence; log probabilities: 1e-3 nats for float32,
-            0.025 for float16, 0.2 for bfloat16)
+        compare_targets: log probabilities: compare both targets under one context, by their sum,
+            their mean per token, or the sum minus the target's log probability without context
+            (default: one target under both contexts, as in the paper)
+        near_tie: differences up to this count as near ties (default: by the evidence; log
+            probabilities: 1e-3 nats for float32, 0.025 for float16, 0.2 for bfloat16)
         out: judgements tables, one for each table of evidence
     """
     from worldprobe.benchmarks.ewok.analysis.judge import judge_evidence, read_evidence
@@ -363,7 +429,8 @@ def judge(
             dtype=source.dtype,
             engine=source.engine,
             kind=source.kind,
-            details=judged.details | {key: source.details[key] for key in OF_MODEL if key in source.details},
+            details=judged.details
+            | {key: source.details[key] for key in OF_MODEL if key in source.details},
         )
         finished.append((validate(judged.table, Judgements), place, provenance))
         _report_judged(judged, found.model)
@@ -375,7 +442,9 @@ def judge(
 OF_MODEL = ("pseudo_log_likelihood", "quantisation", "precision", "gguf", "adapter")
 
 
-def _check_evidence(evidence: list[Path], out: list[Path], near_tie: float | None, compare_targets: str | None) -> None:
+def _check_evidence(
+    evidence: list[Path], out: list[Path], near_tie: float | None, compare_targets: str | None
+) -> None:
     """Refuse options that would do nothing.
 
     Raises:
@@ -389,10 +458,16 @@ def _check_evidence(evidence: list[Path], out: list[Path], near_tie: float | Non
         raise UserError("--out", problem, "Name one file for each table, in the same order.")
     for path, kind in zip(evidence, kinds, strict=True):
         if near_tie is not None and kind == "responses":
-            raise UserError("--near-tie", f"{path} contains answers, which tie exactly or not at all.", "Leave --near-tie out.")
+            raise UserError(
+                "--near-tie",
+                f"{path} contains answers, which tie exactly or not at all.",
+                "Leave --near-tie out.",
+            )
         if compare_targets and kind != "target_scores":
             problem = f"{path} contains {kind}, not log probabilities."
-            raise UserError("--compare-targets", problem, "Leave it out, or give target_scores only.")
+            raise UserError(
+                "--compare-targets", problem, "Leave it out, or give target_scores only."
+            )
 
 
 def _report_judged(judged: Judged, model: str) -> None:
@@ -412,12 +487,16 @@ def _report_judged(judged: Judged, model: str) -> None:
         if isinstance(details, dict) and "position_bias" in details:
             bias = details["position_bias"]
             LOGGER.info(
-                "%s, %s: position bias %s (0.5 of the answers name the first context where there is none)", model, eval_type, bias
+                "%s, %s: position bias %s (0.5 of the answers name the first context where there is"
+                " none)",
+                model,
+                eval_type,
+                bias,
             )
 
 
-#: Version of ``compare`` and ``compare-conditions``: 3 takes versions as a sample too, 4 no more widely than it takes, 5 names
-#: the number of versions from which on a difference is found.
+#: Version of ``compare`` and ``compare-conditions``: 3 takes versions as a sample too, 4 no more
+#: widely than it takes, 5 names the number of versions from which on a difference is found.
 COMPARISONS = 5
 
 
@@ -431,14 +510,20 @@ def compare(
     missing: Missing = (),
     out: Path | None = None,
 ) -> None:
-    """Compare every pair of models in the tables, and each with baselines, overall and by domain; print one sentence per pair.
+    """Compare every pair of models in the tables, and each with baselines, overall and by domain;
+    print one sentence per pair.
 
-    Of checkpoint_scores tables, every pair of trainings is compared at each checkpoint and over all, with one correction.
+    Of checkpoint_scores tables, every pair of trainings is compared at each checkpoint and over
+    all, with one correction.
 
     Args:
         out: comparisons table; JSON where the name ends in .json
     """
-    from worldprobe.benchmarks.ewok.analysis.compare import compare_models, compared_baselines, pairs_without_items
+    from worldprobe.benchmarks.ewok.analysis.compare import (
+        compare_models,
+        compared_baselines,
+        pairs_without_items,
+    )
     from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
     from worldprobe.benchmarks.ewok.contracts import Comparisons
     from worldprobe.contracts import read_provenance, table_name
@@ -453,7 +538,9 @@ def compare(
             raise UserError("--replicates", "is for judgements of EWoK.", "Leave it out.")
         told = {read_provenance(path).details.get("benchmark") for path in judgements}
         if len(told) > 1:
-            raise UserError(judgements[0], "and others are of several benchmarks.", "Give the tables of one.")
+            raise UserError(
+                judgements[0], "and others are of several benchmarks.", "Give the tables of one."
+            )
         table = compare_series(read_tables(judgements, CheckpointScores))
         print(*differences_in_words(table), sep="\n")
         _write_comparisons(step, table, results.Comparisons, out, {"corrected_over": "checkpoints"})
@@ -465,31 +552,47 @@ def compare(
         if groups:
             raise UserError("--replicates", "is for judgements of EWoK.", "Leave it out.")
         table, units = step.read_scores(scored)
-        _write_comparisons(step, compare_scores(table, units), results.Comparisons, out, {"cluster": cluster})
+        _write_comparisons(
+            step, compare_scores(table, units), results.Comparisons, out, {"cluster": cluster}
+        )
         return
     rows = step.read(COLUMNS)
     comparisons = compare_models(rows, eval_type, cluster, groups)
-    judged = groups or rows.loc[rows["eval_type"].isin([eval_type, *compared_baselines(eval_type)]), "model"].unique()
+    judged = (
+        groups
+        or rows.loc[
+            rows["eval_type"].isin([eval_type, *compared_baselines(eval_type)]), "model"
+        ].unique()
+    )
     apart = pairs_without_items(comparisons, map(str, judged))
-    drawn = min(comparisons["interval_over"], key=len)  # a note says where versions are random besides
+    drawn = min(
+        comparisons["interval_over"], key=len
+    )  # a note says where versions are random besides
     details = {"cluster": cluster, "drawn": drawn} | ({"not_compared": apart} if apart else {})
     _write_comparisons(step, comparisons, Comparisons, out, details)
 
 
 def compare_conditions(
     *,
-    judgements: Annotated[Groups, Parameter(help="name of a condition and its tables; once per condition, the reference first")],
+    judgements: Annotated[
+        Groups,
+        Parameter(
+            help="name of a condition and its tables; once per condition, the reference first"
+        ),
+    ],
     condition_title: Sequence[tuple[str, str]] = (),
     cluster: Cluster = "concept_pair",
     missing: Missing = (),
     out: Path | None = None,
 ) -> None:
-    """Compare the first condition with each other one, for every model and eval type that both have, paired by template.
+    """Compare the first condition with each other one, for every model and eval type that both
+    have, paired by template.
 
     Prints one sentence per comparison.
 
     Args:
-        condition_title: name of a condition and what tables and figures call it (default: its name); once per condition
+        condition_title: name of a condition and what tables and figures call it (default: its
+            name); once per condition
         out: condition_comparisons table; JSON where the name ends in .json
     """
     from worldprobe.benchmarks.ewok.analysis.compare import compare_conditions
@@ -499,24 +602,51 @@ def compare_conditions(
     paths: dict[str, list[Path]] = {}
     for name, *files in judgements:
         if name in paths or not files or not name.strip():
-            problem = f"{name} is given twice." if name in paths else f'"{name}" has no name or no judgements table.'
-            raise UserError("--judgements", problem, "Give each condition once, as NAME JUDGEMENTS [JUDGEMENTS ...].")
+            problem = (
+                f"{name} is given twice."
+                if name in paths
+                else f'"{name}" has no name or no judgements table.'
+            )
+            raise UserError(
+                "--judgements",
+                problem,
+                "Give each condition once, as NAME JUDGEMENTS [JUDGEMENTS ...].",
+            )
         paths[name] = [Path(file) for file in files]
     titles = dict(condition_title)
     for name in titles.keys() - paths.keys():
-        raise UserError("--condition-title", f'there is no condition "{name}".', f"Choose one of: {', '.join(paths)}.")
-    step = Step(COMPARISONS, [], missing, {f"{name}: {path}": path for name, files in paths.items() for path in files})
+        raise UserError(
+            "--condition-title",
+            f'there is no condition "{name}".',
+            f"Choose one of: {', '.join(paths)}.",
+        )
+    step = Step(
+        COMPARISONS,
+        [],
+        missing,
+        {f"{name}: {path}": path for name, files in paths.items() for path in files},
+    )
     rows = step.read_conditions(paths, COLUMNS)
     own = [name for name, judged in rows.items() if has_own_fillings(judged)]
-    details: dict[str, Any] = {"cluster": cluster, "reference": next(iter(paths)), "conditions": list(paths)}
+    details: dict[str, Any] = {
+        "cluster": cluster,
+        "reference": next(iter(paths)),
+        "conditions": list(paths),
+    }
     details |= {"titles": titles} if titles else {}
     details |= {"own_fillings": own} if own else {}
     found = compare_conditions(rows, cluster)
-    _write_comparisons(step, found, ConditionComparisons, out, details | {"drawn": str(found["interval_over"][0])})
+    _write_comparisons(
+        step, found, ConditionComparisons, out, details | {"drawn": str(found["interval_over"][0])}
+    )
 
 
 def _write_comparisons(
-    step: Step, comparisons: pd.DataFrame, contract: type[Table], out: Path | None, details: dict[str, Any]
+    step: Step,
+    comparisons: pd.DataFrame,
+    contract: type[Table],
+    out: Path | None,
+    details: dict[str, Any],
 ) -> None:
     """Print the overall sentences and write the table, as Parquet or JSON."""
     from worldprobe.contracts import validate
@@ -524,7 +654,9 @@ def _write_comparisons(
     if "sentence" in comparisons:
         print(*comparisons.loc[comparisons["grouping"] == "overall", "sentence"], sep="\n")
     for model, kind in step.details.get("kinds", {}).items():
-        print(f"{model}: {kind}; its scores are another measure than those of causal language models.")
+        print(
+            f"{model}: {kind}; its scores are another measure than those of causal language models."
+        )
     if out is not None and out.suffix == ".json":
         write_text(out, validate(comparisons, contract).to_json(orient="records", indent=1) + "\n")
     elif out is not None:
@@ -548,7 +680,8 @@ def check(
     published: Path = PUBLISHED,
     out: Path,
 ) -> None:
-    """Compare whatever was run with the published tables and text, and print a summary line; what was not run says so.
+    """Compare whatever was run with the published tables and text, and print a summary line; what
+    was not run says so.
 
     Args:
         summaries: summaries table
@@ -561,13 +694,21 @@ def check(
 
     benchmark = benchmark_of(summaries)
     if benchmark.reproduce is None:
-        raise UserError(summaries, f"there are no published numbers of {benchmark.title}.", "Give another benchmark's.")
-    given = {name: path for name, path in (("coefficients", coefficients), ("items", items)) if path}
+        raise UserError(
+            summaries,
+            f"there are no published numbers of {benchmark.title}.",
+            "Give another benchmark's.",
+        )
+    given = {
+        name: path for name, path in (("coefficients", coefficients), ("items", items)) if path
+    }
     for option in sorted(given.keys() - inspect.signature(benchmark.reproduce).parameters.keys()):
         problem = f"does not apply to these summaries, which are {benchmark.title}'s."
         raise UserError(f"--{option}", problem, "Leave the option out.")
     checked: Checked = benchmark.reproduce(summaries, published, **given)
-    provenance = made(REPRODUCTION, dict(checked.inputs), ["numpy", "pandas"], details=checked.details)
+    provenance = made(
+        REPRODUCTION, dict(checked.inputs), ["numpy", "pandas"], details=checked.details
+    )
     write_table(checked.table, checked.contract, out, provenance)
     print(checked.details["summary"])
 
@@ -593,15 +734,18 @@ def plan(
     missing: Missing = (),
     out: Path,
 ) -> None:
-    """How many pairs of concepts and versions a study needs to find a difference of two models, overall and by domain.
+    """How many pairs of concepts and versions a study needs to find a difference of two models,
+    overall and by domain.
 
-    The variances are those of a pilot: judgements of two models or more on two versions or more. With people's ratings of the
-    same items: how many raters, too, to find a difference of people and a model.
+    The variances are those of a pilot: judgements of two models or more on two versions or more.
+    With people's ratings of the same items: how many raters, too, to find a difference of people
+    and a model.
 
     Args:
         difference: true difference of the two models' accuracies
         power: share of such studies that should find it; for the printed sentences
-        n_clusters: numbers of pairs of concepts (default: half, once, twice and four times the pilot's)
+        n_clusters: numbers of pairs of concepts (default: half, once, twice and four times the
+            pilot's)
         n_versions: numbers of versions (default: 2 to 50)
         n_replicates: numbers of replicates of each model; 1: about these trained models
         people: people's ratings (from `human clean`): find a difference of people and a model
@@ -620,27 +764,47 @@ def plan(
     size = (n_clusters, n_versions, named_groups(replicates), n_replicates)
     plans = plan_studies(rows, difference, eval_type, cluster, *size, rated, n_raters)
     found = versions_needed(plans, power)
-    print(f"A difference of {100 * difference:g} points is found in about {power:.0%} of studies with:")
+    print(
+        f"A difference of {100 * difference:g} points is found in about {power:.0%} of studies"
+        " with:"
+    )
     most = plans["n_versions"].max()
     for row in found[found["grouping"] == OVERALL].to_dict("records"):
         what = "replicate" if replicates else "rater"
         ending = "s" if row["n_replicates"] > 1 else ""
         runs = f"{row['n_replicates']} {what}{ending}, " if replicates or people else ""
         clusters = f"{row['n_clusters']} {cluster.replace('_', ' ')}s"
-        known = f" (power {row['power']:.2f}, 95% {row['power_low']:.2f} to {row['power_high']:.2f})" if row["n_versions"] else ""
-        print(f"  {runs}{clusters}, {row['n_templates']} templates: {row['n_versions'] or f'over {most}'} versions{known}")
-    print("The interval of the power is that of the pilot, which knows the variances from few pairs of concepts and versions.")
+        known = (
+            f" (power {row['power']:.2f}, 95% {row['power_low']:.2f} to {row['power_high']:.2f})"
+            if row["n_versions"]
+            else ""
+        )
+        print(
+            f"  {runs}{clusters}, {row['n_templates']} templates:"
+            f" {row['n_versions'] or f'over {most}'} versions{known}"
+        )
+    print(
+        "The interval of the power is that of the pilot, which knows the variances from few pairs"
+        " of concepts and versions."
+    )
     step.write(plans, Plans, out, ["scipy"], {"cluster": cluster, "power": power})
 
 
 def pool(judgements: Judgements, /, *, missing: Missing = (), orders_out: Path, out: Path) -> None:
-    """Accuracy of domains and pairs of concepts by partial pooling, and which statements about the order of domains hold.
+    """Accuracy of domains and pairs of concepts by partial pooling, and which statements about the
+    order of domains hold.
 
     Args:
         orders_out: orders table: of every two domains the one that is probably harder
         out: pooled_means table
     """
-    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS, DEFAULT_CLUSTER, WORDS, drawn_in_words, has_own_fillings
+    from worldprobe.benchmarks.ewok.analysis.panel import (
+        COLUMNS,
+        DEFAULT_CLUSTER,
+        WORDS,
+        drawn_in_words,
+        has_own_fillings,
+    )
     from worldprobe.benchmarks.ewok.analysis.planning import pool_means
     from worldprobe.contracts.results import Orders, PooledMeans
 
@@ -649,7 +813,10 @@ def pool(judgements: Judgements, /, *, missing: Missing = (), orders_out: Path, 
     means, orders = pool_means(rows)
     is_one_version = not has_own_fillings(rows) and rows["version"].nunique() == 1
     if is_one_version:
-        LOGGER.warning("one version of fixed fillings: which of two domains is harder is not said, so orders have no probability")
+        LOGGER.warning(
+            "one version of fixed fillings: which of two domains is harder is not said, so orders"
+            " have no probability"
+        )
     drawn = WORDS[DEFAULT_CLUSTER] if is_one_version else drawn_in_words(DEFAULT_CLUSTER, rows)
     details = {"drawn": drawn, "one_version": is_one_version}
     step.write(orders, Orders, orders_out, ["scipy"], details)

@@ -41,31 +41,39 @@ def babylm(
     keep_weights: bool = False,
     out: OutFolder,
 ) -> None:
-    """Score the final model and the checkpoints of a track of the BabyLM challenge on EWoK, by its rule and by the paper's.
+    """Score the final model and the checkpoints of a track of the BabyLM challenge on EWoK, by its
+    rule and by the paper's.
 
-    The final model (main) is asked the whole data set, each checkpoint the fast one. Predictions and a report of each are where
-    the challenge's collate_preds.py looks for them. What was scored is kept: a run that was stopped goes on. A checkpoint that
-    is not there or cannot be loaded is named and left out.
+    The final model (main) is asked the whole data set, each checkpoint the fast one. Predictions
+    and a report of each are where the challenge's collate_preds.py looks for them. What was scored
+    is kept: a run that was stopped goes on. A checkpoint that is not there or cannot be loaded is
+    named and left out.
 
     Args:
-        model: hub id with the revisions main, chck_1M, ..., a folder with folders of these names, or a final model's own folder
+        model: hub id with the revisions main, chck_1M, ..., a folder with folders of these names,
+            or a final model's own folder
         track: track of the challenge, which says what checkpoints there are
         backend: the challenge's name of how the model predicts
-        rules: version of the challenge's code (babylm-org/babylm-eval) whose files are written. 2026 (commit 7d0a6c8, July 2026):
-            contexts are compared, as in the paper, ties are drawn, and a prediction is a whole sentence. 2025 (until commit
-            45fe2c1, April 2026): targets are compared, ties are right, and a prediction is a target
-        data: the challenge's folder evaluation_data, with full_eval/ewok_filtered and fast_eval/ewok_fast
-        items: EWoK-core-1.0 (.csv, .parquet, folder or .zip), to make the whole data set where the folder lacks it
+        rules: version of the challenge's code (babylm-org/babylm-eval) whose files are written.
+            2026 (commit 7d0a6c8, July 2026): contexts are compared, as in the paper, ties are
+            drawn, and a prediction is a whole sentence. 2025 (until commit 45fe2c1, April 2026):
+            targets are compared, ties are right, and a prediction is a target
+        data: the challenge's folder evaluation_data, with full_eval/ewok_filtered and
+            fast_eval/ewok_fast
+        items: EWoK-core-1.0 (.csv, .parquet, folder or .zip), to make the whole data set where the
+            folder lacks it
         words: the challenge's vocab.txt, by whose words it selects these items
         series: name of the trainings that differ in their seed alone (default: the model's)
         training_seed: name of the training's seed
-        gpus: number of GPUs to take, waiting until no other worldprobe process uses them; 0: compute on the CPU (default: all
-            that are visible)
+        gpus: number of GPUs to take, waiting until no other worldprobe process uses them; 0:
+            compute on the CPU (default: all that are visible)
         answers: store of answers (default: .answers in --out)
-        fetch: download checkpoints that are not on this machine, one at a time, and delete each before the next
+        fetch: download checkpoints that are not on this machine, one at a time, and delete each
+            before the next
         keep_weights: delete no checkpoint
-        out: the challenge's folder of results; a table of both rules' means (babylm.parquet) and one for learning curves
-            (checkpoints.parquet) are in the model's folder there, by backend
+        out: the challenge's folder of results; a table of both rules' means (babylm.parquet) and
+            one for learning curves (checkpoints.parquet) are in the model's folder there, by
+            backend
     """
     import pandas as pd
 
@@ -80,11 +88,23 @@ def babylm(
     from worldprobe.provenance import made
 
     name = model_name(None, model)  # all is refused before a model is loaded
-    numbers = {challenge.MAIN: 0} | {challenge.CHECKPOINT.format(n=n): n for n in challenge.TRACKS[track]}
-    places = {revision: Place(numbers[revision], numbers[revision], *place) for revision, place in _find(model, numbers, fetch)}
-    left_out = {revision: "it is not on this machine." for revision in numbers if revision not in places}
+    numbers = {challenge.MAIN: 0} | {
+        challenge.CHECKPOINT.format(n=n): n for n in challenge.TRACKS[track]
+    }
+    places = {
+        revision: Place(numbers[revision], numbers[revision], *place)
+        for revision, place in _find(model, numbers, fetch)
+    }
+    left_out = {
+        revision: "it is not on this machine." for revision in numbers if revision not in places
+    }
     if left_out:
-        LOGGER.warning("%d of the %d checkpoints of %s are not on this machine, and left out", len(left_out), len(numbers), name)
+        LOGGER.warning(
+            "%d of the %d checkpoints of %s are not on this machine, and left out",
+            len(left_out),
+            len(numbers),
+            name,
+        )
     rows = {challenge.WHOLE: _whole(data, items, words, password)}
     if len(places) > 1:
         rows[challenge.FAST] = _fast(data)
@@ -111,30 +131,52 @@ def babylm(
         kept[one] = Checkpoints(options, asked, out, fetch, keep_weights, opened)
         ask[one] = challenge.asking(table, method)
     found: dict[str, dict[str, challenge.Judged]] = {one: {} for one in rows}
-    data_of = {revision: challenge.WHOLE if revision == challenge.MAIN else challenge.FAST for revision in places}
-    n_rows = sum(len(rows[one]) for one in data_of.values())  # the final model takes as long as seven others
+    data_of = {
+        revision: challenge.WHOLE if revision == challenge.MAIN else challenge.FAST
+        for revision in places
+    }
+    n_rows = sum(
+        len(rows[one]) for one in data_of.values()
+    )  # the final model takes as long as seven others
     with Progress(f"Scoring checkpoints of {name} (BabyLM, {backend})", n_rows, "rows") as progress:
         for revision, place in places.items():
             one = data_of[revision]
             try:
-                scores = kept[one].score(place, ask[one], f"{name}, {revision}", progress, len(rows[one]))
+                scores = kept[one].score(
+                    place, ask[one], f"{name}, {revision}", progress, len(rows[one])
+                )
             except MachineError:
                 raise
             except UserError as error:
                 if told := lack_of_memory(error):
                     raise told from error
-                LOGGER.warning("%s of %s is left out: %s %s", revision, name, error.where, error.problem)
+                LOGGER.warning(
+                    "%s of %s is left out: %s %s", revision, name, error.where, error.problem
+                )
                 left_out[revision] = error.problem
                 progress.advance(len(rows[one]))
             else:
-                judged = found[one][revision] = challenge.judge(scores, backend, str(options.dtype), rules)
+                judged = found[one][revision] = challenge.judge(
+                    scores, backend, str(options.dtype), rules
+                )
                 folder = challenge.place_of(out, model, revision, backend, one)
                 challenge.write_predictions(rows[one], judged.right[0], folder, rules)
     if not any(found.values()):
         first = next(iter(left_out.values()))
-        raise UserError(name, f"none of its {len(places)} checkpoints can be scored.", f"The first: {first}")
-    details = {"benchmark": "babylm", "series": series or name, "unit": challenge.UNIT, "checkpoints": len(places)}
-    over = {group.grouping: group.interval_over for table in rows.values() for group in challenge.groups_of(table)}
+        raise UserError(
+            name, f"none of its {len(places)} checkpoints can be scored.", f"The first: {first}"
+        )
+    details = {
+        "benchmark": "babylm",
+        "series": series or name,
+        "unit": challenge.UNIT,
+        "checkpoints": len(places),
+    }
+    over = {
+        group.grouping: group.interval_over
+        for table in rows.values()
+        for group in challenge.groups_of(table)
+    }
     details |= {"weights": {one: checkpoints.weights for one, checkpoints in kept.items()}}
     details |= {"left_out": left_out, "over": over, "track": track, "backend": backend}
     details |= {"rules": rules, "commit": challenge.COMMITS[rules]}
@@ -149,25 +191,46 @@ def babylm(
     )
     folder = out / challenge.stem_of(model) / f"ewok_{backend}"
     summaries = pd.concat(
-        [challenge.summarize(rows[one], judged, name, backend) for one, judged in found.items() if judged], ignore_index=True
+        [
+            challenge.summarize(rows[one], judged, name, backend)
+            for one, judged in found.items()
+            if judged
+        ],
+        ignore_index=True,
     )
     write_table(summaries, BabylmSummaries, folder / "babylm.parquet", made_here)
     if found.get(challenge.FAST):
         cells = pd.concat(
             [
-                challenge.cells_of(rows[challenge.FAST], judged).assign(step=float(places[revision].step))
+                challenge.cells_of(rows[challenge.FAST], judged).assign(
+                    step=float(places[revision].step)
+                )
                 for revision, judged in found[challenge.FAST].items()
             ],
             ignore_index=True,
         ).assign(series=series or name, model=name, seed=training_seed)
-        write_table(cells[list(CheckpointScores.columns)], CheckpointScores, folder / "checkpoints.parquet", made_here)
+        write_table(
+            cells[list(CheckpointScores.columns)],
+            CheckpointScores,
+            folder / "checkpoints.parquet",
+            made_here,
+        )
     print(f"babylm: the rules of {rules} (babylm-org/babylm-eval, {challenge.COMMITS[rules]})")
-    print("\n".join(challenge.in_words(summaries, [one for judged in found.values() for one in judged])))
+    print(
+        "\n".join(
+            challenge.in_words(summaries, [one for judged in found.values() for one in judged])
+        )
+    )
     for problem in dict.fromkeys(left_out.values()):
-        print(f"left out: {', '.join(one for one, why in left_out.items() if why == problem)}: {problem}")
+        print(
+            f"left out: {', '.join(one for one, why in left_out.items() if why == problem)}:"
+            f" {problem}"
+        )
 
 
-def _whole(data: Path, items: Path | None, words: Path | None, password: str | None) -> pd.DataFrame:
+def _whole(
+    data: Path, items: Path | None, words: Path | None, password: str | None
+) -> pd.DataFrame:
     """The whole data set, as it is or made of the official items.
 
     Raises:
@@ -180,10 +243,15 @@ def _whole(data: Path, items: Path | None, words: Path | None, password: str | N
     given = {"--items": items, "--words": words}
     if place.is_dir():
         if useless := next((option for option, value in given.items() if value), None):
-            raise UserError(useless, f"does nothing: {place} is there.", "Leave it out, or remove that folder.")
+            raise UserError(
+                useless, f"does nothing: {place} is there.", "Leave it out, or remove that folder."
+            )
         found = challenge.read_data(data, challenge.WHOLE)
     elif items is None or words is None:
-        fix = "Make it with the challenge's ewok/dl_and_filter.py, or give --items EWOK-CORE-1.0 and --words VOCAB.TXT."
+        fix = (
+            "Make it with the challenge's ewok/dl_and_filter.py, or give --items EWOK-CORE-1.0 and"
+            " --words VOCAB.TXT."
+        )
         raise UserError(place, "there is no such folder.", fix)
     else:
         place, found = items, challenge.select_items(read_items(items, password).items, words)
@@ -201,14 +269,19 @@ def _fast(data: Path) -> pd.DataFrame:
 
     place = data / challenge.PLACES[challenge.FAST] / challenge.FAST
     if not place.is_dir():
-        raise UserError(place, "there is no such folder.", "Unpack the challenge's ewok_fast.zip there.")
+        raise UserError(
+            place, "there is no such folder.", "Unpack the challenge's ewok_fast.zip there."
+        )
     found = challenge.read_data(data, challenge.FAST)
     challenge.check_counts(found, challenge.FAST, place)
     return found
 
 
-def _find(model: str, revisions: Iterable[str], fetch: bool) -> list[tuple[str, tuple[str, str | None]]]:
-    """Checkpoint and revision of each that is there or will be fetched; in a folder, the final model may be the folder itself.
+def _find(
+    model: str, revisions: Iterable[str], fetch: bool
+) -> list[tuple[str, tuple[str, str | None]]]:
+    """Checkpoint and revision of each that is there or will be fetched; in a folder, the final
+    model may be the folder itself.
 
     Raises:
         UserError: the final model is not on this machine, and will not be fetched.
@@ -219,10 +292,18 @@ def _find(model: str, revisions: Iterable[str], fetch: bool) -> list[tuple[str, 
     root = hub.folder_of(model)
     found: list[tuple[str, tuple[str, str | None]]] = []
     if root is None:
-        found = [(one, (model, one)) for one in revisions if fetch or hub.cached_commit(hub.hub_id(model), one) is not None]
+        found = [
+            (one, (model, one))
+            for one in revisions
+            if fetch or hub.cached_commit(hub.hub_id(model), one) is not None
+        ]
         fix = "Add --fetch, or fetch it where there is internet: worldprobe models fetch."
     else:
-        found = [(one, (f"{model.rstrip('/')}/{one}", None)) for one in revisions if (root / one).is_dir()]
+        found = [
+            (one, (f"{model.rstrip('/')}/{one}", None))
+            for one in revisions
+            if (root / one).is_dir()
+        ]
         if not (root / MAIN).is_dir() and (root / "config.json").is_file():
             found.insert(0, (MAIN, (model, None)))
         fix = "Correct the path, or put the final model there."

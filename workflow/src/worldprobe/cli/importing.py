@@ -1,4 +1,6 @@
-"""``import``: results that EWoK's authors released, or that lm-evaluation-harness logged, and people's ratings."""
+"""``import``: results that EWoK's authors released, or that lm-evaluation-harness logged, and
+people's ratings.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,10 @@ if TYPE_CHECKING:
     from worldprobe.inference.lm_eval import Run
     from worldprobe.provenance import Provenance
 
-app = App(name="import", help="Results of EWoK's authors or of lm-evaluation-harness, and people's ratings.")
+app = App(
+    name="import",
+    help="Results of EWoK's authors or of lm-evaluation-harness, and people's ratings.",
+)
 
 #: Versions of the computations.
 RELEASED_METHOD = 1
@@ -31,13 +36,20 @@ SAMPLES_METHOD = 1
 
 @app.command
 def released(
-    source: Path, /, *, password: Password = None, skip: Sequence[str] = (), surface_out: Path | None = None, out: Path
+    source: Path,
+    /,
+    *,
+    password: Password = None,
+    skip: Sequence[str] = (),
+    surface_out: Path | None = None,
+    out: Path,
 ) -> None:
     """Import the authors' released results, with the paper's exclusion steps.
 
-    Reads one CSV per domain under dataset-cfg=.../eval=.../model=..., human ratings and controls, from a folder or a ZIP, and
-    applies the released analysis's steps, printing rows in and out: recode_contrasts, check_versions, drop_duplicates,
-    require_human, exclude_flagged, reverse_flagged, drop_unreleased.
+    Reads one CSV per domain under dataset-cfg=.../eval=.../model=..., human ratings and controls,
+    from a folder or a ZIP, and applies the released analysis's steps, printing rows in and out:
+    recode_contrasts, check_versions, drop_duplicates, require_human, exclude_flagged,
+    reverse_flagged, drop_unreleased.
 
     Args:
         source: folder or .zip of released results
@@ -57,11 +69,17 @@ def released(
         RELEASED_METHOD,
         {"release": source},
         ["numpy", "pandas"],
-        details={"imported": "ewok-results", "steps": [asdict(e) for e in effects], "unread": release.unread},
+        details={
+            "imported": "ewok-results",
+            "steps": [asdict(e) for e in effects],
+            "unread": release.unread,
+        },
     )
     if surface_out:
         if surface.empty:
-            raise UserError(source, "has no surface features (eval=controls).", "Leave out --surface-out.")
+            raise UserError(
+                source, "has no surface features (eval=controls).", "Leave out --surface-out."
+            )
         write_table(surface, SurfaceFeatures, surface_out, provenance)
     write_table(judgements, Judgements, out, provenance)
 
@@ -77,9 +95,9 @@ def human_ratings(
 ) -> None:
     """Import people's ratings from a CSV, averaged over raters.
 
-    CSV, long: columns item_id, target, context, rating, a row per rating (optional: rater); ratings of the same question are
-    averaged. Or wide: item_id or the four texts, and response_mean_target1_context1 to response_mean_target2_context2, a row
-    per item.
+    CSV, long: columns item_id, target, context, rating, a row per rating (optional: rater); ratings
+    of the same question are averaged. Or wide: item_id or the four texts, and
+    response_mean_target1_context1 to response_mean_target2_context2, a row per item.
 
     Args:
         items: items table
@@ -93,10 +111,18 @@ def human_ratings(
 
     lowest, highest = scale
     if lowest >= highest:
-        raise UserError("--scale", f"{lowest:g} to {highest:g} is not a scale.", "Give the lowest rating, then the highest.")
+        raise UserError(
+            "--scale",
+            f"{lowest:g} to {highest:g} is not a scale.",
+            "Give the lowest rating, then the highest.",
+        )
     matched = read_ratings(ratings, read_table(items, Items), (lowest, highest))
     if not matched.table["rating"].notna().any():
-        raise UserError(ratings, "contains no rating of these items.", "Fill in its ratings, or give the items that were rated.")
+        raise UserError(
+            ratings,
+            "contains no rating of these items.",
+            "Fill in its ratings, or give the items that were rated.",
+        )
     provenance = made(
         RATINGS_METHOD,
         {"items": items, "ratings": ratings},
@@ -112,7 +138,8 @@ def human_ratings(
     write_table(matched.table, Ratings, out, provenance)
     questions = matched.table["rating"].notna().sum()
     LOGGER.info(
-        "%d ratings of %d questions about %d items; %d items of the file are not in the items table, %d of the table not rated",
+        "%d ratings of %d questions about %d items; %d items of the file are not in the items"
+        " table, %d of the table not rated",
         matched.n_ratings,
         questions,
         matched.table["item_id"].nunique(),
@@ -123,10 +150,11 @@ def human_ratings(
 
 @app.command
 def lm_eval(items: Path, samples: Samples, /, *, model: ModelName = None, out: Path) -> None:
-    """Import log probabilities that lm-evaluation-harness logged of a task of `items export --format lm-eval`.
+    """Import log probabilities that lm-evaluation-harness logged of a task of `items export
+    --format lm-eval`.
 
-    Reads results_DATE.json and samples_TASK_DATE.jsonl of the newest run. Samples of other items, or asked with a chat
-    template, examples or a system instruction, are refused.
+    Reads results_DATE.json and samples_TASK_DATE.jsonl of the newest run. Samples of other items,
+    or asked with a chat template, examples or a system instruction, are refused.
 
     Args:
         items: items table
@@ -144,7 +172,12 @@ def lm_eval(items: Path, samples: Samples, /, *, model: ModelName = None, out: P
 
 
 def made_by_lm_eval(
-    run: Run, method: int, model: str | None, out: Path, inputs: Mapping[str, Path | str], **known: Any
+    run: Run,
+    method: int,
+    model: str | None,
+    out: Path,
+    inputs: Mapping[str, Path | str],
+    **known: Any,
 ) -> Provenance:
     """What lm-eval made, and how it says that it did.
 
@@ -161,7 +194,9 @@ def made_by_lm_eval(
     """
     read = [run.place, *run.files]
     if out.exists() and any(out.samefile(path) for path in read):
-        raise UserError(f"--out {out}", "is one of the inputs; it would be overwritten.", "Choose another name.")
+        raise UserError(
+            f"--out {out}", "is one of the inputs; it would be overwritten.", "Choose another name."
+        )
     return Provenance(
         method=method,
         model=check_name(model or short_name(run.model), "--model"),

@@ -38,7 +38,12 @@ app = App(name="items", help="Fill templates into items.")
 #: Version of the reading of other files.
 IMPORT_METHOD = 1
 #: Format -> those of its options that other formats lack.
-OPTIONS = {"official": (), "lm-eval": ("task", "encrypt", "hub"), "lighteval": ("task",), "hf": ("encrypt",)}
+OPTIONS = {
+    "official": (),
+    "lm-eval": ("task", "encrypt", "hub"),
+    "lighteval": ("task",),
+    "hf": ("encrypt",),
+}
 #: The name of a task, where none is given.
 TASK = "worldprobe_items"
 Format = Literal["official", "lm-eval", "lighteval", "hf"]
@@ -50,15 +55,20 @@ class FillingOptions:
     """How templates are filled.
 
     Attributes:
-        mode: fixed: one constant filling per domain and version; balanced: all fillers about equally often in a version;
-            independent: each item on its own; auto: balanced for builtin@2, else fixed
+        mode: fixed: one constant filling per domain and version; balanced: all fillers about
+            equally often in a version; independent: each item on its own; auto: balanced for
+            builtin@2, else fixed
         versions: fixed, balanced: first and last version
         per_template: independent: number of items per template
-        seed: balanced, independent: seed of the fillings; with --compat, what the original calls version
+        seed: balanced, independent: seed of the fillings; with --compat, what the original calls
+            version
         swap: fillers to use instead of others, e.g. object->nonword; may be repeated
-        filter: keep items in whose slots (e.g. agent1:sex=male,object1) this regular expression is found
-        limit: number of templates to keep, spread evenly over domains, and in these over pairs of concepts
-        flags: templates to exclude or reverse: flags from `materials review --read`, or the filled spreadsheet
+        filter: keep items in whose slots (e.g. agent1:sex=male,object1) this regular expression is
+            found
+        limit: number of templates to keep, spread evenly over domains, and in these over pairs of
+            concepts
+        flags: templates to exclude or reverse: flags from `materials review --read`, or the filled
+            spreadsheet
     """
 
     mode: Literal["auto", "fixed", "balanced", "independent"] = "auto"
@@ -101,7 +111,8 @@ def build(
     templates = compile_all(read, families)
     if templates_out:
         write_table(templates, Templates, templates_out, made)
-    # The same bytes as of the two commands: the items state the digest of the templates, written or not.
+    # The same bytes as of the two commands: the items state the digest of the templates, written or
+    # not.
     made.inputs["templates"] = digest_table(templates, Templates, made)
     _fill_and_write(how, versions, None, templates, read, made, out)
 
@@ -121,7 +132,8 @@ def fill(
 
     Args:
         templates: templates table, from `templates compile`
-        version: single version to fill, for `items gather` (independent: each template's N-th sample, from 0)
+        version: single version to fill, for `items gather` (independent: each template's N-th
+            sample, from 0)
         out: items table (Parquet)
     """
     from worldprobe.benchmarks.ewok.contracts import Templates
@@ -130,7 +142,9 @@ def fill(
     versions = options.version_range(how.versions)
     if version is not None and how.release_filter:
         fix = "Give --release-filter to `items gather`."
-        raise UserError("--release-filter", "looks at all versions together, but --version fills one.", fix)
+        raise UserError(
+            "--release-filter", "looks at all versions together, but --version fills one.", fix
+        )
     table = read_table(templates, Templates)
     compiled = read_provenance(templates)
     if compiled.details.get("compat", how.compat) != how.compat:
@@ -140,7 +154,9 @@ def fill(
     made = made_from_materials(read, how.compat)
     if compiled.inputs.get("materials", made.inputs["materials"]) != made.inputs["materials"]:
         fix = "Compile the templates again, or give the materials that they were compiled from."
-        raise UserError(templates, f"was compiled from other materials than {materials_place(materials)}.", fix)
+        raise UserError(
+            templates, f"was compiled from other materials than {materials_place(materials)}.", fix
+        )
     made.inputs["templates"] = digest_file(templates)
     _fill_and_write(how, versions, version, table, read, made, out)
 
@@ -167,24 +183,43 @@ def _fill_and_write(
 
     mode = chosen_mode(how.mode, str(materials.source.path), how.compat)
     if mode == "balanced" and how.compat:
-        raise UserError("--mode balanced", "is no mode of the original, which --compat repeats.", "Leave one of the two out.")
-    many = [version] if version is not None else list(range(how.per_template)) if mode == "independent" else versions
+        raise UserError(
+            "--mode balanced",
+            "is no mode of the original, which --compat repeats.",
+            "Leave one of the two out.",
+        )
+    many = (
+        [version]
+        if version is not None
+        else list(range(how.per_template))
+        if mode == "independent"
+        else versions
+    )
     mode = "independent" if of_families(templates) else mode  # each base is filled on its own
     is_independent = mode == "independent"
     if mode == "fixed" and how.seed and not how.compat:
-        LOGGER.warning("--seed %d does nothing: the fixed filling has no chance; --mode balanced or independent has", how.seed)
+        LOGGER.warning(
+            "--seed %d does nothing: the fixed filling has no chance; --mode balanced or"
+            " independent has",
+            how.seed,
+        )
     kept = templates[in_share(templates, how.limit)] if how.limit else templates
     limit = how.limit if len(kept) < len(templates) else None  # so many, or more, are all
     filling = Filling(mode, many, how.seed, tuple(how.swap), how.filter, limit)
     made.method = methods.ITEMS
     made.seed = None if mode == "fixed" else how.seed
     made.details |= filling_details(filling, version is not None) | sizes_of(kept)
-    if is_independent and not (how.flags or how.release_filter or how.limit or of_families(templates)):
+    if is_independent and not (
+        how.flags or how.release_filter or how.limit or of_families(templates)
+    ):
         processes = min(how.processes, os.cpu_count() or 1)
         _report(*stream_items(templates, materials, filling, out, made, processes), out)
         return
     if how.processes > 1:
-        problem = "has an effect with --mode independent, and without --flags, --limit and --release-filter, only."
+        problem = (
+            "has an effect with --mode independent, and without --flags, --limit and"
+            " --release-filter, only."
+        )
         raise UserError("--processes", problem, "Leave it out.")
     items, fewer = fill_items(templates, materials, filling)
     if fewer:
@@ -195,14 +230,18 @@ def _fill_and_write(
     _write(finish_items(items, materials.rules, source), made, how.release_filter, out)
 
 
-def _flagged(items: pd.DataFrame, templates: pd.DataFrame, made: Provenance, path: Path) -> pd.DataFrame:
+def _flagged(
+    items: pd.DataFrame, templates: pd.DataFrame, made: Provenance, path: Path
+) -> pd.DataFrame:
     """The items as a second reader's flags leave them."""
     from worldprobe.benchmarks.ewok.materials.review import apply_flags, read_sheet
 
     flags = read_sheet(path, templates)
     made.inputs["flags"] = digest_file(path)
     counts = flags["verdict"].value_counts()
-    made.details["flags"] = {verdict: int(counts.get(verdict, 0)) for verdict in ("exclude", "reverse")}
+    made.details["flags"] = {
+        verdict: int(counts.get(verdict, 0)) for verdict in ("exclude", "reverse")
+    }
     return apply_flags(items, flags)
 
 
@@ -226,12 +265,18 @@ def forms(
     Args:
         forms: number of forms
         seed: seed of the fillings
-        frames: other: contexts also begin with a neutral sentence, another one in each form of a template; same: bare contexts
+        frames: other: contexts also begin with a neutral sentence, another one in each form of a
+            template; same: bare contexts
         besides: items table whose fillings no form may have, e.g. items that may have been read
         out: folder of a table per form, form-1.parquet, form-2.parquet and so on
     """
     from worldprobe.benchmarks.ewok.contracts import Items, Templates
-    from worldprobe.benchmarks.ewok.materials.items import compile_all, fill_forms, finish_items, sizes_of
+    from worldprobe.benchmarks.ewok.materials.items import (
+        compile_all,
+        fill_forms,
+        finish_items,
+        sizes_of,
+    )
     from worldprobe.contracts import digest_table, read_table, write_table
 
     read = read_and_check(materials, password, compat)
@@ -240,13 +285,27 @@ def forms(
     made.inputs["templates"] = digest_table(templates, Templates, made)
     if besides:
         made.inputs["besides"] = digest_file(besides)
-    filled = fill_forms(templates, read, forms, seed, frames == "other", read_table(besides, Items) if besides else None)
+    filled = fill_forms(
+        templates,
+        read,
+        forms,
+        seed,
+        frames == "other",
+        read_table(besides, Items) if besides else None,
+    )
     apart = {"n_templates": filled.n_templates, "n_templates_without_shared_filler": filled.n_apart}
     made.method, made.seed = methods.ITEMS, seed
-    made.details |= {"mode": "forms", "forms": forms, "frames": frames} | apart | sizes_of(templates)
+    made.details |= (
+        {"mode": "forms", "forms": forms, "frames": frames} | apart | sizes_of(templates)
+    )
     with whole_folder(out, "items forms", source_of(made.to_json())) as folder:
         for number, table in enumerate(filled.tables, start=1):
-            write_table(finish_items(table, read.rules, None), Items, folder / f"form-{number}.parquet", made)
+            write_table(
+                finish_items(table, read.rules, None),
+                Items,
+                folder / f"form-{number}.parquet",
+                made,
+            )
     message = "%d forms of %d items; %d of %d templates share no filler between forms: %s"
     LOGGER.info(message, forms, len(filled.tables[0]), filled.n_apart, filled.n_templates, out)
 
@@ -276,13 +335,23 @@ def gather(
     from worldprobe.contracts import read_provenance, read_table
 
     if release_filter != bool(materials):
-        given, missing = ("--release-filter", "--materials") if release_filter else ("--materials", "--release-filter")
-        raise UserError(given, f"needs {missing}: the materials contain the list of released items.", f"Add {missing}.")
+        given, missing = (
+            ("--release-filter", "--materials")
+            if release_filter
+            else ("--materials", "--release-filter")
+        )
+        raise UserError(
+            given,
+            f"needs {missing}: the materials contain the list of released items.",
+            f"Add {missing}.",
+        )
     frames = [read_table(path, Items) for path in versions]
     made = gather_provenance([(str(path), read_provenance(path)) for path in versions])
     source = Source(materials, password_of(password)) if materials else None
     if source is not None and source.digest() != made.inputs.get("materials"):
-        raise UserError(materials, "the versions were filled from other materials.", "Give the same materials.")
+        raise UserError(
+            materials, "the versions were filled from other materials.", "Give the same materials."
+        )
     rules = ORIGINAL if made.details.get("compat") else RIGHT
     items = pd.concat(frames, ignore_index=True).drop(columns="duplicate_of")
     _write(finish_items(items, rules, source), made, release_filter, out)
@@ -304,7 +373,11 @@ def _warn_of_copies(items: pd.DataFrame) -> None:
     from worldprobe.benchmarks.ewok.materials.items import copied_versions
 
     for version, first in copied_versions(items).items():
-        LOGGER.warning("version %d has all texts of version %d: leave it out, as a copy always agrees", version, first)
+        LOGGER.warning(
+            "version %d has all texts of version %d: leave it out, as a copy always agrees",
+            version,
+            first,
+        )
 
 
 def _report(n_items: int, n_duplicates: int, path: Path) -> None:
@@ -326,17 +399,19 @@ def export(
 ) -> None:
     """Write items for other tools.
 
-    official: a folder per version, a CSV file per domain. lm-eval: a task folder for --include_path, asking the same
-    questions, ties counted 0.5. lighteval: a file for --custom-tasks and its questions, the same for some tokenizers only.
-    hf: a dataset folder of the Hugging Face hub, with a card and a Croissant description. Items of EWoK's own materials
-    leave only with --encrypt, or as lm-eval by name, with --hub and no ITEMS.
+    official: a folder per version, a CSV file per domain. lm-eval: a task folder for
+    --include_path, asking the same questions, ties counted 0.5. lighteval: a file for
+    --custom-tasks and its questions, the same for some tokenizers only. hf: a dataset folder of the
+    Hugging Face hub, with a card and a Croissant description. Items of EWoK's own materials leave
+    only with --encrypt, or as lm-eval by name, with --hub and no ITEMS.
 
     Args:
         items: items table; none with --hub
         templates: official: the templates table that the items were filled from
         format: layout of the files
         task: lm-eval, lighteval: the task's name (default: worldprobe_items)
-        hub: lm-eval: write no items; the task reads EWoK's gated dataset on the hub, or a local copy of it in this folder
+        hub: lm-eval: write no items; the task reads EWoK's gated dataset on the hub, or a local
+            copy of it in this folder
         out: folder to write
     """
     from worldprobe.benchmarks.ewok.exports.search import is_protected
@@ -344,14 +419,29 @@ def export(
 
     is_by_name, copy = hub is not None, next(iter(hub or ()), None)
     if is_by_name and (items or encrypt):
-        raise UserError("--hub", "writes no items.", "Leave ITEMS and --encrypt out, or leave out --hub.")
+        raise UserError(
+            "--hub", "writes no items.", "Leave ITEMS and --encrypt out, or leave out --hub."
+        )
     if copy and not Path(copy).is_dir():
-        raise UserError(f"--hub {copy}", "is not a folder.", "Name a local copy of the dataset, or give --hub alone.")
+        raise UserError(
+            f"--hub {copy}",
+            "is not a folder.",
+            "Name a local copy of the dataset, or give --hub alone.",
+        )
     if not is_by_name and not items:
-        raise UserError("items export", "needs the items.", "Name the items table, or add --format lm-eval --hub.")
-    _check_format(format, {"task": task is not None, "encrypt": encrypt, "hub": is_by_name}, templates, task)
+        raise UserError(
+            "items export",
+            "needs the items.",
+            "Name the items table, or add --format lm-eval --hub.",
+        )
+    _check_format(
+        format, {"task": task is not None, "encrypt": encrypt, "hub": is_by_name}, templates, task
+    )
     if items and not encrypt and is_protected(read_provenance(items).canary):
-        pack = "`worldprobe release pack --items ITEMS --templates TEMPLATES --notices-from MATERIALS --out NAME.zip`"
+        pack = (
+            "`worldprobe release pack --items ITEMS --templates TEMPLATES --notices-from MATERIALS"
+            " --out NAME.zip`"
+        )
         fixes = {
             "official": f"Write an encrypted archive: {pack}.",
             "lm-eval": "Add --encrypt, or leave ITEMS out and add --hub.",
@@ -367,7 +457,9 @@ def export(
     LOGGER.info("written for %s: %s", format, out)
 
 
-def _check_format(format: str, given: dict[str, bool], templates: str | None, task: str | None) -> None:
+def _check_format(
+    format: str, given: dict[str, bool], templates: str | None, task: str | None
+) -> None:
     """Refuse options that do nothing in a format, and demand what it needs.
 
     Raises:
@@ -381,9 +473,15 @@ def _check_format(format: str, given: dict[str, bool], templates: str | None, ta
             problem = f"does nothing with --format {format}{why}."
             raise UserError(f"--{option}", problem, "Leave it out, or take --format lm-eval.")
     if format == "official" and not templates:
-        raise UserError("items export", "needs the templates.", "Name the templates table after the items table.")
+        raise UserError(
+            "items export",
+            "needs the templates.",
+            "Name the templates table after the items table.",
+        )
     if format != "official" and templates:
-        raise UserError(templates, f"does nothing with --format {format}.", "Leave the templates out.")
+        raise UserError(
+            templates, f"does nothing with --format {format}.", "Leave the templates out."
+        )
     check_task(task)
 
 
@@ -396,15 +494,26 @@ def _exported(
         UserError: a table cannot be read, or there is no password.
     """
     from worldprobe.benchmarks.ewok.contracts import Items
-    from worldprobe.benchmarks.ewok.exports.lm_eval_task import hub_files, lighteval_files, task_files
+    from worldprobe.benchmarks.ewok.exports.lm_eval_task import (
+        hub_files,
+        lighteval_files,
+        task_files,
+    )
     from worldprobe.benchmarks.ewok.exports.packing import describe_items
     from worldprobe.contracts import read_provenance, read_table
     from worldprobe.report.dataset_folder import dataset_files
 
     if path is None:
-        return hub_files(copy, None, task) if copy else hub_files(RELEASE["id"], RELEASE["revision"], task)
+        return (
+            hub_files(copy, None, task)
+            if copy
+            else hub_files(RELEASE["id"], RELEASE["revision"], task)
+        )
     if format == "official":
-        return ((name, text.encode()) for name, text in read_official_files(Path(path), Path(str(templates))))
+        return (
+            (name, text.encode())
+            for name, text in read_official_files(Path(path), Path(str(templates)))
+        )
     word = options.export_password(encrypt)
     items, canary = read_table(path, Items), read_provenance(path).canary
     if format == "lm-eval":
@@ -427,19 +536,26 @@ def read_official_files(items_path: Path, templates_path: Path) -> Iterator[tupl
     from worldprobe.contracts import read_provenance, read_table
 
     made = read_provenance(items_path)
-    items, templates = read_table(items_path, Items), read_table(templates_path, Templates)  # their own faults say more
+    items, templates = (
+        read_table(items_path, Items),
+        read_table(templates_path, Templates),
+    )  # their own faults say more
     check_templates(templates_path, items_path)
-    is_sampled_like_original = made.details.get("compat") and made.details.get("mode") == "independent"
-    return official_files(items, templates, made.canary, made.seed if is_sampled_like_original else None)
+    is_sampled_like_original = (
+        made.details.get("compat") and made.details.get("mode") == "independent"
+    )
+    return official_files(
+        items, templates, made.canary, made.seed if is_sampled_like_original else None
+    )
 
 
 @app.command(name="import")
 def import_(source: Path, /, *, password: options.Password = None, out: Path) -> None:
     """Read items from EWoK's Parquet file on the Hugging Face hub, or from CSV files in its format.
 
-    Reads columns by EWoK's names (Domain, ConceptA, Context1, ...) and says whether the texts are those of the release
-    EWoK-core-1.0. Ids and versions that the files lack are counted. Also reads what
-    `items export --format hf` wrote.
+    Reads columns by EWoK's names (Domain, ConceptA, Context1, ...) and says whether the texts are
+    those of the release EWoK-core-1.0. Ids and versions that the files lack are counted. Also reads
+    what `items export --format hf` wrote.
 
     Args:
         source: .csv or .parquet file, or a folder or .zip file of them
@@ -457,16 +573,36 @@ def import_(source: Path, /, *, password: options.Password = None, out: Path) ->
         return
     found = read_items(source, word)
     is_official = is_release(found.items, read_published(RESOURCES / "published"))
-    details = {"imported": "items", "release": is_official} | ({"counted": list(found.made_up)} if found.made_up else {})
+    details = {"imported": "items", "release": is_official} | (
+        {"counted": list(found.made_up)} if found.made_up else {}
+    )
     details |= {"normalized_texts": found.n_normalized} if found.n_normalized else {}
     # The release's texts are protected whatever canary the file states.
-    canary = f"{found.canary}\n{RELEASE_CANARY}" if is_official and not is_protected(found.canary) else found.canary
-    write_table(found.items, Items, out, made(IMPORT_METHOD, {"source": source}, details=details, canary=canary))
+    canary = (
+        f"{found.canary}\n{RELEASE_CANARY}"
+        if is_official and not is_protected(found.canary)
+        else found.canary
+    )
+    write_table(
+        found.items,
+        Items,
+        out,
+        made(IMPORT_METHOD, {"source": source}, details=details, canary=canary),
+    )
     _warn_of_copies(found.items)
     if found.made_up:
-        LOGGER.warning("%s has no %s: they were counted in the order of its rows", source, " and no ".join(found.made_up))
+        LOGGER.warning(
+            "%s has no %s: they were counted in the order of its rows",
+            source,
+            " and no ".join(found.made_up),
+        )
     whose = "those" if is_official else "not those"
-    LOGGER.info("%d items, whose texts are %s of the release EWoK-core-1.0: %s", len(found.items), whose, out)
+    LOGGER.info(
+        "%d items, whose texts are %s of the release EWoK-core-1.0: %s",
+        len(found.items),
+        whose,
+        out,
+    )
 
 
 def _copy_of_table(source: Path, out: Path) -> bool:
@@ -474,7 +610,11 @@ def _copy_of_table(source: Path, out: Path) -> bool:
     from worldprobe.benchmarks.ewok.contracts import Items
     from worldprobe.contracts import read_table, table_name
 
-    if source.suffix != ".parquet" or not source.is_file() or table_name(source) != Items.Config.name:
+    if (
+        source.suffix != ".parquet"
+        or not source.is_file()
+        or table_name(source) != Items.Config.name
+    ):
         return False
     read_table(source, Items)
     with whole_file(out) as temporary:
@@ -483,7 +623,8 @@ def _copy_of_table(source: Path, out: Path) -> bool:
 
 
 def _copy_of_export(source: Path, word: str | None, out: Path) -> bool:
-    """Write the table of `items export --format hf`, encrypted or not; False where the source is anything else.
+    """Write the table of `items export --format hf`, encrypted or not; False where the source is
+    anything else.
 
     Raises:
         UserError: the password is missing or wrong, or the archive's table is not one of items.
@@ -504,5 +645,7 @@ def _copy_of_export(source: Path, word: str | None, out: Path) -> bool:
         try:
             read_table(temporary, Items)
         except UserError as error:
-            raise UserError(f"{source}, {MEMBER}", error.problem, "Export the items again.") from error
+            raise UserError(
+                f"{source}, {MEMBER}", error.problem, "Export the items again."
+            ) from error
     return True

@@ -24,11 +24,13 @@ QUESTIONS_METHOD, METHOD = 1, 3
 #: p below which the test finds a leak.
 FOUND = 0.05
 LIMITS = (
-    "All of it rests on the given items and the forms being filled alike, from the same fillers by the same chance: items that "
-    "were edited, picked or filled otherwise may be likelier to a model that never read them. "
-    "It sees whether the model has read these items, with these fillings. It does not see whether it has read their templates "
-    "with other fillings, paraphrases or translations: these raise the accuracy of all forms alike. A p that is not small does "
-    "not show that the model has read nothing (docs/leak.md: power by the number of times that items were read)."
+    "All of it rests on the given items and the forms being filled alike, from the same fillers by"
+    " the same chance: items that were edited, picked or filled otherwise may be likelier to a"
+    " model that never read them. It sees whether the model has read these items, with these"
+    " fillings. It does not see whether it has read their templates with other fillings,"
+    " paraphrases or translations: these raise the accuracy of all forms alike. A p that is not"
+    " small does not show that the model has read nothing (docs/leak.md: power by the number of"
+    " times that items were read)."
 )
 
 
@@ -46,21 +48,28 @@ def leak(
 ) -> None:
     """Was a model trained on these items, and how much did it gain?
 
-    Compares them with parallel forms of the same templates, which nobody has published (`items forms MATERIALS --besides ITEMS
-    --frames same`). Besides, compares the order of a published file's lines with other orders (Oren et al., 2023).
+    Compares them with parallel forms of the same templates, which nobody has published (`items
+    forms MATERIALS --besides ITEMS --frames same`). Besides, compares the order of a published
+    file's lines with other orders (Oren et al., 2023).
 
     Args:
         items: items that the model may have read
         forms: parallel forms of them, items tables
         file: text file as it was published, a line per item in an order that was drawn at random
-        lines_per_shard: number of lines that are read together; they must fit into the model's context
+        lines_per_shard: number of lines that are read together; they must fit into the model's
+            context
         shuffles: number of other orders of each shard
         seed: seed of these orders
         out: leaks table
     """
     import pandas as pd
 
-    from worldprobe.benchmarks.ewok.analysis.leak import compare_forms, compare_orders, measure_items, questions_of
+    from worldprobe.benchmarks.ewok.analysis.leak import (
+        compare_forms,
+        compare_orders,
+        measure_items,
+        questions_of,
+    )
     from worldprobe.benchmarks.ewok.contracts import Items, Leaks
     from worldprobe.benchmarks.ewok.scoring import check_texts
     from worldprobe.contracts import read_table, write_table
@@ -68,7 +77,9 @@ def leak(
     from worldprobe.models.checkpoint import made_by_model
     from worldprobe.provenance import digests
 
-    paths = {"items": items} | {f"form {number}": path for number, path in enumerate(forms, start=1)}
+    paths = {"items": items} | {
+        f"form {number}": path for number, path in enumerate(forms, start=1)
+    }
     tables = [read_table(path, Items) for path in paths.values()]
     for table, path in zip(tables, paths.values(), strict=True):
         check_texts(table, path)
@@ -81,16 +92,29 @@ def leak(
         questions.append(_orders_of(file, lines_per_shard, shuffles, seed, engine, model.name))
     store = open_answers(model, engine, since, list(paths.values()), out)
     asked = [question for part in questions for question in part]
-    answers = run_requests(asked, engine, store, f"leak {QUESTIONS_METHOD}", what=f"Scoring texts ({model.name})")
+    answers = run_requests(
+        asked, engine, store, f"leak {QUESTIONS_METHOD}", what=f"Scoring texts ({model.name})"
+    )
     values = iter(answers.values)
     parts = [list(islice(values, len(part))) for part in questions]
-    measured = [measure_items(table, [one.logprob for one in part]) for table, part in zip(tables, parts, strict=False)]
+    measured = [
+        measure_items(table, [one.logprob for one in part])
+        for table, part in zip(tables, parts, strict=False)
+    ]
     given, others = measured[0], pd.concat(measured[1:], ignore_index=True)
-    found = {measure: compare_forms(given, others, measure) for measure in ("logprob", "accuracy", "word_frequency")}
+    found = {
+        measure: compare_forms(given, others, measure)
+        for measure in ("logprob", "accuracy", "word_frequency")
+    }
     if file:
         paths["file"] = file
-        found["order"] = compare_orders(_whole(parts[-1], lines_per_shard, file).reshape(-1, 1 + shuffles))
-    rows = [{"model": model.name, "measure": measure} | vars(effect) for measure, effect in found.items()]
+        found["order"] = compare_orders(
+            _whole(parts[-1], lines_per_shard, file).reshape(-1, 1 + shuffles)
+        )
+    rows = [
+        {"model": model.name, "measure": measure} | vars(effect)
+        for measure, effect in found.items()
+    ]
     details = {"forms": len(forms), "answers": answers.origins}
     details |= {"lines_per_shard": lines_per_shard, "shuffles": shuffles} if file else {}
     made = made_by_model(engine.facts, METHOD, model.name, digests(paths), details)
@@ -126,12 +150,16 @@ def _refuse_shared_items(tables: list[pd.DataFrame], paths: list[Path]) -> None:
     given = set(map(tuple, tables[0][texts].to_numpy()))
     for table, path in zip(tables[1:], paths[1:], strict=True):
         if n_shared := sum(row in given for row in map(tuple, table[texts].to_numpy())):
-            fix = "Make forms beside the items: worldprobe items forms MATERIALS --besides ITEMS --frames same --out FOLDER."
+            fix = (
+                "Make forms beside the items: worldprobe items forms MATERIALS --besides ITEMS"
+                " --frames same --out FOLDER."
+            )
             raise UserError(path, f"{n_shared} of its items are among those of {paths[0]}.", fix)
 
 
 def _refuse_other_frames(paths: list[Path]) -> None:
-    """Contexts that begin with a neutral sentence are less likely in any model: items without one would all seem to be read.
+    """Contexts that begin with a neutral sentence are less likely in any model: items without one
+    would all seem to be read.
 
     Raises:
         UserError: a form has frames and the items have none, or the other way round.
@@ -141,11 +169,16 @@ def _refuse_other_frames(paths: list[Path]) -> None:
     frames = [read_provenance(path).details.get("frames", "same") for path in paths]
     for path, kind in zip(paths[1:], frames[1:], strict=True):
         if kind != frames[0]:
-            fix = "Make forms in the items' frames: worldprobe items forms MATERIALS --besides ITEMS --frames same --out FOLDER."
+            fix = (
+                "Make forms in the items' frames: worldprobe items forms MATERIALS --besides ITEMS"
+                " --frames same --out FOLDER."
+            )
             raise UserError(path, f"its contexts have other frames than those of {paths[0]}.", fix)
 
 
-def _orders_of(file: Path, lines_per_shard: int, shuffles: int, seed: int, engine: Engine, name: str) -> list[Loglikelihood]:
+def _orders_of(
+    file: Path, lines_per_shard: int, shuffles: int, seed: int, engine: Engine, name: str
+) -> list[Loglikelihood]:
     """Questions about the order of a file.
 
     Raises:
@@ -167,34 +200,54 @@ def _in_words(name: str, found: dict[str, Effect], mean: float, n_forms: int) ->
     from worldprobe.report.model_names import counted
 
     read, gain, words = found["logprob"], found["accuracy"], found["word_frequency"]
-    difference = f"{gain.estimate:+.4f} (95% {gain.low:+.4f} to {gain.high:+.4f}), found in 80%: {gain.detectable:.4f}"
+    difference = (
+        f"{gain.estimate:+.4f} (95% {gain.low:+.4f} to {gain.high:+.4f}), found in 80%:"
+        f" {gain.detectable:.4f}"
+    )
     lines = [
-        f"{name}: items of {read.n_templates} templates of {read.n_pairs} pairs of concepts "
-        f"against {counted(n_forms, 'parallel form')}",
-        f"  log probability of an item's texts: {read.estimate:+.3f} nats (95% {read.low:+.3f} to {read.high:+.3f}), "
-        f"{p_in_words(read.p)} (one-sided: the given items are likelier), found in 80%: {read.detectable:.3f}",
+        (
+            f"{name}: items of {read.n_templates} templates of {read.n_pairs} pairs of concepts "
+            f"against {counted(n_forms, 'parallel form')}"
+        ),
+        (
+            f"  log probability of an item's texts: {read.estimate:+.3f} nats (95% {read.low:+.3f}"
+            f" to {read.high:+.3f}), {p_in_words(read.p)} (one-sided: the given items are"
+            f" likelier), found in 80%: {read.detectable:.3f}"
+        ),
     ]
     if read.p < FOUND:
         lines.append(f"  gain in accuracy: {difference}")
-        lines.append(f"  accuracy {mean:.4f} on the given items, {mean - gain.estimate:.4f} without the gain")
+        lines.append(
+            f"  accuracy {mean:.4f} on the given items, {mean - gain.estimate:.4f} without the gain"
+        )
     else:
         lines.append("  no leak is found: p is not below 0.05")
-        lines.append(f"  accuracy {mean:.4f} on the given items; minus the forms', which is no gain by a leak: {difference}")
-    if min(words.p, 1 - words.p) < FOUND / 2:
-        more, so = ("more", "p may be small without a leak") if words.estimate > 0 else ("less", "a leak may be missed")
         lines.append(
-            f"  WARNING: the given items are not filled like the forms. Their words are {more} frequent ({words.estimate:+.3f} "
-            f"in the summed log frequency of a text's words, 95% {words.low:+.3f} to {words.high:+.3f}), so {so}"
+            f"  accuracy {mean:.4f} on the given items; minus the forms', which is no gain by a"
+            f" leak: {difference}"
+        )
+    if min(words.p, 1 - words.p) < FOUND / 2:
+        more, so = (
+            ("more", "p may be small without a leak")
+            if words.estimate > 0
+            else ("less", "a leak may be missed")
+        )
+        lines.append(
+            f"  WARNING: the given items are not filled like the forms. Their words are {more}"
+            f" frequent ({words.estimate:+.3f} in the summed log frequency of a text's words, 95%"
+            f" {words.low:+.3f} to {words.high:+.3f}), so {so}"
         )
     else:
         lines.append(
-            f"  words of the given items and of the forms are about as frequent ({p_in_words(2 * min(words.p, 1 - words.p))}): "
-            "no sign that they are filled differently"
+            "  words of the given items and of the forms are about as frequent"
+            f" ({p_in_words(2 * min(words.p, 1 - words.p))}): no sign that they are filled"
+            " differently"
         )
     if "order" in found:
         order = found["order"]
         lines.append(
-            f"  order of the file: {order.estimate:+.3f} nats per shard of {order.n_pairs} (95% {order.low:+.3f} to "
-            f"{order.high:+.3f}), {p_in_words(order.p)}, found in 80%: {order.detectable:.3f}; of two tests, double the smaller p"
+            f"  order of the file: {order.estimate:+.3f} nats per shard of {order.n_pairs} (95%"
+            f" {order.low:+.3f} to {order.high:+.3f}), {p_in_words(order.p)}, found in 80%:"
+            f" {order.detectable:.3f}; of two tests, double the smaller p"
         )
     return "\n".join([*lines, LIMITS])

@@ -1,4 +1,6 @@
-"""``materials`` and ``templates``: check, count, show, start and review materials, and compile them."""
+"""``materials`` and ``templates``: check, count, show, start and review materials, and compile
+them.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +34,19 @@ def read_and_check(place: str, password: str | None, compat: bool) -> Materials:
     from worldprobe.benchmarks.ewok.materials.check import check_materials
     from worldprobe.benchmarks.ewok.materials.materials import read_materials
 
-    materials = read_materials(materials_place(place), ORIGINAL if compat else RIGHT, password_of(password), is_lenient=compat)
+    materials = read_materials(
+        materials_place(place),
+        ORIGINAL if compat else RIGHT,
+        password_of(password),
+        is_lenient=compat,
+    )
     check_materials(materials)
     materials.problems.raise_first()
     if materials.problems:
-        LOGGER.info("The materials have %d warnings; `worldprobe materials check` lists them.", len(materials.problems))
+        LOGGER.info(
+            "The materials have %d warnings; `worldprobe materials check` lists them.",
+            len(materials.problems),
+        )
     return materials
 
 
@@ -94,13 +104,19 @@ def check(
     from worldprobe.benchmarks.ewok.materials.materials import read_materials
 
     place = materials_place(materials)
-    read = read_materials(place, ORIGINAL if compat else RIGHT, password_of(password), is_lenient=compat)
+    read = read_materials(
+        place, ORIGINAL if compat else RIGHT, password_of(password), is_lenient=compat
+    )
     n_templates = check_all(read, n_versions)
     for problem in read.problems.by_place():
         print(problem)
     n_errors = len(read.problems.errors())
     if n_errors:
-        raise UserError(place, f"{n_errors} errors are listed above.", "Fix them from the top; one may cause others.")
+        raise UserError(
+            place,
+            f"{n_errors} errors are listed above.",
+            "Fix them from the top; one may cause others.",
+        )
     print(f"{place}: {n_templates} templates, no errors, {len(read.problems)} warnings")
 
 
@@ -113,7 +129,8 @@ def stats(
     seed: options.Seed = 0,
     out: options.OutFolder | None = None,
 ) -> None:
-    """Print counts, crossing of design and domain, lengths and frequencies of the two sides, and telltale words.
+    """Print counts, crossing of design and domain, lengths and frequencies of the two sides, and
+    telltale words.
 
     Args:
         out: folder into which the tables are written as CSV files, too
@@ -122,7 +139,9 @@ def stats(
     from worldprobe.benchmarks.ewok.materials.balance import overview
     from worldprobe.benchmarks.ewok.materials.items import compile_all
 
-    tables, text = overview(compile_all(read_and_check(materials, password, False)), frequencies_of_wordfreq, seed)
+    tables, text = overview(
+        compile_all(read_and_check(materials, password, False)), frequencies_of_wordfreq, seed
+    )
     print(text)
     if out:
         with whole_folder(out, "materials stats") as folder:
@@ -132,10 +151,18 @@ def stats(
 
 
 @app.command
-def split(materials: options.MaterialsPlace, /, *, password: options.Password = None, seed: options.Seed = 0, out: Path) -> None:
+def split(
+    materials: options.MaterialsPlace,
+    /,
+    *,
+    password: options.Password = None,
+    seed: options.Seed = 0,
+    out: Path,
+) -> None:
     """Split pairs of concepts into train and test, which share no situation and no concept.
 
-    Materials that contain the file as utils/split.csv ship this split: `controls write-corpus --hold-out situations` uses it.
+    Materials that contain the file as utils/split.csv ship this split: `controls write-corpus
+    --hold-out situations` uses it.
 
     Args:
         out: CSV file with the part of each pair of concepts
@@ -147,15 +174,21 @@ def split(materials: options.MaterialsPlace, /, *, password: options.Password = 
     parts = split_by_situation(compile_all(read), seed)
     write_text(out, split_text(parts, read.canary))
     n_train = int((parts["part"] == "train").sum())
-    LOGGER.info("%d pairs of concepts for training, %d for testing: %s", n_train, len(parts) - n_train, out)
+    LOGGER.info(
+        "%d pairs of concepts for training, %d for testing: %s", n_train, len(parts) - n_train, out
+    )
 
 
 @app.command
-def adversarial(materials: options.MaterialsPlace, /, *, password: options.Password = None, out: Path) -> None:
-    """Choose the templates on which the relatedness of words misleads most: a tenth of each domain's.
+def adversarial(
+    materials: options.MaterialsPlace, /, *, password: options.Password = None, out: Path
+) -> None:
+    """Choose the templates on which the relatedness of words misleads most: a tenth of each
+    domain's.
 
-    Vectors that judge a part of the materials have read the other parts alone. Materials that contain the file as
-    utils/adversarial.csv ship this part: their templates and items have the column `adversarial`.
+    Vectors that judge a part of the materials have read the other parts alone. Materials that
+    contain the file as utils/adversarial.csv ship this part: their templates and items have the
+    column `adversarial`.
 
     Args:
         out: CSV file with the keys of these templates
@@ -166,7 +199,9 @@ def adversarial(materials: options.MaterialsPlace, /, *, password: options.Passw
 
     read = read_and_check(materials, password, False)
     templates = compile_all(read)
-    keyed = templates[["domain"]].assign(key=template_keys(templates))[choose_adversarial(templates)]
+    keyed = templates[["domain"]].assign(key=template_keys(templates))[
+        choose_adversarial(templates)
+    ]
     rows = keyed.sort_values(["domain", "key"]).to_csv(index=False, lineterminator="\n")
     write_text(out, (f"{read.canary}\n" if read.canary else "") + rows)
     LOGGER.info("%d of %d templates: %s", len(keyed), len(templates), out)
@@ -224,7 +259,8 @@ def review(
     seed: options.Seed = 0,
     out: Path,
 ) -> None:
-    """Write a spreadsheet for a second reader's verdicts, and turn it into flags for `items --flags`.
+    """Write a spreadsheet for a second reader's verdicts, and turn it into flags for `items
+    --flags`.
 
     Args:
         read: filled spreadsheet to turn into flags (CSV)
@@ -232,7 +268,12 @@ def review(
     """
     from worldprobe.benchmarks.ewok.exports.search import is_protected
     from worldprobe.benchmarks.ewok.materials.items import compile_all
-    from worldprobe.benchmarks.ewok.materials.review import fill_once, flags_text, read_sheet, review_sheet
+    from worldprobe.benchmarks.ewok.materials.review import (
+        fill_once,
+        flags_text,
+        read_sheet,
+        review_sheet,
+    )
 
     checked = read_and_check(materials, password, compat)
     compiled = compile_all(checked)
@@ -240,7 +281,12 @@ def review(
         flags = read_sheet(read, compiled)
         write_text(out, flags_text(flags, checked.canary))
         counts = flags["verdict"].value_counts()
-        LOGGER.info("%d templates excluded, %d reversed: %s", counts.get("exclude", 0), counts.get("reverse", 0), out)
+        LOGGER.info(
+            "%d templates excluded, %d reversed: %s",
+            counts.get("exclude", 0),
+            counts.get("reverse", 0),
+            out,
+        )
         return
     if is_protected(checked.canary):
         problem = "is EWoK's own, whose terms forbid plain-text files of it."

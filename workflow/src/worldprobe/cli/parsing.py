@@ -1,4 +1,6 @@
-"""A command line as a call of a command's function: mistakes in three lines as all errors, outputs and streams checked first."""
+"""A command line as a call of a command's function: mistakes in three lines as all errors, outputs
+and streams checked first.
+"""
 
 from __future__ import annotations
 
@@ -67,11 +69,17 @@ class Call:
 
     @property
     def values(self) -> dict[str, Any]:
-        """Argument -> value, defaults included, and the fields of what several commands share beside the others."""
+        """Argument -> value, defaults included, and the fields of what several commands share
+        beside the others.
+        """
         self.bound.apply_defaults()
         found: dict[str, Any] = {}
         for name, value in self.bound.arguments.items():
-            found |= {one.name: getattr(value, one.name) for one in fields(value)} if is_dataclass(value) else {name: value}
+            found |= (
+                {one.name: getattr(value, one.name) for one in fields(value)}
+                if is_dataclass(value)
+                else {name: value}
+            )
         return found
 
     def run(self) -> int | None:
@@ -79,7 +87,8 @@ class Call:
         return self.function(*self.bound.args, **self.bound.kwargs)
 
     def check_outputs(self) -> list[Path]:
-        """Refuse outputs that cannot be written, are inputs as well, or are named twice, and inputs that are no files.
+        """Refuse outputs that cannot be written, are inputs as well, or are named twice, and inputs
+        that are no files.
 
         It comes before anything is computed.
 
@@ -99,11 +108,18 @@ class Call:
                     continue
                 path = Path(value)
                 if argument == "out" or argument.endswith("_out"):
-                    is_folder = FOLDER in getattr(hints[argument], "__metadata__", ()) and path.suffix != ".zip"
+                    is_folder = (
+                        FOLDER in getattr(hints[argument], "__metadata__", ())
+                        and path.suffix != ".zip"
+                    )
                     if not is_folder or path.name in ("", ".."):
                         check_place(path)
                     outputs.append((option, path))
-                elif argument not in LABELS and "Literal" not in str(hints.get(argument)) and _exists(value):
+                elif (
+                    argument not in LABELS
+                    and "Literal" not in str(hints.get(argument))
+                    and _exists(value)
+                ):
                     _check_is_regular(path)
                     inputs.append((argument, path))
         for place, (option, path) in enumerate(outputs):
@@ -116,7 +132,9 @@ class Call:
 
 
 def _check_is_regular(path: Path) -> None:
-    """Refuse a pipe, which may never end and can be read only once: inputs are read, and their digests noted."""
+    """Refuse a pipe, which may never end and can be read only once: inputs are read, and their
+    digests noted.
+    """
     if not path.is_file() and not path.is_dir():
         problem = "is a device, pipe or socket, not a regular file."
         raise UserError(path, problem, "Write its content to a file, and give the path of that.")
@@ -125,8 +143,17 @@ def _check_is_regular(path: Path) -> None:
 def _check_is_no_input(option: str, path: Path, inputs: list[tuple[str, Path]]) -> None:
     for argument, source in inputs:
         if path.exists() and path.samefile(source):
-            raise UserError(f"{option} {path}", "is one of the inputs; it would be overwritten.", "Choose another name.")
-        if argument in READ_WHOLE and source.is_dir() and path.exists() and path.resolve().is_relative_to(source.resolve()):
+            raise UserError(
+                f"{option} {path}",
+                "is one of the inputs; it would be overwritten.",
+                "Choose another name.",
+            )
+        if (
+            argument in READ_WHOLE
+            and source.is_dir()
+            and path.exists()
+            and path.resolve().is_relative_to(source.resolve())
+        ):
             problem = f"is a file of the input folder {source}; it would be overwritten."
             raise UserError(f"{option} {path}", problem, "Choose another name.")
 
@@ -139,15 +166,25 @@ def _exists(value: str | Path) -> bool:
 
 
 def unknown_options(app: App, words: Sequence[str]) -> list[str]:
-    """What is wrong with the options that a command does not know: of several mistakes the one that explains the others."""
+    """What is wrong with the options that a command does not know: of several mistakes the one that
+    explains the others.
+    """
     _, apps, _ = app.parse_commands(words)
     if apps[-1].default_command is None:
         return []
     known = [name for argument in arguments_of(apps[-1]) for name in argument.names] + ["--help"]
     before = ["", *words[:-1]]  # what follows --password is one, whatever it looks like
-    options = [word for word, last in zip(words, before, strict=True) if word.startswith("--") and last != "--password"]
+    options = [
+        word
+        for word, last in zip(words, before, strict=True)
+        if word.startswith("--") and last != "--password"
+    ]
     given = [word.partition("=")[0] for word in options]
-    return [f"unknown option {option}{did_you_mean(option, known)}" for option in given if option not in known]
+    return [
+        f"unknown option {option}{did_you_mean(option, known)}"
+        for option in given
+        if option not in known
+    ]
 
 
 def in_our_words(error: CycloptsError, unknown: Sequence[str] = ()) -> UserError:
@@ -159,9 +196,17 @@ def in_our_words(error: CycloptsError, unknown: Sequence[str] = ()) -> UserError
 def _problem(error: CycloptsError) -> str:
     if isinstance(error, UnknownCommandError):
         word = (error.unused_tokens or [""])[0]
-        known = [name for name in error.app or () if not name.startswith("-")] if error.app is not None else []
+        known = (
+            [name for name in error.app or () if not name.startswith("-")]
+            if error.app is not None
+            else []
+        )
         near = did_you_mean(word, known, "")
-        return f'unknown action: "{word}"{near}' if near else f"unknown action: choose one of {', '.join(known)}."
+        return (
+            f'unknown action: "{word}"{near}'
+            if near
+            else f"unknown action: choose one of {', '.join(known)}."
+        )
     if isinstance(error, UnknownOptionError):  # of one letter, or --
         return f"unknown option {error.token.value[:2]}."
     if isinstance(error, RepeatArgumentError):
@@ -198,13 +243,17 @@ def commands(app: App, words: tuple[str, ...] = ()) -> Iterator[tuple[str, App]]
 
 
 def arguments_of(app: App) -> list[Argument]:
-    """The arguments of a command, with their help; what a class of shared options holds counts one by one."""
+    """The arguments of a command, with their help; what a class of shared options holds counts one
+    by one.
+    """
     found = app.assemble_argument_collection(default_parameter=DEFAULTS, parse_docstring=True)
     return [one for one in found if one.parse and one.name != "*"]
 
 
 class _Patient:
-    """Passes text on; when the reader has gone (``| head -1``) the rest is dropped and the command finishes its work."""
+    """Passes text on; when the reader has gone (``| head -1``) the rest is dropped and the command
+    finishes its work.
+    """
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -226,7 +275,11 @@ class _Patient:
             self._close()
         except OSError as error:
             self._close()
-            raise UserError("standard output", f"cannot be written ({error.strerror}).", "Redirect it elsewhere.") from error
+            raise UserError(
+                "standard output",
+                f"cannot be written ({error.strerror}).",
+                "Redirect it elsewhere.",
+            ) from error
 
     def _close(self) -> None:
         """Nothing more goes to the stream, not even what Python still holds of it at exit."""
@@ -240,10 +293,14 @@ class _Patient:
 
 
 def open_closed_streams() -> None:
-    """Let streams that the shell closed (``2>&-``) lead nowhere: otherwise the next file that is opened takes their place."""
+    """Let streams that the shell closed (``2>&-``) lead nowhere: otherwise the next file that is
+    opened takes their place.
+    """
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         if getattr(sys, name) is None:
-            if (handle := os.open(os.devnull, os.O_RDWR)) != number:  # taken by something else since
+            if (
+                handle := os.open(os.devnull, os.O_RDWR)
+            ) != number:  # taken by something else since
                 os.close(handle)
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - for as long as the process lives
 
@@ -264,10 +321,19 @@ def patient_output() -> Iterator[None]:
         patient.flush()
 
 
-#: Extra -> what it brings that the package imports. The list of each with its versions is in pyproject.toml.
+#: Extra -> what it brings that the package imports. The list of each with its versions is in
+#: pyproject.toml.
 EXTRAS = {
     "hf": (
-        *("torch", "transformers", "tokenizers", "safetensors", "accelerate", "huggingface_hub", "peft"),
+        *(
+            "torch",
+            "transformers",
+            "tokenizers",
+            "safetensors",
+            "accelerate",
+            "huggingface_hub",
+            "peft",
+        ),
         *("sentencepiece", "google"),
     ),
     "vllm": ("vllm",),
@@ -299,6 +365,10 @@ def missing_extra(error: ModuleNotFoundError) -> UserError | None:
     module = (error.name or "").partition(".")[0]
     for extra, modules in EXTRAS.items():
         if module in modules:
-            problem = f"is not installed, and this command needs it: it comes with the extra {extra}."
-            return UserError(f"Python package {module}", problem, f'pip install "worldprobe[{extra}]"')
+            problem = (
+                f"is not installed, and this command needs it: it comes with the extra {extra}."
+            )
+            return UserError(
+                f"Python package {module}", problem, f'pip install "worldprobe[{extra}]"'
+            )
     return None

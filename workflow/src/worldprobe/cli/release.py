@@ -1,4 +1,6 @@
-"""``release``: pack materials and items into an encrypted archive, open one, and search folders for what got out."""
+"""``release``: pack materials and items into an encrypted archive, open one, and search folders for
+what got out.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,10 @@ RELEASE_VARIABLE = "WORLDPROBE_RELEASE_PASSWORD"
 #: So many sentences of a file are listed.
 SHOWN = 5
 
-app = App(name="release", help="Pass materials and items on, encrypted, and search folders for what got out.")
+app = App(
+    name="release",
+    help="Pass materials and items on, encrypted, and search folders for what got out.",
+)
 
 
 def ask_password(variable: str, what: str, again: bool = False) -> str:
@@ -42,7 +47,11 @@ def ask_password(variable: str, what: str, again: bool = False) -> str:
     if word:
         return word
     if not sys.stdin.isatty():
-        raise UserError(variable, f"no password is set for {what}.", f"Set {variable}, or run the command in a terminal.")
+        raise UserError(
+            variable,
+            f"no password is set for {what}.",
+            f"Set {variable}, or run the command in a terminal.",
+        )
     word = getpass.getpass(f"Password of {what}: ")
     if not word:
         raise UserError("password", "is empty.", "Type one.")
@@ -73,7 +82,8 @@ def pack(
 ) -> None:
     """Put files into a ZIP encrypted with AES-256, with licence and terms.
 
-    The password is the value of WORLDPROBE_RELEASE_PASSWORD, or is asked for; it is never an argument, which others could see.
+    The password is the value of WORLDPROBE_RELEASE_PASSWORD, or is asked for; it is never an
+    argument, which others could see.
 
     Args:
         sources: folders, files, or .zip files whose members to pack again
@@ -84,7 +94,12 @@ def pack(
         notices_from: folder or .zip of materials whose licence and terms to pack
         out: archive to write
     """
-    from worldprobe.benchmarks.ewok.exports.packing import check_members, read_members, read_notices, write_release
+    from worldprobe.benchmarks.ewok.exports.packing import (
+        check_members,
+        read_members,
+        read_notices,
+        write_release,
+    )
     from worldprobe.cli.items import read_official_files
 
     if out.suffix != ".zip":
@@ -96,7 +111,9 @@ def pack(
     word = _password_of_materials(*sources, notices_from)
     members = read_members(sources, word)
     if items and templates:
-        members |= {f"items/{name}": text.encode() for name, text in read_official_files(items, templates)}
+        members |= {
+            f"items/{name}": text.encode() for name, text in read_official_files(items, templates)
+        }
     members |= read_notices(licence, terms, notices_from, word)
     check_members(members)
     write_release(members, out, ask_password(RELEASE_VARIABLE, out.name, again=True))
@@ -107,7 +124,8 @@ def pack(
 def unpack(archive: Path, /, *, out: OutFolder) -> None:
     """Open an archive; EWoK's own materials stay packed.
 
-    The password is the value of WORLDPROBE_RELEASE_PASSWORD, or is asked for; it is never an argument, which others could see.
+    The password is the value of WORLDPROBE_RELEASE_PASSWORD, or is asked for; it is never an
+    argument, which others could see.
 
     Args:
         archive: archive, from `release pack`
@@ -126,13 +144,15 @@ def unpack(archive: Path, /, *, out: OutFolder) -> None:
 
 @app.command
 def check(folder: Path, /, *, official: Path | None = None) -> int:
-    """Find protected sentences in any folder, and files of materials, items and answers without a canary.
+    """Find protected sentences in any folder, and files of materials, items and answers without a
+    canary.
 
     Exit status 1 if anything was found.
 
     Args:
         folder: folder to search, hidden files, tables and archives included
-        official: protected materials whose sentences to look for (password: WORLDPROBE_MATERIALS_PASSWORD, or asked for)
+        official: protected materials whose sentences to look for (password:
+            WORLDPROBE_MATERIALS_PASSWORD, or asked for)
     """
     from worldprobe.benchmarks.ewok.exports.search import read_wordings, search_folder
     from worldprobe.benchmarks.ewok.materials.materials import Source
@@ -151,12 +171,21 @@ def _report(findings: Findings, folder: Path, official: Path | None, n_wordings:
 
     lines = []
     for place, found in sorted(findings.sentences.items()):
-        shown = [f"{place}, line {one.line}: {one.n_words} words in a row of a protected sentence" for one in found[:SHOWN]]
+        shown = [
+            f"{place}, line {one.line}: {one.n_words} words in a row of a protected sentence"
+            for one in found[:SHOWN]
+        ]
         lines += [*shown, f"{place}: {len(found) - SHOWN} more"] if len(found) > SHOWN else shown
     lines += [f"{place}: no canary" for place in sorted(findings.without_canary)]
     lines += [f"{place}: not searched: {why}" for place, why in sorted(findings.unread.items())]
-    what = f"{n_wordings} sentences of {official.name} and missing canaries" if official else "missing canaries"
-    lines.append(f"{folder}: {findings.n_files} files searched for {what}; git's history is not searched.")
+    what = (
+        f"{n_wordings} sentences of {official.name} and missing canaries"
+        if official
+        else "missing canaries"
+    )
+    lines.append(
+        f"{folder}: {findings.n_files} files searched for {what}; git's history is not searched."
+    )
     if official:
         lines.append(f"Only sentences with {LEAST_WORDS} words or more count, fillers left aside.")
     if findings.others:

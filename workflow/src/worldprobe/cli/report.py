@@ -1,4 +1,6 @@
-"""``table``, ``figure``, ``report``, ``paper``, ``notebook`` and ``crate``: what a study shows, alone and as one thing."""
+"""``table``, ``figure``, ``report``, ``paper``, ``notebook`` and ``crate``: what a study shows,
+alone and as one thing.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ paper = App(name="paper", help="Write a study as a LaTeX article, and typeset it
 notebook = App(name="notebook", help="Run a notebook.")
 
 RULEGRAPH = (
-    "The rules of the workflow; an arrow leads from a rule to one that reads its output. Arrows implied by others are left out."
+    "The rules of the workflow; an arrow leads from a rule to one that reads its output. Arrows"
+    " implied by others are left out."
 )
 Files = Annotated[Sequence[str], Parameter(consume_multiple=True)]
 
@@ -45,7 +48,8 @@ class Contents:
         tables: printed tables (.json, from `worldprobe table`)
         figures: figures (.svg, from `worldprobe figure`)
         made_from: tables that the methods paragraph describes
-        headlines: way of asking of each part's headline, one per summary table; auto: the first one in the table (default)
+        headlines: way of asking of each part's headline, one per summary table; auto: the first one
+            in the table (default)
     """
 
     registry: Names = None
@@ -56,7 +60,9 @@ class Contents:
     headlines: Sequence[str] | None = None
 
 
-Summaries = Annotated[list[str], Parameter(help="summary table (Parquet), one per benchmark of the study")]
+Summaries = Annotated[
+    list[str], Parameter(help="summary table (Parquet), one per benchmark of the study")
+]
 
 
 @report.command
@@ -79,7 +85,8 @@ def build(
         title: heading of the page (default: the question of the benchmark)
         benchmarks: Snakemake's benchmark files, for the run times
         answers: store of all answers, for what each model's answers cost
-        item_text: items of which one per domain is shown; only worldprobe's own (one table per benchmark)
+        item_text: items of which one per domain is shown; only worldprobe's own (one table per
+            benchmark)
         rulegraph: picture of the workflow's rules (SVG)
         notebooks: notebooks that were run (from `worldprobe notebook run`)
         out: the page (HTML)
@@ -92,9 +99,14 @@ def build(
     _check_folders(benchmarks, answers, notebooks)
     parts = read_parts(summaries, contents, item_text)
     roster = read_roster(shipped_file(contents.registry) if contents.registry else None)
-    spent = cost_by_model(answers, [one.provenance for one in read_origins(contents.made_from)]) if answers else {}
+    spent = (
+        cost_by_model(answers, [one.provenance for one in read_origins(contents.made_from)])
+        if answers
+        else {}
+    )
     answer_times = [
-        replace(spent[model], name=roster[model].name, prices=roster[model].prices) for model in roster.in_order(spent)
+        replace(spent[model], name=roster[model].name, prices=roster[model].prices)
+        for model in roster.in_order(spent)
     ]
     page = Page(
         parts=parts,
@@ -104,7 +116,10 @@ def build(
         answer_times=answer_times,
         rulegraph=read_picture(rulegraph, RULEGRAPH) if rulegraph else None,
         notebooks={
-            Path(path).stem.replace("_", " "): read_text(path, "Run the notebook first, or leave it out.") for path in notebooks
+            Path(path).stem.replace("_", " "): read_text(
+                path, "Run the notebook first, or leave it out."
+            )
+            for path in notebooks
         },
     )
     write_page(page, out)
@@ -112,9 +127,11 @@ def build(
 
 @paper.command
 def write(summaries: Summaries, /, *, contents: Contents = Contents(), out: list[Path]) -> None:
-    """Write paper.tex, with the main tables and figures of a study and how it was made, and numbers.tex.
+    """Write paper.tex, with the main tables and figures of a study and how it was made, and
+    numbers.tex.
 
-    numbers.tex has each number and text of the article, by names such as "ewok/mean_accuracy/GPT-2/Mean". Quotes no item.
+    numbers.tex has each number and text of the article, by names such as
+    "ewok/mean_accuracy/GPT-2/Mean". Quotes no item.
 
     Args:
         out: paper.tex and numbers.tex, in one folder
@@ -126,7 +143,9 @@ def write(summaries: Summaries, /, *, contents: Contents = Contents(), out: list
         raise UserError("--out", problem, "Name FOLDER/paper.tex FOLDER/numbers.tex.")
     place, numbers = out
     parts = read_parts(summaries, contents)
-    article, macros = write_paper(parts, contents.study, [Path(path) for path in contents.figures], place.parent)
+    article, macros = write_paper(
+        parts, contents.study, [Path(path) for path in contents.figures], place.parent
+    )
     write_text(place, article)
     write_text(numbers, macros)
     LOGGER.info("%d numbers and texts: %s", macros.count("\n\\setresult"), numbers)
@@ -144,7 +163,10 @@ def typeset(paper: Path, /, *, out: Path) -> None:
         UserError: latexmk is missing, or LaTeX finds a mistake.
     """
     if shutil.which("latexmk") is None:
-        fix = "sudo apt-get install latexmk texlive-latex-recommended texlive-fonts-recommended, or typeset paper.tex elsewhere."
+        fix = (
+            "sudo apt-get install latexmk texlive-latex-recommended texlive-fonts-recommended, or"
+            " typeset paper.tex elsewhere."
+        )
         raise UserError("latexmk", "is not installed, so the paper cannot be typeset.", fix)
     if not paper.is_file():
         raise UserError(paper, "there is no such file.", "Write it first: worldprobe paper write.")
@@ -159,10 +181,24 @@ def typeset(paper: Path, /, *, out: Path) -> None:
         ]
         dates = {"SOURCE_DATE_EPOCH": "0", "FORCE_SOURCE_DATE": "1"}  # same paper, same bytes
         environment = os.environ | dates
-        done = subprocess.run(command, cwd=paper.parent, env=environment, capture_output=True, text=True, errors="replace")
+        done = subprocess.run(
+            command,
+            cwd=paper.parent,
+            env=environment,
+            capture_output=True,
+            text=True,
+            errors="replace",
+        )
         if done.returncode:
-            found = next((line for line in done.stdout.splitlines() if line.startswith("!")), "! LaTeX failed")
-            raise UserError(paper, f"LaTeX stops: {found[2:].rstrip('.')}.", "Correct it there, or write the paper again.")
+            found = next(
+                (line for line in done.stdout.splitlines() if line.startswith("!")),
+                "! LaTeX failed",
+            )
+            raise UserError(
+                paper,
+                f"LaTeX stops: {found[2:].rstrip('.')}.",
+                "Correct it there, or write the paper again.",
+            )
         with whole_file(out) as temporary:
             shutil.copyfile(Path(folder) / paper.with_suffix(".pdf").name, temporary)
 
@@ -199,7 +235,9 @@ def run_notebook(
     write_text(out, run_notebook(notebook, settings))
 
 
-def read_parts(paths: Sequence[str], contents: Contents, item_text: Sequence[str] = ()) -> list[ShownPart]:
+def read_parts(
+    paths: Sequence[str], contents: Contents, item_text: Sequence[str] = ()
+) -> list[ShownPart]:
     """Each benchmark's part, from its summary table, printed tables and figures.
 
     Raises:
@@ -246,9 +284,15 @@ def _check_parts(summaries: list[Path], contents: Contents) -> None:
         name = benchmark_of(path).name
         if name in known:
             problem = f"is a second summary table of {name}, after {known[name]}."
-            raise UserError(path, problem, "Give one summary table per benchmark; a report is about one study.")
+            raise UserError(
+                path, problem, "Give one summary table per benchmark; a report is about one study."
+            )
         known[name] = path
-    for option, files in (("tables", contents.tables), ("figures", contents.figures), ("made-from", contents.made_from)):
+    for option, files in (
+        ("tables", contents.tables),
+        ("figures", contents.figures),
+        ("made-from", contents.made_from),
+    ):
         _check_different(option, files)
 
 
@@ -269,18 +313,26 @@ def _check_folders(benchmarks: str | None, answers: Path | None, notebooks: Sequ
     _check_different("notebooks", notebooks)
     if benchmarks is not None and not Path(benchmarks).is_dir():
         problem = "there is no such folder."
-        raise UserError(f"--benchmarks {benchmarks}", problem, "Check the path, or leave the option out.")
-    if answers is not None and not answers.is_dir():  # released results have none, and it may be deleted
+        raise UserError(
+            f"--benchmarks {benchmarks}", problem, "Check the path, or leave the option out."
+        )
+    if (
+        answers is not None and not answers.is_dir()
+    ):  # released results have none, and it may be deleted
         LOGGER.warning("there is no folder %s, so what answers cost is left out", answers)
 
 
 def _of_part(files: Iterable[str | Path], summary: Path, summaries: list[Path]) -> list[Path]:
-    """The files that belong to a part: those in its summary's folder, and to the first part also all in no part's folder."""
+    """The files that belong to a part: those in its summary's folder, and to the first part also
+    all in no part's folder.
+    """
     folders = [path.resolve().parent for path in summaries]
     mine = summary.resolve().parent
     found = []
     for path in map(Path, files):
-        home = next((folder for folder in folders if path.resolve().is_relative_to(folder)), folders[0])
+        home = next(
+            (folder for folder in folders if path.resolve().is_relative_to(folder)), folders[0]
+        )
         if home == mine:
             found.append(path)
     return found
@@ -289,7 +341,8 @@ def _of_part(files: Iterable[str | Path], summary: Path, summaries: list[Path]) 
 def crate(folder: Path, /, *, configfile: ConfigFiles = (), out: Path) -> None:
     """Pack a finished study as a Workflow RO-Crate, with what made each table.
 
-    Workflow, configuration, tables, figures, report and paper. Tables with item text, trials and answers are left out.
+    Workflow, configuration, tables, figures, report and paper. Tables with item text, trials and
+    answers are left out.
 
     Args:
         folder: the study's results, e.g. results/default
@@ -299,13 +352,21 @@ def crate(folder: Path, /, *, configfile: ConfigFiles = (), out: Path) -> None:
     from worldprobe.report import crate as crates
 
     if not (folder / "report.html").is_file():
-        raise UserError(folder, "contains no report.html, so it is not a finished study.", "Give e.g. results/default.")
+        raise UserError(
+            folder,
+            "contains no report.html, so it is not a finished study.",
+            "Give e.g. results/default.",
+        )
     files, origins = crates.read_results(folder)
     for pattern in crates.WORKFLOW:
         files |= {
-            path.relative_to(REPOSITORY).as_posix(): path.read_bytes() for path in REPOSITORY.glob(pattern) if path.is_file()
+            path.relative_to(REPOSITORY).as_posix(): path.read_bytes()
+            for path in REPOSITORY.glob(pattern)
+            if path.is_file()
         }
-    files |= crates.read_configuration(configfile or [REPOSITORY / "config" / "config.yaml"], REPOSITORY, settings_classes())
+    files |= crates.read_configuration(
+        configfile or [REPOSITORY / "config" / "config.yaml"], REPOSITORY, settings_classes()
+    )
     citation = crates.read_citation(REPOSITORY / "CITATION.cff")
     versions = {"snakemake": crates.snakemake_version(), "worldprobe": __version__}
     metadata = crates.build_crate(files, origins, folder.resolve().name, citation, versions)
@@ -314,7 +375,10 @@ def crate(folder: Path, /, *, configfile: ConfigFiles = (), out: Path) -> None:
     LOGGER.info("%d files, %d of them with what made them: %s", len(files), len(origins), out)
 
 
-DisplayRegistry = Annotated[Path | None, Parameter(help="model registry, for names, order and colours (default: ids are shown)")]
+DisplayRegistry = Annotated[
+    Path | None,
+    Parameter(help="model registry, for names, order and colours (default: ids are shown)"),
+]
 
 
 @Parameter(name="*")
@@ -380,7 +444,13 @@ def figure(
     from worldprobe.report.page import draw_figure
 
     display = find_display("figure", name, tables)
-    draw_figure(display, tables, _roster(registry).with_trained(list(trained)), out, **options_of(display, chosen))
+    draw_figure(
+        display,
+        tables,
+        _roster(registry).with_trained(list(trained)),
+        out,
+        **options_of(display, chosen),
+    )
 
 
 def _roster(registry: Path | None) -> Roster:
@@ -395,16 +465,25 @@ def find_display(kind: str, name: str, tables: Sequence[str]) -> Display:
     Raises:
         UserError: there is none, or it is built from others.
     """
-    displays = {one.name: one for benchmark in benchmarks().values() for one in benchmark.displays if one.kind == kind}
+    displays = {
+        one.name: one
+        for benchmark in benchmarks().values()
+        for one in benchmark.displays
+        if one.kind == kind
+    }
     if name not in displays:
         raise UserError(
-            f"worldprobe {kind} {name}", f"is unknown{did_you_mean(name, displays)}", f"Choose one of {', '.join(displays)}."
+            f"worldprobe {kind} {name}",
+            f"is unknown{did_you_mean(name, displays)}",
+            f"Choose one of {', '.join(displays)}.",
         )
     display = displays[name]
     if len(tables) != len(display.inputs):
         needed = ", ".join(one.name for one in display.inputs)
         raise UserError(
-            f"worldprobe {kind} {name}", f"is built from {needed}.", f"Give {len(display.inputs)} tables in this order."
+            f"worldprobe {kind} {name}",
+            f"is built from {needed}.",
+            f"Give {len(display.inputs)} tables in this order.",
         )
     return display
 
@@ -420,7 +499,9 @@ def options_of(display: Display, chosen: DisplayOptions) -> dict[str, str]:
     for name, value in given.items():
         option = "--" + name.replace("_", "-")
         if name not in known:
-            raise UserError(option, f"does nothing for the {display.kind} {display.name}.", "Leave it out.")
+            raise UserError(
+                option, f"does nothing for the {display.kind} {display.name}.", "Leave it out."
+            )
         if value not in known[name]:
             fix = f"Choose one of {', '.join(known[name])}."
             raise UserError(option, f'"{value}" is unknown{did_you_mean(value, known[name])}', fix)

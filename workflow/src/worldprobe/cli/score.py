@@ -51,7 +51,13 @@ class Condition:
 
 @app.command
 def logprobs(
-    items: Path, /, *, model: ModelOptions, without_context: bool = False, tokens_out: Path | None = None, out: Path
+    items: Path,
+    /,
+    *,
+    model: ModelOptions,
+    without_context: bool = False,
+    tokens_out: Path | None = None,
+    out: Path,
 ) -> None:
     """Score log P(target | context) of every item.
 
@@ -78,27 +84,34 @@ def all_(
     model: ModelOptions,
     eval_types: str,
     prompts: Sequence[str] = ("ewok",),
-    both_orders: Annotated[Sequence[Literal["no", "yes"]], Parameter(consume_multiple=True)] = ("no",),
-    chat: Annotated[Sequence[Literal["never", "auto", "always"]], Parameter(consume_multiple=True)] = ("never",),
+    both_orders: Annotated[Sequence[Literal["no", "yes"]], Parameter(consume_multiple=True)] = (
+        "no",
+    ),
+    chat: Annotated[
+        Sequence[Literal["never", "auto", "always"]], Parameter(consume_multiple=True)
+    ] = ("never",),
     thoughts: Annotated[Sequence[int], between(0, 1_000_000)] = (0,),
     limit: Annotated[Sequence[int], between(0)] = (0,),
     out: list[Path],
 ) -> None:
     """Score one or more item tables by one or more eval types, loading the model once.
 
-    One --out per item table and eval type: all eval types of the first table, then those of the second, and so on.
-    --prompts, --both-orders, --chat, --thoughts and --limit take one value for all item tables, or one per table.
+    One --out per item table and eval type: all eval types of the first table, then those of the
+    second, and so on. --prompts, --both-orders, --chat, --thoughts and --limit take one value for
+    all item tables, or one per table.
 
     Args:
         items: items tables, one per condition
         eval_types: comma-separated ways of asking, for example logprobs,likert_free_two
         prompts: set of prompts in resources/prompts, or a YAML file
-        both_orders: ask Choice also with the contexts in the other order: yes (also --both-orders alone) or no
-        chat: use the chat template: never (as in the paper), auto (where there is one), always (also --chat alone)
-        thoughts: limit of tokens for thoughts before a free answer, for models that think first; thoughts are never read as
-            answers
-        limit: number of templates that Likert and Choice ask about, of each domain and pair of concepts as many as there are; 0:
-            all
+        both_orders: ask Choice also with the contexts in the other order: yes (also --both-orders
+            alone) or no
+        chat: use the chat template: never (as in the paper), auto (where there is one), always
+            (also --chat alone)
+        thoughts: limit of tokens for thoughts before a free answer, for models that think first;
+            thoughts are never read as answers
+        limit: number of templates that Likert and Choice ask about, of each domain and pair of
+            concepts as many as there are; 0: all
         out: one file per item table and eval type, in that order
     """
     name = model.name  # refused before a model is loaded
@@ -111,11 +124,16 @@ def all_(
     if wanted != len(out) or len(set(names)) != len(names):
         raise UserError(
             "score all",
-            f"{len(items)} item tables and {len(set(names))} different eval types need {wanted} --out files; "
-            f"{len(out)} were given.",
-            "Give one --out file per item table and eval type: all eval types of the first table, then those of the second.",
+            f"{len(items)} item tables and {len(set(names))} different eval types need {wanted}"
+            f" --out files; {len(out)} were given.",
+            "Give one --out file per item table and eval type: all eval types of the first table,"
+            " then those of the second.",
         )
-    options: dict[str, Sequence[Any]] = {"prompts": prompts, "both-orders": both_orders or ["yes"], "chat": chat or ["always"]}
+    options: dict[str, Sequence[Any]] = {
+        "prompts": prompts,
+        "both-orders": both_orders or ["yes"],
+        "chat": chat or ["always"],
+    }
     options |= {"thoughts": thoughts, "limit": limit}
     conditions = read_conditions(items, options, {way.paradigm for way in ways if way.is_prompted})
     outs = iter(out)
@@ -144,10 +162,20 @@ def ask(benchmark: str, /, *, settings: str = "{}", model: ModelOptions, out: Pa
     from worldprobe.inference.requests import score_responses
     from worldprobe.settings import Source, parse
 
-    known = {one.name: (one.asking, one.scores, one.settings) for one in benchmarks().values() if one.asking and one.scores}
+    known = {
+        one.name: (one.asking, one.scores, one.settings)
+        for one in benchmarks().values()
+        if one.asking and one.scores
+    }
     if benchmark not in known:
-        fix = f"Choose from {', '.join(known)}." if known else "See worldprobe --help for what others have."
-        raise UserError(f"ask {benchmark}", f"there is no such benchmark{did_you_mean(benchmark, known)}", fix)
+        fix = (
+            f"Choose from {', '.join(known)}."
+            if known
+            else "See worldprobe --help for what others have."
+        )
+        raise UserError(
+            f"ask {benchmark}", f"there is no such benchmark{did_you_mean(benchmark, known)}", fix
+        )
     asking, contract, kind = known[benchmark]
     name = model.name  # refused before a model is loaded
     _refuse_rules(model)
@@ -159,8 +187,12 @@ def ask(benchmark: str, /, *, settings: str = "{}", model: ModelOptions, out: Pa
     since = time.monotonic()
     engine = open_engine(model)
     store = open_answers(model, engine, since, [], out)
-    scores, inputs, details = score_responses(asking, contract, block, engine, store, benchmark, name)
-    write_table(scores, contract, out, made_by_model(engine.facts, asking.method, name, inputs, details))
+    scores, inputs, details = score_responses(
+        asking, contract, block, engine, store, benchmark, name
+    )
+    write_table(
+        scores, contract, out, made_by_model(engine.facts, asking.method, name, inputs, details)
+    )
 
 
 def _refuse_rules(model: ModelOptions) -> None:
@@ -171,10 +203,14 @@ def _refuse_rules(model: ModelOptions) -> None:
     """
     if model.engine == "rule":
         problem = "answers WorldSense's trials only."
-        raise UserError("--engine rule", problem, "Choose another engine, or `worldprobe worldsense ask`.")
+        raise UserError(
+            "--engine rule", problem, "Choose another engine, or `worldprobe worldsense ask`."
+        )
 
 
-def read_conditions(paths: Sequence[Path], options: dict[str, Sequence[Any]], paradigms: Collection[str]) -> list[Condition]:
+def read_conditions(
+    paths: Sequence[Path], options: dict[str, Sequence[Any]], paradigms: Collection[str]
+) -> list[Condition]:
     """Every item table with its prompting.
 
     Args:
@@ -183,7 +219,8 @@ def read_conditions(paths: Sequence[Path], options: dict[str, Sequence[Any]], pa
         paradigms: those that need prompts.
 
     Raises:
-        UserError: an unreadable table, unknown prompts, or a number of values that is neither one nor one per table.
+        UserError: an unreadable table, unknown prompts, or a number of values that is neither one
+            nor one per table.
     """
     from worldprobe.benchmarks.ewok.scoring import load_prompts
 
@@ -191,13 +228,23 @@ def read_conditions(paths: Sequence[Path], options: dict[str, Sequence[Any]], pa
         if len(values) not in (1, len(paths)):
             problem = f"has {len(values)} values for {len(paths)} item tables."
             raise UserError(f"--{option}", problem, "Give one value, or one per item table.")
-    per_table = zip(*(list(values) * (len(paths) // len(values)) for values in options.values()), strict=True)
+    per_table = zip(
+        *(list(values) * (len(paths) // len(values)) for values in options.values()), strict=True
+    )
     conditions = []
     for path, (name, swap, chat, thoughts, limit) in zip(paths, per_table, strict=True):
         prompts = load_prompts(name)
         for paradigm in sorted(set(paradigms) - set(prompts)):
-            raise UserError(f"prompts {name}", f"contains no prompt for {paradigm}.", "Add it, or choose another set.")
-        conditions.append(Condition(path, read_items(path), name, prompts, swap == "yes", chat, thoughts, limit or None))
+            raise UserError(
+                f"prompts {name}",
+                f"contains no prompt for {paradigm}.",
+                "Add it, or choose another set.",
+            )
+        conditions.append(
+            Condition(
+                path, read_items(path), name, prompts, swap == "yes", chat, thoughts, limit or None
+            )
+        )
     return conditions
 
 
@@ -216,12 +263,18 @@ def read_items(path: Path) -> pd.DataFrame:
     return items
 
 
-def open_answers(model: ModelOptions, engine: Engine, since: float, items: Sequence[Path], out: Path) -> Store:
-    """The store of the engine's answers; it names the canary of every item table, because answers may repeat an item's words."""
+def open_answers(
+    model: ModelOptions, engine: Engine, since: float, items: Sequence[Path], out: Path
+) -> Store:
+    """The store of the engine's answers; it names the canary of every item table, because answers
+    may repeat an item's words.
+    """
     from worldprobe.contracts import read_provenance
     from worldprobe.inference.store import open_store
 
-    store = open_store(model.answers or out.parent / ".answers", engine, since=since, kept_since=model.kept_since)
+    store = open_store(
+        model.answers or out.parent / ".answers", engine, since=since, kept_since=model.kept_since
+    )
     for path in items:
         store.add_canary(read_provenance(path).canary)
     return store
@@ -237,34 +290,64 @@ def score_items(
     tokens_out: Path | None = None,
     without_context: bool = False,
 ) -> list[Finished]:
-    """Target scores, and on request token scores, which contain item text and therefore its canary."""
+    """Target scores, and on request token scores, which contain item text and therefore its
+    canary.
+    """
     from worldprobe.benchmarks.ewok.contracts import TargetScores, TokenScores
     from worldprobe.benchmarks.ewok.scoring import score_logprobs
     from worldprobe.contracts import read_provenance
 
-    scores, tokens, counts = score_logprobs(items, engine, store, methods.SCORE, name, tokens_out is not None, without_context)
+    scores, tokens, counts = score_logprobs(
+        items, engine, store, methods.SCORE, name, tokens_out is not None, without_context
+    )
     made = made_by_model(engine.facts, methods.SCORE, name, digests({"items": path}), counts)
     finished: list[Finished] = []
     if tokens is not None and tokens_out is not None:
-        finished.append((tokens, TokenScores, replace(made, canary=read_provenance(path).canary), tokens_out))
+        finished.append(
+            (tokens, TokenScores, replace(made, canary=read_provenance(path).canary), tokens_out)
+        )
     return [*finished, (scores, TargetScores, made, out)]
 
 
-def ask_items(name: str, condition: Condition, engine: Engine, store: Store, way: Way, out: Path) -> Finished:
+def ask_items(
+    name: str, condition: Condition, engine: Engine, store: Store, way: Way, out: Path
+) -> Finished:
     """Responses of one eval type; they may repeat an item's words, so they carry its canary."""
     from worldprobe.benchmarks.ewok.contracts import Items, Responses
     from worldprobe.benchmarks.ewok.materials.items import in_share
     from worldprobe.benchmarks.ewok.scoring import ask, uses_chat
     from worldprobe.contracts import read_provenance, read_table
 
-    is_swapped, is_chat = condition.is_swapped and way.paradigm == "choice", uses_chat(condition.chat, engine)
+    is_swapped, is_chat = (
+        condition.is_swapped and way.paradigm == "choice",
+        uses_chat(condition.chat, engine),
+    )
     prompt = condition.prompts[way.paradigm]
     items, limit = condition.items, condition.limit
     if limit:
         is_kept = in_share(read_table(condition.path, Items), limit)
-        items, limit = items[is_kept].reset_index(drop=True), None if is_kept.all() else limit  # all are no share
-    responses, counts = ask(items, engine, way, prompt, store, methods.SCORE, name, is_swapped, is_chat, condition.thoughts)
-    counts |= {"reading_method": methods.READING, "prompts": condition.prompt_set, "chat": is_chat, "swap": is_swapped}
+        items, limit = (
+            items[is_kept].reset_index(drop=True),
+            None if is_kept.all() else limit,
+        )  # all are no share
+    responses, counts = ask(
+        items,
+        engine,
+        way,
+        prompt,
+        store,
+        methods.SCORE,
+        name,
+        is_swapped,
+        is_chat,
+        condition.thoughts,
+    )
+    counts |= {
+        "reading_method": methods.READING,
+        "prompts": condition.prompt_set,
+        "chat": is_chat,
+        "swap": is_swapped,
+    }
     counts |= {"limit": limit} if limit else {}
     inputs, canary = digests({"items": condition.path}), read_provenance(condition.path).canary
     made = made_by_model(engine.facts, methods.SCORE, name, inputs, counts, canary=canary)

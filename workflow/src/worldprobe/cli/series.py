@@ -1,4 +1,6 @@
-"""``series``: the checkpoints of a training, scored one after the other, and the curves that they make."""
+"""``series``: the checkpoints of a training, scored one after the other, and the curves that they
+make.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ if TYPE_CHECKING:
     from worldprobe.models.engine import Engine
     from worldprobe.models.series import Place
 
-app = App(name="series", help="Score the checkpoints of a training, and compute its learning curves.")
+app = App(
+    name="series", help="Score the checkpoints of a training, and compute its learning curves."
+)
 
 #: Version of ``series curves``.
 CURVES = 3
@@ -54,8 +58,9 @@ def score_(
 ) -> None:
     """Score the checkpoints of one training, one after the other.
 
-    What was scored is kept next to the answers: a run that was stopped goes on, and a further checkpoint costs one checkpoint. A
-    checkpoint that cannot be loaded is named and left out; where memory, disk or a connection lacks, the series stops.
+    What was scored is kept next to the answers: a run that was stopped goes on, and a further
+    checkpoint costs one checkpoint. A checkpoint that cannot be loaded is named and left out; where
+    memory, disk or a connection lacks, the series stops.
 
     Args:
         benchmark: whose items they are
@@ -68,8 +73,10 @@ def score_(
         series: name of the series (default: the model's name)
         training_seed: name of the training's seed
         prompting: WorldSense: prompt sets
-        part: these are some of the training's checkpoints: where none can be scored, the table has no rows
-        fetch: download checkpoints that are not on this machine, one at a time, and delete each before the next
+        part: these are some of the training's checkpoints: where none can be scored, the table has
+            no rows
+        fetch: download checkpoints that are not on this machine, one at a time, and delete each
+            before the next
         keep_weights: delete no checkpoint
         out: checkpoint_scores table
     """
@@ -88,17 +95,30 @@ def score_(
         raise UserError(f"series score {benchmark}", problem, f"Choose from {', '.join(known)}.")
     check_options(model)
     if model.adapter not in (None, NO_ADAPTER):
-        raise UserError("--adapter", "would be put on every checkpoint of the series.", "Leave it out.")
+        raise UserError(
+            "--adapter", "would be put on every checkpoint of the series.", "Leave it out."
+        )
     name, learning = model.name, known[benchmark]
     places = find_places(model.checkpoint, list(numbers), revisions, folders, factor)
     # Released sets of WorldSense differ in their folders alone.
-    inputs = digests({path.name if len(items) == 1 else f"{path.parent.name}/{path.name}": path for path in items})
+    inputs = digests(
+        {
+            path.name if len(items) == 1 else f"{path.parent.name}/{path.name}": path
+            for path in items
+        }
+    )
     measure = learning.prepare(items, prompting)
     kept = Checkpoints(
-        model, [methods.CHECKPOINTS, benchmark, learning.method, list(prompting), inputs], out, fetch, keep_weights
+        model,
+        [methods.CHECKPOINTS, benchmark, learning.method, list(prompting), inputs],
+        out,
+        fetch,
+        keep_weights,
     )
     tables, left_out = [], {}
-    with Progress(f"Scoring checkpoints of {name} ({benchmark})", len(places), "checkpoints") as progress:
+    with Progress(
+        f"Scoring checkpoints of {name} ({benchmark})", len(places), "checkpoints"
+    ) as progress:
         for place in places:
             try:
                 cells = kept.score(place, measure, f"{name}, {place.step:g}", progress)
@@ -108,16 +128,28 @@ def score_(
             except UserError as error:
                 if told := lack_of_memory(error):
                     raise told from error
-                LOGGER.warning("checkpoint %d of %s is left out: %s %s", place.number, name, error.where, error.problem)
+                LOGGER.warning(
+                    "checkpoint %d of %s is left out: %s %s",
+                    place.number,
+                    name,
+                    error.where,
+                    error.problem,
+                )
                 left_out[str(place.number)] = error.problem
                 progress.advance()
     if not tables and not part:
         raise UserError(
-            name, f"none of its {len(places)} checkpoints can be scored.", f"The first: {next(iter(left_out.values()))}"
+            name,
+            f"none of its {len(places)} checkpoints can be scored.",
+            f"The first: {next(iter(left_out.values()))}",
         )
-    scores = pd.DataFrame({column: pd.Series(dtype=facts.kind) for column, facts in CheckpointScores.columns.items()})
+    scores = pd.DataFrame(
+        {column: pd.Series(dtype=facts.kind) for column, facts in CheckpointScores.columns.items()}
+    )
     if tables:
-        scores = pd.concat(tables, ignore_index=True).assign(series=series or name, model=name, seed=training_seed)
+        scores = pd.concat(tables, ignore_index=True).assign(
+            series=series or name, model=name, seed=training_seed
+        )
     details = {
         "benchmark": benchmark,
         "series": series or name,
@@ -130,7 +162,12 @@ def score_(
     if people := learning.people(items):
         details["people"] = people
     made_here = made(
-        methods.CHECKPOINTS, packages=["numpy", "pandas"], digests=inputs, model=name, dtype=model.dtype, details=details
+        methods.CHECKPOINTS,
+        packages=["numpy", "pandas"],
+        digests=inputs,
+        model=name,
+        dtype=model.dtype,
+        details=details,
     )
     write_table(scores[list(CheckpointScores.columns)], CheckpointScores, out, made_here)
 
@@ -138,8 +175,8 @@ def score_(
 class Checkpoints:
     """Scores of checkpoints, on disk next to the answers under all that can change them.
 
-    A checkpoint of the hub is known by its commit, any other by the digest of its files: ``weights`` has that of each that was
-    scored, by its number.
+    A checkpoint of the hub is known by its commit, any other by the digest of its files:
+    ``weights`` has that of each that was scored, by its number.
 
     Args:
         model: how each checkpoint is loaded.
@@ -164,13 +201,18 @@ class Checkpoints:
         self.model, self.opened = model, opened
         self.answers = model.answers or out.parent / ".answers"
         self.folder = self.answers / "checkpoints"
-        self.revisions = Revisions(model.checkpoint, self.folder, fetch, keep, model.allow_pickle, model.trust_remote_code)
+        self.revisions = Revisions(
+            model.checkpoint, self.folder, fetch, keep, model.allow_pickle, model.trust_remote_code
+        )
         how = [model.engine, model.kind, model.pseudo, model.dtype, model.bos, model.plain]
         self.asked = [*asked, *how]
         self.weights: dict[str, str] = {}
 
-    def score(self, place: Place, measure: Any, name: str, progress: Progress, units: int = 1) -> pd.DataFrame:
-        """The scores of a checkpoint, as ``measure`` gives them: kept, or computed and kept; its units are counted.
+    def score(
+        self, place: Place, measure: Any, name: str, progress: Progress, units: int = 1
+    ) -> pd.DataFrame:
+        """The scores of a checkpoint, as ``measure`` gives them: kept, or computed and kept; its
+        units are counted.
 
         Raises:
             MachineError: it cannot be fetched, or memory or disk lacks.
@@ -183,13 +225,17 @@ class Checkpoints:
 
         if place.revision is None:
             trust = (self.model.allow_pickle, self.model.trust_remote_code)
-            weights = locate(place.checkpoint, None, *trust, self.model.kind or "causal", self.model.adapter).digest()
+            weights = locate(
+                place.checkpoint, None, *trust, self.model.kind or "causal", self.model.adapter
+            ).digest()
         else:
             weights = self.revisions.commit(place.revision)
         if self._is_kept(weights):
             progress.skip(units)
         else:
-            with self.revisions.at_hand(place.revision) if place.revision else nullcontext(None) as commit:
+            with (
+                self.revisions.at_hand(place.revision) if place.revision else nullcontext(None)
+            ) as commit:
                 weights = commit or weights
                 if not self._is_kept(weights):
                     model = replace(self.model, checkpoint=place.checkpoint, revision=commit)
@@ -208,11 +254,17 @@ class Checkpoints:
         store = open_store(self.answers, engine, since=since, kept_since=self.model.kept_since)
         cells: pd.DataFrame = measure(engine, store, name)
         if cells.empty:
-            raise UserError(model.checkpoint, "gives no finite score: its weights are not those of a working model.", "Train it.")
+            raise UserError(
+                model.checkpoint,
+                "gives no finite score: its weights are not those of a working model.",
+                "Train it.",
+            )
         return cells
 
     def _path(self, weights: str) -> Path:
-        key = hashlib.sha256(json.dumps([weights, *self.asked], sort_keys=True).encode()).hexdigest()[:32]
+        key = hashlib.sha256(
+            json.dumps([weights, *self.asked], sort_keys=True).encode()
+        ).hexdigest()[:32]
         return self.folder / f"{key}.parquet"
 
     def _is_kept(self, weights: str) -> bool:
@@ -231,11 +283,13 @@ def curves_(
     agreements_out: Path,
     out: Path,
 ) -> None:
-    """Compute learning curves with bands, when they rise above a level for good, and how far trainings agree on the order.
+    """Compute learning curves with bands, when they rise above a level for good, and how far
+    trainings agree on the order.
 
     Args:
         scores: checkpoint_scores tables of one benchmark
-        level: accuracy from which something counts as learned (default: chance and the half width of the curve's band)
+        level: accuracy from which something counts as learned (default: chance and the half width
+            of the curve's band)
         onsets_out: onsets table
         agreements_out: order_agreements table
         out: curves table
@@ -263,7 +317,9 @@ def curves_(
                 raise UserError(f"series {training[0]}", problem, f"The first: {first}")
     names = {str(one.get("benchmark")) for one in told}
     if len(names) != 1:
-        raise UserError(scores[0], f"and others are of {len(names)} benchmarks.", "Give the tables of one.")
+        raise UserError(
+            scores[0], f"and others are of {len(names)} benchmarks.", "Give the tables of one."
+        )
     units: dict[str, set[str]] = {}
     for one in told:
         units.setdefault(str(one["series"]), set()).add(str(one["unit"]))
@@ -279,7 +335,13 @@ def curves_(
     details: dict[str, Any] = {"left_out": left_out} if left_out else {}
     if told[0].get("people") and all(one.get("people") == told[0]["people"] for one in told):
         details["people"] = told[0]["people"]
-    made_here = made(CURVES, {str(path): path for path in scores}, ["numpy", "pandas", "scipy"], seed=seed, details=details)
+    made_here = made(
+        CURVES,
+        {str(path): path for path in scores},
+        ["numpy", "pandas", "scipy"],
+        seed=seed,
+        details=details,
+    )
     write_table(agree(onsets), OrderAgreements, agreements_out, made_here)
     write_table(onsets, Onsets, onsets_out, made_here)
     write_table(curves, Curves, out, made_here)

@@ -1,4 +1,6 @@
-"""``config``, ``fetch``, ``workflow``, ``status`` and ``unlock``: what surrounds a run of the workflow."""
+"""``config``, ``fetch``, ``workflow``, ``status`` and ``unlock``: what surrounds a run of the
+workflow.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,13 @@ from pathlib import Path
 
 from cyclopts import App
 
-from worldprobe.benchmarks import add_models, all_models, answers_by_rule, complete_registry, settings_classes
+from worldprobe.benchmarks import (
+    add_models,
+    all_models,
+    answers_by_rule,
+    complete_registry,
+    settings_classes,
+)
 from worldprobe.cli.options import ConfigFiles, shipped_file
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
@@ -19,21 +27,34 @@ config = App(name="config", help="Check configuration files.")
 
 @config.command
 def check(files: list[Path], /) -> None:
-    """Check configuration files, each laid over the ones before it, and the model registry that they name.
+    """Check configuration files, each laid over the ones before it, and the model registry that
+    they name.
 
     Prints every problem, with file, line and key.
 
     Args:
         files: configuration files, the strongest last
     """
-    from worldprobe.settings import check_models, merge, read_registry, read_study, read_yaml, registry_problems, study_problems
+    from worldprobe.settings import (
+        check_models,
+        merge,
+        read_registry,
+        read_study,
+        read_yaml,
+        registry_problems,
+        study_problems,
+    )
 
     blocks = settings_classes()
     sources = [read_yaml(path) for path in files]
     found = study_problems(sources, blocks)
     settings: dict = {}
     for source in sources:
-        settings = merge(settings, source.document or {}) if isinstance(source.document, dict | None) else settings
+        settings = (
+            merge(settings, source.document or {})
+            if isinstance(source.document, dict | None)
+            else settings
+        )
     registry = shipped_file(Path(str(settings.get("registry", "config/models.yaml"))))
     if registry.is_file():  # otherwise one of the complaints says so
         found += registry_problems(read_yaml(registry))
@@ -46,8 +67,13 @@ def check(files: list[Path], /) -> None:
     asked = []
     for name in filter(study.get, blocks):
         conditions = study[name].get("conditions")
-        asked.append(name if conditions is None else f"{name} in {_number(len(conditions), 'condition')}")
-    counted = [_number(len(study["models"]), "model"), *([f"{len(study['series'])} series"] if study.get("series") else [])]
+        asked.append(
+            name if conditions is None else f"{name} in {_number(len(conditions), 'condition')}"
+        )
+    counted = [
+        _number(len(study["models"]), "model"),
+        *([f"{len(study['series'])} series"] if study.get("series") else []),
+    ]
     what = f"study {study['study']}, {', '.join([*counted, *(asked or ['no benchmark'])])}"
     print(f"{', '.join(map(str, files))}: {what}; no problem found")
 
@@ -75,15 +101,20 @@ def fetch(source: str, /, *, sources: Path = Path("resources/sources.yaml"), out
 def workflow() -> None:
     """Print the path of the Snakefile that belongs to this installation.
 
-    So a study runs in any folder: `snakemake all -s "$(worldprobe workflow)" --cores all --configfile STUDY.yaml` makes it there.
+    So a study runs in any folder: `snakemake all -s "$(worldprobe workflow)" --cores all
+    --configfile STUDY.yaml` makes it there.
     """
     print(REPOSITORY / "workflow" / "Snakefile")
 
 
-def status(*, configfile: ConfigFiles = (), directory: Path = Path(), prefix: Path = Path()) -> None:
-    """Print every model of a study, whether it is done, running, waiting or failed, and the next step.
+def status(
+    *, configfile: ConfigFiles = (), directory: Path = Path(), prefix: Path = Path()
+) -> None:
+    """Print every model of a study, whether it is done, running, waiting or failed, and the next
+    step.
 
-    From the results tree, the processes of this machine and SLURM's queue, with the last line of each log. Changes nothing.
+    From the results tree, the processes of this machine and SLURM's queue, with the last line of
+    each log. Changes nothing.
 
     Args:
         directory: working folder, as given to snakemake
@@ -98,16 +129,31 @@ def status(*, configfile: ConfigFiles = (), directory: Path = Path(), prefix: Pa
     for path in files:
         stated = read_yaml(path).document
         if not isinstance(stated, dict | None):
-            raise UserError(path, "contains no settings.", "Give a configuration file: a line `key: value` for each setting.")
+            raise UserError(
+                path,
+                "contains no settings.",
+                "Give a configuration file: a line `key: value` for each setting.",
+            )
         settings = merge(settings, stated or {})
     results = (prefix / RESULTS).as_posix()
     study, registry, _, _ = read_settings(
-        settings, files, {}, REPOSITORY, settings_classes(), complete_registry, results, add_models, all_models
+        settings,
+        files,
+        {},
+        REPOSITORY,
+        settings_classes(),
+        complete_registry,
+        results,
+        add_models,
+        all_models,
     )
     print(f"Study {study['study']}")
     models = all_models(study)
     if not any(answers_by_rule(study, model) for model in models):
-        print("No model is asked: this study uses released results, or none of its benchmarks asks models.")
+        print(
+            "No model is asked: this study uses released results, or none of its benchmarks asks"
+            " models."
+        )
         return
     found = status.read_queue(directory)
     queue, silence = found or ([], "")
@@ -117,7 +163,9 @@ def status(*, configfile: ConfigFiles = (), directory: Path = Path(), prefix: Pa
     pids = [pid for pid in pids if pid not in others]
     on_cluster = bool(queue) or status.is_on_cluster(pids)
     is_running = bool(pids or (not others and status.held_elsewhere(directory)))
-    states = status.model_states(study, registry, answers_by_rule, directory, queue, is_running, on_cluster, silence, models)
+    states = status.model_states(
+        study, registry, answers_by_rule, directory, queue, is_running, on_cluster, silence, models
+    )
     width = max(len(state.model) for state in states)
     for state in states:
         print(f"{state.model:{width}}  {state.state:11}  {state.detail}".rstrip())
@@ -127,15 +175,17 @@ def status(*, configfile: ConfigFiles = (), directory: Path = Path(), prefix: Pa
     options += f" --configfile {shlex.join(map(str, configfile))}" if configfile else ""
     options += f" --directory {shlex.quote(str(directory))}" if directory != Path() else ""
     logs = StudyPaths.of(study).logs
-    for step in status.next_steps(states, directory, queue, pids, found is not None, silence, options, logs, others):
+    for step in status.next_steps(
+        states, directory, queue, pids, found is not None, silence, options, logs, others
+    ):
         print(step)
 
 
 def unlock(folder: Path = Path(), /) -> None:
     """Remove the lock of a run that was killed.
 
-    It stays where a Snakemake of this machine is still at work there, the run began on another machine, or jobs of the killed
-    one are still in SLURM's queue, whose work would be done twice.
+    It stays where a Snakemake of this machine is still at work there, the run began on another
+    machine, or jobs of the killed one are still in SLURM's queue, whose work would be done twice.
 
     Args:
         folder: folder where Snakemake ran
@@ -146,8 +196,14 @@ def unlock(folder: Path = Path(), /) -> None:
         jobs, _silence = status.read_queue(folder) or ([], "")
         if alive := " ".join(job.number for job in jobs if job.is_alive):
             problem = (
-                "jobs of the run that held this lock are still in SLURM's queue; a new run would do their work a second time."
+                "jobs of the run that held this lock are still in SLURM's queue; a new run would do"
+                " their work a second time."
             )
-            raise UserError(folder, problem, f"scancel {alive}, or wait for them; then run this command again.")
+            raise UserError(
+                folder, problem, f"scancel {alive}, or wait for them; then run this command again."
+            )
     if status.unlock(folder):
-        print("An earlier run was cut short; its lock is removed, and this run continues from what it finished.")
+        print(
+            "An earlier run was cut short; its lock is removed, and this run continues from what it"
+            " finished."
+        )

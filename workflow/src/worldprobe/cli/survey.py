@@ -1,4 +1,6 @@
-"""``human serve``, ``status``, ``export``, ``identities``, ``withdraw``, ``close``, ``purge``, ...: the survey and its folder."""
+"""``human serve``, ``status``, ``export``, ``identities``, ``withdraw``, ``close``, ``purge``, ...:
+the survey and its folder.
+"""
 
 from __future__ import annotations
 
@@ -58,8 +60,8 @@ def serve(
 ) -> None:
     """Serve the survey until it is stopped with Ctrl-C.
 
-    Serves lists to people and stores their answers in one folder. Stop it with Ctrl-C or SIGTERM and start it again at any
-    time: everybody continues where they were.
+    Serves lists to people and stores their answers in one folder. Stop it with Ctrl-C or SIGTERM
+    and start it again at any time: everybody continues where they were.
 
     Args:
         lists: lists table, from `human lists`
@@ -70,7 +72,8 @@ def serve(
         port: port to listen on; 0 takes a free one
         public: allow a --host that other machines can reach
         public_url: address under which people reach the survey through your proxy, with its path
-        changed: go on although settings, words or consent changed since people answered; every session says which it had
+        changed: go on although settings, words or consent changed since people answered; every
+            session says which it had
     """
     from worldprobe.survey.app import listen, serve, site_of
     from worldprobe.survey.settings import read_settings
@@ -83,13 +86,19 @@ def serve(
     listening = bound.getsockname()[1]
     try:
         site = site_of(public_url, host, listening)
-        survey = open_survey(folder, questionnaire, chosen, url=site.url, is_change_accepted=changed)
+        survey = open_survey(
+            folder, questionnaire, chosen, url=site.url, is_change_accepted=changed
+        )
     except UserError:
         bound.close()
         raise
     if not site.is_secure and (not is_local or public_url is not None):
-        LOGGER.warning("Without TLS, answers and ids can be read on their way; put a proxy with TLS in front")
-    LOGGER.info("Survey %s: %d lists, answers in %s", chosen.study, len(questionnaire.lists), folder)
+        LOGGER.warning(
+            "Without TLS, answers and ids can be read on their way; put a proxy with TLS in front"
+        )
+    LOGGER.info(
+        "Survey %s: %d lists, answers in %s", chosen.study, len(questionnaire.lists), folder
+    )
     LOGGER.info("Serving %s; stop with Ctrl-C", site.url)
     serve(survey, site, bound)
 
@@ -102,7 +111,10 @@ def _check_host(host: str, public: bool) -> bool:
     """
     is_local = host in ("127.0.0.1", "::1", "localhost")
     if not is_local and not public:
-        fix = "Put a proxy with TLS in front of 127.0.0.1 (docs/human_study.md), or add --public to allow it all the same."
+        fix = (
+            "Put a proxy with TLS in front of 127.0.0.1 (docs/human_study.md), or add --public to"
+            " allow it all the same."
+        )
         raise UserError(f"--host {host}", "can be reached by other machines.", fix)
     return is_local
 
@@ -119,9 +131,13 @@ def _read_questionnaire(path: Path, prompts: str) -> Questionnaire:
     wordings = {}
     for eval_type in sorted(set(frame["eval_type"])):
         if eval_type not in texts:
-            raise UserError(f"--prompts {prompts}", f"has no prompt for {eval_type}.", "Use a set that has one.")
+            raise UserError(
+                f"--prompts {prompts}", f"has no prompt for {eval_type}.", "Use a set that has one."
+            )
         prompt = texts[eval_type]
-        wordings[eval_type] = read_wording(prompt.instructions, prompt.block, prompt.answers, prompt.trials)
+        wordings[eval_type] = read_wording(
+            prompt.instructions, prompt.block, prompt.answers, prompt.trials
+        )
     return read_questionnaire(frame, digest_lists(frame), wordings)
 
 
@@ -135,14 +151,18 @@ def _databases(folder: Path) -> Iterator[tuple[Database, Database]]:
     try:
         yield answers, identities
     except UnavailableError as error:
-        raise UserError(folder, f"could not be changed now ({error}).", "Run the same command again.") from error
+        raise UserError(
+            folder, f"could not be changed now ({error}).", "Run the same command again."
+        ) from error
     finally:
         answers.close()
         identities.close()
 
 
 def preview(folder: Survey, /) -> None:
-    """Print a link by which you can take the survey for a week; your answers are marked, and count nowhere."""
+    """Print a link by which you can take the survey for a week; your answers are marked, and count
+    nowhere.
+    """
     from worldprobe.survey.identities import preview_link
     from worldprobe.survey.study import KEY, read_fact
 
@@ -159,7 +179,8 @@ def watch(
     port: Annotated[int, between(0, 65_535)] = 8081,
     public: bool = False,
 ) -> None:
-    """Serve a page that shows how the survey goes, until Ctrl-C; it only reads, and shows no identity.
+    """Serve a page that shows how the survey goes, until Ctrl-C; it only reads, and shows no
+    identity.
 
     The page asks for a password: the content of the survey's file identities-token, under any name.
 
@@ -192,7 +213,10 @@ def status(folder: Survey, /, *, lists: bool = False) -> None:
             found = count(connection, before, wanted)
         alarms = find_alarms(answers, identities)
     print(found.line())
-    print(f"{len(found.lists)} lists, {wanted} people wanted from each; {found.n_late} finished after their place had expired")
+    print(
+        f"{len(found.lists)} lists, {wanted} people wanted from each; {found.n_late} finished after"
+        " their place had expired"
+    )
     for kind, n in found.tallies.items():
         print(f"{kind}: {n}")
     if found.n_previews:
@@ -204,7 +228,10 @@ def status(folder: Survey, /, *, lists: bool = False) -> None:
         width = max(len(one.name) for one in found.lists)
         print(f"{'list':{width}}  " + "  ".join(names))
         for one in found.lists:
-            print(f"{one.name:{width}}  " + "  ".join(f"{getattr(one, name):{len(name)}d}" for name in names))
+            print(
+                f"{one.name:{width}}  "
+                + "  ".join(f"{getattr(one, name):{len(name)}d}" for name in names)
+            )
 
 
 def backup(folder: Survey, /, *, out: OutFolder) -> None:
@@ -217,7 +244,10 @@ def backup(folder: Survey, /, *, out: OutFolder) -> None:
     from worldprobe.survey.study import KEY, TOKEN, refuse_checkout
 
     refuse_checkout(out)
-    with _databases(folder) as (answers, identities), whole_folder(out, "human backup") as temporary:
+    with (
+        _databases(folder) as (answers, identities),
+        whole_folder(out, "human backup") as temporary,
+    ):
         _check_backup(out / ANSWERS, answers)
         temporary.chmod(0o700)
         # Identities last: everybody in the answers is in them.
@@ -225,7 +255,11 @@ def backup(folder: Survey, /, *, out: OutFolder) -> None:
             try:
                 database.back_up(temporary / name)
             except sqlite3.Error as error:
-                raise UserError(out, f"cannot be written ({error}).", "Make room on the disk, or choose another one.") from error
+                raise UserError(
+                    out,
+                    f"cannot be written ({error}).",
+                    "Make room on the disk, or choose another one.",
+                ) from error
             (temporary / name).chmod(0o600)
         for name in (KEY, TOKEN):
             if (folder / name).is_file():
@@ -242,19 +276,29 @@ def _check_backup(backup: Path, answers: Database) -> None:
         return
     asked = "SELECT session FROM sessions"
     try:
-        with closing(sqlite3.connect(f"{backup.absolute().as_uri()}?immutable=1", uri=True)) as connection:
+        with closing(
+            sqlite3.connect(f"{backup.absolute().as_uri()}?immutable=1", uri=True)
+        ) as connection:
             kept = {session for (session,) in connection.execute(asked)}
     except sqlite3.Error as error:
-        raise UserError(backup, f"cannot be read ({error}); it would be replaced.", "Choose a new folder.") from error
+        raise UserError(
+            backup, f"cannot be read ({error}); it would be replaced.", "Choose a new folder."
+        ) from error
     with answers.read() as connection:
         lost = kept.isdisjoint(session for (session,) in connection.execute(asked)) and kept
     if lost:
-        problem = f"is a backup of {len(lost)} sessions, of which the survey has none; it would be replaced."
+        problem = (
+            f"is a backup of {len(lost)} sessions, of which the survey has none; it would be"
+            " replaced."
+        )
         raise UserError(backup.parent, problem, "Choose a new folder, and keep this one.")
 
 
-def export(folder: Survey, /, *, with_text: Path | None = None, password: Password = None, out: OutFolder) -> None:
-    """Write ratings, sessions and demographics as tables, without texts, identities or times of day; previews are left out.
+def export(
+    folder: Survey, /, *, with_text: Path | None = None, password: Password = None, out: OutFolder
+) -> None:
+    """Write ratings, sessions and demographics as tables, without texts, identities or times of
+    day; previews are left out.
 
     Args:
         with_text: lists table whose texts are added; --out must then be a .zip
@@ -269,10 +313,14 @@ def export(folder: Survey, /, *, with_text: Path | None = None, password: Passwo
         _export_texts(folder, with_text, password_of(password), out)
         return
     if password:
-        raise UserError("--password", "is only for an export with texts.", "Add --with-text, or leave it out.")
+        raise UserError(
+            "--password", "is only for an export with texts.", "Add --with-text, or leave it out."
+        )
     with _databases(folder) as (answers, identities):
         with identities.read() as connection:
-            token = connection.execute("SELECT value FROM facts WHERE name = 'token_digest'").fetchone()[0]
+            token = connection.execute(
+                "SELECT value FROM facts WHERE name = 'token_digest'"
+            ).fetchone()[0]
         before = answers.now() - int(read_fact(answers, "expiry_ms"))
         with answers.read() as connection:
             designs = exports.export_designs(connection)
@@ -284,7 +332,9 @@ def export(folder: Survey, /, *, with_text: Path | None = None, password: Passwo
     with whole_folder(out, "human export", source_of(token)) as temporary:
         temporary.chmod(0o700)
         details = {"designs": sorted(designs)}
-        write_export(temporary, tables, made(METHOD, packages=["pandas", "pyarrow"], details=details))
+        write_export(
+            temporary, tables, made(METHOD, packages=["pandas", "pyarrow"], details=details)
+        )
         content = json.dumps(designs, indent=1, ensure_ascii=False) + "\n"
         (temporary / "designs.json").write_text(content, encoding="utf-8")
         for path in temporary.iterdir():
@@ -302,7 +352,9 @@ def _export_texts(folder: Path, with_text: Path, word: str | None, out: Path) ->
 
     if not word:
         raise UserError(
-            "--password", "is missing: texts of items leave this machine encrypted only.", f"Set {PASSWORD_VARIABLE}."
+            "--password",
+            "is missing: texts of items leave this machine encrypted only.",
+            f"Set {PASSWORD_VARIABLE}.",
         )
     if out.suffix != ".zip":
         problem = "is not a .zip file: texts of items are written encrypted only."
@@ -311,18 +363,30 @@ def _export_texts(folder: Path, with_text: Path, word: str | None, out: Path) ->
     with _databases(folder) as (answers, _), answers.read() as connection:
         ratings = exports.export_ratings(connection)
     if len(ratings) and ratings["lists_digest"].iloc[0] != digest_lists(lists):
-        raise UserError(with_text, "is not the table of lists that this survey shows.", "Give the one it was served with.")
-    texts = lists[["question", "first_context", "second_context", "target"]].drop_duplicates("question")
-    joined = ratings.merge(texts, on="question", how="left").sort_values(["participant", "session", "presented"])
+        raise UserError(
+            with_text,
+            "is not the table of lists that this survey shows.",
+            "Give the one it was served with.",
+        )
+    texts = lists[["question", "first_context", "second_context", "target"]].drop_duplicates(
+        "question"
+    )
+    joined = ratings.merge(texts, on="question", how="left").sort_values(
+        ["participant", "session", "presented"]
+    )
     canary = read_provenance(with_text).canary
-    with whole_file(out) as temporary, pyzipper.AESZipFile(temporary, "w", encryption=pyzipper.WZ_AES) as archive:
+    with (
+        whole_file(out) as temporary,
+        pyzipper.AESZipFile(temporary, "w", encryption=pyzipper.WZ_AES) as archive,
+    ):
         archive.setpassword(word.encode())
         line = f"# {canary.lstrip('# ')}\n" if canary else ""
         archive.writestr("ratings_with_texts.csv", line + as_csv(joined))
 
 
 def identities(folder: Survey, /, *, token: Path, out: Path) -> None:
-    """List whom to pay: recruiter's ids, codes, minutes, failed catch trials; never into the repository or a results folder.
+    """List whom to pay: recruiter's ids, codes, minutes, failed catch trials; never into the
+    repository or a results folder.
 
     Args:
         token: the file identities-token of the survey
@@ -343,20 +407,33 @@ def identities(folder: Survey, /, *, token: Path, out: Path) -> None:
     stream = io.StringIO()
     writer = csv.DictWriter(stream, IDENTITY_COLUMNS, lineterminator="\n")
     writer.writeheader()
-    writer.writerows({name: neutralize("" if row[name] is None else row[name]) for name in IDENTITY_COLUMNS} for row in rows)
+    writer.writerows(
+        {name: neutralize("" if row[name] is None else row[name]) for name in IDENTITY_COLUMNS}
+        for row in rows
+    )
     with whole_file(out) as temporary:
         temporary.chmod(0o600)
         temporary.write_text(stream.getvalue(), encoding="utf-8", newline="")
-    print(f"{len(rows)} submissions. Excluding answers from an analysis is no reason not to pay for them.")
+    print(
+        f"{len(rows)} submissions. Excluding answers from an analysis is no reason not to pay for"
+        " them."
+    )
 
 
 Person = Annotated[
     str,
-    Parameter(help="the recruiter's id, or the key of the last page; - reads it from standard input", allow_leading_hyphen=True),
+    Parameter(
+        help="the recruiter's id, or the key of the last page; - reads it from standard input",
+        allow_leading_hyphen=True,
+    ),
 ]
 
 
-_UNKNOWN = UserError("PERSON", "is not known to this survey.", "Give the recruiter's id, or the key of the last page.")
+_UNKNOWN = UserError(
+    "PERSON",
+    "is not known to this survey.",
+    "Give the recruiter's id, or the key of the last page.",
+)
 
 
 def _find_person(identities: Database, name: str) -> str | None:
@@ -382,7 +459,9 @@ def person(folder: Survey, name: Person, /, *, out: Path) -> None:
         found = copy_person(answers, identities, participant)
     with whole_file(out) as temporary:
         temporary.chmod(0o600)
-        temporary.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        temporary.write_text(
+            json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
 
 
 def withdraw(folder: Survey, name: Person, /) -> None:
@@ -394,20 +473,27 @@ def withdraw(folder: Survey, name: Person, /) -> None:
         withdrawn = withdraw(answers, identities, _find_person(identities, name) or "")
         if not withdrawn.was_known:
             raise _UNKNOWN
-    print("Deleted. Copies made by `human backup` or `human export` still contain the answers: delete or renew them.")
+    print(
+        "Deleted. Copies made by `human backup` or `human export` still contain the answers: delete"
+        " or renew them."
+    )
     if withdrawn.is_owed:
         print("The person had finished and is to be paid: `human identities` lists the submission.")
 
 
 def close(folder: Survey, /) -> None:
-    """End the study: nobody new may begin, and the days for which identities are kept begin to count."""
+    """End the study: nobody new may begin, and the days for which identities are kept begin to
+    count.
+    """
     from worldprobe.survey.study import read_fact, write_fact
 
     with _databases(folder) as (answers, _):
         if not read_fact(answers, "closed_at"):
             write_fact(answers, "closed_at", answers.now())
         days = read_fact(answers, "retention_days")
-    print(f"Closed. Pay everybody, then run `human purge`, at the latest {days} days after the end.")
+    print(
+        f"Closed. Pay everybody, then run `human purge`, at the latest {days} days after the end."
+    )
 
 
 def purge(folder: Survey, /, *, now: bool = False) -> None:
@@ -423,19 +509,28 @@ def purge(folder: Survey, /, *, now: bool = False) -> None:
     with _databases(folder) as (answers, identities):
         closed_at, days = read_fact(answers, "closed_at"), int(read_fact(answers, "retention_days"))
         if not closed_at and now:
-            problem = "is of a study that goes on: people whose identities are deleted could take part again."
+            problem = (
+                "is of a study that goes on: people whose identities are deleted could take part"
+                " again."
+            )
             raise UserError(folder, problem, "End the study with `human close` first.")
         if not closed_at:
             print("Nothing is due: the study goes on. `human close` ends it.")
             return
         n_left = days - (answers.now() - int(closed_at)) // DAY_MS
         if n_left > 0 and not now:
-            print(f"Nothing is due: people were told {days} days after the end, which are over in {n_left} days.")
+            print(
+                f"Nothing is due: people were told {days} days after the end, which are over in"
+                f" {n_left} days."
+            )
             return
         if n_left > 0:
             _refuse_early(folder, answers)
         n = purge(answers, identities)
-    print(f"{n} identities were deleted; their answers stay. Delete backups and lists of payments, too.")
+    print(
+        f"{n} identities were deleted; their answers stay. Delete backups and lists of payments,"
+        " too."
+    )
 
 
 def _refuse_early(folder: Path, answers: Database) -> None:
@@ -450,8 +545,14 @@ def _refuse_early(folder: Path, answers: Database) -> None:
     with answers.read() as connection:
         n = count(connection, answers.now() - int(read_fact(answers, "expiry_ms")), 0).total("live")
     if n:
-        problem = f"has {n} people who are answering now; without their identity they could not be paid."
-        raise UserError(folder, problem, "Wait until they have finished, or their places have expired: see `human status`.")
+        problem = (
+            f"has {n} people who are answering now; without their identity they could not be paid."
+        )
+        raise UserError(
+            folder,
+            problem,
+            "Wait until they have finished, or their places have expired: see `human status`.",
+        )
 
 
 def import_submissions(folder: Survey, submissions: Path, /) -> None:
@@ -467,11 +568,20 @@ def import_submissions(folder: Survey, submissions: Path, /) -> None:
         found = import_submissions(answers, identities, frame, submissions)
     print(", ".join(f"{n} {status.lower()}" for status, n in found.statuses.items()))
     print(f"{found.n_freed} lists are free again")
-    print(f"{found.n_returned} of them had finished here: their answers are marked as returned, and cleaning leaves them out")
-    print(f"{found.n_kept} timed out or were cancelled there after they had finished here: their answers are kept")
+    print(
+        f"{found.n_returned} of them had finished here: their answers are marked as returned, and"
+        " cleaning leaves them out"
+    )
+    print(
+        f"{found.n_kept} timed out or were cancelled there after they had finished here: their"
+        " answers are kept"
+    )
     print(f"{found.n_incomplete} kept their place but are not complete here")
     print(f"{found.n_unknown} never consented here")
-    print(f"{found.n_absent} submissions here are not in the file" + (": their ids may be invented" if found.n_absent else ""))
+    print(
+        f"{found.n_absent} submissions here are not in the file"
+        + (": their ids may be invented" if found.n_absent else "")
+    )
 
 
 def reopen(folder: Survey, people: Path, /) -> None:
@@ -502,7 +612,11 @@ def _read_people(path: Path) -> list[str]:
     if "participant" not in frame:
         raise UserError(path, 'has no column "participant".', "Give the table of excluded people.")
     # The table of all raters has them too: lists of people whose answers count stay closed.
-    excluded = frame[frame["excluded_by"].fillna("").astype(str).str.strip() != ""] if "excluded_by" in frame else frame
+    excluded = (
+        frame[frame["excluded_by"].fillna("").astype(str).str.strip() != ""]
+        if "excluded_by" in frame
+        else frame
+    )
     return sorted(set(excluded["participant"].astype(str)))
 
 
@@ -510,4 +624,8 @@ def _read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise UserError(path, f"cannot be read ({error.strerror}).", "Check the path and your permission to read it.") from error
+        raise UserError(
+            path,
+            f"cannot be read ({error.strerror}).",
+            "Check the path and your permission to read it.",
+        ) from error

@@ -1,4 +1,6 @@
-"""``worldsense``: generate, audit and pass on trials, ask models about them, and analyse what they answer."""
+"""``worldsense``: generate, audit and pass on trials, ask models about them, and analyse what they
+answer.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,14 @@ from worldprobe.cli.options import (
     missing_models,
 )
 from worldprobe.errors import UserError
-from worldprobe.files import digest_file, source_of, whole_files, whole_folder, write_members, write_text
+from worldprobe.files import (
+    digest_file,
+    source_of,
+    whole_files,
+    whole_folder,
+    write_members,
+    write_text,
+)
 from worldprobe.log import LOGGER
 from worldprobe.models.checkpoint import made_by_model
 from worldprobe.provenance import made
@@ -46,29 +55,43 @@ if TYPE_CHECKING:
     from worldprobe.benchmarks.worldsense.analysis.questions import Questions
     from worldprobe.benchmarks.worldsense.inference.prompts import Pool
 
-app = App(name="worldsense", help="WorldSense: generate and audit trials, ask models, analyse answers.")
+app = App(
+    name="worldsense", help="WorldSense: generate and audit trials, ask models, analyse answers."
+)
 skins = App(name="skins", help="Check skins: the words of relations and entities.")
 app.command(skins)
 finetuning.add_commands(app)
 
-#: Bumped when the numbers of the same answers change. Comparisons: 3 corrects pairs with rules apart.
-#: 3 and 4: intervals are no wider than it takes.
+#: Bumped when the numbers of the same answers change. Comparisons: 3 corrects pairs with rules
+#: apart. 3 and 4: intervals are no wider than it takes.
 METHOD, COMPARISONS = 3, 4
 SAMPLES_METHOD = 1
 
 Size = Annotated[int, between(3, 8)]
 Sets = Annotated[
     Groups,
-    Parameter(name="--set", help="name of a set, its trials, and results or tables of responses; once for each set"),
+    Parameter(
+        name="--set",
+        help="name of a set, its trials, and results or tables of responses; once for each set",
+    ),
 ]
 
 
 @app.command
-def audit(trials: Trials, /, *, from_text: bool = False, skin_folder: SkinFolder = None, out: Path | None = None) -> int:
-    """Compare every gold answer with an exact solver's. Exit status 1 where one is wrong, 0 where none is.
+def audit(
+    trials: Trials,
+    /,
+    *,
+    from_text: bool = False,
+    skin_folder: SkinFolder = None,
+    out: Path | None = None,
+) -> int:
+    """Compare every gold answer with an exact solver's. Exit status 1 where one is wrong, 0 where
+    none is.
 
     Args:
-        from_text: decide every answer by what the text states in the words of its skin, and compare it with the abstract fields
+        from_text: decide every answer by what the text states in the words of its skin, and compare
+            it with the abstract fields
         out: one row for each trial whose gold answer is wrong (CSV)
     """
     from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_all_wordings
@@ -76,7 +99,11 @@ def audit(trials: Trials, /, *, from_text: bool = False, skin_folder: SkinFolder
     from worldprobe.benchmarks.worldsense.trials.files import read_trials
 
     if skin_folder and not from_text:
-        raise UserError("--skin-folder", "has no effect without --from-text.", "Add --from-text, or leave it out.")
+        raise UserError(
+            "--skin-folder",
+            "has no effect without --from-text.",
+            "Add --from-text, or leave it out.",
+        )
     known = read_all_wordings(skin_folder or FOLDER) if from_text else None
     found = audit_trials(read_trials(trials), trials, known)
     if out:
@@ -144,8 +171,9 @@ def generate(
     """Generate a set of trials.
 
     Args:
-        set: test, test-new, train-10k, train-100k, train-1m, memorisation, same-skins, ood-size, ood-query or ood-problem;
-            test-hard, train-hard, memorisation-hard, same-skins-hard or ood-size-hard; or the same with motion
+        set: test, test-new, train-10k, train-100k, train-1m, memorisation, same-skins, ood-size,
+            ood-query or ood-problem; test-hard, train-hard, memorisation-hard, same-skins-hard or
+            ood-size-hard; or the same with motion
         sizes: numbers of entities, 3 to 8 (default: those of the set)
         problems: problems to generate, e.g. Infer.normal (default: those of the set)
         skins: names of the skins to use (default: those of the set)
@@ -160,22 +188,42 @@ def generate(
 
     if is_official(out):
         problem = "is the name of JSON lines, but a Parquet table is written."
-        raise UserError(f"--out {out}", problem, "Name a .parquet file; `worldsense export` writes the official layout.")
+        raise UserError(
+            f"--out {out}",
+            problem,
+            "Name a .parquet file; `worldsense export` writes the official layout.",
+        )
     if out.suffix != ".parquet":
-        raise UserError(f"--out {out}", "is not the name of a Parquet table.", "Name a file that ends with .parquet.")
+        raise UserError(
+            f"--out {out}",
+            "is not the name of a Parquet table.",
+            "Name a file that ends with .parquet.",
+        )
     folder = skin_folder or FOLDER
     plan = sets.plan_set(set, list(sizes), list(problems), per_cell)
     blocks = sets.blocks_of(plan, read_skins(folder, wording_version), list(skins))
-    if Path(folder).resolve() != FOLDER.resolve():  # tests read the texts of the repository's own skins
-        for fault in filter(None, map(find_misreading, {block.skin.name: block.skin for block in blocks}.values())):
+    if (
+        Path(folder).resolve() != FOLDER.resolve()
+    ):  # tests read the texts of the repository's own skins
+        for fault in filter(
+            None, map(find_misreading, {block.skin.name: block.skin for block in blocks}.values())
+        ):
             raise fault
-    details = {"set": plan.name, "sizes": plan.sizes, "problems": plan.problems, "per_cell": plan.per_cell, "skins": list(skins)}
+    details = {
+        "set": plan.name,
+        "sizes": plan.sizes,
+        "problems": plan.problems,
+        "per_cell": plan.per_cell,
+        "skins": list(skins),
+    }
     details["wording_version"] = wording_version
     stated = {key: value for key, value in details.items() if value}
     provenance = made(methods.TRIALS, {"skins": folder}, seed=seed, canary=CANARY, details=stated)
     empty = sets.empty_cells(plan)
     if empty:
-        named = "; ".join(f"{c.problem}, size {c.size}, complexity {c.complexity}, arity {c.arity}" for c in empty)
+        named = "; ".join(
+            f"{c.problem}, size {c.size}, complexity {c.complexity}, arity {c.arity}" for c in empty
+        )
         cells = "1 cell of the set is" if len(empty) == 1 else f"{len(empty)} cells of the set are"
         LOGGER.info("%s empty (there is no such problem): %s", cells, named)
     batches = sets.stream_set(plan, blocks, seed, min(processes, os.cpu_count() or 1))
@@ -184,19 +232,25 @@ def generate(
 
 
 @app.command
-def analyse(trials: Trials, results: list[str], /, *, skin_folder: SkinFolder = None, out: OutFolder) -> None:
+def analyse(
+    trials: Trials, results: list[str], /, *, skin_folder: SkinFolder = None, out: OutFolder
+) -> None:
     """Compute accuracy and bias by problem, size, domain and more, as CSV.
 
-    Accuracy and response bias by tuples with the paper's weights, rebalancing and 95% intervals. Writes statistics.csv, and
-    answers.csv with what was answered and what was invalid.
+    Accuracy and response bias by tuples with the paper's weights, rebalancing and 95% intervals.
+    Writes statistics.csv, and answers.csv with what was answered and what was invalid.
 
     Args:
-        results: PROMPTING___MODEL___results.jsonl (also .bz2, .gz), or a table of responses (.parquet); any number
+        results: PROMPTING___MODEL___results.jsonl (also .bz2, .gz), or a table of responses
+            (.parquet); any number
         out: folder of statistics.csv and answers.csv
     """
     from worldprobe.benchmarks.worldsense.analysis.answers import read_series
     from worldprobe.benchmarks.worldsense.analysis.questions import read_questions
-    from worldprobe.benchmarks.worldsense.analysis.statistics import compute_statistics, count_answers
+    from worldprobe.benchmarks.worldsense.analysis.statistics import (
+        compute_statistics,
+        count_answers,
+    )
 
     questions = read_questions(trials, skin_folder)
     series = read_series(results, questions)
@@ -209,11 +263,13 @@ def analyse(trials: Trials, results: list[str], /, *, skin_folder: SkinFolder = 
 
 
 @app.command(name="summarize")
-def summarize_(*, sets: Sets, skin_folder: SkinFolder = None, seed: Seed = 0, missing: Missing = (), out: Path) -> None:
+def summarize_(
+    *, sets: Sets, skin_folder: SkinFolder = None, seed: Seed = 0, missing: Missing = (), out: Path
+) -> None:
     """Compute means of one or more sets by every grouping, with intervals over skins.
 
-    Computes what analyse does, and also strict scores, invalid answers, consistency across skins and intervals over skins and
-    abstract problems.
+    Computes what analyse does, and also strict scores, invalid answers, consistency across skins
+    and intervals over skins and abstract problems.
 
     Args:
         out: summaries table
@@ -230,7 +286,9 @@ def summarize_(*, sets: Sets, skin_folder: SkinFolder = None, seed: Seed = 0, mi
     for name, questions, series in _read_sets(sets, skin_folder):
         tables.append(summarize(name, questions, series, seed))
         counts += [{"set": name, **row} for row in _counts(questions, series)]
-    table = pd.concat(tables, ignore_index=True).sort_values(list(Summaries.Config.key), ignore_index=True)
+    table = pd.concat(tables, ignore_index=True).sort_values(
+        list(Summaries.Config.key), ignore_index=True
+    )
     lacking = missing_models(missing, table["model"].unique())
     told = told_of({name: paths for name, _, *paths in sets})
     details = {"answers": counts} | told | lacking
@@ -258,13 +316,20 @@ def compare_(*, sets: Sets, skin_folder: SkinFolder = None, out: Path) -> None:
     from worldprobe.benchmarks.worldsense.contracts import Comparisons
     from worldprobe.contracts import write_table
 
-    tables = [compare_models(name, questions, series) for name, questions, series in _read_sets(sets, skin_folder)]
-    table = pd.concat(tables, ignore_index=True).sort_values(list(Comparisons.Config.key), ignore_index=True)
+    tables = [
+        compare_models(name, questions, series)
+        for name, questions, series in _read_sets(sets, skin_folder)
+    ]
+    table = pd.concat(tables, ignore_index=True).sort_values(
+        list(Comparisons.Config.key), ignore_index=True
+    )
     provenance = made(COMPARISONS, _inputs(sets), ["numpy", "pandas", "scipy"])
     write_table(table, Comparisons, out, provenance)
 
 
-def _read_sets(sets: list[list[str]], skin_folder: Path | None) -> Iterator[tuple[str, Questions, list[Series]]]:
+def _read_sets(
+    sets: list[list[str]], skin_folder: Path | None
+) -> Iterator[tuple[str, Questions, list[Series]]]:
     """Name, trials and answers of each set.
 
     Raises:
@@ -277,11 +342,19 @@ def _read_sets(sets: list[list[str]], skin_folder: Path | None) -> Iterator[tupl
     names = [given[0] for given in sets]
     for name, *paths in sets:
         if not name.strip() or name != name.strip() or not name.isprintable():
-            raise UserError(f"--set {name!r}", "is not a name for a set.", "Choose a name such as test or ood-size.")
+            raise UserError(
+                f"--set {name!r}",
+                "is not a name for a set.",
+                "Choose a name such as test or ood-size.",
+            )
         if len(paths) < 2:
-            raise UserError(f"--set {name}", "names no trials, or no answers.", "Give NAME TRIALS RESULTS...")
+            raise UserError(
+                f"--set {name}", "names no trials, or no answers.", "Give NAME TRIALS RESULTS..."
+            )
         if names.count(name) > 1:
-            raise UserError(f"--set {name}", "is given twice.", "Give all results of a set at once.")
+            raise UserError(
+                f"--set {name}", "is given twice.", "Give all results of a set at once."
+            )
         trials = read_trials(paths[0])
         questions = add_properties(from_frame(trials, paths[0], skin_folder), trials)
         yield name, questions, read_series(paths[1:], questions)
@@ -294,22 +367,38 @@ def _inputs(sets: list[list[str]]) -> dict[str, str]:
 def _counts(questions: Questions, series: list[Series]) -> list[dict[str, object]]:
     from worldprobe.benchmarks.worldsense.analysis.statistics import count_answers
 
-    return [{str(key): value for key, value in row.items()} for row in count_answers(questions, series).to_dict("records")]
+    return [
+        {str(key): value for key, value in row.items()}
+        for row in count_answers(questions, series).to_dict("records")
+    ]
 
 
 def describe_analysis(statistics: pd.DataFrame, counts: pd.DataFrame) -> str:
     """The averages in print, and what was left out."""
-    whole = statistics[(statistics["gold"] == "released") & (statistics.loc[:, "problemname":"intraining"] == "all").all(axis=1)]
+    whole = statistics[
+        (statistics["gold"] == "released")
+        & (statistics.loc[:, "problemname":"intraining"] == "all").all(axis=1)
+    ]
     lines = [f"{'prompting':<12} {'model':<20} {'accuracy':>14} {'bias':>14} {'invalid':>8}"]
     for row in counts.to_dict("records"):
-        mine = whole[(whole["prompting"] == row["prompting"]) & (whole["model"] == row["model"])].set_index("measure")
+        mine = whole[
+            (whole["prompting"] == row["prompting"]) & (whole["model"] == row["model"])
+        ].set_index("measure")
         if mine.empty:
-            lines.append(f"{row['prompting']:<12} {row['model']:<20} no tuple was answered as a whole")
+            lines.append(
+                f"{row['prompting']:<12} {row['model']:<20} no tuple was answered as a whole"
+            )
             continue
         accuracy, bias = mine.loc["accuracy"], mine.loc["bias"]
-        shown = f"{100 * accuracy['mean']:8.1f} ± {100 * accuracy['conf95']:.1f} {bias['mean']:8.2f} ± {bias['conf95']:.2f}"
+        shown = (
+            f"{100 * accuracy['mean']:8.1f} ± {100 * accuracy['conf95']:.1f} {bias['mean']:8.2f} ±"
+            f" {bias['conf95']:.2f}"
+        )
         lines.append(f"{row['prompting']:<12} {row['model']:<20} {shown} {row['invalid']:>8}")
-    lines.append("± is the paper's: 1.96 standard errors over tuples, for these skins only; `worldsense summarize` has others.")
+    lines.append(
+        "± is the paper's: 1.96 standard errors over tuples, for these skins only; `worldsense"
+        " summarize` has others."
+    )
     dropped, foreign = int(counts["incomplete_tuples"].sum()), int(counts["not_in_set"].sum())
     if dropped:
         lines.append(f"{dropped:,} tuples were left out, as some of their trials have no answer.")
@@ -338,20 +427,24 @@ def ask_(
 ) -> None:
     """Ask a model about trials, by one or more prompting strategies, loading it once.
 
-    Takes one --out per set of trials and strategy: all strategies of the first set, then those of the second.
+    Takes one --out per set of trials and strategy: all strategies of the first set, then those of
+    the second.
 
     Args:
         trials: sets of trials: official (.jsonl, .jsonl.bz2, .jsonl.gz) or our table (.parquet)
-        prompting: comma-separated strategies: sets of resources/prompts/worldsense, or YAML files, e.g. basic,cot
-        chat: use the chat template: auto (where there is one), always, or never (as text that the model continues)
+        prompting: comma-separated strategies: sets of resources/prompts/worldsense, or YAML files,
+            e.g. basic,cot
+        chat: use the chat template: auto (where there is one), always, or never (as text that the
+            model continues)
         examples: solved trials for examples, one file for all sets or one each (default: TRIALS)
         examples_seed: seed of the examples
         temperature: sampling temperature; 0 takes the likeliest token
         samples: how often each trial is asked
         seed: seed of the samples; sample k has seed N + k
-        thoughts: limit of tokens for thoughts, in addition to each reply's own limit, for models that think first
-        reading: how replies are read: by what they say, flagging several answers and refusals, or by the last word, as in the
-            paper
+        thoughts: limit of tokens for thoughts, in addition to each reply's own limit, for models
+            that think first
+        reading: how replies are read: by what they say, flagging several answers and refusals, or
+            by the last word, as in the paper
         out: tables of responses: all strategies of the first set, then those of the second
     """
     from worldprobe.benchmarks.worldsense.contracts import Responses
@@ -366,19 +459,33 @@ def ask_(
     names = [one.name for one in prompt_sets]
     wanted = len(names) * len(trials)
     if wanted != len(out) or len(set(names)) != len(names) or not names:
-        problem = f"{len(trials)} sets and {len(set(names))} different strategies need {wanted} --out files."
+        problem = (
+            f"{len(trials)} sets and {len(set(names))} different strategies need {wanted} --out"
+            " files."
+        )
         raise UserError(
-            "worldsense ask", problem, "Give one per set and strategy: all strategies of the first set, then the second's."
+            "worldsense ask",
+            problem,
+            "Give one per set and strategy: all strategies of the first set, then the second's.",
         )
     if samples > 1 and not temperature:
-        raise UserError(f"--samples {samples}", "are all alike without a temperature.", "Add --temperature 1, or ask once.")
+        raise UserError(
+            f"--samples {samples}",
+            "are all alike without a temperature.",
+            "Add --temperature 1, or ask once.",
+        )
     refuse_to_prompt(model)
     tables = [read_trials(path) for path in trials]
     sources = _sources_of_examples(trials, examples)
     needs_examples = any(one.examples for one in prompt_sets)
-    pools = _pools(sources, tables, examples_seed, skin_folder) if needs_examples else [None] * len(tables)
+    pools = (
+        _pools(sources, tables, examples_seed, skin_folder)
+        if needs_examples
+        else [None] * len(tables)
+    )
     for rows, pool in zip(tables, pools, strict=True):
-        for prompts in prompt_sets:  # too few examples, or texts that a set cannot rewrite, are found before a model is loaded
+        # too few examples, or texts that a set cannot rewrite, are found before a model is loaded
+        for prompts in prompt_sets:
             write_prompts(rows, prompts, pool)
     since = time.monotonic()
     engine = open_engine(model, skin_folder)
@@ -386,7 +493,12 @@ def ask_(
         for path, rows in zip(trials, tables, strict=True):
             if is_official(path):
                 engine.know(rows)
-    store = open_store(model.answers or out[0].parent / ".answers", engine, since=since, kept_since=model.kept_since)
+    store = open_store(
+        model.answers or out[0].parent / ".answers",
+        engine,
+        since=since,
+        kept_since=model.kept_since,
+    )
     for path, rows in zip(trials, tables, strict=True):
         store.add_canary(canary_of(path, rows))
     is_chat = chat == "always" or (chat == "auto" and engine.facts.has_chat)
@@ -402,7 +514,9 @@ def ask_(
             drawn = asking.seed if asking.temperature and not prompts.compares else None
             facts |= {"reading_method": methods.READING}
             canary = canary_of(path, rows)
-            made = made_by_model(engine.facts, methods.ASK, model.name, inputs, facts, seed=drawn, canary=canary)
+            made = made_by_model(
+                engine.facts, methods.ASK, model.name, inputs, facts, seed=drawn, canary=canary
+            )
             finished.append((next(outs), frame, made))
     for place, frame, made in finished:
         write_table(frame, Responses, place, made)
@@ -421,7 +535,9 @@ def _sources_of_examples(trials: Sequence[str], examples: Sequence[str]) -> list
     return given if len(given) == len(trials) else given * len(trials)
 
 
-def _pools(sources: Sequence[str], tables: Sequence[pd.DataFrame], seed: int, skin_folder: Path | None) -> list[Pool]:
+def _pools(
+    sources: Sequence[str], tables: Sequence[pd.DataFrame], seed: int, skin_folder: Path | None
+) -> list[Pool]:
     """Where the examples of each set come from."""
     from worldprobe.benchmarks.worldsense.inference.prompts import Pool
     from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, KNOWN, read_skins
@@ -445,7 +561,8 @@ def canary_of(path: str, trials: pd.DataFrame) -> str | None:
 
 @app.command
 def export_results(responses: list[Path], /, *, out: OutFolder) -> None:
-    """Write responses in the official layout: one file PROMPTING___MODEL___results.jsonl.bz2 per strategy and model.
+    """Write responses in the official layout: one file PROMPTING___MODEL___results.jsonl.bz2 per
+    strategy and model.
 
     Args:
         responses: tables of responses
@@ -481,9 +598,9 @@ def export(
 ) -> None:
     """Write trials in the official layout, as a task of lm-evaluation-harness, or as a dataset.
 
-    official: one file of JSON lines. lm-eval: a task folder for --include_path that asks as the prompting strategy constrained
-    does. hf: a dataset folder of the Hugging Face hub, with a card and a Croissant description, of trials that were generated
-    here only.
+    official: one file of JSON lines. lm-eval: a task folder for --include_path that asks as the
+    prompting strategy constrained does. hf: a dataset folder of the Hugging Face hub, with a card
+    and a Croissant description, of trials that were generated here only.
 
     Args:
         format: layout of the files
@@ -491,7 +608,12 @@ def export(
         out: official: a file, .jsonl.bz2, .jsonl.gz or .jsonl; lm-eval, hf: a folder
     """
     from worldprobe.benchmarks.worldsense.contracts import Trials
-    from worldprobe.benchmarks.worldsense.trials.files import is_official, read_batches, read_official, write_official
+    from worldprobe.benchmarks.worldsense.trials.files import (
+        is_official,
+        read_batches,
+        read_official,
+        write_official,
+    )
     from worldprobe.contracts import check_kind, read_provenance
 
     if format != "lm-eval":
@@ -500,12 +622,20 @@ def export(
                 fix = "Leave it out, or take --format lm-eval."
                 raise UserError(f"--{option}", f"does nothing with --format {format}.", fix)
     if format != "official":
-        files = _task_files(trials, task, encrypt) if format == "lm-eval" else _dataset_files(trials)
-        with whole_folder(out, "worldsense export", source_of(format, task, digest_file(trials))) as folder:
+        files = (
+            _task_files(trials, task, encrypt) if format == "lm-eval" else _dataset_files(trials)
+        )
+        with whole_folder(
+            out, "worldsense export", source_of(format, task, digest_file(trials))
+        ) as folder:
             write_members(folder, files)
         return
     if not is_official(out):
-        raise UserError(f"--out {out}", "is not the name of JSON lines.", "Name a file that ends with .jsonl.bz2.")
+        raise UserError(
+            f"--out {out}",
+            "is not the name of JSON lines.",
+            "Name a file that ends with .jsonl.bz2.",
+        )
     if is_official(trials):
         write_official([read_official(trials)], out)
         return
@@ -541,7 +671,10 @@ def _dataset_files(trials: str) -> Iterator[tuple[str, bytes]]:
         check_kind(trials, Trials)
         provenance = read_provenance(trials)
     if provenance is None or provenance.canary != CANARY:
-        problem = "may be the release, which is not ours to pass on (CC BY-NC): it does not carry our canary."
+        problem = (
+            "may be the release, which is not ours to pass on (CC BY-NC): it does not carry our"
+            " canary."
+        )
         raise UserError(trials, problem, "Export a set of `worldsense generate`.")
     n_rows = sum(len(batch) for batch in read_batches(trials))
     dataset = describe_trials(n_rows, provenance.details.get("set"), provenance.canary)
@@ -549,11 +682,14 @@ def _dataset_files(trials: str) -> Iterator[tuple[str, bytes]]:
 
 
 @app.command
-def import_samples(trials: Trials, samples: Samples, /, *, model: ModelName = None, out: Path) -> None:
-    """Read the samples that lm-evaluation-harness logged of a task of `worldsense export --format lm-eval`.
+def import_samples(
+    trials: Trials, samples: Samples, /, *, model: ModelName = None, out: Path
+) -> None:
+    """Read the samples that lm-evaluation-harness logged of a task of `worldsense export --format
+    lm-eval`.
 
-    Reads results_DATE.json and samples_TASK_DATE.jsonl of the newest run. Samples of other trials, or asked with a chat
-    template, examples or a system instruction, are refused.
+    Reads results_DATE.json and samples_TASK_DATE.jsonl of the newest run. Samples of other trials,
+    or asked with a chat template, examples or a system instruction, are refused.
 
     Args:
         out: table of responses, for `worldsense analyse`
@@ -565,5 +701,7 @@ def import_samples(trials: Trials, samples: Samples, /, *, model: ModelName = No
     from worldprobe.inference.lm_eval import read_run
 
     run, rows = read_run(samples, BENCHMARK), read_trials(trials)
-    made = made_by_lm_eval(run, SAMPLES_METHOD, model, out, {"trials": trials}, canary=canary_of(trials, rows))
+    made = made_by_lm_eval(
+        run, SAMPLES_METHOD, model, out, {"trials": trials}, canary=canary_of(trials, rows)
+    )
     write_table(read_responses(run, rows), Responses, out, made)

@@ -1,4 +1,6 @@
-"""Tables between the stages: one contract each, written and read only through ``write_table`` and ``read_table``."""
+"""Tables between the stages: one contract each, written and read only through ``write_table`` and
+``read_table``.
+"""
 
 from __future__ import annotations
 
@@ -70,12 +72,25 @@ def column(
     """
     values = None if isin is None else tuple(isin)
     is_nullable = nullable or optional
-    return Column("", is_nullable, ge, gt, le, values, str_matches, str_startswith, min_length, description, optional)
+    return Column(
+        "",
+        is_nullable,
+        ge,
+        gt,
+        le,
+        values,
+        str_matches,
+        str_startswith,
+        min_length,
+        description,
+        optional,
+    )
 
 
 @dataclass(frozen=True)
 class Config:
-    """What a contract says besides its columns: ``class Items(Table, name="items", version=1, key=[...])``.
+    """What a contract says besides its columns: ``class Items(Table, name="items", version=1,
+    key=[...])``.
 
     Attributes:
         name: of the table, in files and messages.
@@ -98,16 +113,28 @@ class Table:
     Config: ClassVar[Config] = Config()
 
     def __init_subclass__(cls, **config: Any) -> None:
-        """Collect the columns, inherited ones first; a name without rules is a column that lacks no value."""
-        cls.Config = replace(cls.Config, **({"unique": config.get("key", cls.Config.unique)} | config))
-        declared = {name: kind for name, kind in cls.__annotations__.items() if not kind.startswith("ClassVar")}
+        """Collect the columns, inherited ones first; a name without rules is a column that lacks no
+        value.
+        """
+        cls.Config = replace(
+            cls.Config, **({"unique": config.get("key", cls.Config.unique)} | config)
+        )
+        declared = {
+            name: kind
+            for name, kind in cls.__annotations__.items()
+            if not kind.startswith("ClassVar")
+        }
         if unknown := [name for name, kind in declared.items() if kind not in KINDS]:
             raise TypeError(f"{cls.__name__}.{unknown[0]} has none of the types {', '.join(KINDS)}")
-        own = {name: replace(cls.__dict__.get(name, column()), kind=kind) for name, kind in declared.items()}
+        own = {
+            name: replace(cls.__dict__.get(name, column()), kind=kind)
+            for name, kind in declared.items()
+        }
         cls.columns = cls.columns | own
 
 
-#: Values are quoted in messages up to this length: more would be a text, and texts may be protected.
+#: Values are quoted in messages up to this length: more would be a text, and texts may be
+#: protected.
 LONGEST_QUOTED = 60
 
 
@@ -116,7 +143,8 @@ class ContractError(ValueError):
 
 
 def check_columns(schema: arrow.Schema, contract: type[Table]) -> None:
-    """Check a file's columns: all of the contract's that are not optional, no others, each once and of its type.
+    """Check a file's columns: all of the contract's that are not optional, no others, each once and
+    of its type.
 
     Args:
         schema: the file's columns.
@@ -130,18 +158,25 @@ def check_columns(schema: arrow.Schema, contract: type[Table]) -> None:
     for name in names:
         if names.count(name) > 1:
             raise ContractError(f'it has the column "{name}" {names.count(name)} times')
-    if missing := [name for name, column in wanted.items() if not column.optional and name not in names]:
+    if missing := [
+        name for name, column in wanted.items() if not column.optional and name not in names
+    ]:
         raise ContractError(f'it lacks the column "{missing[0]}"')
     if surplus := [name for name in names if name not in wanted]:
         raise ContractError(f'it has a column "{surplus[0]}" that does not belong to the table')
     for name in names:
         found, column = schema.field(name).type, wanted[name]
         if not _fits(found, column):
-            raise ContractError(f'column "{name}" contains {_in_words(found)} instead of {KINDS[column.kind]}')
+            raise ContractError(
+                f'column "{name}" contains {_in_words(found)} instead of {KINDS[column.kind]}'
+            )
 
 
-def check_rows(table: arrow.Table, contract: type[Table], columns: Sequence[str] | None = None) -> None:
-    """Check the values of columns that were read: nothing missing, out of bounds, unknown or infinite; no key twice.
+def check_rows(
+    table: arrow.Table, contract: type[Table], columns: Sequence[str] | None = None
+) -> None:
+    """Check the values of columns that were read: nothing missing, out of bounds, unknown or
+    infinite; no key twice.
 
     Args:
         table: the rows; text may be dictionary-encoded.
@@ -149,7 +184,8 @@ def check_rows(table: arrow.Table, contract: type[Table], columns: Sequence[str]
         columns: those that were read; None: all.
 
     Raises:
-        ContractError: naming the column and the first value that fails, or the key that is repeated.
+        ContractError: naming the column and the first value that fails, or the key that is
+            repeated.
     """
     wanted = contract.columns if columns is None else columns
     names = [name for name in wanted if name in table.column_names]
@@ -165,11 +201,17 @@ def check_rows(table: arrow.Table, contract: type[Table], columns: Sequence[str]
             raise ContractError(f"{int(repeated.sum())} rows are repeated, the first with {key}")
 
 
-#: Rule of a column -> which values break it (given the distinct values and the rule), and how a message says so.
+#: Rule of a column -> which values break it (given the distinct values and the rule), and how a
+#: message says so.
 _RULES: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any], str]]] = {
     "isin": (
-        lambda values, known: compute.invert(compute.is_in(values, value_set=arrow.array(known).cast(values.type))),
-        lambda known: f"is not one of {', '.join(repr(one) if isinstance(one, str) else f'{one:g}' for one in known)}",
+        lambda values, known: compute.invert(
+            compute.is_in(values, value_set=arrow.array(known).cast(values.type))
+        ),
+        lambda known: (
+            "is not one of"
+            f" {', '.join(repr(one) if isinstance(one, str) else f'{one:g}' for one in known)}"
+        ),
     ),
     "ge": (compute.less, lambda bound: f"is not at least {bound:g}"),
     "gt": (compute.less_equal, lambda bound: f"is not more than {bound:g}"),
@@ -185,7 +227,8 @@ _RULES: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any], str]]] = {
     "str_matches": (
         # A pattern that ends in $ would accept a newline after it.
         lambda values, form: arrow.array(
-            [not v or not re.match(form, v) or v.endswith("\n") for v in values.to_pylist()], arrow.bool_()
+            [not v or not re.match(form, v) or v.endswith("\n") for v in values.to_pylist()],
+            arrow.bool_(),
         ),
         lambda form: "does not have the expected form",
     ),
@@ -197,7 +240,9 @@ def _check_values(name: str, values: arrow.ChunkedArray, column: Column) -> None
     if arrow.types.is_floating(values.type):
         is_nan = compute.fill_null(compute.is_nan(values), False)
         missing += compute.sum(is_nan).as_py() or 0
-        _refuse(name, values, compute.and_not(compute.is_inf(values), is_nan), "is not a finite number")
+        _refuse(
+            name, values, compute.and_not(compute.is_inf(values), is_nan), "is not a finite number"
+        )
     if missing and not column.nullable:
         raise ContractError(f'column "{name}" has no value in {missing} rows')
     if arrow.types.is_null(values.type):
@@ -206,7 +251,9 @@ def _check_values(name: str, values: arrow.ChunkedArray, column: Column) -> None
     if column.kind == "str":
         encoded = values if arrow.types.is_dictionary(values.type) else values.dictionary_encode()
         encoded = encoded.unify_dictionaries()
-        distinct = encoded.chunk(0).dictionary if encoded.num_chunks else arrow.array([], arrow.string())
+        distinct = (
+            encoded.chunk(0).dictionary if encoded.num_chunks else arrow.array([], arrow.string())
+        )
     for rule, (breaks, in_words) in _RULES.items():
         if (value := getattr(column, rule)) is not None:
             wrong = compute.and_(compute.is_valid(distinct), breaks(distinct, value))
@@ -237,7 +284,11 @@ def _fits(found: arrow.DataType, column: Column) -> bool:
 
 
 def _in_words(kind: arrow.DataType) -> str:
-    if arrow.types.is_string(kind) or arrow.types.is_large_string(kind) or arrow.types.is_dictionary(kind):
+    if (
+        arrow.types.is_string(kind)
+        or arrow.types.is_large_string(kind)
+        or arrow.types.is_dictionary(kind)
+    ):
         return "text"
     if arrow.types.is_null(kind):
         return "no values"
@@ -251,7 +302,8 @@ def _quote(value: Any) -> str:
 
 #: Rows that are written, compressed and checked together.
 ROWS_TOGETHER = 2**16
-#: Types of columns that have no value, by kind; text keeps Arrow's own, as in all tables that were written before.
+#: Types of columns that have no value, by kind; text keeps Arrow's own, as in all tables that were
+#: written before.
 _EMPTY = {"int": arrow.int64(), "float": arrow.float64(), "bool": arrow.bool_()}
 
 
@@ -266,9 +318,17 @@ def validate(frame: pd.DataFrame, contract: type[Table]) -> pd.DataFrame:
 
 def _check(frame: pd.DataFrame, contract: type[Table]) -> tuple[pd.DataFrame, arrow.Table]:
     """The rows in order, as pandas and as Arrow have them."""
-    if missing := [name for name, column in contract.columns.items() if not column.optional and name not in frame]:
+    if missing := [
+        name
+        for name, column in contract.columns.items()
+        if not column.optional and name not in frame
+    ]:
         raise ContractError(f'{contract.Config.name} lacks the column "{missing[0]}"')
-    unused = [n for n, column in contract.columns.items() if column.optional and n in frame and frame[n].isna().all()]
+    unused = [
+        n
+        for n, column in contract.columns.items()
+        if column.optional and n in frame and frame[n].isna().all()
+    ]
     frame = frame.drop(columns=unused)
     known = [name for name in contract.columns if name in frame]
     ordered = frame[known + [name for name in frame if name not in contract.columns]]
@@ -277,7 +337,12 @@ def _check(frame: pd.DataFrame, contract: type[Table]) -> tuple[pd.DataFrame, ar
         table = arrow.Table.from_pandas(ordered, preserve_index=False)
         for place, field in enumerate(table.schema):
             column = contract.columns.get(field.name)
-            if arrow.types.is_null(field.type) and column and column.nullable and column.kind in _EMPTY:
+            if (
+                arrow.types.is_null(field.type)
+                and column
+                and column.nullable
+                and column.kind in _EMPTY
+            ):
                 typed = field.with_type(_EMPTY[column.kind])
                 table = table.set_column(place, typed, table.column(place).cast(typed.type))
         if coded := [field.name for field in table.schema if arrow.types.is_dictionary(field.type)]:
@@ -289,7 +354,9 @@ def _check(frame: pd.DataFrame, contract: type[Table]) -> tuple[pd.DataFrame, ar
     return ordered, table
 
 
-def write_table(frame: pd.DataFrame, contract: type[Table], path: Path | str, provenance: Provenance) -> None:
+def write_table(
+    frame: pd.DataFrame, contract: type[Table], path: Path | str, provenance: Provenance
+) -> None:
     """Validate, sort and write a table as one whole Parquet file with its provenance inside.
 
     Raises:
@@ -321,12 +388,17 @@ def _metadata(contract: type[Table], provenance: Provenance) -> dict[bytes, byte
 
 
 def _write_parquet(table: arrow.Table, where: Path | io.BytesIO) -> None:
-    parquet.write_table(table, where, row_group_size=ROWS_TOGETHER, compression="zstd", write_page_checksum=True)
+    parquet.write_table(
+        table, where, row_group_size=ROWS_TOGETHER, compression="zstd", write_page_checksum=True
+    )
 
 
 @contextmanager
-def open_table(contract: type[Table], place: Path, provenance: Provenance) -> Iterator[Callable[[pd.DataFrame], None]]:
-    """Write a table piece by piece: the same bytes as ``write_table`` if each piece but the last has ``ROWS_TOGETHER`` rows.
+def open_table(
+    contract: type[Table], place: Path, provenance: Provenance
+) -> Iterator[Callable[[pd.DataFrame], None]]:
+    """Write a table piece by piece: the same bytes as ``write_table`` if each piece but the last
+    has ``ROWS_TOGETHER`` rows.
 
     Args:
         contract: the table; its key is checked within each piece only.
@@ -334,7 +406,8 @@ def open_table(contract: type[Table], place: Path, provenance: Provenance) -> It
         provenance: what made it.
 
     Yields:
-        A function that validates and writes the next rows, which follow the earlier ones in the order of the key.
+        A function that validates and writes the next rows, which follow the earlier ones in the
+        order of the key.
     """
     with ExitStack() as opened:
         writers: list[parquet.ParquetWriter] = []
@@ -343,14 +416,19 @@ def open_table(contract: type[Table], place: Path, provenance: Provenance) -> It
             table = _to_arrow(frame, contract, provenance)
             if not writers:
                 options = {"compression": "zstd", "write_page_checksum": True}
-                writers.append(opened.enter_context(parquet.ParquetWriter(place, table.schema, **options)))
+                writers.append(
+                    opened.enter_context(parquet.ParquetWriter(place, table.schema, **options))
+                )
             writers[0].write_table(table, row_group_size=ROWS_TOGETHER)
 
         yield write
 
 
 def read_table(
-    path: Path | str, contract: type[Table], columns: Sequence[str] | None = None, allow_empty: bool = False
+    path: Path | str,
+    contract: type[Table],
+    columns: Sequence[str] | None = None,
+    allow_empty: bool = False,
 ) -> pd.DataFrame:
     """Read a table of ours, checked against its contract.
 
@@ -361,17 +439,21 @@ def read_table(
         allow_empty: accept a table without rows.
 
     Raises:
-        UserError: no such file, not a table of ours, another table or schema version, damaged, without rows, or a column or
-            value that breaks the contract.
+        UserError: no such file, not a table of ours, another table or schema version, damaged,
+            without rows, or a column or value that breaks the contract.
     """
     table = _read(path, contract, columns, allow_empty)
     return _to_pandas(table, contract)
 
 
 def read_tables(
-    paths: Sequence[Path | str], contract: type[Table], columns: Sequence[str] | None = None, allow_empty: bool = False
+    paths: Sequence[Path | str],
+    contract: type[Table],
+    columns: Sequence[str] | None = None,
+    allow_empty: bool = False,
 ) -> pd.DataFrame:
-    """Read many tables of one kind as one frame; text columns come as categoricals, so a million rows stay small.
+    """Read many tables of one kind as one frame; text columns come as categoricals, so a million
+    rows stay small.
 
     Args:
         paths: the files.
@@ -395,13 +477,17 @@ def read_tables(
 
 
 def _known_field(name: str, parts: Sequence[arrow.Table]) -> arrow.Field:
-    """A column as the first table has it that has a value there: a cast to the type without values would drop the others'."""
+    """A column as the first table has it that has a value there: a cast to the type without values
+    would drop the others'.
+    """
     fields = [part.schema.field(name) for part in parts]
     return next((field for field in fields if not arrow.types.is_null(field.type)), fields[0])
 
 
 def _to_pandas(table: arrow.Table, contract: type[Table]) -> pd.DataFrame:
-    """Whole numbers that may be missing stay whole numbers; left to itself, arrow makes them floats where one is missing."""
+    """Whole numbers that may be missing stay whole numbers; left to itself, arrow makes them floats
+    where one is missing.
+    """
     frame: pd.DataFrame = table.to_pandas()
     for name, column in contract.columns.items():
         if name in frame and column.kind == "int" and column.nullable:
@@ -410,24 +496,45 @@ def _to_pandas(table: arrow.Table, contract: type[Table]) -> pd.DataFrame:
 
 
 def _read(
-    path: Path | str, contract: type[Table], columns: Sequence[str] | None, allow_empty: bool, as_codes: bool = False
+    path: Path | str,
+    contract: type[Table],
+    columns: Sequence[str] | None,
+    allow_empty: bool,
+    as_codes: bool = False,
 ) -> arrow.Table:
-    """The checked rows; ``as_codes`` keeps text as a dictionary and codes, which spares a million strings."""
+    """The checked rows; ``as_codes`` keeps text as a dictionary and codes, which spares a million
+    strings.
+    """
     check_kind(path, contract)
     try:
         with parquet.ParquetFile(path) as file:
             schema, n_rows = file.schema_arrow, file.metadata.num_rows
         if not n_rows and not allow_empty:
             raise UserError(
-                path, f"contains no rows of {contract.Config.name}.", "Check the step that wrote it, and run it again."
+                path,
+                f"contains no rows of {contract.Config.name}.",
+                "Check the step that wrote it, and run it again.",
             )
         check_columns(schema, contract)
         text = (
-            [f.name for f in schema if arrow.types.is_string(f.type) or arrow.types.is_large_string(f.type)] if as_codes else []
+            [
+                f.name
+                for f in schema
+                if arrow.types.is_string(f.type) or arrow.types.is_large_string(f.type)
+            ]
+            if as_codes
+            else []
         )
-        with parquet.ParquetFile(path, read_dictionary=text, page_checksum_verification=True) as file:
-            # The key is read with whatever is asked for: rows that are repeated count twice in any column.
-            names = None if columns is None else list(dict.fromkeys([*columns, *contract.Config.unique]))
+        with parquet.ParquetFile(
+            path, read_dictionary=text, page_checksum_verification=True
+        ) as file:
+            # The key is read with whatever is asked for: rows that are repeated count twice in any
+            # column.
+            names = (
+                None
+                if columns is None
+                else list(dict.fromkeys([*columns, *contract.Config.unique]))
+            )
             table = file.read(columns=names)
         table.validate(full=True)
         check_rows(table, contract, names)
@@ -437,24 +544,31 @@ def _read(
         raise _damaged(path, error) from error
     for name, column in contract.columns.items():
         if column.optional and name not in table.column_names:
-            table = table.append_column(name, arrow.nulls(len(table), _EMPTY.get(column.kind, arrow.large_string())))
+            table = table.append_column(
+                name, arrow.nulls(len(table), _EMPTY.get(column.kind, arrow.large_string()))
+            )
     return table.select(list(columns or contract.columns))
 
 
 def check_kind(path: Path | str, contract: type[Table]) -> None:
-    """Raise UserError unless the file is this contract's table in this version; reads the footer only."""
+    """Raise UserError unless the file is this contract's table in this version; reads the footer
+    only.
+    """
     metadata = _footer(path)
     name, version = contract.Config.name, contract.Config.version
     found = metadata.get(b"worldprobe.table", b"").decode(errors="replace")
     if found != name:
         raise UserError(
-            path, f"contains {found or 'no table of worldprobe'}, not {name}.", f"Give a file with the {name} table here."
+            path,
+            f"contains {found or 'no table of worldprobe'}, not {name}.",
+            f"Give a file with the {name} table here.",
         )
     found_version = metadata.get(b"worldprobe.schema_version", b"?").decode(errors="replace")
     if found_version != str(version):
         raise UserError(
             path,
-            f"is version {found_version} of the {name} table; this worldprobe reads version {version}.",
+            f"is version {found_version} of the {name} table; this worldprobe reads version"
+            f" {version}.",
             "Make the file again with this worldprobe, or use the worldprobe that wrote it.",
         )
     read_provenance(path)
@@ -464,11 +578,16 @@ def read_provenance(path: Path | str) -> Provenance:
     """What made a table of ours.
 
     Raises:
-        UserError: not a table of ours, or one whose provenance this version of worldprobe cannot read.
+        UserError: not a table of ours, or one whose provenance this version of worldprobe cannot
+            read.
     """
     text = _footer(path).get(b"worldprobe.provenance")
     if text is None:
-        raise UserError(path, "has no provenance, so it is not a table of worldprobe.", "Give a table that worldprobe wrote.")
+        raise UserError(
+            path,
+            "has no provenance, so it is not a table of worldprobe.",
+            "Give a table that worldprobe wrote.",
+        )
     try:
         return Provenance.from_json(text.decode())
     except ValueError as error:
@@ -492,25 +611,39 @@ def _footer(path: Path | str) -> dict[bytes, bytes]:
             raise UserError(path, "is a folder, not a table.", "Give the path of a .parquet file.")
         return parquet.read_schema(path).metadata or {}
     except FileNotFoundError as error:
-        raise UserError(path, "there is no such file.", "Check the path, or run the stage that makes it.") from error
+        raise UserError(
+            path, "there is no such file.", "Check the path, or run the stage that makes it."
+        ) from error
     except PermissionError as error:
-        raise UserError(path, "cannot be read: permission denied.", "Ask its owner for permission to read it.") from error
+        raise UserError(
+            path, "cannot be read: permission denied.", "Ask its owner for permission to read it."
+        ) from error
     except (arrow.ArrowException, OSError, ValueError) as error:
         raise UserError(
-            path, "is not a readable Parquet file.", "If worldprobe wrote it, delete it and make it again; it may be cut short."
+            path,
+            "is not a readable Parquet file.",
+            "If worldprobe wrote it, delete it and make it again; it may be cut short.",
         ) from error
 
 
 def _breaks(path: Path | str, contract: type[Table], problem: str) -> UserError:
     return UserError(
-        path, f"does not fit the contract of {contract.Config.name}: {problem}.", "Make the file again with this worldprobe."
+        path,
+        f"does not fit the contract of {contract.Config.name}: {problem}.",
+        "Make the file again with this worldprobe.",
     )
 
 
 def _damaged(path: Path | str, error: Exception) -> UserError:
-    """Which of the library's errors it was is in the traceback's cause; its text may quote bytes of the file."""
+    """Which of the library's errors it was is in the traceback's cause; its text may quote bytes of
+    the file.
+    """
     if isinstance(error, PermissionError):
-        return UserError(path, "cannot be read: permission denied.", "Ask its owner for permission to read it.")
+        return UserError(
+            path, "cannot be read: permission denied.", "Ask its owner for permission to read it."
+        )
     return UserError(
-        path, "is damaged: its pages cannot be read or do not match their checksums.", "Delete it and make it again."
+        path,
+        "is damaged: its pages cannot be read or do not match their checksums.",
+        "Delete it and make it again.",
     )

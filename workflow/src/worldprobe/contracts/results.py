@@ -1,7 +1,9 @@
-"""The tables of results that every benchmark shares; a benchmark adds columns of its own to them by inheriting.
+"""The tables of results that every benchmark shares; a benchmark adds columns of its own to them by
+inheriting.
 
-A series is a model, asked in one way (``eval_type``: an eval type of EWoK, a prompting of WorldSense) under one ``condition`` (a
-version of EWoK's items, a set of WorldSense's trials). ``all`` is the mean over conditions, or over groups.
+A series is a model, asked in one way (``eval_type``: an eval type of EWoK, a prompting of
+WorldSense) under one ``condition`` (a version of EWoK's items, a set of WorldSense's trials).
+``all`` is the mean over conditions, or over groups.
 """
 
 from __future__ import annotations
@@ -18,10 +20,14 @@ JOINT = "|"
 STATUSES = ("ok", "one_version", "one_cluster", "no_spread", "no_values", "none")
 
 
-class Scores(Table, name="scores", version=1, key=["model", "eval_type", "condition", "metric", "unit"]):
-    """What responses come to: one row per unit, series and metric; everything behind it is the same for every benchmark.
+class Scores(
+    Table, name="scores", version=1, key=["model", "eval_type", "condition", "metric", "unit"]
+):
+    """What responses come to: one row per unit, series and metric; everything behind it is the same
+    for every benchmark.
 
-    A benchmark inherits this table under a name of its own; the columns that it adds are what means are also taken by.
+    A benchmark inherits this table under a name of its own; the columns that it adds are what means
+    are also taken by.
     """
 
     model: str = column(min_length=1)
@@ -29,26 +35,46 @@ class Scores(Table, name="scores", version=1, key=["model", "eval_type", "condit
     condition: str = column(min_length=1, description="A set of units; each has means of its own.")
     metric: str = column(min_length=1)
     unit: str = column(min_length=1, description="An item, a tuple, ...: what is averaged.")
-    cluster: str = column(min_length=1, description="Units of one cluster are not independent; clusters are a sample of more.")
+    cluster: str = column(
+        min_length=1,
+        description="Units of one cluster are not independent; clusters are a sample of more.",
+    )
     value: float = column(ge=-1, le=1, nullable=True, description="Missing: see status.")
     status: str = column(description="ok, or why there is no value.")
 
 
-class Summaries(Table, name="summaries", version=4, key=["model", "eval_type", "condition", "metric", "grouping", "group"]):
+class Summaries(
+    Table,
+    name="summaries",
+    version=4,
+    key=["model", "eval_type", "condition", "metric", "grouping", "group"],
+):
     """Means of a metric, overall and by group."""
 
     model: str = column(min_length=1)
     eval_type: str = column(min_length=1, description="How the model was asked.")
-    condition: str = column(min_length=1, description="A version, a set of trials, ...; all: the mean over them.")
+    condition: str = column(
+        min_length=1, description="A version, a set of trials, ...; all: the mean over them."
+    )
     metric: str = column(min_length=1)
-    grouping: str = column(min_length=1, description="What units are grouped by; overall: not at all.")
+    grouping: str = column(
+        min_length=1, description="What units are grouped by; overall: not at all."
+    )
     group: str = column(description="all, or values of the grouping, joined by |.")
     mean: float = column(ge=-1, le=1, nullable=True)
-    std_error: float = column(ge=0, nullable=True, description="Of the mean, for other clusters than these.")
-    ci_low: float = column(ge=-1, le=1, nullable=True, description="95% interval, for other clusters than these.")
+    std_error: float = column(
+        ge=0, nullable=True, description="Of the mean, for other clusters than these."
+    )
+    ci_low: float = column(
+        ge=-1, le=1, nullable=True, description="95% interval, for other clusters than these."
+    )
     ci_high: float = column(ge=-1, le=1, nullable=True)
-    interval_over: str = column(description="What the interval takes as samples of more; empty: there is none.")
-    status: str = column(isin=STATUSES, description="What the interval is about, or why there is none.")
+    interval_over: str = column(
+        description="What the interval takes as samples of more; empty: there is none."
+    )
+    status: str = column(
+        isin=STATUSES, description="What the interval is about, or why there is none."
+    )
     n: int = column(ge=0, description="Units: items, tuples, ...")
     n_clusters: int = column(ge=0, description="Clusters that the interval is from.")
 
@@ -64,9 +90,13 @@ class Reproduction(Table, name="reproduction", version=2, key=["position"]):
     condition: str
     group: str = column(nullable=True)
     printed: str = column(description="As printed.")
-    published: float = column(nullable=True, description="The same, in the unit of ours; missing where it is text.")
+    published: float = column(
+        nullable=True, description="The same, in the unit of ours; missing where it is text."
+    )
     ours: float = column(nullable=True)
-    ours_printed: str = column(description="Ours, rounded as the published number is; empty where there is none.")
+    ours_printed: str = column(
+        description="Ours, rounded as the published number is; empty where there is none."
+    )
     difference: float = column(nullable=True, description="ours - published.")
     tolerance: float = column(nullable=True, description="Half a unit of the last printed digit.")
     status: str = column(isin=("within_rounding", "differs", "not_run", "not_comparable"))
@@ -91,15 +121,30 @@ class Comparisons(
     mean_a: float = column(ge=-1, le=1)
     mean_b: float = column(ge=-1, le=1)
     difference: float = column(ge=-1, le=1, description="mean_a - mean_b.")
-    ci_low: float = column(ge=-1, le=1, nullable=True, description="95%, for other clusters than these.")
+    ci_low: float = column(
+        ge=-1, le=1, nullable=True, description="95%, for other clusters than these."
+    )
     ci_high: float = column(ge=-1, le=1, nullable=True)
     interval_over: str = column(description="What interval and test take as samples of more.")
-    p: float = column(ge=0, le=1, nullable=True, description="Two-sided, of no difference; missing where status is not ok.")
-    p_holm: float = column(ge=0, le=1, nullable=True, description="Holm's correction over what is read together.")
-    detectable: float = column(
-        ge=0, nullable=True, description="The smallest true difference that this test finds (p < 0.05) in 80% of such samples."
+    p: float = column(
+        ge=0,
+        le=1,
+        nullable=True,
+        description="Two-sided, of no difference; missing where status is not ok.",
     )
-    status: str = column(isin=STATUSES, description="What the interval is about, or why there is none.")
+    p_holm: float = column(
+        ge=0, le=1, nullable=True, description="Holm's correction over what is read together."
+    )
+    detectable: float = column(
+        ge=0,
+        nullable=True,
+        description=(
+            "The smallest true difference that this test finds (p < 0.05) in 80% of such samples."
+        ),
+    )
+    status: str = column(
+        isin=STATUSES, description="What the interval is about, or why there is none."
+    )
     n: int = column(gt=0, description="Units that both have.")
     n_clusters: int = column(gt=0)
 
@@ -113,39 +158,67 @@ def over_in_words(units: str, over_versions: bool) -> str:
     return units + (" and versions" if over_versions else "")
 
 
-class Plans(Table, name="plans", version=2, key=["eval_type", "grouping", "group", "n_replicates", "n_clusters", "n_versions"]):
-    """The power of studies of several sizes to find a difference of two models (``analysis.planning``)."""
+class Plans(
+    Table,
+    name="plans",
+    version=2,
+    key=["eval_type", "grouping", "group", "n_replicates", "n_clusters", "n_versions"],
+):
+    """The power of studies of several sizes to find a difference of two models
+    (``analysis.planning``).
+    """
 
     eval_type: str = column(min_length=1, description="How the models of the pilot were asked.")
     grouping: str = column(min_length=1)
     group: str
     n_replicates: int = column(
         ge=1,
-        description="Of each model, such as training runs; 1: about these trained models. Of people: ratings of each sentence.",
+        description=(
+            "Of each model, such as training runs; 1: about these trained models. Of people:"
+            " ratings of each sentence."
+        ),
     )
     n_clusters: int = column(gt=1, description="Pairs of concepts, ...")
     n_templates: int = column(gt=1)
     n_versions: int = column(gt=1)
-    difference: float = column(gt=0, le=1, description="True difference of two models, or of people and a model.")
-    power: float = column(ge=0, le=1, description="Share of such studies whose test finds it (p < 0.05).")
-    power_low: float = column(ge=0, le=1, description="95%: the variances are known from the pilot's degrees of freedom only.")
+    difference: float = column(
+        gt=0, le=1, description="True difference of two models, or of people and a model."
+    )
+    power: float = column(
+        ge=0, le=1, description="Share of such studies whose test finds it (p < 0.05)."
+    )
+    power_low: float = column(
+        ge=0,
+        le=1,
+        description="95%: the variances are known from the pilot's degrees of freedom only.",
+    )
     power_high: float = column(ge=0, le=1)
     detectable: float = column(gt=0, description="The difference that 80% of such studies find.")
-    detectable_if_independent: float = column(gt=0, description="The same by the formula that takes items as independent.")
+    detectable_if_independent: float = column(
+        gt=0, description="The same by the formula that takes items as independent."
+    )
 
 
-class PooledMeans(Table, name="pooled_means", version=1, key=["model", "eval_type", "grouping", "group"]):
-    """Means of groups by partial pooling (``analysis.pooling``), and their ranks; 1 has the lowest mean."""
+class PooledMeans(
+    Table, name="pooled_means", version=1, key=["model", "eval_type", "grouping", "group"]
+):
+    """Means of groups by partial pooling (``analysis.pooling``), and their ranks; 1 has the lowest
+    mean.
+    """
 
     model: str = column(min_length=1)
     eval_type: str = column(min_length=1, description="How the model was asked.")
     grouping: str = column(min_length=1)
     group: str
     mean: float = column(ge=0, le=1, description="Over templates, as they are.")
-    pooled: float = column(ge=0, le=1, description="Drawn to the mean of all groups as far as chance sets them apart.")
+    pooled: float = column(
+        ge=0, le=1, description="Drawn to the mean of all groups as far as chance sets them apart."
+    )
     ci_low: float = column(ge=0, le=1, description="95%, for other clusters and versions.")
     ci_high: float = column(ge=0, le=1)
-    rank_low: int = column(ge=1, description="95% of the rank among the groups, the lowest mean first.")
+    rank_low: int = column(
+        ge=1, description="95% of the rank among the groups, the lowest mean first."
+    )
     rank_high: int = column(ge=1)
     n_clusters: int = column(ge=1)
     n_templates: int = column(ge=1)
@@ -159,5 +232,10 @@ class Orders(Table, name="orders", version=2, key=["model", "eval_type", "lower"
     lower: str
     higher: str
     probability: float = column(
-        ge=0, le=1, nullable=True, description="That the true mean of lower is below that of higher; missing: one version only."
+        ge=0,
+        le=1,
+        nullable=True,
+        description=(
+            "That the true mean of lower is below that of higher; missing: one version only."
+        ),
     )

@@ -1,6 +1,8 @@
-"""From an export to the answers that count: named steps, each of which can be left out, and each of which is counted.
+"""From an export to the answers that count: named steps, each of which can be left out, and each of
+which is counted.
 
-Excluding somebody's answers here says nothing about pay: that is decided by other rules, before any of this.
+Excluding somebody's answers here says nothing about pay: that is decided by other rules, before any
+of this.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ from worldprobe.errors import UserError
 from worldprobe.human.contracts import ANSWERS
 
 
-def check_export(raw: pd.DataFrame, participants: pd.DataFrame, key: pd.DataFrame, lists_digest: str) -> None:
+def check_export(
+    raw: pd.DataFrame, participants: pd.DataFrame, key: pd.DataFrame, lists_digest: str
+) -> None:
     """Refuse an export that is not of these lists, or that is at odds with itself.
 
     Args:
@@ -34,19 +38,27 @@ def check_export(raw: pd.DataFrame, participants: pd.DataFrame, key: pd.DataFram
             n_people = table.loc[table["lists_digest"] != lists_digest, "participant"].nunique()
             raise UserError(
                 name,
-                f"{n_people} people answered other lists (digest {strange[0][:12]}...) than the key's ({lists_digest[:12]}...).",
+                f"{n_people} people answered other lists (digest {strange[0][:12]}...) than the"
+                f" key's ({lists_digest[:12]}...).",
                 "Give the answer key that was made with the lists that the survey showed.",
             )
     known = set(key["question"])
     unknown = raw.loc[~raw["question"].isin(known), "question"]
     if len(unknown):
-        raise UserError("raw_ratings", f"the key does not have the question {unknown.iloc[0]}.", "Give the key of these lists.")
+        raise UserError(
+            "raw_ratings",
+            f"the key does not have the question {unknown.iloc[0]}.",
+            "Give the key of these lists.",
+        )
     sessions = ["participant", "session"]
     facts = [*sessions, "list", "eval_type"]
     lost = raw[facts].drop_duplicates().merge(participants[facts], how="left_anti", on=facts)
     if len(lost):
         who = lost.iloc[0]
-        problem = f"{len(lost)} sessions with answers are not in participants (the first: {who['participant']}, {who['list']})."
+        problem = (
+            f"{len(lost)} sessions with answers are not in participants (the first:"
+            f" {who['participant']}, {who['list']})."
+        )
         raise UserError("participants", problem, "Export both tables at once, and change neither.")
 
 
@@ -58,29 +70,40 @@ def read_answers(raw: pd.DataFrame, key: pd.DataFrame) -> pd.DataFrame:
         key: contracts.ListKeys.
 
     Returns:
-        The columns of ``raw``, and: ``answer``, the number given (missing where it is not an answer to the question);
-        ``expected``, the number that the design expects; ``cell``, the sub-item (``name_cells``); ``unit``; ``value``, the
-        answer as it is compared between people: Likert the rating, Choice the context that was chosen (1 or 2, as the item has
-        them, not as they were shown).
+        The columns of ``raw``, and: ``answer``, the number given (missing where it is not an answer
+        to the question); ``expected``, the number that the design expects; ``cell``, the sub-item
+        (``name_cells``); ``unit``; ``value``, the answer as it is compared between people: Likert
+        the rating, Choice the context that was chosen (1 or 2, as the item has them, not as they
+        were shown).
     """
     cells = name_cells(key).drop_duplicates("question").set_index("question")
-    answers = raw.sort_values(["participant", "session", "presented", "position"]).reset_index(drop=True)
+    answers = raw.sort_values(["participant", "session", "presented", "position"]).reset_index(
+        drop=True
+    )
     text = answers["response"].astype("string").str.strip()
     given = {(way, str(number)): number for way, allowed in ANSWERS.items() for number in allowed}
-    answers["answer"] = [given.get(pair, float("nan")) for pair in zip(answers["eval_type"], text.fillna(""), strict=True)]
+    answers["answer"] = [
+        given.get(pair, float("nan"))
+        for pair in zip(answers["eval_type"], text.fillna(""), strict=True)
+    ]
     for column in ("expected", "context", "cell", "unit"):
         answers[column] = answers["question"].map(cells[column])
     is_choice = (answers["eval_type"] == "choice") & (answers["kind"] == "test")
-    chosen = answers["context"].where(answers["answer"] == 1, 3 - answers["context"]).where(answers["answer"].notna())
+    chosen = (
+        answers["context"]
+        .where(answers["answer"] == 1, 3 - answers["context"])
+        .where(answers["answer"].notna())
+    )
     answers["value"] = answers["answer"].mask(is_choice, chosen)
     return answers.drop(columns="context")
 
 
 def name_cells(key: pd.DataFrame) -> pd.DataFrame:
-    """The key in order, with the sub-item of each row: what is counted together, and compared between people.
+    """The key in order, with the sub-item of each row: what is counted together, and compared
+    between people.
 
-    Likert: the question. Choice: the target and its two contexts in either order, named after the first item that has them, so
-    that the answers to both orders are about the contexts of one item.
+    Likert: the question. Choice: the target and its two contexts in either order, named after the
+    first item that has them, so that the answers to both orders are about the contexts of one item.
     """
     ordered = key.sort_values(["question", "item_id", "target", "context"]).reset_index(drop=True)
     is_choice = (ordered["eval_type"] == "choice") & (ordered["kind"] == "test")
@@ -98,30 +121,42 @@ _AGES = (18, 30, 40, 50, 60, 121)
 
 
 def count_people(participants: Iterable[str], demographics: pd.DataFrame | None) -> pd.DataFrame:
-    """Counts of each answer (contracts.PeopleCounts): every attribute's add up to the number of people.
+    """Counts of each answer (contracts.PeopleCounts): every attribute's add up to the number of
+    people.
 
-    Answers that differ in case or blanks alone are one, in the spelling that most people use: country and language are typed.
-    Answers that fewer than five people gave are merged; if all merged together are still fewer than five, the next smallest
-    count joins them, because otherwise it could be found by subtraction.
+    Answers that differ in case or blanks alone are one, in the spelling that most people use:
+    country and language are typed. Answers that fewer than five people gave are merged; if all
+    merged together are still fewer than five, the next smallest count joins them, because otherwise
+    it could be found by subtraction.
 
     Args:
         participants: keys of the people to count.
-        demographics: contracts.Demographics; who is not in it said nothing, as if nobody had been asked (None).
+        demographics: contracts.Demographics; who is not in it said nothing, as if nobody had been
+            asked (None).
     """
     columns = ["age", "gender", "country", "first_language"]
-    known = pd.DataFrame(columns=["participant", *columns]) if demographics is None else demographics
+    known = (
+        pd.DataFrame(columns=["participant", *columns]) if demographics is None else demographics
+    )
     demographics = known.set_index("participant").reindex(pd.Index(list(participants)))[columns]
     parts = []
     for attribute in columns:
         column = demographics[attribute]
-        labels = _band(column) if attribute == "age" else column.astype("string").str.split().str.join(" ")
+        labels = (
+            _band(column)
+            if attribute == "age"
+            else column.astype("string").str.split().str.join(" ")
+        )
         merged = merge_small(_count_spellings(labels.fillna(UNKNOWN).replace("", UNKNOWN)))
-        parts += [{"attribute": attribute, "answer": answer, "n": n} for answer, n in merged.items()]
+        parts += [
+            {"attribute": attribute, "answer": answer, "n": n} for answer, n in merged.items()
+        ]
     return pd.DataFrame(parts, columns=["attribute", "answer", "n"]).astype({"n": "int64"})
 
 
 def merge_small(counts: dict[str, int]) -> dict[str, int]:
-    """Counts in which no answer has fewer than five people, unless there are fewer than five in all.
+    """Counts in which no answer has fewer than five people, unless there are fewer than five in
+    all.
 
     >>> merge_small({"a": 20, "b": 7, "c": 2, "d": 1})
     {'a': 20, 'other answers': 10}
@@ -146,13 +181,29 @@ def _count_spellings(labels: pd.Series) -> dict[str, int]:
 
 def _band(ages: pd.Series) -> pd.Series:
     """Ages in bands: 18-29, 30-39, ..., 60 and over."""
-    names = [f"{low}-{high - 1}" if high < 100 else f"{low} and over" for low, high in itertools.pairwise(_AGES)]
+    names = [
+        f"{low}-{high - 1}" if high < 100 else f"{low} and over"
+        for low, high in itertools.pairwise(_AGES)
+    ]
     places = np.digitize(pd.to_numeric(ages).fillna(0).astype(float), _AGES) - 1
-    return pd.Series([names[p] if 0 <= p < len(names) else None for p in places], index=ages.index, dtype="string")
+    return pd.Series(
+        [names[p] if 0 <= p < len(names) else None for p in places],
+        index=ages.index,
+        dtype="string",
+    )
 
 
 #: The steps in their order.
-STEPS = ("returned", "incomplete", "duplicates", "invalid_answer", "failed_catch", "too_fast", "isc", "minimum")
+STEPS = (
+    "returned",
+    "incomplete",
+    "duplicates",
+    "invalid_answer",
+    "failed_catch",
+    "too_fast",
+    "isc",
+    "minimum",
+)
 _SESSION = ["participant", "session"]
 
 
@@ -162,8 +213,10 @@ class Rules:
 
     Attributes:
         skip: steps to leave out.
-        failed_catch: a session with this many failed catch trials is left out; None: catch trials exclude nobody.
-        too_fast_ms: a session with a lower median time per answer is left out; None: time excludes nobody.
+        failed_catch: a session with this many failed catch trials is left out; None: catch trials
+            exclude nobody.
+        too_fast_ms: a session with a lower median time per answer is left out; None: time excludes
+            nobody.
         isc: people whose correlation with the others is below this are left out.
         passes: how often that is repeated with those who are left; None: until nobody is below.
         min_corated: with fewer questions that others answered too, a correlation is not defined.
@@ -241,7 +294,9 @@ class _Run:
         return True
 
 
-def clean(answers: pd.DataFrame, participants: pd.DataFrame, key: pd.DataFrame, rules: Rules) -> Cleaned:
+def clean(
+    answers: pd.DataFrame, participants: pd.DataFrame, key: pd.DataFrame, rules: Rules
+) -> Cleaned:
     """Apply the steps.
 
     Args:
@@ -261,7 +316,8 @@ def clean(answers: pd.DataFrame, participants: pd.DataFrame, key: pd.DataFrame, 
         run.keep("incomplete", ~run.answers["status"].isin(["partial", "expired"]))
     if run.is_on("duplicates"):
         run.keep("duplicates", ~find_duplicates(run.answers))
-    # Without this step nothing later could be computed, so an answer that is not a number goes in any case.
+    # Without this step nothing later could be computed, so an answer that is not a number goes in
+    # any case.
     is_answered = run.answers["answer"].notna() | (run.answers["kind"] == "catch")
     if run.is_on("invalid_answer"):
         run.keep("invalid_answer", is_answered)
@@ -277,11 +333,18 @@ def clean(answers: pd.DataFrame, participants: pd.DataFrame, key: pd.DataFrame, 
     if run.is_on("minimum", rules.drop_below_minimum):
         full = sub_items.loc[sub_items["status"] == "ok", "cell"]
         run.keep("minimum", run.answers["cell"].isin(full))
-    return Cleaned(run.answers, pd.DataFrame(run.steps), _complete(raters, participants, run.reasons), is_settled, sub_items)
+    return Cleaned(
+        run.answers,
+        pd.DataFrame(run.steps),
+        _complete(raters, participants, run.reasons),
+        is_settled,
+        sub_items,
+    )
 
 
 def find_duplicates(answers: pd.DataFrame) -> pd.Series:
-    """Answers of sessions that repeat a unit of an earlier session of the same person, and questions answered twice in one.
+    """Answers of sessions that repeat a unit of an earlier session of the same person, and
+    questions answered twice in one.
 
     A later session in the other way of asking counts as a repetition: nobody is asked in both.
     """
@@ -292,7 +355,9 @@ def find_duplicates(answers: pd.DataFrame) -> pd.Series:
     again = is_late.groupby([answers["participant"], answers["session"]]).transform("any")
     ways = answers.groupby("participant")["eval_type"].transform("first")
     is_test = answers["kind"] == "test"
-    is_twice = is_test & answers[is_test].duplicated([*_SESSION, "question"]).reindex(answers.index, fill_value=False)
+    is_twice = is_test & answers[is_test].duplicated([*_SESSION, "question"]).reindex(
+        answers.index, fill_value=False
+    )
     return again | (answers["eval_type"] != ways) | is_twice
 
 
@@ -316,8 +381,15 @@ def _apply_isc(run: _Run) -> tuple[pd.DataFrame, bool]:
     while True:
         pass_number += 1
         table = measure_people(run.answers, rules.min_corated)
-        found.update({str(name): {str(k): v for k, v in row.items()} for name, row in table.to_dict("index").items()})
-        is_out = (table["isc_status"] == CONSTANT) | ((table["isc_status"] == DEFINED) & (table["r"] < rules.isc))
+        found.update(
+            {
+                str(name): {str(k): v for k, v in row.items()}
+                for name, row in table.to_dict("index").items()
+            }
+        )
+        is_out = (table["isc_status"] == CONSTANT) | (
+            (table["isc_status"] == DEFINED) & (table["r"] < rules.isc)
+        )
         is_limit = rules.passes is not None and pass_number > rules.passes
         if not is_on or not is_out.any() or is_limit:
             break
@@ -328,7 +400,9 @@ def _apply_isc(run: _Run) -> tuple[pd.DataFrame, bool]:
     if not is_on or pass_number == 1:
         run.record("isc", run.answers, is_on)
     raters = pd.DataFrame.from_dict(
-        found, orient="index", columns=["eval_type", "r", "n", "std_error", "isc_status", "pass_number"]
+        found,
+        orient="index",
+        columns=["eval_type", "r", "n", "std_error", "isc_status", "pass_number"],
     )
     return raters, not (is_on and is_out.any())
 
@@ -336,8 +410,8 @@ def _apply_isc(run: _Run) -> tuple[pd.DataFrame, bool]:
 def measure_people(answers: pd.DataFrame, min_corated: int) -> pd.DataFrame:
     """Everybody's correlation with the others who were asked in the same way, all domains pooled.
 
-    Who was asked in both ways, where repeated sessions are kept, has the correlation that speaks against them most: of one answer
-    to everything, or the lowest.
+    Who was asked in both ways, where repeated sessions are kept, has the correlation that speaks
+    against them most: of one answer to everything, or the lowest.
 
     Returns:
         By participant: eval_type, r, n, std_error, isc_status, pass_number (0).
@@ -345,7 +419,8 @@ def measure_people(answers: pd.DataFrame, min_corated: int) -> pd.DataFrame:
     parts = []
     for way, rows in answers.groupby("eval_type", sort=True):
         names = np.unique(rows["participant"].to_numpy(str))
-        # Where repeated sessions are kept, a person's first answer to a question is compared with the others'.
+        # Where repeated sessions are kept, a person's first answer to a question is compared with
+        # the others'.
         order = rows.drop_duplicates(["participant", "cell"]).sort_values(["participant", "cell"])
         person = np.searchsorted(names, order["participant"].to_numpy(str))
         cell = pd.factorize(order["cell"], sort=True)[0]
@@ -367,7 +442,9 @@ def measure_people(answers: pd.DataFrame, min_corated: int) -> pd.DataFrame:
     if not parts:
         return pd.DataFrame(columns=columns)
     both = pd.concat(parts)
-    worst = both.assign(is_varied=both["isc_status"] != CONSTANT).sort_values(["is_varied", "r"], kind="stable")
+    worst = both.assign(is_varied=both["isc_status"] != CONSTANT).sort_values(
+        ["is_varied", "r"], kind="stable"
+    )
     return both if both.index.is_unique else worst[~worst.index.duplicated()].sort_index()[columns]
 
 
@@ -379,12 +456,20 @@ def summarize_sub_items(answers: pd.DataFrame, key: pd.DataFrame, minimum: int) 
     found = groups["value"].agg(n="size", mean="mean", sd="std", min="min", max="max")
     table = table.join(found).join(groups["rt_ms"].median().rename("median_rt_ms"))
     table["n"] = table["n"].fillna(0).astype("int64")
-    table["status"] = np.select([table["n"] == 0, table["n"] < minimum], ["missing", "below_minimum"], "ok")
-    return table.reset_index().astype(dict.fromkeys(("mean", "sd", "min", "max", "median_rt_ms"), "float64"))
+    table["status"] = np.select(
+        [table["n"] == 0, table["n"] < minimum], ["missing", "below_minimum"], "ok"
+    )
+    return table.reset_index().astype(
+        dict.fromkeys(("mean", "sd", "min", "max", "median_rt_ms"), "float64")
+    )
 
 
-def _complete(raters: pd.DataFrame, participants: pd.DataFrame, reasons: dict[str, str]) -> pd.DataFrame:
-    """A row for everybody in the export (contracts.Raters), also those who went before the correlation, or never answered."""
+def _complete(
+    raters: pd.DataFrame, participants: pd.DataFrame, reasons: dict[str, str]
+) -> pd.DataFrame:
+    """A row for everybody in the export (contracts.Raters), also those who went before the
+    correlation, or never answered.
+    """
     people = participants.sort_values(_SESSION).groupby("participant")
     asked = people["eval_type"].first()
     table = raters.reindex(asked.index)
@@ -394,15 +479,22 @@ def _complete(raters: pd.DataFrame, participants: pd.DataFrame, reasons: dict[st
     table["n"] = table["n"].fillna(0).astype("int64")
     table["pass_number"] = table["pass_number"].fillna(0).astype("int64")
     missing = people["status"].first().where(lambda status: status == "returned", "incomplete")
-    table["excluded_by"] = [reasons.get(name, missing[name] if is_unknown[name] else "") for name in table.index]
+    table["excluded_by"] = [
+        reasons.get(name, missing[name] if is_unknown[name] else "") for name in table.index
+    ]
     table = table.astype({"r": "float64", "std_error": "float64"})
     return table.rename_axis("participant").reset_index().rename(columns={"n": "n_corated"})
 
 
-#: No memory is needed, nothing is hidden, and no opinion is asked: what Prolific requires of an attention check.
+#: No memory is needed, nothing is hidden, and no opinion is asked: what Prolific requires of an
+#: attention check.
 _TEXTS = {
-    "likert": "This is not a scenario but a check that you are reading. Please answer with {answer}.",
-    "choice": "This is not a scenario but a check that you are reading. Please choose context {answer}.",
+    "likert": (
+        "This is not a scenario but a check that you are reading. Please answer with {answer}."
+    ),
+    "choice": (
+        "This is not a scenario but a check that you are reading. Please choose context {answer}."
+    ),
 }
 #: Shown in place of the contexts of a Choice trial.
 _CONTEXT = "Please read the scenario."
@@ -429,8 +521,11 @@ def write_catch_trials(eval_type: str) -> pd.DataFrame:
     )
 
 
-def add_catch_trials(tests: np.ndarray, catch: np.ndarray, n_catch: int, random: np.random.Generator) -> np.ndarray:
-    """A list's trials with catch trials at spread positions, each asking for another answer as far as there are others.
+def add_catch_trials(
+    tests: np.ndarray, catch: np.ndarray, n_catch: int, random: np.random.Generator
+) -> np.ndarray:
+    """A list's trials with catch trials at spread positions, each asking for another answer as far
+    as there are others.
 
     Args:
         tests: numbers of the list's test trials.
@@ -438,7 +533,9 @@ def add_catch_trials(tests: np.ndarray, catch: np.ndarray, n_catch: int, random:
         n_catch: catch trials to add.
         random: draws which answers they ask for.
     """
-    turns = [number for _ in range(-(-n_catch // len(catch))) for number in random.permutation(catch)][:n_catch]
+    turns = [
+        number for _ in range(-(-n_catch // len(catch))) for number in random.permutation(catch)
+    ][:n_catch]
     places = (np.arange(1, n_catch + 1) * len(tests)) // (n_catch + 1)
     return np.insert(tests, places, turns)
 
@@ -465,9 +562,11 @@ class Reliability:
     """Of the mean answers of all people.
 
     Attributes:
-        r: correlation of two halves' means, stepped up by Spearman and Brown to all people; the mean over splits.
-        low, high: 95 % interval, for other people and other sub-items (Feldt 1965, Psychometrika 30: 357).
-        ceiling: square root of r: the correlation with the mean answers that a rater without any noise would reach, and so what
+        r: correlation of two halves' means, stepped up by Spearman and Brown to all people; the
+            mean over splits.
+        low, high: 95 % interval, for other people and other sub-items (Feldt 1965, Psychometrika
+        30: 357). ceiling: square root of r: the correlation with the mean answers that a rater
+        without any noise would reach, and so what
             can be expected of a model at most.
         ceiling_low, ceiling_high: roots of the interval's ends.
         n_cells: sub-items that both halves answered, on average.
@@ -483,12 +582,20 @@ class Reliability:
 
 
 def group_people(answers: pd.DataFrame) -> pd.Series:
-    """What lists each person took: people of one group can stand for each other. By participant, in order."""
-    return answers.groupby("participant")["list"].agg(lambda names: ",".join(sorted(set(names)))).sort_index()
+    """What lists each person took: people of one group can stand for each other. By participant, in
+    order.
+    """
+    return (
+        answers.groupby("participant")["list"]
+        .agg(lambda names: ",".join(sorted(set(names))))
+        .sort_index()
+    )
 
 
 def halve_people(groups: pd.Series, random: np.random.Generator) -> np.ndarray:
-    """Which half each person is in, 0 or 1: as many of each group in either as possible; the odd one is drawn."""
+    """Which half each person is in, 0 or 1: as many of each group in either as possible; the odd
+    one is drawn.
+    """
     half = np.zeros(len(groups), dtype=np.int64)
     for places in _places(groups):
         shuffled = random.permutation(places)
@@ -497,7 +604,8 @@ def halve_people(groups: pd.Series, random: np.random.Generator) -> np.ndarray:
 
 
 def split_half(answers: pd.DataFrame, n_splits: int, seed: int) -> Reliability | None:
-    """Reliability of the mean answers to the sub-items; None where fewer than three have two answers.
+    """Reliability of the mean answers to the sub-items; None where fewer than three have two
+    answers.
 
     Args:
         answers: contracts.CleanAnswers of one way of asking.
@@ -514,8 +622,12 @@ def split_half(answers: pd.DataFrame, n_splits: int, seed: int) -> Reliability |
     found, sizes = [], []
     for _ in range(n_splits):
         half = halve_people(groups, random)[person]
-        sums = np.stack([np.bincount(cell[half == side], value[half == side], len(names)) for side in (0, 1)])
-        counts = np.stack([np.bincount(cell[half == side], minlength=len(names)) for side in (0, 1)])
+        sums = np.stack(
+            [np.bincount(cell[half == side], value[half == side], len(names)) for side in (0, 1)]
+        )
+        counts = np.stack(
+            [np.bincount(cell[half == side], minlength=len(names)) for side in (0, 1)]
+        )
         is_both = (counts > 0).all(axis=0)
         if is_both.sum() < 3:
             return None
@@ -526,9 +638,16 @@ def split_half(answers: pd.DataFrame, n_splits: int, seed: int) -> Reliability |
     mean, n_cells = float(np.mean(found)), round(float(np.mean(sizes)))
     answered = np.bincount(cell)
     raters = 1 / np.mean(1 / answered[answered > 1])
-    low, high = (1 - (1 - mean) * float(fdtri(n_cells - 1, (n_cells - 1) * (raters - 1), tail)) for tail in (0.975, 0.025))
-    ceiling, ceiling_low, ceiling_high = (float(np.sqrt(max(one, 0.0))) for one in (mean, low, high))
-    return Reliability(mean, low, high, ceiling if mean >= 0 else float("nan"), ceiling_low, ceiling_high, n_cells)
+    low, high = (
+        1 - (1 - mean) * float(fdtri(n_cells - 1, (n_cells - 1) * (raters - 1), tail))
+        for tail in (0.975, 0.025)
+    )
+    ceiling, ceiling_low, ceiling_high = (
+        float(np.sqrt(max(one, 0.0))) for one in (mean, low, high)
+    )
+    return Reliability(
+        mean, low, high, ceiling if mean >= 0 else float("nan"), ceiling_low, ceiling_high, n_cells
+    )
 
 
 def correlate(first: np.ndarray, second: np.ndarray) -> float:
@@ -539,15 +658,28 @@ def correlate(first: np.ndarray, second: np.ndarray) -> float:
     """
     a, b = first - first.mean(), second - second.mean()
     product = float((a * a).sum() * (b * b).sum())
-    return float(np.clip((a * b).sum() / np.sqrt(product), -1, 1)) if product > 1e-18 else float("nan")
+    return (
+        float(np.clip((a * b).sum() / np.sqrt(product), -1, 1)) if product > 1e-18 else float("nan")
+    )
 
 
 def _places(groups: pd.Series) -> list[np.ndarray]:
-    return [np.asarray(places) for _, places in sorted(groups.reset_index(drop=True).groupby(groups.to_numpy()).indices.items())]
+    return [
+        np.asarray(places)
+        for _, places in sorted(
+            groups.reset_index(drop=True).groupby(groups.to_numpy()).indices.items()
+        )
+    ]
 
 
 #: What is known of a person's correlation.
-DEFINED, CONSTANT, TOO_FEW, NO_CO_RATER, CONSTANT_OTHERS = "defined", "constant", "too_few", "no_co_rater", "constant_others"
+DEFINED, CONSTANT, TOO_FEW, NO_CO_RATER, CONSTANT_OTHERS = (
+    "defined",
+    "constant",
+    "too_few",
+    "no_co_rater",
+    "constant_others",
+)
 #: Sums of squares below this are rounding: ratings are whole numbers and their means.
 _ZERO = 1e-9
 
@@ -569,8 +701,11 @@ class Correlations:
     status: np.ndarray
 
 
-def correlate_people(person: np.ndarray, question: np.ndarray, value: np.ndarray, min_corated: int) -> Correlations:
-    """Every person's correlation with the mean of the others on the questions that both answered, all pooled.
+def correlate_people(
+    person: np.ndarray, question: np.ndarray, value: np.ndarray, min_corated: int
+) -> Correlations:
+    """Every person's correlation with the mean of the others on the questions that both answered,
+    all pooled.
 
     Args:
         person: whose answer, from 0; each answers a question once. Shape (answers,), as the others.
@@ -601,6 +736,10 @@ def correlate_people(person: np.ndarray, question: np.ndarray, value: np.ndarray
         DEFINED,
     )
     with np.errstate(invalid="ignore", divide="ignore"):
-        r = np.where(status == DEFINED, np.clip(product / np.sqrt(own_squares * other_squares), -1, 1), np.nan)
+        r = np.where(
+            status == DEFINED,
+            np.clip(product / np.sqrt(own_squares * other_squares), -1, 1),
+            np.nan,
+        )
         std_error = np.where(n > 2, np.sqrt((1 - r * r) / (n - 2)), np.nan)
     return Correlations(r, n, std_error, status)

@@ -1,7 +1,9 @@
-"""Lists of questions for people: every question once a round, no unit twice in a list, every list balanced; and what they cost.
+"""Lists of questions for people: every question once a round, no unit twice in a list, every list
+balanced; and what they cost.
 
-The paper's lists (Appendix A.1) contained each sub-item once, but in shuffled order: one list of 15 templates could be plausible
-in 13 % or in 87 % of its trials. Here the order rotates, and what shared sentences remove is evened out again.
+The paper's lists (Appendix A.1) contained each sub-item once, but in shuffled order: one list of 15
+templates could be plausible in 13 % or in 87 % of its trials. Here the order rotates, and what
+shared sentences remove is evened out again.
 """
 
 from __future__ import annotations
@@ -41,9 +43,19 @@ QUESTION_COLUMNS = (
 )
 UNITS = ("template", "meta_template", "shared_text")
 _SEPARATOR = "\x1f"
-#: Groupings that are tried with as many groups as units, before units are dealt to groups without regard to their answers.
+#: Groupings that are tried with as many groups as units, before units are dealt to groups without
+#: regard to their answers.
 _MOST_TRIES = 20
-_TRIAL = ["question", "kind", "eval_type", "domain", "version", "first_context", "second_context", "target"]
+_TRIAL = [
+    "question",
+    "kind",
+    "eval_type",
+    "domain",
+    "version",
+    "first_context",
+    "second_context",
+    "target",
+]
 
 
 @dataclass(frozen=True)
@@ -52,10 +64,9 @@ class Layout:
 
     Attributes:
         per_domain: a list is of one domain, as in the paper; otherwise each has its share of all.
-        shortest, longest: test trials of a list; none is longer, shorter ones are reported, not refused.
-        n_catch: catch trials of each list.
-        rounds: how often every question is asked, each time in other company.
-        seed: of all that is random.
+        shortest, longest: test trials of a list; none is longer, shorter ones are reported, not
+        refused. n_catch: catch trials of each list. rounds: how often every question is asked, each
+        time in other company. seed: of all that is random.
     """
 
     per_domain: bool = False
@@ -91,18 +102,23 @@ def build_lists(questions: pd.DataFrame, layout: Layout, unit: str = "template")
     Args:
         questions: ``QUESTION_COLUMNS``, in any order of rows.
         layout: how they are dealt.
-        unit: ``shared_text`` joins the units that share a sentence into one; otherwise the column ``unit`` is taken as it is.
+        unit: ``shared_text`` joins the units that share a sentence into one; otherwise the column
+            ``unit`` is taken as it is.
 
     Returns:
         The lists, the same for the same questions and layout whatever the order of rows.
     """
-    asked = questions.sort_values(["eval_type", "item_id", "target", "context"], kind="stable").reset_index(drop=True)
+    asked = questions.sort_values(
+        ["eval_type", "item_id", "target", "context"], kind="stable"
+    ).reset_index(drop=True)
     asked["question"] = name_questions(asked)
     asked["sentence"] = name_questions(asked, is_ordered=False)
     if unit == "shared_text":
         asked["unit"] = join_units(asked["unit"], asked["sentence"])
     trials = pd.concat(list(_deal(asked, layout)), ignore_index=True)
-    key = asked[["question", "eval_type", "item_id", "target", "context", "unit", "expected"]].assign(kind="test")
+    key = asked[
+        ["question", "eval_type", "item_id", "target", "context", "unit", "expected"]
+    ].assign(kind="test")
     catch = key_of_catch_trials(trials["question"])
     by_question = asked.groupby("question")
     return Lists(
@@ -115,26 +131,35 @@ def build_lists(questions: pd.DataFrame, layout: Layout, unit: str = "template")
 
 
 def name_questions(questions: pd.DataFrame, is_ordered: bool = True) -> pd.Series:
-    """The id of each question: a digest of what is shown, so that items with the same sentences share it.
+    """The id of each question: a digest of what is shown, so that items with the same sentences
+    share it.
 
     Args:
         questions: ``QUESTION_COLUMNS``.
         is_ordered: False gives Choice the same id in both orders of its contexts.
     """
-    first, second, target = (questions[name] for name in ("first_context", "second_context", "target_text"))
+    first, second, target = (
+        questions[name] for name in ("first_context", "second_context", "target_text")
+    )
     second = second.fillna("")
     if not is_ordered:
         is_swapped = (second != "") & (second < first)
         first, second = first.where(~is_swapped, second), second.where(~is_swapped, first)
-    # A rater sees context and target as one scenario: where one ends and the other begins makes no difference.
+    # A rater sees context and target as one scenario: where one ends and the other begins makes no
+    # difference.
     scenario = first + " " + target
-    shown = scenario.mask(questions["eval_type"] == "choice", first + _SEPARATOR + second + _SEPARATOR + target)
+    shown = scenario.mask(
+        questions["eval_type"] == "choice", first + _SEPARATOR + second + _SEPARATOR + target
+    )
     named = questions["eval_type"] + _SEPARATOR + shown
-    return named.map(lambda text: "q" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16])
+    return named.map(
+        lambda text: "q" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    )
 
 
 def join_units(units: pd.Series, questions: pd.Series) -> pd.Series:
-    """Units that share a question, directly or through others, as one unit named after the first of them.
+    """Units that share a question, directly or through others, as one unit named after the first of
+    them.
 
     >>> join_units(pd.Series(["a", "b", "b", "c"]), pd.Series(["q1", "q1", "q2", "q3"])).tolist()
     ['a', 'a', 'a', 'c']
@@ -154,7 +179,9 @@ def join_units(units: pd.Series, questions: pd.Series) -> pd.Series:
 
 
 def digest_lists(trials: pd.DataFrame) -> str:
-    """SHA-256 of a set of lists: of the rows of contracts.StudyLists in the order of their key, not of a file."""
+    """SHA-256 of a set of lists: of the rows of contracts.StudyLists in the order of their key, not
+    of a file.
+    """
     columns = ["list", "position", *_TRIAL, "round"]
     rows = trials.sort_values(["list", "position"])[columns].astype(object)
     content = rows.where(rows.notna(), None).to_json(orient="values", force_ascii=True)
@@ -169,7 +196,9 @@ def measure_balance(trials: pd.DataFrame, asked: pd.DataFrame) -> pd.DataFrame:
     versions = tests.groupby(["list", "version"]).size().unstack(fill_value=0)
     domains = tests.groupby(["list", "domain"]).size().unstack(fill_value=0)
     table = trials.groupby("list").agg(eval_type=("eval_type", "first"), round=("round", "first"))
-    table["domains"] = tests.groupby("list")["domain"].agg(lambda names: ",".join(sorted(set(names))))
+    table["domains"] = tests.groupby("list")["domain"].agg(
+        lambda names: ",".join(sorted(set(names)))
+    )
     table["n_trials"] = tests.groupby("list").size()
     table["n_catch"] = (trials["kind"] == "catch").groupby(trials["list"]).sum()
     table["n_high"] = is_high.groupby(tests["list"]).sum()
@@ -178,7 +207,9 @@ def measure_balance(trials: pd.DataFrame, asked: pd.DataFrame) -> pd.DataFrame:
     table["domain_spread"] = 0
     for _, alike in table.groupby(["eval_type", "round", "domains"]).groups.items():
         counts = domains.loc[alike]
-        table.loc[alike, "domain_spread"] = np.maximum(counts.max() - counts, counts - counts.min()).max(axis=1)
+        table.loc[alike, "domain_spread"] = np.maximum(
+            counts.max() - counts, counts - counts.min()
+        ).max(axis=1)
     return table.reset_index().astype(
         {"n_high": "int64", "n_catch": "int64", "domain_spread": "int64", "version_spread": "int64"}
     )
@@ -193,14 +224,19 @@ def _deal(asked: pd.DataFrame, layout: Layout) -> Iterator[pd.DataFrame]:
             for place, (name, stratum) in enumerate(strata):
                 random = np.random.default_rng([layout.seed, len(str(way)), round_number, place])
                 cells = stratum.drop_duplicates(["unit", "question"]).reset_index(drop=True)
-                tests = cells.rename(columns={"target": "side", "target_text": "target"}).assign(kind="test")[_TRIAL]
+                tests = cells.rename(columns={"target": "side", "target_text": "target"}).assign(
+                    kind="test"
+                )[_TRIAL]
                 trials = pd.concat([tests, write_catch_trials(str(way))], ignore_index=True)
                 catch = np.arange(len(tests), len(trials))
                 lists = [
                     add_catch_trials(random.permutation(dealt), catch, layout.n_catch, random)
                     for dealt in _deal_cells(cells, layout, random)
                 ]
-                labels = [f"{way}-r{round_number}-{name.lower()[:80]}-{number + k:03d}" for k in range(1, len(lists) + 1)]
+                labels = [
+                    f"{way}-r{round_number}-{name.lower()[:80]}-{number + k:03d}"
+                    for k in range(1, len(lists) + 1)
+                ]
                 number += len(lists)
                 sizes = [len(order) for order in lists]
                 yield trials.iloc[np.concatenate(lists)].assign(
@@ -219,11 +255,17 @@ def _split_by_domain(rows: pd.DataFrame, seed: int) -> list[tuple[str, pd.DataFr
     return [(str(name), part) for name, part in asked.groupby("domain", sort=True)]
 
 
-def _deal_cells(cells: pd.DataFrame, layout: Layout, random: np.random.Generator) -> Iterator[np.ndarray]:
-    """The cells of each list, as positions in ``cells``; where lists are short, one that would have none is left out."""
+def _deal_cells(
+    cells: pd.DataFrame, layout: Layout, random: np.random.Generator
+) -> Iterator[np.ndarray]:
+    """The cells of each list, as positions in ``cells``; where lists are short, one that would have
+    none is left out.
+    """
     is_home = choose_homes(cells, random)
     n_lists = int(cells.groupby("unit").size().max())
-    stratum = _Stratum(order_cycles(cells), count_features(cells), is_home, n_lists, _measure_units(cells[is_home]))
+    stratum = _Stratum(
+        order_cycles(cells), count_features(cells), is_home, n_lists, _measure_units(cells[is_home])
+    )
     proposals = _propose_groups(stratum, layout.longest, random)
     dealt = (_deal_groups(stratum, groups, layout.longest, random) for groups in proposals)
     for slots in next(fitting for fitting in dealt if fitting is not None):
@@ -233,7 +275,9 @@ def _deal_cells(cells: pd.DataFrame, layout: Layout, random: np.random.Generator
 
 @dataclass(frozen=True)
 class _Stratum:
-    """What is dealt together: its cells, which of them are asked, how many lists a group has, and its units."""
+    """What is dealt together: its cells, which of them are asked, how many lists a group has, and
+    its units.
+    """
 
     cycles: dict[str, np.ndarray]
     features: CellFeatures
@@ -242,18 +286,24 @@ class _Stratum:
     units: pd.DataFrame
 
 
-def _propose_groups(stratum: _Stratum, longest: int, random: np.random.Generator) -> Iterator[list[list[str]]]:
-    """Groups of units, more and more of them; in the last proposal no group can have a list that is too long."""
+def _propose_groups(
+    stratum: _Stratum, longest: int, random: np.random.Generator
+) -> Iterator[list[list[str]]]:
+    """Groups of units, more and more of them; in the last proposal no group can have a list that is
+    too long.
+    """
     n_units = len(stratum.cycles)
     n_groups = max(1, math.ceil(stratum.is_home.sum() / stratum.n_lists / longest))
     # Groups differ in size, and so do the lists of a group.
     while n_groups < n_units:
         yield group_units(stratum.units, n_groups, random)
         n_groups += max(1, n_groups // 20)
-    # Even with as many groups as units, one may have two units of different domains, and be lucky next time.
+    # Even with as many groups as units, one may have two units of different domains, and be lucky
+    # next time.
     for _ in range(_MOST_TRIES):
         yield group_units(stratum.units, n_units, random)
-    # A unit has one question in a list, so groups of so many units fit; units in the order of domains are dealt in turn.
+    # A unit has one question in a list, so groups of so many units fit; units in the order of
+    # domains are dealt in turn.
     units = [str(unit) for unit in stratum.units["unit"].drop_duplicates()]
     n_groups = math.ceil(len(units) / longest)
     yield [units[first::n_groups] for first in range(n_groups)]
@@ -262,7 +312,9 @@ def _propose_groups(stratum: _Stratum, longest: int, random: np.random.Generator
 def _deal_groups(
     stratum: _Stratum, groups: list[list[str]], longest: int, random: np.random.Generator
 ) -> list[np.ndarray] | None:
-    """Which cell each unit of a group has in each list (shape (units, lists); -1: none), by group; None if a list is too long."""
+    """Which cell each unit of a group has in each list (shape (units, lists); -1: none), by group;
+    None if a list is too long.
+    """
     dealt = []
     for units in groups:
         slots = rotate_units(stratum.cycles, units, stratum.n_lists, random)
@@ -277,27 +329,37 @@ def _deal_groups(
 
 
 def choose_homes(cells: pd.DataFrame, random: np.random.Generator) -> np.ndarray:
-    """Which of the cells that share a question is asked: one, of the unit that has the fewest like it so far.
+    """Which of the cells that share a question is asked: one, of the unit that has the fewest like
+    it so far.
 
-    The two orders of a Choice question stay together, so that nobody sees both as questions of two units.
+    The two orders of a Choice question stay together, so that nobody sees both as questions of two
+    units.
 
     Args:
-        cells: rows with unit, question, sentence (the question without its order) and expected; a unit has each question once.
+        cells: rows with unit, question, sentence (the question without its order) and expected; a
+            unit has each question once.
         random: breaks ties.
 
     Returns:
         True for the cells that are asked, one per question.
     """
-    units, questions, answers = (cells[name].to_numpy() for name in ("unit", "question", "expected"))
+    units, questions, answers = (
+        cells[name].to_numpy() for name in ("unit", "question", "expected")
+    )
     is_home = np.zeros(len(cells), dtype=bool)
     load: Counter[Any] = Counter()
-    rows_of = [rows for _, rows in sorted(cells.reset_index(drop=True).groupby("sentence").indices.items())]
+    rows_of = [
+        rows for _, rows in sorted(cells.reset_index(drop=True).groupby("sentence").indices.items())
+    ]
     settled = [rows for rows in rows_of if len(set(units[rows])) == 1]
     shared = [rows for rows in rows_of if len(set(units[rows])) > 1]
     for rows in [*settled, *(shared[number] for number in random.permutation(len(shared)))]:
         names = sorted(set(units[rows]))
         luck = dict(zip(names, random.permutation(len(names)), strict=True))
-        weight = {u: (sum(load[u, a] for a in answers[rows[units[rows] == u]]), load[u], luck[u]) for u in names}
+        weight = {
+            u: (sum(load[u, a] for a in answers[rows[units[rows] == u]]), load[u], luck[u])
+            for u in names
+        }
         asked: set[str] = set()
         for unit in sorted(names, key=weight.__getitem__):
             for row in rows[units[rows] == unit]:
@@ -309,16 +371,24 @@ def choose_homes(cells: pd.DataFrame, random: np.random.Generator) -> np.ndarray
 
 
 def _measure_units(cells: pd.DataFrame) -> pd.DataFrame:
-    """Domain, number of cells and net expected answers of each unit, in the order of domains and units."""
+    """Domain, number of cells and net expected answers of each unit, in the order of domains and
+    units.
+    """
     net = np.where(cells["expected"] == cells["expected"].max(), 1, -1)
-    return cells.assign(net=net).groupby(["domain", "unit"]).agg(n=("net", "size"), net=("net", "sum")).reset_index()
+    return (
+        cells.assign(net=net)
+        .groupby(["domain", "unit"])
+        .agg(n=("net", "size"), net=("net", "sum"))
+        .reset_index()
+    )
 
 
 def group_units(sizes: pd.DataFrame, n_groups: int, random: np.random.Generator) -> list[list[str]]:
-    """Units dealt to groups, domain by domain and the largest first, to the group that is most in need of them.
+    """Units dealt to groups, domain by domain and the largest first, to the group that is most in
+    need of them.
 
-    In need are the groups with the fewest units of the domain. Of these a unit goes to the one whose expected answers it makes
-    most even, then the one with the fewest cells, then the first.
+    In need are the groups with the fewest units of the domain. Of these a unit goes to the one
+    whose expected answers it makes most even, then the one with the fewest cells, then the first.
 
     Args:
         sizes: domain, unit, n and net, from ``_measure_units``.
@@ -329,8 +399,8 @@ def group_units(sizes: pd.DataFrame, n_groups: int, random: np.random.Generator)
     ordered = ordered.sort_values(["domain", "n", "luck"], ascending=[True, False, True])
     groups: list[list[str]] = [[] for _ in range(n_groups)]
     balance, size = [0] * n_groups, [0] * n_groups
-    # The groups in need, as heaps of (cells, group) by their net expected answers: looking at each group for each unit would
-    # take a time that grows with the product of both.
+    # The groups in need, as heaps of (cells, group) by their net expected answers: looking at each
+    # group for each unit would take a time that grows with the product of both.
     needy: dict[int, list[tuple[int, int]]] = {}
     present = None
     for domain, unit, n, net in ordered[["domain", "unit", "n", "net"]].itertuples(index=False):
@@ -359,7 +429,8 @@ class CellFeatures:
     """What is counted of cells.
 
     Attributes:
-        counts: whole numbers, of shape (cells + 1, features); the last row, which -1 points at, counts nothing.
+        counts: whole numbers, of shape (cells + 1, features); the last row, which -1 points at,
+            counts nothing.
         weights: how much each feature counts.
     """
 
@@ -367,8 +438,14 @@ class CellFeatures:
     weights: np.ndarray
 
 
-def rotate_units(cycles: Mapping[str, np.ndarray], units: Sequence[str], n_lists: int, random: np.random.Generator) -> np.ndarray:
-    """A rotation: each list has one cell of each unit, and consecutive units are at consecutive steps of their cycles.
+def rotate_units(
+    cycles: Mapping[str, np.ndarray],
+    units: Sequence[str],
+    n_lists: int,
+    random: np.random.Generator,
+) -> np.ndarray:
+    """A rotation: each list has one cell of each unit, and consecutive units are at consecutive
+    steps of their cycles.
 
     Args:
         cycles: the cells of each unit, from ``order_cycles``.
@@ -390,10 +467,17 @@ def rotate_units(cycles: Mapping[str, np.ndarray], units: Sequence[str], n_lists
 
 
 def order_cycles(cells: pd.DataFrame) -> dict[str, np.ndarray]:
-    """The positions of each unit's cells in ``cells`` (unit, expected, version, target, context), in the order of its cycle."""
-    facts = list(zip(cells["expected"], cells["version"], cells["target"], cells["context"], strict=True))
+    """The positions of each unit's cells in ``cells`` (unit, expected, version, target, context),
+    in the order of its cycle.
+    """
+    facts = list(
+        zip(cells["expected"], cells["version"], cells["target"], cells["context"], strict=True)
+    )
     rows_of = pd.Series(np.arange(len(cells))).groupby(cells["unit"].to_numpy())
-    return {str(unit): rows.to_numpy()[order_cycle([facts[row] for row in rows])] for unit, rows in rows_of}
+    return {
+        str(unit): rows.to_numpy()[order_cycle([facts[row] for row in rows])]
+        for unit, rows in rows_of
+    }
 
 
 def order_cycle(facts: Sequence[tuple[int, int, int, int]]) -> list[int]:
@@ -413,9 +497,14 @@ def order_cycle(facts: Sequence[tuple[int, int, int, int]]) -> list[int]:
     # The most frequent answer first, so that none is left over at the end.
     left = Counter(fact[0] for fact in facts)
     while rest:
-        answer = min((a for a in left if left[a]), key=lambda a: (n_answer[a] / (n_answer[a] + left[a]), -left[a], -a))
+        answer = min(
+            (a for a in left if left[a]),
+            key=lambda a: (n_answer[a] / (n_answer[a] + left[a]), -left[a], -a),
+        )
         alike = [cell for cell in rest if facts[cell][0] == answer]
-        cell = min(alike, key=lambda c: (n_version[facts[c][1]], n_both[facts[c][:2]], facts[c][1:]))
+        cell = min(
+            alike, key=lambda c: (n_version[facts[c][1]], n_both[facts[c][:2]], facts[c][1:])
+        )
         rest.remove(cell)
         order.append(cell)
         n_version[facts[cell][1]] += 1
@@ -428,9 +517,9 @@ def order_cycle(facts: Sequence[tuple[int, int, int, int]]) -> list[int]:
 def balance_slots(slots: np.ndarray, features: CellFeatures) -> np.ndarray:
     """Exchange a unit's cells between two lists as long as this makes the lists more even.
 
-    An exchange within a unit keeps every rule: each list still has one cell of the unit at most, and each cell its one list.
-    The lists' lengths, expected answers, versions and domains are counted, and the sum of the squared counts falls with every
-    exchange, so it ends.
+    An exchange within a unit keeps every rule: each list still has one cell of the unit at most,
+    and each cell its one list. The lists' lengths, expected answers, versions and domains are
+    counted, and the sum of the squared counts falls with every exchange, so it ends.
 
     Args:
         slots: positions of cells, of shape (units, lists); -1: none.
@@ -444,13 +533,20 @@ def balance_slots(slots: np.ndarray, features: CellFeatures) -> np.ndarray:
     slots = slots.copy()
     totals = features.counts[slots].sum(axis=0)
     for _ in range(_MOST_PASSES):
-        if not sum(_balance_unit(slots[unit], features.counts, totals, features.weights) for unit in range(len(slots))):
+        if not sum(
+            _balance_unit(slots[unit], features.counts, totals, features.weights)
+            for unit in range(len(slots))
+        ):
             break
     return slots
 
 
-def _balance_unit(row: np.ndarray, features: np.ndarray, totals: np.ndarray, weights: np.ndarray) -> int:
-    """The best exchanges of one unit, in place; ``totals`` are the lists' counts, of shape (lists, features)."""
+def _balance_unit(
+    row: np.ndarray, features: np.ndarray, totals: np.ndarray, weights: np.ndarray
+) -> int:
+    """The best exchanges of one unit, in place; ``totals`` are the lists' counts, of shape (lists,
+    features).
+    """
     n_changes = 0
     while True:
         own = features[row]
@@ -458,8 +554,17 @@ def _balance_unit(row: np.ndarray, features: np.ndarray, totals: np.ndarray, wei
         here = np.diag(product)
         pairs = (own * weights) @ own.T
         squares = np.diag(pairs)
-        # Half the change of the sum of squares if lists a and b exchange: (T_a - T_b) (x_b - x_a) + |x_b - x_a|^2.
-        change = product + product.T - here[:, None] - here[None, :] + squares[:, None] + squares[None, :] - 2 * pairs
+        # Half the change of the sum of squares if lists a and b exchange: (T_a - T_b) (x_b - x_a) +
+        # |x_b - x_a|^2.
+        change = (
+            product
+            + product.T
+            - here[:, None]
+            - here[None, :]
+            + squares[:, None]
+            + squares[None, :]
+            - 2 * pairs
+        )
         best = int(change.argmin())
         a, b = divmod(best, len(row))
         if change[a, b] >= 0:
@@ -478,7 +583,9 @@ def count_features(cells: pd.DataFrame) -> CellFeatures:
     domains = pd.get_dummies(cells["domain"]).to_numpy(int)
     features = np.column_stack([np.ones(len(cells), int), high, versions, domains])
     length, answer, version, domain = _WEIGHTS
-    weights = np.array([length, answer, *[version] * versions.shape[1], *[domain] * domains.shape[1]])
+    weights = np.array(
+        [length, answer, *[version] * versions.shape[1], *[domain] * domains.shape[1]]
+    )
     return CellFeatures(np.vstack([features, np.zeros((1, features.shape[1]), int)]), weights)
 
 
@@ -522,28 +629,43 @@ class Plan:
     def lines(self) -> list[str]:
         """The plan in words."""
         lines = [
-            f"{self.eval_type}: {self.n_lists} lists, each for {self.n_per_list} people: {self.n_people} people, "
-            f"{self.n_ratings} ratings",
-            f"  to recruit: {self.n_recruited}, if {EXCLUDED_SHARE:.1%} have to be excluded as in the paper",
+            (
+                f"{self.eval_type}: {self.n_lists} lists, each for {self.n_per_list} people:"
+                f" {self.n_people} people, {self.n_ratings} ratings"
+            ),
+            (
+                f"  to recruit: {self.n_recruited}, if {EXCLUDED_SHARE:.1%} have to be excluded as"
+                " in the paper"
+            ),
             f"  a list takes up to {self.minutes:.0f} minutes; {self.total_hours:.0f} hours in all",
             f"  pay: {self.cost:,.2f} before the platform's fee",
         ]
         if self.eval_type == "likert":
             found = [
-                f"{find_preference(noise, self.n_ratings_each):.1%} of targets if {noise:.0%} are guesses" for noise in NOISES
+                f"{find_preference(noise, self.n_ratings_each):.1%} of targets if {noise:.0%} are"
+                " guesses"
+                for noise in NOISES
             ]
-            lines.append(f"  power: ratings prefer the context of the design for {', '.join(found)}")
+            lines.append(
+                f"  power: ratings prefer the context of the design for {', '.join(found)}"
+            )
         return lines
 
 
 def find_preference(noise: float, n_ratings: int) -> float:
-    """How often the mean rating after the right context is higher than after the wrong one, a tie counting one half.
+    """How often the mean rating after the right context is higher than after the wrong one, a tie
+    counting one half.
 
     Args:
-        noise: share of the ratings that are guesses, all five answers being equally likely; the rest are as the design expects.
+        noise: share of the ratings that are guesses, all five answers being equally likely; the
+            rest are as the design expects.
         n_ratings: ratings of either sub-item.
 
-    >>> round(find_preference(0.5, 5), 2), find_preference(0.0, 1), round(find_preference(1.0, 8), 9)
+    >>> (
+    ...     round(find_preference(0.5, 5), 2),
+    ...     find_preference(0.0, 1),
+    ...     round(find_preference(1.0, 8), 9),
+    ... )
     (0.98, 1.0, 0.5)
     """
     high = np.full(5, noise / 5) + np.array([0, 0, 0, 0, 1 - noise])
@@ -566,8 +688,9 @@ def plan_study(
 
     Args:
         balance: contracts.ListBalance.
-        n_ratings: ratings that each sub-item should have at least. Choice asks each target in both orders, so a list of
-            Choice needs half as many people; in several rounds each list needs fewer.
+        n_ratings: ratings that each sub-item should have at least. Choice asks each target in both
+            orders, so a list of Choice needs half as many people; in several rounds each list needs
+            fewer.
         wage: pay per hour.
         seconds_per_trial: time for one answer.
         minutes_around: consent, instructions and questions about the person.
@@ -598,11 +721,15 @@ def plan_study(
 
 
 #: File -> table; demographics may be missing where none were asked.
-FILES: dict[str, type[Table]] = {"raw_ratings": RawRatings, "participants": Participants, "demographics": Demographics}
+FILES: dict[str, type[Table]] = {
+    "raw_ratings": RawRatings,
+    "participants": Participants,
+    "demographics": Demographics,
+}
 
 
-#: Where a spreadsheet would see the beginning of a formula (OWASP, CSV injection): in full width too, and after a character that
-#: divides cells where it is set up for another language.
+#: Where a spreadsheet would see the beginning of a formula (OWASP, CSV injection): in full width
+#: too, and after a character that divides cells where it is set up for another language.
 _FORMULA = re.compile("(?:^|(?<=[;,|\t\r\n]))(?=[=+@\t\r\n\uff1d\uff0b\uff0d\uff20-])")
 
 
@@ -629,7 +756,11 @@ def read_export(folder: Path | str) -> Export:
     """
     place = Path(folder)
     if not (place / "raw_ratings.parquet").is_file():
-        raise UserError(place, "has no raw_ratings.parquet.", "Give the folder that `human export` or `human simulate` wrote.")
+        raise UserError(
+            place,
+            "has no raw_ratings.parquet.",
+            "Give the folder that `human export` or `human simulate` wrote.",
+        )
     people = place / "demographics.parquet"
     return Export(
         read_table(place / "raw_ratings.parquet", RawRatings),
@@ -646,11 +777,17 @@ def write_export(folder: Path, export: Export, provenance: Provenance) -> None:
         export: the tables.
         provenance: what made them.
     """
-    frames = {"raw_ratings": export.raw, "participants": export.participants, "demographics": export.demographics}
+    frames = {
+        "raw_ratings": export.raw,
+        "participants": export.participants,
+        "demographics": export.demographics,
+    }
     for name, frame in frames.items():
         if frame is not None:
             write_table(frame, FILES[name], folder / f"{name}.parquet", provenance)
-            (folder / f"{name}.csv").write_text(as_csv(validate(frame, FILES[name])), encoding="utf-8", newline="")
+            (folder / f"{name}.csv").write_text(
+                as_csv(validate(frame, FILES[name])), encoding="utf-8", newline=""
+            )
 
 
 def as_csv(frame: pd.DataFrame) -> str:
@@ -662,7 +799,8 @@ def as_csv(frame: pd.DataFrame) -> str:
 
 
 def neutralize(cell: object) -> str:
-    """A cell with an apostrophe in front where a spreadsheet would compute it instead of showing it.
+    """A cell with an apostrophe in front where a spreadsheet would compute it instead of showing
+    it.
 
     >>> neutralize("=1+1"), neutralize("Chile;=1+1"), neutralize("Guinea-Bissau")
     ("'=1+1", "Chile;'=1+1", 'Guinea-Bissau')
@@ -677,12 +815,17 @@ def read_lists(path: Path | str) -> tuple[pd.DataFrame, str]:
         contracts.StudyLists, and the digest of the set.
 
     Raises:
-        UserError: not a table of lists, or its rows are not those that the digest in its provenance is of.
+        UserError: not a table of lists, or its rows are not those that the digest in its provenance
+            is of.
     """
     trials = read_table(path, StudyLists)
     digest = digest_lists(trials)
     if read_provenance(path).details.get("lists_digest") != digest:
-        raise UserError(path, "its rows do not have the digest that it states.", "Make the lists again with `human lists`.")
+        raise UserError(
+            path,
+            "its rows do not have the digest that it states.",
+            "Make the lists again with `human lists`.",
+        )
     return trials, digest
 
 
@@ -697,13 +840,20 @@ def read_key(path: Path | str) -> tuple[pd.DataFrame, str]:
     """
     key = read_table(path, ListKeys)
     fits = key["target"] == key["context"]
-    right = fits.map({True: 5, False: 1}).where(key["eval_type"] == "likert", fits.map({True: 1, False: 2}))
+    right = fits.map({True: 5, False: 1}).where(
+        key["eval_type"] == "likert", fits.map({True: 1, False: 2})
+    )
     if len(wrong := key[(key["kind"] == "test") & (key["expected"] != right)]):
         problem = (
-            f"expects {len(wrong)} answers that are not those of the contexts and targets, first of {wrong['item_id'].iloc[0]}."
+            f"expects {len(wrong)} answers that are not those of the contexts and targets, first of"
+            f" {wrong['item_id'].iloc[0]}."
         )
         raise UserError(path, problem, "Give the key as `human lists` wrote it.")
     digest = read_provenance(path).details.get("lists_digest")
     if not isinstance(digest, str):
-        raise UserError(path, "does not say which lists it belongs to.", "Make lists and key again with `human lists`.")
+        raise UserError(
+            path,
+            "does not say which lists it belongs to.",
+            "Make lists and key again with `human lists`.",
+        )
     return key, digest

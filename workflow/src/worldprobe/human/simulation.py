@@ -1,4 +1,6 @@
-"""People with known noise who answer lists, in the form of an export: what is estimated can be compared with the truth."""
+"""People with known noise who answer lists, in the form of an export: what is estimated can be
+compared with the truth.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,9 @@ import pandas as pd
 from worldprobe.human.contracts import ANSWERS
 from worldprobe.human.lists import Export
 
-#: good: the expected answer, but for a share (noise) of guesses; reversed: the scale upside down; random: always guesses;
-#: constant: one answer for all; straight_liner: one answer for a dozen trials, then another; fast: guesses in no time.
+#: good: the expected answer, but for a share (noise) of guesses; reversed: the scale upside down;
+#: random: always guesses; constant: one answer for all; straight_liner: one answer for a dozen
+#: trials, then another; fast: guesses in no time.
 KINDS = ("good", "reversed", "random", "constant", "straight_liner", "fast")
 #: Those who read what they are asked.
 _READERS = ("good", "reversed")
@@ -31,8 +34,9 @@ class Crowd:
 
     Attributes:
         n_per_list: people who take each list.
-        noise: share of the answers of a good rater that are guesses, all answers being equally likely. With the default, the
-            median correlation with the others is the paper's, about 0.79.
+        noise: share of the answers of a good rater that are guesses, all answers being equally
+            likely. With the default, the median correlation with the others is the paper's, about
+            0.79.
         domain_noise: other shares for some domains.
         shares: kind -> share of the people; the rest is good.
         abandon: share of the people who leave at a random trial.
@@ -47,7 +51,9 @@ class Crowd:
     seed: int = 0
 
 
-def simulate(trials: pd.DataFrame, key: pd.DataFrame, lists_digest: str, crowd: Crowd) -> tuple[Export, pd.DataFrame]:
+def simulate(
+    trials: pd.DataFrame, key: pd.DataFrame, lists_digest: str, crowd: Crowd
+) -> tuple[Export, pd.DataFrame]:
     """Everybody answers a list.
 
     Args:
@@ -62,14 +68,22 @@ def simulate(trials: pd.DataFrame, key: pd.DataFrame, lists_digest: str, crowd: 
     random = np.random.default_rng([crowd.seed, 14])
     people = _draw_people(sorted(trials["list"].unique()), crowd, random)
     ordered = trials.sort_values(["list", "position"])
-    rows = people.merge(ordered, on="list").sort_values(["participant", "position"]).reset_index(drop=True)
+    rows = (
+        people.merge(ordered, on="list")
+        .sort_values(["participant", "position"])
+        .reset_index(drop=True)
+    )
     rows["answer"] = _draw_answers(rows, key, crowd, random)
     fast = rows["person_kind"] == "fast"
-    rows["rt_ms"] = np.round(np.exp(random.normal(np.where(fast, np.log(300), np.log(8000)), np.where(fast, 0.2, 0.5))))
+    rows["rt_ms"] = np.round(
+        np.exp(random.normal(np.where(fast, np.log(300), np.log(8000)), np.where(fast, 0.2, 0.5)))
+    )
     rows["presented"] = rows["position"]
     if crowd.abandon:
         length = rows.groupby("participant")["position"].transform("max")
-        rows = rows[~rows["has_left"] | (rows["position"] <= np.floor(rows["left_at"] * length))].reset_index(drop=True)
+        rows = rows[
+            ~rows["has_left"] | (rows["position"] <= np.floor(rows["left_at"] * length))
+        ].reset_index(drop=True)
     raw = pd.DataFrame(
         {
             "participant": rows["participant"],
@@ -87,7 +101,12 @@ def simulate(trials: pd.DataFrame, key: pd.DataFrame, lists_digest: str, crowd: 
             "lists_digest": lists_digest,
         }
     )
-    return Export(raw, _sessions(people, trials, raw, lists_digest), _draw_demographics(people, random)), people
+    return (
+        Export(
+            raw, _sessions(people, trials, raw, lists_digest), _draw_demographics(people, random)
+        ),
+        people,
+    )
 
 
 def _draw_people(lists: list[str], crowd: Crowd, random: np.random.Generator) -> pd.DataFrame:
@@ -98,19 +117,35 @@ def _draw_people(lists: list[str], crowd: Crowd, random: np.random.Generator) ->
         count = round(share * len(places))
         kinds[begin : begin + count] = kind
         begin += count
-    people = pd.DataFrame({"number": np.arange(len(places)), "list": places, "person_kind": random.permutation(kinds)})
+    people = pd.DataFrame(
+        {"number": np.arange(len(places)), "list": places, "person_kind": random.permutation(kinds)}
+    )
     people["participant"] = [f"simulated-{number:05d}" for number in people["number"]]
     people["has_left"] = random.random(len(people)) < crowd.abandon
     people["left_at"] = random.random(len(people))
     return people
 
 
-def _draw_answers(rows: pd.DataFrame, key: pd.DataFrame, crowd: Crowd, random: np.random.Generator) -> np.ndarray:
+def _draw_answers(
+    rows: pd.DataFrame, key: pd.DataFrame, crowd: Crowd, random: np.random.Generator
+) -> np.ndarray:
     """Everybody's answers, a number each."""
-    expected = rows["question"].map(key.drop_duplicates("question").set_index("question")["expected"]).to_numpy(int)
-    most = rows["eval_type"].map({way: max(answers) for way, answers in ANSWERS.items()}).to_numpy(int)
+    expected = (
+        rows["question"]
+        .map(key.drop_duplicates("question").set_index("question")["expected"])
+        .to_numpy(int)
+    )
+    most = (
+        rows["eval_type"].map({way: max(answers) for way, answers in ANSWERS.items()}).to_numpy(int)
+    )
     kind = rows["person_kind"].to_numpy(str)
-    noise = rows["domain"].map(dict(crowd.domain_noise)).astype(float).fillna(crowd.noise).to_numpy(float, copy=True)
+    noise = (
+        rows["domain"]
+        .map(dict(crowd.domain_noise))
+        .astype(float)
+        .fillna(crowd.noise)
+        .to_numpy(float, copy=True)
+    )
     is_catch = (rows["kind"] == "catch").to_numpy(bool)
     noise[is_catch] = 1 - _PASSED
     guess = random.integers(1, most + 1)
@@ -122,10 +157,16 @@ def _draw_answers(rows: pd.DataFrame, key: pd.DataFrame, crowd: Crowd, random: n
     block = np.where(kind == "straight_liner", rows["position"].to_numpy(int) // 12, 0)
     _, same = np.unique(person * 10_000 + block, return_inverse=True)
     stuck = (random.random(same.max() + 1)[same] * most).astype(int) + 1
-    return np.select([np.isin(kind, _READERS), np.isin(kind, ("constant", "straight_liner"))], [answer, stuck], guess)
+    return np.select(
+        [np.isin(kind, _READERS), np.isin(kind, ("constant", "straight_liner"))],
+        [answer, stuck],
+        guess,
+    )
 
 
-def _sessions(people: pd.DataFrame, trials: pd.DataFrame, raw: pd.DataFrame, lists_digest: str) -> pd.DataFrame:
+def _sessions(
+    people: pd.DataFrame, trials: pd.DataFrame, raw: pd.DataFrame, lists_digest: str
+) -> pd.DataFrame:
     minutes = (raw.groupby("participant")["rt_ms"].sum() / 60_000).round()
     way = trials.groupby("list")["eval_type"].first()
     has_left = people["has_left"].to_numpy(bool)
@@ -154,8 +195,12 @@ def _draw_demographics(people: pd.DataFrame, random: np.random.Generator) -> pd.
         {
             "participant": people["participant"],
             "age": ages,
-            "gender": np.array(_GENDERS, dtype=object)[random.choice(4, n, p=[0.48, 0.46, 0.04, 0.02])],
+            "gender": np.array(_GENDERS, dtype=object)[
+                random.choice(4, n, p=[0.48, 0.46, 0.04, 0.02])
+            ],
             "country": "United States",
-            "first_language": np.array(_LANGUAGES, dtype=object)[random.choice(3, n, p=[0.95, 0.03, 0.02])],
+            "first_language": np.array(_LANGUAGES, dtype=object)[
+                random.choice(3, n, p=[0.95, 0.03, 0.02])
+            ],
         }
     )

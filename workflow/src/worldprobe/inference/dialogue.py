@@ -1,6 +1,7 @@
 """Dialogues: rounds of questions in which what is asked next depends on what was answered.
 
-Each round is one list of questions, kept and resumed like any other, so an interrupted dialogue continues where it was.
+Each round is one list of questions, kept and resumed like any other, so an interrupted dialogue
+continues where it was.
 """
 
 from __future__ import annotations
@@ -10,7 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from worldprobe.inference.requests import Choose, Generate, digest_prompt, merge_origins, run_requests
+from worldprobe.inference.requests import (
+    Choose,
+    Generate,
+    digest_prompt,
+    merge_origins,
+    run_requests,
+)
 from worldprobe.inference.store import Store
 from worldprobe.models.engine import Completion, Decoding, Engine, Message, Prompt
 
@@ -44,7 +51,11 @@ class OneRound:
 
     def question(self, prompt: Prompt, replies: Sequence[Completion]) -> Generate | Choose:
         """See ``Dialogue.question``."""
-        return Choose(prompt, self.options) if self.decoding is None else Generate(prompt, self.decoding)
+        return (
+            Choose(prompt, self.options)
+            if self.decoding is None
+            else Generate(prompt, self.decoding)
+        )
 
     def follow_up(self, prompt: Prompt, replies: Sequence[Completion]) -> Prompt | None:
         """See ``Dialogue.follow_up``: there is none."""
@@ -80,7 +91,9 @@ def extend(prompt: Prompt, reply: Completion, says: str) -> Prompt:
 
 
 def read_reply(reader: Reader, reply: Completion) -> Reading:
-    """What a reply says; a model that computed no numbers said nothing, and a prompt that was cut was not the question."""
+    """What a reply says; a model that computed no numbers said nothing, and a prompt that was cut
+    was not the question.
+    """
     if reply.finish == "not_finite":
         return Reading(None, "not_finite")
     reading = reader(reply.text)
@@ -112,15 +125,23 @@ def converse(
     origins: list[dict[str, Any]] = []
     open_ones = list(range(len(openings)))
     while open_ones:
-        asked = [openings[i][1].question(exchanges[i].prompt, exchanges[i].replies) for i in open_ones]
-        said = run_requests(asked, engine, store, protocol, what=what, total=total if not origins else None)
+        asked = [
+            openings[i][1].question(exchanges[i].prompt, exchanges[i].replies) for i in open_ones
+        ]
+        said = run_requests(
+            asked, engine, store, protocol, what=what, total=total if not origins else None
+        )
         origins.append(said.origins)
         still = []
         for i, reply in zip(open_ones, said.values, strict=True):
             exchange, dialogue = exchanges[i], openings[i][1]
             exchange.sent.append(digest_prompt(exchange.prompt, engine))
             exchange.replies.append(reply)
-            following = None if reply.finish == "not_finite" else dialogue.follow_up(exchange.prompt, exchange.replies)
+            following = (
+                None
+                if reply.finish == "not_finite"
+                else dialogue.follow_up(exchange.prompt, exchange.replies)
+            )
             if following is not None:
                 exchange.prompt = following
                 still.append(i)
@@ -133,7 +154,8 @@ def converse(
 NUMERAL = re.compile(r"(?<![\w.,])[-\u2212]?\d+(?:[.,]\d+)*(?![\w])")
 #: A whole number with decimals.
 DECIMALS = re.compile(r"\.0{1,2}$")
-#: Removed around a word: whatever is neither letter nor digit, such as punctuation, markup and quotation marks.
+#: Removed around a word: whatever is neither letter nor digit, such as punctuation, markup and
+#: quotation marks.
 AROUND = re.compile(r"^[\W_]+|[\W_]+$")
 
 
@@ -141,7 +163,8 @@ AROUND = re.compile(r"^[\W_]+|[\W_]+$")
 class Reading:
     """What was read: one of the accepted answers as it is accepted, or None; and why.
 
-    ``status`` is ok, no_numeral, no_word or out_of_range; of a dialogue also truncated or not_finite.
+    ``status`` is ok, no_numeral, no_word or out_of_range; of a dialogue also truncated or
+    not_finite.
     """
 
     value: str | None
@@ -176,7 +199,11 @@ def last_word(accept: Sequence[str]) -> Reader:
     """The last word, whatever its case and the punctuation around it, as WorldSense reads answers.
 
     >>> read = last_word(("TRUE", "FALSE"))
-    >>> read("So the statement is **true**.").value, read("True or maybe not").status, read(" ... ").status
+    >>> (
+    ...     read("So the statement is **true**.").value,
+    ...     read("True or maybe not").status,
+    ...     read(" ... ").status,
+    ... )
     ('TRUE', 'out_of_range', 'no_word')
     """
     known = {answer.upper(): answer for answer in accept}

@@ -1,4 +1,6 @@
-"""SIGTERM: what is finished goes to disk whole, nothing half-written stays, and the exit status asks for the command again."""
+"""SIGTERM: what is finished goes to disk whole, nothing half-written stays, and the exit status
+asks for the command again.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ class Preemption:
 
     def _come(self, number: int, frame: FrameType | None) -> None:
         self.has_come = True
-        LOGGER.warning("asked to stop: finished work is kept, the same command continues from there")
+        LOGGER.warning(
+            "asked to stop: finished work is kept, the same command continues from there"
+        )
         if not self.is_held:
             raise Preempted
 

@@ -1,7 +1,9 @@
-"""The contract between what a study wants to know and what answers it: score a text, write after a prompt, choose among options.
+"""The contract between what a study wants to know and what answers it: score a text, write after a
+prompt, choose among options.
 
-A question's id is a digest of all that it asks. Every benchmark asks through ``run_requests``, which reuses what
-the store has, asks the engine the rest, and says which processes made the answers.
+A question's id is a digest of all that it asks. Every benchmark asks through ``run_requests``,
+which reuses what the store has, asks the engine the rest, and says which processes made the
+answers.
 """
 
 from __future__ import annotations
@@ -25,7 +27,15 @@ from worldprobe.errors import UserError
 from worldprobe.inference.preemption import Preemption
 from worldprobe.inference.store import Kept, Store
 from worldprobe.log import LOGGER, Progress
-from worldprobe.models.engine import Completion, Decoding, Engine, EngineFacts, Loglikelihood, Prompt, Scored
+from worldprobe.models.engine import (
+    Completion,
+    Decoding,
+    Engine,
+    EngineFacts,
+    Loglikelihood,
+    Prompt,
+    Scored,
+)
 from worldprobe.models.registry import ENCODER_DECODER, MASKED
 
 
@@ -62,7 +72,8 @@ class Answers:
 
 
 def question_id(question: Request, engine: Engine, protocol: str = "1") -> str:
-    """SHA-256 of kind, content, options, decoding and protocol; a conversation counts as it is sent, template and all.
+    """SHA-256 of kind, content, options, decoding and protocol; a conversation counts as it is
+    sent, template and all.
 
     Args:
         question: the question.
@@ -79,7 +90,9 @@ def question_id(question: Request, engine: Engine, protocol: str = "1") -> str:
             content = ["write", asked, None, question.decoding.described()]
         else:
             content = ["choose", asked, list(question.options), None]
-    return hashlib.sha256(json.dumps([*content, protocol], sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(
+        json.dumps([*content, protocol], sort_keys=True).encode("utf-8", "surrogatepass")
+    ).hexdigest()
 
 
 def digest_prompt(prompt: Prompt, engine: Engine) -> str:
@@ -114,7 +127,8 @@ def run_requests(
     groups = _groups(distinct)
     for members in groups:
         units = total if total and len(groups) == 1 else len(members)
-        # Texts are all cut and packed before the first is scored; what is written comes one by one, and is long beside that.
+        # Texts are all cut and packed before the first is scored; what is written comes one by one,
+        # and is long beside that.
         prepares = not isinstance(distinct[members[0]], Generate)
         progress = Progress(what, units, prepares=prepares) if what else None
 
@@ -123,18 +137,27 @@ def run_requests(
 
         work = Work({one: distinct[one] for one in members}, engine.facts) if what else None
         found |= dict(zip(members, collect(members, ask, store, progress, work), strict=True))
-    values = [_from_json(question, found[one].answer) for one, question in zip(ids, questions, strict=True)]
+    values = [
+        _from_json(question, found[one].answer)
+        for one, question in zip(ids, questions, strict=True)
+    ]
     _warn_of_dropped(values, engine.facts.checkpoint)
     return Answers(values, describe_origins(found.values(), store))
 
 
 def _warn_of_dropped(answers: Sequence[Any], model: str) -> None:
-    """Say how many replies contain special tokens, which their texts do not show: they may have ended there."""
-    numbers = [answer.n_dropped for answer in answers if isinstance(answer, Completion) and answer.n_dropped]
+    """Say how many replies contain special tokens, which their texts do not show: they may have
+    ended there.
+    """
+    numbers = [
+        answer.n_dropped
+        for answer in answers
+        if isinstance(answer, Completion) and answer.n_dropped
+    ]
     if numbers:
         LOGGER.warning(
-            "%s: %d of %d replies contain special tokens (%d in all) that are left out of their texts. If one of them ends a "
-            "turn, add it to eos_token_id in generation_config.json",
+            "%s: %d of %d replies contain special tokens (%d in all) that are left out of their"
+            " texts. If one of them ends a turn, add it to eos_token_id in generation_config.json",
             model,
             len(numbers),
             len(answers),
@@ -143,11 +166,15 @@ def _warn_of_dropped(answers: Sequence[Any], model: str) -> None:
 
 
 def describe_origins(answers: Iterable[Kept], store: Store) -> dict[str, Any]:
-    """Which processes made answers: one entry per list of questions that were asked together and process that computed them.
+    """Which processes made answers: one entry per list of questions that were asked together and
+    process that computed them.
 
-    More than one list means that answers of earlier requests were reused. Nothing in it depends on interruptions or durations.
+    More than one list means that answers of earlier requests were reused. Nothing in it depends on
+    interruptions or durations.
     """
-    counted = Counter((kept.part.questions, json.dumps(kept.part.process, sort_keys=True)) for kept in answers)
+    counted = Counter(
+        (kept.part.questions, json.dumps(kept.part.process, sort_keys=True)) for kept in answers
+    )
     made_by = [
         {"list": questions, "answers": count, "process": json.loads(process)}
         for (questions, process), count in sorted(counted.items())
@@ -161,20 +188,31 @@ def merge_origins(several: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     for origins in several:
         for entry in origins["made_by"]:
             counted[entry["list"], json.dumps(entry["process"], sort_keys=True)] += entry["answers"]
-    made_by = [{"list": name, "answers": n, "process": json.loads(process)} for (name, process), n in sorted(counted.items())]
+    made_by = [
+        {"list": name, "answers": n, "process": json.loads(process)}
+        for (name, process), n in sorted(counted.items())
+    ]
     return {"store": several[0]["store"] if several else "", "made_by": made_by}
 
 
 def _groups(distinct: Mapping[str, Request]) -> list[list[str]]:
-    """Questions that one call of an engine can take, each group in an order that depends on the questions only."""
+    """Questions that one call of an engine can take, each group in an order that depends on the
+    questions only.
+    """
     groups: dict[str, list[str]] = {}
     for one, question in distinct.items():
-        how = json.dumps(question.decoding.described(), sort_keys=True) if isinstance(question, Generate) else ""
+        how = (
+            json.dumps(question.decoding.described(), sort_keys=True)
+            if isinstance(question, Generate)
+            else ""
+        )
         groups.setdefault(f"{type(question).__name__} {how}", []).append(one)
     return [sorted(groups[name]) for name in sorted(groups)]
 
 
-def _ask(questions: Sequence[Request], engine: Engine, skip: Collection[int], per_token: bool) -> Iterator[tuple[int, Any]]:
+def _ask(
+    questions: Sequence[Request], engine: Engine, skip: Collection[int], per_token: bool
+) -> Iterator[tuple[int, Any]]:
     """Ask the engine questions of one kind; answers as plain JSON."""
     first = questions[0]
     if isinstance(first, Loglikelihood):
@@ -183,19 +221,38 @@ def _ask(questions: Sequence[Request], engine: Engine, skip: Collection[int], pe
             yield place, _scored_to_json(scored)
         return
     if isinstance(first, Generate):
-        written = engine.generate([q.prompt for q in questions if isinstance(q, Generate)], first.decoding, skip=skip)
+        written = engine.generate(
+            [q.prompt for q in questions if isinstance(q, Generate)], first.decoding, skip=skip
+        )
     else:
         asked = [question for question in questions if isinstance(question, Choose)]
         written = engine.choose([q.prompt for q in asked], [q.options for q in asked], skip=skip)
     for place, one in written:
-        more = [one.thoughts, one.n_thought_tokens, one.n_prompt_tokens, *([one.n_dropped] if one.n_dropped else [])]
-        yield place, [one.text, one.finish, one.n_tokens, one.prompt_was_cut, one.margin, *(more if any(more) else ())]
+        more = [
+            one.thoughts,
+            one.n_thought_tokens,
+            one.n_prompt_tokens,
+            *([one.n_dropped] if one.n_dropped else []),
+        ]
+        yield (
+            place,
+            [
+                one.text,
+                one.finish,
+                one.n_tokens,
+                one.prompt_was_cut,
+                one.margin,
+                *(more if any(more) else ()),
+            ],
+        )
 
 
 def tokens_of(plain: Any) -> tuple[int, int]:
-    """Tokens that were read for an answer and written in it, thoughts included; 0 where that is not known.
+    """Tokens that were read for an answer and written in it, thoughts included; 0 where that is not
+    known.
 
-    A score writes none. Where several scores share the beginning of a text, it counts with each of them.
+    A score writes none. Where several scores share the beginning of a text, it counts with each of
+    them.
 
     Args:
         plain: the answer as the store has it.
@@ -216,10 +273,11 @@ CHARACTERS = 4.0
 
 
 class Work:
-    """How much of what is asked is done, as questions differ in what they take: in tokens that the model reads and writes.
+    """How much of what is asked is done, as questions differ in what they take: in tokens that the
+    model reads and writes.
 
-    What it will read is told by numbers of characters well enough, without cutting the texts a second time; how much it will
-    write by the answers so far.
+    What it will read is told by numbers of characters well enough, without cutting the texts a
+    second time; how much it will write by the answers so far.
 
     Args:
         questions: id -> question, all of one kind.
@@ -229,7 +287,9 @@ class Work:
     def __init__(self, questions: Mapping[str, Request], facts: EngineFacts) -> None:
         asked = list(questions.values())
         self.read = dict(zip(questions, characters_read(asked, facts), strict=True))
-        self.expected = float(asked[0].decoding.most_tokens) if isinstance(asked[0], Generate) else 0.0
+        self.expected = (
+            float(asked[0].decoding.most_tokens) if isinstance(asked[0], Generate) else 0.0
+        )
         self.n_left = self.n_done = self.n_written = 0
         self.done = self.left = 0.0
 
@@ -245,21 +305,36 @@ class Work:
         if self.expected:
             self.n_written += tokens_of(answer)[1]
             self.expected = max(self.n_written / self.n_done, 1.0)
-        done, left = (n + CHARACTERS * self.expected * count for n, count in ((self.done, self.n_done), (self.left, self.n_left)))
+        done, left = (
+            n + CHARACTERS * self.expected * count
+            for n, count in ((self.done, self.n_done), (self.left, self.n_left))
+        )
         return done / max(done + left, 1.0)
 
 
 def characters_read(questions: Sequence[Request], facts: EngineFacts) -> list[float]:
     """Characters that a model reads for each of some questions of one kind.
 
-    >>> facts = EngineFacts("m", None, "", "transformers", "float32", {}, 99, {}, notes={"mode": "tries"})
-    >>> characters_read([Loglikelihood("a cat", "sat"), Loglikelihood("a cat", "ran"), Loglikelihood(None, "sat")], facts)
+    >>> facts = EngineFacts(
+    ...     "m", None, "", "transformers", "float32", {}, 99, {}, notes={"mode": "tries"}
+    ... )
+    >>> characters_read(
+    ...     [
+    ...         Loglikelihood("a cat", "sat"),
+    ...         Loglikelihood("a cat", "ran"),
+    ...         Loglikelihood(None, "sat"),
+    ...     ],
+    ...     facts,
+    ... )
     [3.0, 9.0, 3.0]
     """
     scored = [one for one in questions if isinstance(one, Loglikelihood)]
     texts = [_whole(one) for one in questions]
     if facts.kind == MASKED:  # the whole text once for each token of the target
-        return [len(text) * len(one.target) / CHARACTERS for text, one in zip(texts, scored, strict=True)]
+        return [
+            len(text) * len(one.target) / CHARACTERS
+            for text, one in zip(texts, scored, strict=True)
+        ]
     if facts.kind == ENCODER_DECODER:  # a context once for all its targets
         shared = Counter(one.context for one in scored)
         return [len(one.target) + len(one.context or "") / shared[one.context] for one in scored]
@@ -270,14 +345,18 @@ def characters_read(questions: Sequence[Request], facts: EngineFacts) -> list[fl
     before = ""
     for i in sorted(range(len(texts)), key=texts.__getitem__):
         text = texts[i]
-        common = bisect_left(range(1, len(text) + 1), True, key=lambda n: not before.startswith(text[:n]))
+        common = bisect_left(
+            range(1, len(text) + 1), True, key=lambda n: not before.startswith(text[:n])
+        )
         new[i], before = float(len(text) - common), text
     return new
 
 
 def _whole(question: Request) -> str:
     if isinstance(question, Loglikelihood):
-        return question.target if question.context is None else f"{question.context} {question.target}"
+        return (
+            question.target if question.context is None else f"{question.context} {question.target}"
+        )
     prompt = question.prompt
     return prompt if isinstance(prompt, str) else "\n".join(message.content for message in prompt)
 
@@ -314,23 +393,30 @@ def near_tie_of(dtype: str | None) -> float:
     return NEAR_TIES.get(dtype or "", UNKNOWN)
 
 
-#: Seconds of work that a sudden end may cost; the environment variable changes it where ends are more frequent.
+#: Seconds of work that a sudden end may cost; the environment variable changes it where ends are
+#: more frequent.
 SECONDS_PER_PART = 20.0
 VARIABLE = "WORLDPROBE_SECONDS_PER_SHARD"
 #: Answers per part at most, so that very fast engines do not hold many in memory.
 ANSWERS_PER_PART = 50_000
 
-#: Given questions that are asked together, and the places of those that are known, yields (place, answer as plain JSON).
+#: Given questions that are asked together, and the places of those that are known, yields (place,
+#: answer as plain JSON).
 Ask = Callable[[Sequence[str], Collection[int]], Iterator[tuple[int, Any]]]
 
 
 def collect(
-    questions: Sequence[str], ask: Ask, store: Store, progress: Progress | None = None, work: Work | None = None
+    questions: Sequence[str],
+    ask: Ask,
+    store: Store,
+    progress: Progress | None = None,
+    work: Work | None = None,
 ) -> list[Kept]:
     """All answers in the order of the questions.
 
-    What is not known is asked in lists that are noted on disk first; a list that an earlier run began and did not finish is
-    finished as it was begun, so that an interrupted run gives the same bytes as one that was not.
+    What is not known is asked in lists that are noted on disk first; a list that an earlier run
+    began and did not finish is finished as it was begun, so that an interrupted run gives the same
+    bytes as one that was not.
 
     Args:
         questions: distinct ids of questions.
@@ -346,7 +432,9 @@ def collect(
     known = store.load()
     count = sum(question in known for question in questions)
     if count == len(questions):
-        LOGGER.info("%s: all answers are on disk already", progress.what if progress else store.name)
+        LOGGER.info(
+            "%s: all answers are on disk already", progress.what if progress else store.name
+        )
         return [known[question] for question in questions]
     if progress:
         progress.done = progress.already = progress.total * count // len(questions)
@@ -388,7 +476,9 @@ def _ask_list(
     fresh: dict[str, Any] = {}
     last = time.monotonic()
     try:
-        for place, answer in ask(members, frozenset(k for k, question in enumerate(members) if question in known)):
+        for place, answer in ask(
+            members, frozenset(k for k, question in enumerate(members) if question in known)
+        ):
             fresh[members[place]] = answer
             if len(fresh) >= ANSWERS_PER_PART or time.monotonic() - last >= seconds:
                 with preemption.held():
@@ -406,9 +496,13 @@ CONDITION, METRIC = "items", "accuracy"
 
 
 def first_is_likeliest(_item: Any, responses: Sequence[Scored]) -> float | None:
-    """The score of a minimal pair: 1 where the first target has the highest log probability, 0.5 where another one has the same.
+    """The score of a minimal pair: 1 where the first target has the highest log probability, 0.5
+    where another one has the same.
 
-    >>> first_is_likeliest(None, [Scored(-1.0, 1), Scored(-2.0, 1)]), first_is_likeliest(None, [Scored(None, 0), Scored(-2.0, 1)])
+    >>> (
+    ...     first_is_likeliest(None, [Scored(-1.0, 1), Scored(-2.0, 1)]),
+    ...     first_is_likeliest(None, [Scored(None, 0), Scored(-2.0, 1)]),
+    ... )
     (1.0, None)
     """
     first, *others = (response.logprob for response in responses)
@@ -426,7 +520,11 @@ def list_items(asking: Asking, block: Mapping[str, Any]) -> pd.DataFrame:
     """
     items: pd.DataFrame = asking.items(block)
     if items.empty or items["unit"].duplicated().any():
-        raise UserError("items", "there are none, or two have the same unit.", "Correct the settings or the items.")
+        raise UserError(
+            "items",
+            "there are none, or two have the same unit.",
+            "Correct the settings or the items.",
+        )
     return items
 
 
@@ -436,7 +534,13 @@ def digest_items(items: pd.DataFrame) -> str:
 
 
 def score_responses(
-    asking: Asking, contract: type[Table], block: Mapping[str, Any], engine: Engine, store: Store, benchmark: str, model: str
+    asking: Asking,
+    contract: type[Table],
+    block: Mapping[str, Any],
+    engine: Engine,
+    store: Store,
+    benchmark: str,
+    model: str,
 ) -> tuple[pd.DataFrame, dict[str, str], dict[str, Any]]:
     """Ask a model about every item.
 
@@ -457,10 +561,18 @@ def score_responses(
     requests = [list(asking.requests(row)) for row in rows]
     wanted = [request for one in requests for request in one]
     answers = run_requests(
-        wanted, engine, store, f"{benchmark} {asking.method}", what=f"Asking {model} ({benchmark})", total=len(items)
+        wanted,
+        engine,
+        store,
+        f"{benchmark} {asking.method}",
+        what=f"Asking {model} ({benchmark})",
+        total=len(items),
     )
     responses = iter(answers.values)
-    values = [asking.score(row, [next(responses) for _ in one]) for row, one in zip(rows, requests, strict=True)]
+    values = [
+        asking.score(row, [next(responses) for _ in one])
+        for row, one in zip(rows, requests, strict=True)
+    ]
     scores = items.assign(
         model=model,
         eval_type=asking.eval_type,
@@ -469,4 +581,8 @@ def score_responses(
         value=pd.Series(values, dtype="float64"),
         status=["ok" if value is not None else "not_scored" for value in values],
     )
-    return scores[list(contract.columns)], {"items": digest_items(items)}, {"answers": answers.origins}
+    return (
+        scores[list(contract.columns)],
+        {"items": digest_items(items)},
+        {"answers": answers.origins},
+    )

@@ -1,14 +1,19 @@
-"""Answers on disk, one store per engine identity, keyed by question: a question is asked once, whichever study wants it.
+"""Answers on disk, one store per engine identity, keyed by question: a question is asked once,
+whichever study wants it.
 
-A store is a folder named by the digest of everything about the engine that can change an answer. It contains
+A store is a folder named by the digest of everything about the engine that can change an answer. It
+contains
 
-* ``identity.json``: that identity, and the canary lines of the materials whose items were asked (answers may repeat their words);
-* ``list-*.json``: questions that were asked together. What an engine computes together moves sums by float noise, so a run that
-  was interrupted continues with the same list and gives the same bytes;
-* ``part-*.jsonl``: finished answers, written whole, with the process that computed them, its seconds and the canary lines in the
-  first line.
+* ``identity.json``: that identity, and the canary lines of the materials whose items were asked
+  (answers may repeat their words);
+* ``list-*.json``: questions that were asked together. What an engine computes together moves sums
+  by float noise, so a run that was interrupted continues with the same list and gives the same
+  bytes;
+* ``part-*.jsonl``: finished answers, written whole, with the process that computed them, its
+  seconds and the canary lines in the first line.
 
-Parts and lists are named by the digest of their content. One that is damaged is ignored and its answers are computed again.
+Parts and lists are named by the digest of their content. One that is damaged is ignored and its
+answers are computed again.
 """
 
 from __future__ import annotations
@@ -65,7 +70,8 @@ class Store:
         devices: GPUs that this process takes.
         canary: canary of the items that are asked.
         since: monotonic time at which this process began to load the model; now, if not given.
-        kept_since: answers of before this time (seconds since 1970) do not count: they are asked again, and replaced.
+        kept_since: answers of before this time (seconds since 1970) do not count: they are asked
+            again, and replaced.
     """
 
     def __init__(
@@ -79,7 +85,9 @@ class Store:
         kept_since: float = 0.0,
     ) -> None:
         self.identity = json.loads(json.dumps(identity))
-        self.name = hashlib.sha256(json.dumps(self.identity, sort_keys=True).encode()).hexdigest()[:32]
+        self.name = hashlib.sha256(json.dumps(self.identity, sort_keys=True).encode()).hexdigest()[
+            :32
+        ]
         self.folder = Path(root) / self.name
         self.process, self.devices = json.loads(json.dumps(process or {})), devices
         self.since = time.monotonic() if since is None else since
@@ -90,7 +98,8 @@ class Store:
         self._number = 0
 
     def load(self) -> Mapping[str, Kept]:
-        """Question -> answer, of all whole parts; where two answer one question, the later part counts, once known the known one.
+        """Question -> answer, of all whole parts; where two answer one question, the later part
+        counts, once known the known one.
 
         Raises:
             UserError: the identity in the folder is not this engine's.
@@ -122,15 +131,25 @@ class Store:
         """
         self._write_identity()
         known = self.load()  # also what another process wrote meanwhile
-        answers = {question: answer for question, answer in answers.items() if question not in known}
+        answers = {
+            question: answer for question, answer in answers.items() if question not in known
+        }
         if not answers:
             return
         now = time.monotonic()
         part = Part(questions, self.process, round(now - self.since, 3), self.devices)
         self.since = now
-        head = {"questions": part.questions, "process": part.process, "seconds": part.seconds, "devices": part.devices}
+        head = {
+            "questions": part.questions,
+            "process": part.process,
+            "seconds": part.seconds,
+            "devices": part.devices,
+        }
         head |= {"canary": sorted(self.canaries)} if self.canaries else {}
-        text = "".join(json.dumps(line) + "\n" for line in (head, *([key, answers[key]] for key in sorted(answers))))
+        text = "".join(
+            json.dumps(line) + "\n"
+            for line in (head, *([key, answers[key]] for key in sorted(answers)))
+        )
         self._number += 1
         path = self.folder / f"part-{self._number:06d}-{_digest(text.encode())}.jsonl"
         write_text(path, text)
@@ -149,7 +168,9 @@ class Store:
         return name
 
     def unfinished(self, wanted: Collection[str]) -> Iterator[tuple[str, list[str]]]:
-        """Lists of earlier runs that are not finished and that ask nothing but what is wanted: name and questions."""
+        """Lists of earlier runs that are not finished and that ask nothing but what is wanted: name
+        and questions.
+        """
         wanted = set(wanted)
         for path in sorted(self.folder.glob("list-*.json")):
             questions = _read_list(path)
@@ -172,8 +193,13 @@ class Store:
             LOGGER.warning("%s is damaged and is written again", path)
             self._write_identity()
         elif found["identity"] != self.identity:
-            problem = "describes another engine or model: the folder contains answers of another engine under this one's name."
-            raise UserError(str(path), problem, "Remove this folder; its questions are asked again.")
+            problem = (
+                "describes another engine or model: the folder contains answers of another engine"
+                " under this one's name."
+            )
+            raise UserError(
+                str(path), problem, "Remove this folder; its questions are asked again."
+            )
         elif not self.canaries <= set(found["canary"]):
             self._write_identity()  # also where every answer is known already
 
@@ -182,23 +208,39 @@ class Store:
         found = _read_identity(path)
         known = set(found["canary"]) if found else set()
         if found is None or not self.canaries <= known:
-            write_text(path, json.dumps({"canary": sorted(known | self.canaries), "identity": self.identity}, indent=1) + "\n")
+            write_text(
+                path,
+                json.dumps(
+                    {"canary": sorted(known | self.canaries), "identity": self.identity}, indent=1
+                )
+                + "\n",
+            )
 
 
 def open_store(
-    root: Path | str, engine: Engine, canary: str | None = None, since: float | None = None, kept_since: float = 0.0
+    root: Path | str,
+    engine: Engine,
+    canary: str | None = None,
+    since: float | None = None,
+    kept_since: float = 0.0,
 ) -> Store:
-    """The store of a loaded engine; see ``Store``. A served model's set-up is from here on as it was when its store began."""
+    """The store of a loaded engine; see ``Store``. A served model's set-up is from here on as it
+    was when its store began.
+    """
     engine.facts = facts = _known_set_up(Path(root), engine.facts)
     return Store(root, facts.identity(), facts.process(), facts.devices, canary, since, kept_since)
 
 
 def _known_set_up(root: Path, facts: EngineFacts) -> EngineFacts:
-    """The facts, with the set-up of a store that differs from a served model's by nothing but noise."""
+    """The facts, with the set-up of a store that differs from a served model's by nothing but
+    noise.
+    """
     for path in sorted(root.glob("*/identity.json")) if facts.set_up else ():
         identity = (_read_identity(path) or {"identity": {}})["identity"]
         if identity.get("set_up") and is_same_set_up(identity["set_up"], facts.set_up or {}):
-            known = replace(facts, set_up=identity["set_up"], checkpoint_digest=identity["checkpoint_digest"])
+            known = replace(
+                facts, set_up=identity["set_up"], checkpoint_digest=identity["checkpoint_digest"]
+            )
             if known.identity() == identity:
                 return known
     return facts
@@ -207,7 +249,11 @@ def _known_set_up(root: Path, facts: EngineFacts) -> EngineFacts:
 def read_parts(folder: Path) -> list[tuple[Part, list[Any]]]:
     """All whole parts of a store's folder, each with its answers as plain JSON."""
     found = [_read_part(path) for path in sorted(folder.glob("part-*.jsonl"))]
-    return [(next(iter(kept.values())).part, [one.answer for one in kept.values()]) for kept in found if kept]
+    return [
+        (next(iter(kept.values())).part, [one.answer for one in kept.values()])
+        for kept in found
+        if kept
+    ]
 
 
 def _read_identity(path: Path) -> dict[str, Any] | None:

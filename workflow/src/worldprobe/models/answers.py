@@ -1,7 +1,9 @@
-"""From what an engine computed to what it answers: sums and flags, texts, and choices; the same for every engine.
+"""From what an engine computed to what it answers: sums and flags, texts, and choices; the same for
+every engine.
 
-A choice is constrained greedy decoding: at each step the likeliest token whose text keeps the answer a beginning of an option. As
-soon as one option is left the answer is settled, so numerals need one step: one forward pass per prompt.
+A choice is constrained greedy decoding: at each step the likeliest token whose text keeps the
+answer a beginning of an option. As soon as one option is left the answer is settled, so numerals
+need one step: one forward pass per prompt.
 """
 
 from __future__ import annotations
@@ -18,9 +20,11 @@ from worldprobe.models.engine import NOT_FINITE, NOTHING_SCORED, POSITIVE, Score
 from worldprobe.models.reasoning import PROMPT_END, before_stop, marks_of
 from worldprobe.models.tokenizers import special_tokens
 
-#: Prompt tokens decoded together with new ones, because some tokenizers write a token differently at the start of a text.
+#: Prompt tokens decoded together with new ones, because some tokenizers write a token differently
+#: at the start of a text.
 ANCHOR = 4
-#: What a tokenizer writes for a part of a character, and for how many tokens the rest is waited for.
+#: What a tokenizer writes for a part of a character, and for how many tokens the rest is waited
+#: for.
 PART = "\N{REPLACEMENT CHARACTER}"
 PATIENCE = 8
 #: A log probability this far above zero, in nats, is rounding; more is not a log probability.
@@ -29,7 +33,8 @@ HOW = {"skip_special_tokens": True, "clean_up_tokenization_spaces": False}
 
 
 def scored(tokenizer: Any, encoded: Encoded, values: Sequence[float], per_token: bool) -> Scored:
-    """Sum in double precision; what is not a log probability (not finite, or clearly above zero) is flagged.
+    """Sum in double precision; what is not a log probability (not finite, or clearly above zero) is
+    flagged.
 
     Args:
         tokenizer: of transformers, for the tokens' names.
@@ -37,11 +42,17 @@ def scored(tokenizer: Any, encoded: Encoded, values: Sequence[float], per_token:
         values: log probabilities of its target tokens, nats.
         per_token: keep them, with the tokens' names.
     """
-    names = tuple(tokenizer.convert_ids_to_tokens(list(encoded.ids[encoded.start :]))) if per_token else None
+    names = (
+        tuple(tokenizer.convert_ids_to_tokens(list(encoded.ids[encoded.start :])))
+        if per_token
+        else None
+    )
     return add_up(values, encoded.flags, names, len(encoded.ids))
 
 
-def add_up(values: Sequence[float], flags: tuple[str, ...], names: tuple[str, ...] | None, n_read: int) -> Scored:
+def add_up(
+    values: Sequence[float], flags: tuple[str, ...], names: tuple[str, ...] | None, n_read: int
+) -> Scored:
     """The answer to a query.
 
     Args:
@@ -57,9 +68,18 @@ def add_up(values: Sequence[float], flags: tuple[str, ...], names: tuple[str, ..
     elif max(values) > ROUNDING:
         flags = (*flags, POSITIVE)
     if {NOTHING_SCORED, NOT_FINITE, POSITIVE} & set(flags):
-        return Scored(None, len(values), flags, None if names is None else tuple(values), names, n_read)
+        return Scored(
+            None, len(values), flags, None if names is None else tuple(values), names, n_read
+        )
     values = [min(v, 0.0) for v in values]
-    return Scored(math.fsum(values), len(values), flags, None if names is None else tuple(values), names, n_read)
+    return Scored(
+        math.fsum(values),
+        len(values),
+        flags,
+        None if names is None else tuple(values),
+        names,
+        n_read,
+    )
 
 
 def decode(tokenizer: Any, ids: Sequence[int], marks: Mapping[int, str]) -> str:
@@ -72,7 +92,9 @@ def decode(tokenizer: Any, ids: Sequence[int], marks: Mapping[int, str]) -> str:
     return "".join([*parts, tokenizer.decode(ids[start:], **HOW)])
 
 
-def continuation(tokenizer: Any, prompt: Sequence[int], new: Sequence[int], marks: Mapping[int, str]) -> str:
+def continuation(
+    tokenizer: Any, prompt: Sequence[int], new: Sequence[int], marks: Mapping[int, str]
+) -> str:
     """Text of new tokens behind a prompt, without the prompt."""
     anchor = list(prompt[-ANCHOR:])
     return decode(tokenizer, [*anchor, *new], marks)[len(decode(tokenizer, anchor, marks)) :]
@@ -99,16 +121,24 @@ class Options:
         for one in options:
             if not one or any(other != one and other.startswith(one) for other in options):
                 raise UserError(
-                    f"option {one!r}", "is empty or the beginning of another option.", "Choose options that differ earlier."
+                    f"option {one!r}",
+                    "is empty or the beginning of another option.",
+                    "Choose options that differ earlier.",
                 )
         #: token id -> the text that it adds.
         self.pieces = self._pieces(tokenizer)
         for option in options:
             if not self._can_write(option):
-                raise UserError(f"option {option!r}", "cannot be written in this tokenizer.", "Choose other options.")
+                raise UserError(
+                    f"option {option!r}",
+                    "cannot be written in this tokenizer.",
+                    "Choose other options.",
+                )
 
     def _pieces(self, tokenizer: Any) -> dict[int, str]:
-        """Token -> text, for all tokens whose text occurs in an option; read off behind a newline, as prompts end."""
+        """Token -> text, for all tokens whose text occurs in an option; read off behind a newline,
+        as prompts end.
+        """
         letters = set("".join(self.options))
         plain = all(option.isascii() for option in self.options)
         special = set(tokenizer.all_special_ids)
@@ -123,13 +153,20 @@ class Options:
         rows = [[*anchor, index] for index in sorted(candidates)]
         texts = [tokenizer.decode(row, clean_up_tokenization_spaces=False) for row in rows]
         pieces = {
-            index: text[len(before) :] for index, text in zip(sorted(candidates), texts, strict=True) if text.startswith(before)
+            index: text[len(before) :]
+            for index, text in zip(sorted(candidates), texts, strict=True)
+            if text.startswith(before)
         }
-        return {index: text for index, text in pieces.items() if text and any(text in option for option in self.options)}
+        return {
+            index: text
+            for index, text in pieces.items()
+            if text and any(text in option for option in self.options)
+        }
 
     def _can_write(self, option: str, written: str = "") -> bool:
         return written == option or any(
-            option.startswith(written + text) and self._can_write(option, written + text) for text in set(self.pieces.values())
+            option.startswith(written + text) and self._can_write(option, written + text)
+            for text in set(self.pieces.values())
         )
 
     def allowed(self, written: str) -> dict[int, str]:
@@ -157,7 +194,8 @@ class Answer:
     Attributes:
         options: what may be answered.
         written: the text so far.
-        margin: by how many nats, at the closest step, the best token of other text was behind; infinite where there was none.
+        margin: by how many nats, at the closest step, the best token of other text was behind;
+            infinite where there was none.
     """
 
     options: Options
@@ -165,7 +203,8 @@ class Answer:
     margin: float = math.inf
 
     def best(self, values: Mapping[int, float]) -> int | None:
-        """The likeliest allowed token, by log probabilities or logits; of equals the one with the smallest id.
+        """The likeliest allowed token, by log probabilities or logits; of equals the one with the
+        smallest id.
 
         None where an allowed token's value is not finite: then no token is the likeliest.
         """
@@ -179,19 +218,30 @@ class Answer:
 
         Args:
             token: what is written.
-            values: token -> log probability or logit, at least of the likeliest allowed ones; empty where they are not known.
+            values: token -> log probability or logit, at least of the likeliest allowed ones; empty
+                where they are not known.
         """
         texts = self.options.allowed(self.written)
         if token not in texts:
             return None
-        others = [value for other, value in values.items() if other in texts and texts[other] != texts[token]]
+        others = [
+            value
+            for other, value in values.items()
+            if other in texts and texts[other] != texts[token]
+        ]
         gap = values[token] - max(others) if others and token in values else math.inf
         return Answer(self.options, self.written + texts[token], min(self.margin, gap))
 
     def settled(self) -> tuple[str, float | None] | None:
-        """The option that is settled on, and the margin where it is known; None while there are several."""
+        """The option that is settled on, and the margin where it is known; None while there are
+        several.
+        """
         option = self.options.settled(self.written)
-        return None if option is None else (option, self.margin if math.isfinite(self.margin) else None)
+        return (
+            None
+            if option is None
+            else (option, self.margin if math.isfinite(self.margin) else None)
+        )
 
 
 def read_choice(
@@ -201,16 +251,20 @@ def read_choice(
 
     Args:
         tokens: what was written.
-        logprobs: for each step, token -> log probability or logit, at least of the likeliest allowed ones.
+        logprobs: for each step, token -> log probability or logit, at least of the likeliest
+            allowed ones.
         allowed: the options.
 
     Returns:
-        The option, or None where the tokens settle on none; and by how many nats, at the closest step, the best token of other
-        text is behind the chosen one, or None where that is not known.
+        The option, or None where the tokens settle on none; and by how many nats, at the closest
+        step, the best token of other text is behind the chosen one, or None where that is not
+        known.
     """
     answer = Answer(allowed)
     for step, token in enumerate(tokens):
-        further = answer.take(token, logprobs[step] if logprobs is not None and step < len(logprobs) else {})
+        further = answer.take(
+            token, logprobs[step] if logprobs is not None and step < len(logprobs) else {}
+        )
         if further is None:
             break
         answer = further
@@ -220,8 +274,12 @@ def read_choice(
 
 
 def are_finite(logprobs: Sequence[Mapping[int, float]] | None) -> bool:
-    """Are these numbers of a sound model? Minus infinity is one (a token that may not come), NaN and infinity are not."""
-    return all(value == value and value != math.inf for step in logprobs or () for value in step.values())
+    """Are these numbers of a sound model? Minus infinity is one (a token that may not come), NaN
+    and infinity are not.
+    """
+    return all(
+        value == value and value != math.inf for step in logprobs or () for value in step.values()
+    )
 
 
 def ensure_finite(values: Sequence[Sequence[float]], name: str) -> None:
@@ -233,15 +291,19 @@ def ensure_finite(values: Sequence[Sequence[float]], name: str) -> None:
     if not all(math.isfinite(value) for row in values for value in row):
         raise UserError(
             name,
-            "computes NaN or infinite log probabilities, so none of its answers would mean anything.",
-            "Check the weights; with dtype float16 try bfloat16 or float32, because float16 overflows easily.",
+            "computes NaN or infinite log probabilities, so none of its answers would mean"
+            " anything.",
+            "Check the weights; with dtype float16 try bfloat16 or float32, because float16"
+            " overflows easily.",
         )
 
 
 class Transcript:
-    """The text that new tokens make behind a prompt, decoded piece by piece, and where a stop ends its reply.
+    """The text that new tokens make behind a prompt, decoded piece by piece, and where a stop ends
+    its reply.
 
-    Only the last few tokens are decoded at each step, so the cost of a long answer grows with its length, not its square.
+    Only the last few tokens are decoded at each step, so the cost of a long answer grows with its
+    length, not its square.
 
     Args:
         tokenizer: of transformers.
@@ -253,7 +315,9 @@ class Transcript:
         self.tokenizer, self.prompt, self.stops = tokenizer, prompt, tuple(stops)
         self.tokens: list[int] = []
         self._marks = marks_of(tokenizer)
-        self._opening = decode(tokenizer, list(prompt[-PROMPT_END:]), self._marks) if self.stops else ""
+        self._opening = (
+            decode(tokenizer, list(prompt[-PROMPT_END:]), self._marks) if self.stops else ""
+        )
         self._window = list(prompt[-ANCHOR:])
         self._read = len(self._window)
         self._tail = ""
@@ -267,7 +331,8 @@ class Transcript:
         self._window.append(token)
         before = decode(self.tokenizer, self._window[: self._read], self._marks)
         whole = decode(self.tokenizer, self._window, self._marks)
-        # A character whose bytes are not all there yet ends in a replacement character: wait for the next token.
+        # A character whose bytes are not all there yet ends in a replacement character: wait for
+        # the next token.
         if whole.endswith(PART) and len(self._window) - self._read < PATIENCE:
             return False
         tail = self._tail + whole[len(before) :]

@@ -1,4 +1,6 @@
-"""How much one forward pass takes: a first guess from free memory, halved whenever memory runs out, and remembered."""
+"""How much one forward pass takes: a first guess from free memory, halved whenever memory runs out,
+and remembered.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,9 @@ from worldprobe.errors import MachineError, lacks_memory
 from worldprobe.log import LOGGER
 from worldprobe.models.forward import BLOCK
 
-#: Tokens per forward pass on a CPU, where more brings nothing; the same on every machine, so that scores are too. A narrow
-#: model's operations are too short at the first number, and still fit into a processor's cache at the second.
+#: Tokens per forward pass on a CPU, where more brings nothing; the same on every machine, so that
+#: scores are too. A narrow model's operations are too short at the first number, and still fit into
+#: a processor's cache at the second.
 CPU_TOKENS = (1024, 4096)
 #: Values of a state, times tokens, that one pass takes between the two.
 CPU_VALUES = 1024 * 768
@@ -32,8 +35,9 @@ Answer = TypeVar("Answer")
 
 
 def spread(count: int, together: int = 1) -> list[int]:
-    """An order of work that is sorted by length: the longest first, as memory does not suffice for it if for any, then from all
-    lengths in turn, so that the time that the first tenth took tells how long the rest takes.
+    """An order of work that is sorted by length: the longest first, as memory does not suffice for
+    it if for any, then from all lengths in turn, so that the time that the first tenth took tells
+    how long the rest takes.
 
     Args:
         count: batches.
@@ -44,7 +48,11 @@ def spread(count: int, together: int = 1) -> list[int]:
     """
     blocks = range(-(-count // together))
     order = sorted(blocks, key=lambda block: block * GOLDEN % 1)
-    return [place for block in order for place in range(block * together, min((block + 1) * together, count))]
+    return [
+        place
+        for block in order
+        for place in range(block * together, min((block + 1) * together, count))
+    ]
 
 
 class Budget:
@@ -58,24 +66,35 @@ class Budget:
     """
 
     def __init__(
-        self, tokens: int, bytes_per_token: int = 0, cache_bytes: int = CPU_CACHE_BYTES, cache_bytes_per_token: int = 0
+        self,
+        tokens: int,
+        bytes_per_token: int = 0,
+        cache_bytes: int = CPU_CACHE_BYTES,
+        cache_bytes_per_token: int = 0,
     ) -> None:
         self.tokens, self.bytes_per_token = tokens, bytes_per_token
         self.cache_bytes, self.cache_bytes_per_token = cache_bytes, cache_bytes_per_token
 
     @property
     def activation_bytes(self) -> int:
-        """What one pass takes in addition to the model: activations, mask, and one block of logits."""
+        """What one pass takes in addition to the model: activations, mask, and one block of
+        logits.
+        """
         return self.tokens * self.bytes_per_token
 
     @classmethod
     def for_model(cls, model: Any, device: torch.device, width: int) -> Budget:
         """A first guess, in powers of two; ``width`` is the length of a packed row."""
         config = model.config.get_text_config()
-        # Five of a layer's widest set of values at a time, as measured; a row of the mask; a row of a block of logits.
-        inner = getattr(config, "intermediate_size", None) or 4 * config.hidden_size  # one for all layers, or one for each
+        # Five of a layer's widest set of values at a time, as measured; a row of the mask; a row of
+        # a block of logits.
+        inner = (
+            getattr(config, "intermediate_size", None) or 4 * config.hidden_size
+        )  # one for all layers, or one for each
         values = config.hidden_size * 4 + (inner if isinstance(inner, int) else max(inner))
-        bytes_per_token = values * 5 * model.get_input_embeddings().weight.element_size() + 4 * (width + BLOCK)
+        bytes_per_token = values * 5 * model.get_input_embeddings().weight.element_size() + 4 * (
+            width + BLOCK
+        )
         cached = cache_bytes_per_token(config, model.get_input_embeddings().weight.element_size())
         if device.type != "cuda":
             least, most = CPU_TOKENS
@@ -86,7 +105,9 @@ class Budget:
         tokens = max(width, min(GPU_TOKENS, 1 << (max(tokens, 1).bit_length() - 1)))
         return cls(tokens, bytes_per_token, int(free * CACHE_SHARE), cached)
 
-    def batches(self, units: Sequence[Unit], size: Callable[[Unit], int], together: int = 1) -> Iterator[list[Unit]]:
+    def batches(
+        self, units: Sequence[Unit], size: Callable[[Unit], int], together: int = 1
+    ) -> Iterator[list[Unit]]:
         """Cut units into batches that, padded to the first of each, stay within the budget.
 
         Where the budget has become smaller, the units that are left are cut anew.
@@ -117,8 +138,10 @@ class Budget:
 
         Args:
             units: prompts.
-            read: prompt -> tokens that the first pass reads; None where prompts are read in passes of their own.
-            kept: prompt -> tokens whose keys and values are kept at the end, the shared beginning and the answer included.
+            read: prompt -> tokens that the first pass reads; None where prompts are read in passes
+                of their own.
+            kept: prompt -> tokens whose keys and values are kept at the end, the shared beginning
+                and the answer included.
         """
         at = 0
         while at < len(units):
@@ -128,7 +151,9 @@ class Budget:
             yield list(units[at : at + count])
             at += count
 
-    def run(self, units: Sequence[Unit], work: Callable[[Sequence[Unit]], list[Answer]]) -> list[Answer]:
+    def run(
+        self, units: Sequence[Unit], work: Callable[[Sequence[Unit]], list[Answer]]
+    ) -> list[Answer]:
         """Do a batch; where memory runs out, do its halves, and take smaller batches from now on.
 
         Raises:
@@ -143,7 +168,8 @@ class Budget:
     def stream(
         self, units: Sequence[Unit], work: Callable[[Sequence[Unit]], Iterator[tuple[Unit, Answer]]]
     ) -> Iterator[tuple[Unit, Answer]]:
-        """As ``run``, for work that has some answers before others: each comes as soon as it is there.
+        """As ``run``, for work that has some answers before others: each comes as soon as it is
+        there.
 
         Raises:
             UserError: memory does not suffice for the smallest batch.
@@ -159,7 +185,9 @@ class Budget:
         for half in halves:
             yield from self.stream(half, work)
 
-    def _halves(self, units: Sequence[Unit], error: BaseException) -> tuple[Sequence[Unit], Sequence[Unit]]:
+    def _halves(
+        self, units: Sequence[Unit], error: BaseException
+    ) -> tuple[Sequence[Unit], Sequence[Unit]]:
         """Where memory ran out: the two halves of a batch; smaller batches from now on.
 
         Raises:
@@ -170,8 +198,10 @@ class Budget:
         if len(units) < 2:
             raise MachineError(
                 "memory",
-                f"cannot fit even the longest text on its own: {(str(error).splitlines() or ['no message'])[0]}",
-                "Give the model more GPUs (tensor_parallel in its card), or GPUs with more memory, or a smaller dtype.",
+                "cannot fit even the longest text on its own:"
+                f" {(str(error).splitlines() or ['no message'])[0]}",
+                "Give the model more GPUs (tensor_parallel in its card), or GPUs with more memory,"
+                " or a smaller dtype.",
             ) from error
         self.tokens, self.cache_bytes = max(1, self.tokens // 2), self.cache_bytes // 2
         LOGGER.info("out of memory: from now on %d tokens per pass", self.tokens)
@@ -185,7 +215,13 @@ def cache_bytes_per_token(config: Any, element_size: int) -> int:
     """Bytes of keys and values of one token in all layers; ``config`` is a text model's."""
     heads = getattr(config, "num_attention_heads", None) or 1
     size = getattr(config, "head_dim", None) or config.hidden_size // heads
-    return 2 * config.num_hidden_layers * (getattr(config, "num_key_value_heads", None) or heads) * size * element_size
+    return (
+        2
+        * config.num_hidden_layers
+        * (getattr(config, "num_key_value_heads", None) or heads)
+        * size
+        * element_size
+    )
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -1,7 +1,9 @@
-"""From text to tokens: exactly one start token, the target found by character offsets, nothing miscounted silently.
+"""From text to tokens: exactly one start token, the target found by character offsets, nothing
+miscounted silently.
 
-The whole text (context, one space, target) is tokenised once. Every token that ends behind the context belongs to the target,
-so the joining space does too, and a token that reaches across the border is counted to the target and flagged.
+The whole text (context, one space, target) is tokenised once. Every token that ends behind the
+context belongs to the target, so the joining space does too, and a token that reaches across the
+border is counted to the target and flagged.
 """
 
 from __future__ import annotations
@@ -12,10 +14,18 @@ from datetime import date
 from typing import Any
 
 from worldprobe.errors import UserError
-from worldprobe.models.engine import FIRST_UNSCORED, STRADDLE, TRUNCATED, UNKNOWN_TOKEN, Loglikelihood, Prompt
+from worldprobe.models.engine import (
+    FIRST_UNSCORED,
+    STRADDLE,
+    TRUNCATED,
+    UNKNOWN_TOKEN,
+    Loglikelihood,
+    Prompt,
+)
 from worldprobe.models.tokenizers import ensure_embedded, special_tokens
 
-#: The day that templates which write a date are given. Llama 3's own templates have it as their default.
+#: The day that templates which write a date are given. Llama 3's own templates have it as their
+#: default.
 DAY = date(2024, 7, 26)
 
 
@@ -32,8 +42,8 @@ def has_template(tokenizer: Any) -> bool:
 def turn_ends(tokenizer: Any) -> set[int]:
     """The token with which the chat template ends an assistant's message, whatever eos says.
 
-    It is the added token right behind the last message. Templates that write none there (GLM's) end a message with what opens
-    the next one. Empty where there is no such token.
+    It is the added token right behind the last message. Templates that write none there (GLM's) end
+    a message with what opens the next one. Empty where there is no such token.
     """
     if not has_template(tokenizer):
         return set()
@@ -45,7 +55,9 @@ def turn_ends(tokenizer: Any) -> set[int]:
             text = render(tokenizer, messages, opens_turn=False)
         except UserError:  # of some other use, or for the user's messages only
             continue
-        behind = tokenizer(text[text.rindex(ANSWER) + len(ANSWER) :], add_special_tokens=False)["input_ids"]
+        behind = tokenizer(text[text.rindex(ANSWER) + len(ANSWER) :], add_special_tokens=False)[
+            "input_ids"
+        ]
         first = next((token for token in behind if tokenizer.decode([token]).strip()), None)
         if first in added:
             return {first}
@@ -61,11 +73,16 @@ def render(tokenizer: Any, messages: Sequence[Mapping[str, str]], opens_turn: bo
         opens_turn: write what opens the model's turn.
 
     Raises:
-        UserError: there is no chat template, it fails on these messages, or it leaves one of them out.
+        UserError: there is no chat template, it fails on these messages, or it leaves one of them
+            out.
     """
     name = tokenizer.name_or_path
     if not has_template(tokenizer):
-        raise UserError(name, "has no chat template, but a conversation is asked for.", "Ask without it (chat_template: never).")
+        raise UserError(
+            name,
+            "has no chat template, but a conversation is asked for.",
+            "Ask without it (chat_template: never).",
+        )
     try:
         text = tokenizer.apply_chat_template(
             [dict(message) for message in messages],
@@ -79,27 +96,35 @@ def render(tokenizer: Any, messages: Sequence[Mapping[str, str]], opens_turn: bo
         raise UserError(
             name,
             f"has a chat template that fails here ({type(error).__name__}: {reason}).",
-            "Fix the template (chat_template.jinja or tokenizer_config.json), or ask without it (chat_template: never).",
+            "Fix the template (chat_template.jinja or tokenizer_config.json), or ask without it"
+            " (chat_template: never).",
         ) from error
-    # A template for messages in parts may write nothing of a plain text: every question would be the same prompt.
-    dropped = [message["role"] for message in messages if message["content"].strip() not in str(text)]
+    # A template for messages in parts may write nothing of a plain text: every question would be
+    # the same prompt.
+    dropped = [
+        message["role"] for message in messages if message["content"].strip() not in str(text)
+    ]
     if dropped:
         raise UserError(
             name,
-            f"has a chat template that does not write the text of the {dropped[0]}'s message, so the model would not be asked.",
-            "Fix the template (chat_template.jinja or tokenizer_config.json), or ask without it (chat_template: never).",
+            f"has a chat template that does not write the text of the {dropped[0]}'s message, so"
+            " the model would not be asked.",
+            "Fix the template (chat_template.jinja or tokenizer_config.json), or ask without it"
+            " (chat_template: never).",
         )
     return str(text)
 
 
-#: Part of the names of families (gemma3_text, recurrent_gemma, ...) -> start token with which they were trained and without which
-#: they fail, even where a tokenizer's file forgets to add it.
+#: Part of the names of families (gemma3_text, recurrent_gemma, ...) -> start token with which they
+#: were trained and without which they fail, even where a tokenizer's file forgets to add it.
 NEEDS_BOS = {"gemma": "<bos>"}
 
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """Token ids of a whole sequence; those from ``start`` on are scored (``start`` is at least 1)."""
+    """Token ids of a whole sequence; those from ``start`` on are scored (``start`` is at least
+    1).
+    """
 
     ids: tuple[int, ...]
     start: int
@@ -114,11 +139,13 @@ class Encoder:
         model_type: the configuration's family, e.g. gpt2.
         config_bos: the configuration's bos_token_id; used where the tokenizer names none.
         max_length: the model's longest sequence, in tokens.
-        bos: auto (the tokenizer's own way, what its configuration states, or the family's), always or never.
+        bos: auto (the tokenizer's own way, what its configuration states, or the family's), always
+            or never.
         name: the model's name, for messages.
 
     Raises:
-        UserError: the tokenizer gives no character offsets, or a start token is demanded that it does not have.
+        UserError: the tokenizer gives no character offsets, or a start token is demanded that it
+            does not have.
     """
 
     def __init__(
@@ -133,22 +160,34 @@ class Encoder:
         if not getattr(tokenizer, "is_fast", False):
             raise UserError(
                 name or type(tokenizer).__name__,
-                "has a tokenizer without character offsets, so the target's tokens cannot be found for certain.",
-                "Save a fast tokenizer next to the weights (a tokenizer.json); most slow ones can be converted.",
+                "has a tokenizer without character offsets, so the target's tokens cannot be found"
+                " for certain.",
+                "Save a fast tokenizer next to the weights (a tokenizer.json); most slow ones can"
+                " be converted.",
             )
         self.tokenizer = tokenizer
         self.max_length = max_length
         start_token = tokenizer.bos_token_id
-        if start_token is None and config_bos is not None and config_bos in tokenizer.all_special_ids:
+        if (
+            start_token is None
+            and config_bos is not None
+            and config_bos in tokenizer.all_special_ids
+        ):
             start_token = config_bos
         own, _ = own_tokens(tokenizer)
         if bos == "never":
             self.prefix: tuple[int, ...] = ()
         elif own:
             self.prefix = own
-        elif bos == "always" or any(part in model_type and token == tokenizer.bos_token for part, token in NEEDS_BOS.items()):
+        elif bos == "always" or any(
+            part in model_type and token == tokenizer.bos_token for part, token in NEEDS_BOS.items()
+        ):
             if start_token is None:
-                raise UserError(name, "has no start token (BOS), but one is asked for.", "Set bos: auto or never for it.")
+                raise UserError(
+                    name,
+                    "has no start token (BOS), but one is asked for.",
+                    "Set bos: auto or never for it.",
+                )
             self.prefix = (start_token,)
         elif start_token is not None and getattr(tokenizer, "states_start", False):
             self.prefix = (start_token,)
@@ -156,10 +195,16 @@ class Encoder:
             self.prefix = ()
         self.bare_prefix = self.prefix or ((start_token,) if start_token is not None else ())
         self.adds_space = self._adds_own_space()
-        self.unknown = tokenizer.unk_token_id if tokenizer.unk_token_id not in (start_token, tokenizer.eos_token_id) else None
+        self.unknown = (
+            tokenizer.unk_token_id
+            if tokenizer.unk_token_id not in (start_token, tokenizer.eos_token_id)
+            else None
+        )
 
     def _adds_own_space(self) -> bool:
-        """Does the tokenizer put a space of its own before a text, as SentencePiece models in Llama's style do?"""
+        """Does the tokenizer put a space of its own before a text, as SentencePiece models in
+        Llama's style do?
+        """
         inside = self.tokenizer("a a", add_special_tokens=False)["input_ids"]
         alone = self.tokenizer("a", add_special_tokens=False)["input_ids"]
         spaced = self.tokenizer(" a", add_special_tokens=False)["input_ids"]
@@ -177,7 +222,9 @@ class Encoder:
     def texts(self, queries: Sequence[Loglikelihood]) -> list[str]:
         """The whole text of each query: context, one space, target."""
         space = "" if self.adds_space else " "
-        return [space + q.target if q.context is None else f"{q.context} {q.target}" for q in queries]
+        return [
+            space + q.target if q.context is None else f"{q.context} {q.target}" for q in queries
+        ]
 
     def encode(self, queries: Sequence[Loglikelihood]) -> list[Encoded]:
         """Tokenise whole sequences in one call and find each target in its sequence."""
@@ -186,21 +233,40 @@ class Encoder:
         if not texts:
             return []
         batch = self.tokenizer(
-            texts, add_special_tokens=False, return_offsets_mapping=True, return_attention_mask=False, verbose=False
+            texts,
+            add_special_tokens=False,
+            return_offsets_mapping=True,
+            return_attention_mask=False,
+            verbose=False,
         )
-        rows = zip(queries, texts, borders, batch["input_ids"], batch["offset_mapping"], strict=True)
+        rows = zip(
+            queries, texts, borders, batch["input_ids"], batch["offset_mapping"], strict=True
+        )
         encoded = [self._encoded(*row) for row in rows]
         ensure_embedded(self.tokenizer, (token for one in encoded for token in one.ids))
         return encoded
 
-    def _encoded(self, query: Loglikelihood, text: str, border: int, ids: list[int], offsets: list[tuple[int, int]]) -> Encoded:
-        """One sequence with its start token; ``border`` is the character at which the target begins."""
+    def _encoded(
+        self,
+        query: Loglikelihood,
+        text: str,
+        border: int,
+        ids: list[int],
+        offsets: list[tuple[int, int]],
+    ) -> Encoded:
+        """One sequence with its start token; ``border`` is the character at which the target
+        begins.
+        """
         prefix = self.prefix if query.context is not None else self.bare_prefix
-        if prefix and tuple(ids[: len(prefix)]) == prefix:  # the text itself opens with the start token: never two of them
+        if (
+            prefix and tuple(ids[: len(prefix)]) == prefix
+        ):  # the text itself opens with the start token: never two of them
             ids, offsets = ids[len(prefix) :], offsets[len(prefix) :]
         flags = []
         if not query.target:
-            first = len(ids)  # the joining space alone is no target, though some tokenizers have a token for it
+            first = len(
+                ids
+            )  # the joining space alone is no target, though some tokenizers have a token for it
         elif query.context is None:
             first = 0
         else:
@@ -222,8 +288,12 @@ class Encoder:
             flags.append(UNKNOWN_TOKEN)
         return Encoded(whole, start, tuple(flags))
 
-    def _with_trimmed_space(self, ids: list[int], offsets: list[tuple[int, int]], border: int, first: int) -> int:
-        """Some tokenizers trim spaces from offsets: the joining space may then be at the end of the token before."""
+    def _with_trimmed_space(
+        self, ids: list[int], offsets: list[tuple[int, int]], border: int, first: int
+    ) -> int:
+        """Some tokenizers trim spaces from offsets: the joining space may then be at the end of the
+        token before.
+        """
         if first in (0, len(ids)) or offsets[first][0] <= border:
             return first
         piece = self.tokenizer.convert_ids_to_tokens(ids[first])
@@ -232,7 +302,9 @@ class Encoder:
         before = self.tokenizer.convert_ids_to_tokens(ids[first - 1])
         return first - 1 if before.endswith(("Ġ", "▁", " ")) else first
 
-    def encode_prompts(self, prompts: Sequence[Prompt], reserve: int) -> list[tuple[tuple[int, ...], bool]]:
+    def encode_prompts(
+        self, prompts: Sequence[Prompt], reserve: int
+    ) -> list[tuple[tuple[int, ...], bool]]:
         """Token ids of prompts with exactly one start token, and whether each lost its beginning.
 
         Args:
@@ -248,11 +320,14 @@ class Encoder:
         if room < 1:
             raise UserError(
                 self.tokenizer.name_or_path,
-                f"takes {self.max_length} tokens, which leaves no room for a prompt before {reserve} new ones.",
+                f"takes {self.max_length} tokens, which leaves no room for a prompt before"
+                f" {reserve} new ones.",
                 "Ask for shorter answers.",
             )
         texts = [self.rendered(prompt) for prompt in prompts]
-        rows = self.tokenizer(texts, add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]
+        rows = self.tokenizer(
+            texts, add_special_tokens=False, return_attention_mask=False, verbose=False
+        )["input_ids"]
         encoded = []
         for row in rows:
             ids = tuple(row)
@@ -267,14 +342,18 @@ class Encoder:
         return len(self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
 
     def rendered(self, prompt: Prompt) -> str:
-        """The text that is sent: a conversation as the chat template writes it, ready for the model's turn.
+        """The text that is sent: a conversation as the chat template writes it, ready for the
+        model's turn.
 
         Raises:
             UserError: a conversation, but no chat template.
         """
         if isinstance(prompt, str):
             return prompt
-        return render(self.tokenizer, [{"role": message.role, "content": message.content} for message in prompt])
+        return render(
+            self.tokenizer,
+            [{"role": message.role, "content": message.content} for message in prompt],
+        )
 
 
 def own_tokens(tokenizer: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -1,4 +1,6 @@
-"""Where a checkpoint is (a folder, or the hub's cache), whether it is whole and safe, how it is fetched, what is said of it."""
+"""Where a checkpoint is (a folder, or the hub's cache), whether it is whole and safe, how it is
+fetched, what is said of it.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,14 @@ from worldprobe.errors import MachineError, UserError, did_you_mean
 from worldprobe.log import LOGGER
 from worldprobe.models import gguf, packages
 from worldprobe.models.engine import EngineFacts
-from worldprobe.models.registry import CAUSAL, ENCODER_DECODER, MASKED, NAMES, stated_kind, with_article
+from worldprobe.models.registry import (
+    CAUSAL,
+    ENCODER_DECODER,
+    MASKED,
+    NAMES,
+    stated_kind,
+    with_article,
+)
 from worldprobe.models.weights import (
     ADAPTER,
     ADAPTER_WEIGHTS,
@@ -45,11 +54,25 @@ TOKENIZER_FILES = (
 #: Ends of the names of weights and of their indices.
 WEIGHTS = (".safetensors", ".bin", ".pt", ".index.json")
 #: What a model needs, and nothing that can run code.
-SAFE_FILES = ("*.safetensors", "*.safetensors.index.json", "*.json", "*.model", "*.txt", "*.tiktoken", "*.jinja")
+SAFE_FILES = (
+    "*.safetensors",
+    "*.safetensors.index.json",
+    "*.json",
+    "*.model",
+    "*.txt",
+    "*.tiktoken",
+    "*.jinja",
+)
 PICKLE_FILES = ("*.bin", "*.bin.index.json")
 CODE_FILES = ("*.py",)
 #: Files that must be JSON objects where they exist.
-OBJECTS = ("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
+OBJECTS = (
+    "config.json",
+    "generation_config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+)
 #: Architectures that do not continue a text: they fill gaps, or put texts into classes.
 NOT_CAUSAL = re.compile(
     r"For(MaskedLM|PreTraining|SequenceClassification|TokenClassification|QuestionAnswering|MultipleChoice"
@@ -63,7 +86,8 @@ NO_ADAPTER = "none"
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A folder with weights, configuration and tokenizer, and perhaps an adapter of peft that is put on these weights.
+    """A folder with weights, configuration and tokenizer, and perhaps an adapter of peft that is
+    put on these weights.
 
     Attributes:
         name: as it was named: hub id or folder; of an adapter's folder alone, that one.
@@ -88,13 +112,19 @@ class Checkpoint:
     @property
     def tokenizer_folder(self) -> Path:
         """The folder of the tokenizer: the adapter's own, where it was saved with one."""
-        is_own = self.adapter and any((self.adapter.folder / file).is_file() for file in TOKENIZER_FILES)
+        is_own = self.adapter and any(
+            (self.adapter.folder / file).is_file() for file in TOKENIZER_FILES
+        )
         return self.adapter.folder if self.adapter and is_own else self.folder
 
     def digest(self) -> str:
         """SHA-256 over names and contents of all files that make the scores."""
         own = self._digest(files_of(self.folder))
-        return hashlib.sha256(f"{own} {self.adapter_digest()}".encode()).hexdigest() if self.adapter else own
+        return (
+            hashlib.sha256(f"{own} {self.adapter_digest()}".encode()).hexdigest()
+            if self.adapter
+            else own
+        )
 
     def adapter_digest(self) -> str:
         """The same of the adapter alone; without one, nothing."""
@@ -104,7 +134,11 @@ class Checkpoint:
         """Adapter and base, for the provenance."""
         if self.adapter is None:
             return None
-        facts = {"name": self.adapter.name, "revision": self.adapter.revision, "digest": self.adapter_digest()}
+        facts = {
+            "name": self.adapter.name,
+            "revision": self.adapter.revision,
+            "digest": self.adapter_digest(),
+        }
         return facts | {"base": self.base, "base_digest": self._digest(files_of(self.folder))}
 
     def digest_without_weights(self) -> str:
@@ -123,26 +157,37 @@ class Checkpoint:
         return digest.hexdigest()
 
     def state(self) -> tuple[tuple[str, int, int, int], ...]:
-        """Name, inode, size and time of change of the files that make the scores: it differs once one of them was edited.
+        """Name, inode, size and time of change of the files that make the scores: it differs once
+        one of them was edited.
 
         Raises:
             UserError: a file is gone or cannot be read.
         """
         try:
-            found = [(path, path.stat()) for path in [*files_of(self.folder), *self._adapter_files()]]
+            found = [
+                (path, path.stat()) for path in [*files_of(self.folder), *self._adapter_files()]
+            ]
         except OSError as error:
             raise unreadable(error.filename or self.folder, error) from error
-        return tuple((str(path), facts.st_ino, facts.st_size, facts.st_mtime_ns) for path, facts in found)
+        return tuple(
+            (str(path), facts.st_ino, facts.st_size, facts.st_mtime_ns) for path, facts in found
+        )
 
     def _adapter_files(self) -> list[Path]:
-        """The adapter's files, not what else is in its folder: whole weights, or a training's state."""
+        """The adapter's files, not what else is in its folder: whole weights, or a training's
+        state.
+        """
         found = files_of(self.adapter.folder) if self.adapter else []
         is_tokenizer = bool(self.adapter) and self.tokenizer_folder != self.folder
         return [
             path
             for path in found
             if path.name in (ADAPTER, *ADAPTER_WEIGHTS)
-            or (is_tokenizer and not path.name.endswith(WEIGHTS) and not path.name.endswith("_state.json"))
+            or (
+                is_tokenizer
+                and not path.name.endswith(WEIGHTS)
+                and not path.name.endswith("_state.json")
+            )
         ]
 
     def weights(self) -> Weights:
@@ -150,11 +195,15 @@ class Checkpoint:
         return find_weights(self.folder, self.base or self.name, self.allow_pickle)
 
     def folder_to_load(self) -> Path:
-        """The folder as loaders may see it: without an adapter, which they would put on, and without other weights."""
+        """The folder as loaders may see it: without an adapter, which they would put on, and
+        without other weights.
+        """
         weights = self.weights()
         if described := weights.described():
             LOGGER.warning("%s: the weights are %s", self.base or self.name, described)
-        return linked(self.folder, {ADAPTER, *ADAPTER_WEIGHTS, *(path.name for path in weights.others)})
+        return linked(
+            self.folder, {ADAPTER, *ADAPTER_WEIGHTS, *(path.name for path in weights.others)}
+        )
 
     def refuse_adapter(self, where: str) -> None:
         """Refuse an adapter where it cannot be put on.
@@ -164,17 +213,28 @@ class Checkpoint:
         """
         if self.adapter:
             problem = (
-                f"is an adapter of {self.base}" if self.name == self.adapter.name else f"has the adapter {self.adapter.name}"
+                f"is an adapter of {self.base}"
+                if self.name == self.adapter.name
+                else f"has the adapter {self.adapter.name}"
             )
-            fix = "Merge the adapter into its base with peft (merge_and_unload) and give the merged model's folder"
-            raise UserError(self.name, f"{problem}, which {where} does not load.", f"{fix}, or use engine: transformers.")
+            fix = (
+                "Merge the adapter into its base with peft (merge_and_unload) and give the merged"
+                " model's folder"
+            )
+            raise UserError(
+                self.name,
+                f"{problem}, which {where} does not load.",
+                f"{fix}, or use engine: transformers.",
+            )
 
 
 def folder_of(name: str) -> Path | None:
-    """The folder (or GGUF file) that a checkpoint's name means, or None where it means a hub id or a package's file.
+    """The folder (or GGUF file) that a checkpoint's name means, or None where it means a hub id or
+    a package's file.
 
-    What begins with ``.``, ``/`` or ``~`` is a path, ``hub:`` is followed by a hub id, and ``pkg:`` begins a package URL. Any
-    other name is a folder or file where there is one, and a hub id where it has the form of one.
+    What begins with ``.``, ``/`` or ``~`` is a path, ``hub:`` is followed by a hub id, and ``pkg:``
+    begins a package URL. Any other name is a folder or file where there is one, and a hub id where
+    it has the form of one.
 
     >>> folder_of("./gpt2"), folder_of("hub:gpt2"), folder_of("openai-community/gpt2-xl")
     (PosixPath('gpt2'), None, None)
@@ -188,21 +248,30 @@ def folder_of(name: str) -> Path | None:
 
 
 def base_folder(name: str) -> list[str]:
-    """The folder of the base of an adapter in a folder; none where that is no adapter alone, or its base is on the hub."""
+    """The folder of the base of an adapter in a folder; none where that is no adapter alone, or its
+    base is on the hub.
+    """
     folder = Path(name).expanduser()
     if not (folder / ADAPTER).is_file() or has_weights(folder):
         return []
     base = read_object(folder / ADAPTER).get("base_model_name_or_path")
-    return [base] if isinstance(base, str) and base and (found := folder_of(base)) and found.exists() else []
+    return (
+        [base]
+        if isinstance(base, str) and base and (found := folder_of(base)) and found.exists()
+        else []
+    )
 
 
 def short_name(name: str) -> str:
-    """What a checkpoint is called in tables where no name is given: the last part of its hub id, folder or file.
+    """What a checkpoint is called in tables where no name is given: the last part of its hub id,
+    folder or file.
 
     >>> short_name("someone/tiny"), short_name("hub:gpt2"), short_name("/models/mine/")
     ('tiny', 'gpt2', 'mine')
     """
-    folder = Path(packages.parse(name).path) if name.startswith(packages.PREFIX) else folder_of(name)
+    folder = (
+        Path(packages.parse(name).path) if name.startswith(packages.PREFIX) else folder_of(name)
+    )
     if folder is None:
         return hub_id(name).rsplit("/", 1)[-1]
     is_relative = folder.name in ("", "..")  # "." and ".." name folders only where they are
@@ -230,16 +299,18 @@ def locate(
     """Find a checkpoint on this machine and check that it is whole and safe to load.
 
     Args:
-        name: a folder, a GGUF file, or a hub id or package URL that was fetched before; see ``folder_of``. The folder of an
-            adapter of peft means the adapter on its base.
+        name: a folder, a GGUF file, or a hub id or package URL that was fetched before; see
+            ``folder_of``. The folder of an adapter of peft means the adapter on its base.
         revision: branch, tag or commit of a hub id.
         allow_pickle: accept weights that exist as pickles only.
         trust_remote_code: accept models that bring their own code.
         kind: what it is to be loaded as; None: whatever its configuration states.
-        adapter: folder or hub id of the adapter that is put on the weights; ``none``: the weights alone.
+        adapter: folder or hub id of the adapter that is put on the weights; ``none``: the weights
+            alone.
 
     Raises:
-        UserError: no such folder, not fetched, or something is missing, unsafe or of two meanings in it.
+        UserError: no such folder, not fetched, or something is missing, unsafe or of two meanings
+            in it.
     """
     checkpoint = _placed(name, revision, allow_pickle, trust_remote_code)
     checkpoint = _with_adapter(checkpoint, None if adapter is None else adapter.strip())
@@ -250,7 +321,9 @@ def locate(
     return checkpoint
 
 
-def _placed(name: str, revision: str | None, allow_pickle: bool = False, trust_remote_code: bool = False) -> Checkpoint:
+def _placed(
+    name: str, revision: str | None, allow_pickle: bool = False, trust_remote_code: bool = False
+) -> Checkpoint:
     """Where a checkpoint is, whatever is in its folder."""
     folder = packages.located(name) if name.startswith(packages.PREFIX) else folder_of(name)
     if folder is None:
@@ -258,75 +331,123 @@ def _placed(name: str, revision: str | None, allow_pickle: bool = False, trust_r
         return Checkpoint(hub_id(name), snapshot, snapshot.name, allow_pickle, trust_remote_code)
     if folder.is_dir():
         if revision not in (None, "main"):
-            LOGGER.warning("%s is a folder, so revision %s is ignored: its files are loaded as they are", name, revision)
+            LOGGER.warning(
+                "%s is a folder, so revision %s is ignored: its files are loaded as they are",
+                name,
+                revision,
+            )
         refuse_pointers(name, folder)
         return Checkpoint(name, folder, None, allow_pickle, trust_remote_code)
     if folder.suffix.lower() == gguf.SUFFIX and folder.is_file():
         return Checkpoint(name, gguf.imported(folder), None, allow_pickle, trust_remote_code)
     if os.path.lexists(folder):
-        raise UserError(name, "is a file, not a model folder.", "Give the folder that contains config.json and the weights.")
-    raise UserError(name, f"there is no such model folder{_nearest_folder(folder)}", "Check the path.")
+        raise UserError(
+            name,
+            "is a file, not a model folder.",
+            "Give the folder that contains config.json and the weights.",
+        )
+    raise UserError(
+        name, f"there is no such model folder{_nearest_folder(folder)}", "Check the path."
+    )
 
 
 def _with_adapter(checkpoint: Checkpoint, adapter: str | None) -> Checkpoint:
     """The checkpoint with the adapter that is meant.
 
     Raises:
-        UserError: its folder has an adapter beside whole weights and nobody says which is meant; or adapter or base is not there.
+        UserError: its folder has an adapter beside whole weights and nobody says which is meant; or
+            adapter or base is not there.
     """
     name, folder = checkpoint.name, checkpoint.folder
     present = [file for file in (ADAPTER, *ADAPTER_WEIGHTS) if (folder / file).is_file()]
     is_whole = has_weights(folder)
     if adapter == NO_ADAPTER and not is_whole and present:
         raise UserError(
-            f"--adapter {NO_ADAPTER}", f"{name} is an adapter alone, without weights.", "Leave it out, or give the base."
+            f"--adapter {NO_ADAPTER}",
+            f"{name} is an adapter alone, without weights.",
+            "Leave it out, or give the base.",
         )
     if adapter == NO_ADAPTER or (adapter is None and not present):
         return checkpoint
     if adapter is None and is_whole:
         raise UserError(
             name,
-            f"has an adapter ({present[0]}) beside the weights of a whole model: whether it is merged into them is not certain.",
-            f"Say what is meant, with --adapter or the card's key adapter: {NO_ADAPTER} takes the weights alone, as of a merged "
-            f"model; {name} puts the adapter on them.",
+            f"has an adapter ({present[0]}) beside the weights of a whole model: whether it is"
+            " merged into them is not certain.",
+            f"Say what is meant, with --adapter or the card's key adapter: {NO_ADAPTER} takes the"
+            f" weights alone, as of a merged model; {name} puts the adapter on them.",
         )
     its = checkpoint if adapter is None else _placed(adapter, None)
     if not (its.folder / ADAPTER).is_file():
-        raise UserError(its.name, f"has no {ADAPTER}, so it is no adapter of peft.", "Give the folder that peft saved.")
-    if not any((its.folder / file).is_file() for file in ADAPTER_WEIGHTS[: 2 if checkpoint.allow_pickle else 1]):
-        fix = (
-            "Save it with safetensors, or, if it is a pickle whose source you trust, set allow_pickle: true (or --allow-pickle)."
+        raise UserError(
+            its.name,
+            f"has no {ADAPTER}, so it is no adapter of peft.",
+            "Give the folder that peft saved.",
         )
-        raise UserError(its.name, f"has no {ADAPTER_WEIGHTS[0]}: the adapter's weights are missing.", fix)
+    if not any(
+        (its.folder / file).is_file()
+        for file in ADAPTER_WEIGHTS[: 2 if checkpoint.allow_pickle else 1]
+    ):
+        fix = (
+            "Save it with safetensors, or, if it is a pickle whose source you trust, set"
+            " allow_pickle: true (or --allow-pickle)."
+        )
+        raise UserError(
+            its.name, f"has no {ADAPTER_WEIGHTS[0]}: the adapter's weights are missing.", fix
+        )
     refuse_pointers(its.name, its.folder)
     stated = read_object(its.folder / ADAPTER)
     named = stated.get("base_model_name_or_path")
     if is_whole:
-        if its.folder != folder and isinstance(named, str) and named and short_name(named) != short_name(name):
-            LOGGER.warning("the adapter %s says that its base is %s; it is put on %s", its.name, named, name)
+        if (
+            its.folder != folder
+            and isinstance(named, str)
+            and named
+            and short_name(named) != short_name(name)
+        ):
+            LOGGER.warning(
+                "the adapter %s says that its base is %s; it is put on %s", its.name, named, name
+            )
         return replace(checkpoint, adapter=its, base=name)
     if its.folder.resolve() != folder.resolve():
         if present:
             raise UserError(
-                name, "is an adapter itself, without weights to put another one on.", "Give the base as --checkpoint."
+                name,
+                "is an adapter itself, without weights to put another one on.",
+                "Give the base as --checkpoint.",
             )
         return replace(checkpoint, adapter=its, base=name)  # without weights, which is refused next
     if not isinstance(named, str) or not named:
         fix = f"Give it: --checkpoint BASE --adapter {name}."
-        raise UserError(name, f"is an adapter, and its {ADAPTER} names no base (base_model_name_or_path).", fix)
+        raise UserError(
+            name, f"is an adapter, and its {ADAPTER} names no base (base_model_name_or_path).", fix
+        )
     at = stated.get("revision") if folder_of(named) is None else None
     try:
-        base = _placed(named, at if isinstance(at, str) else None, checkpoint.allow_pickle, checkpoint.trust_remote_code)
+        base = _placed(
+            named,
+            at if isinstance(at, str) else None,
+            checkpoint.allow_pickle,
+            checkpoint.trust_remote_code,
+        )
     except UserError as error:
         fix = f"{error.fix} Or say where the base is: --checkpoint BASE --adapter {name}."
-        raise UserError(name, f"is an adapter, and its base is not here. {error.where}: {error.problem}", fix) from error
+        raise UserError(
+            name, f"is an adapter, and its base is not here. {error.where}: {error.problem}", fix
+        ) from error
     if (base.folder / ADAPTER).is_file():
-        raise UserError(named, f"has an adapter too, so what {name} is put on is not certain.", "Merge it into its base first.")
+        raise UserError(
+            named,
+            f"has an adapter too, so what {name} is put on is not certain.",
+            "Merge it into its base first.",
+        )
     return replace(base, name=name, revision=checkpoint.revision, adapter=checkpoint, base=named)
 
 
 def _nearest_folder(folder: Path) -> str:
-    return did_you_mean(folder.name, [path.name for path in folder.parent.glob("*") if path.is_dir()])
+    return did_you_mean(
+        folder.name, [path.name for path in folder.parent.glob("*") if path.is_dir()]
+    )
 
 
 def _cached_snapshot(name: str, revision: str | None) -> Path:
@@ -334,23 +455,32 @@ def _cached_snapshot(name: str, revision: str | None) -> Path:
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
     try:
-        # Only config.json: a snapshot without the files that we do not fetch (e.g. pickles) counts as incomplete otherwise.
-        return Path(snapshot_download(name, revision=revision, local_files_only=True, allow_patterns=["config.json"]))
+        # Only config.json: a snapshot without the files that we do not fetch (e.g. pickles) counts
+        # as incomplete otherwise.
+        return Path(
+            snapshot_download(
+                name, revision=revision, local_files_only=True, allow_patterns=["config.json"]
+            )
+        )
     except (LocalEntryNotFoundError, FileNotFoundError) as error:
         at = f" in revision {revision}" if revision else ""
         raise UserError(
             name,
-            f"is neither a folder here nor a model that was fetched{at} (scoring never goes online){_nearest_folder(Path(name))}",
+            f"is neither a folder here nor a model that was fetched{at} (scoring never goes"
+            f" online){_nearest_folder(Path(name))}",
             f"Fetch it where there is internet: worldprobe models fetch --checkpoint {name}"
             + (f" --revision {revision}" if revision else "")
             + " (or check the spelling).",
         ) from error
     except HFValidationError as error:
-        raise UserError(name, "is neither a folder here nor a valid hub id.", "Check the spelling.") from error
+        raise UserError(
+            name, "is neither a folder here nor a valid hub id.", "Check the spelling."
+        ) from error
 
 
 def ensure_unchanged(checkpoint: Checkpoint, before: tuple[tuple[str, int, int, int], ...]) -> None:
-    """Refuse a checkpoint whose files changed since ``before``: its digest would not be that of what was loaded.
+    """Refuse a checkpoint whose files changed since ``before``: its digest would not be that of
+    what was loaded.
 
     Raises:
         UserError: they changed.
@@ -358,25 +488,39 @@ def ensure_unchanged(checkpoint: Checkpoint, before: tuple[tuple[str, int, int, 
     after = checkpoint.state()
     if after != before:
         changed = sorted({entry[0] for entry in set(after) ^ set(before)})
-        raise UserError(changed[0], "changed while the model was being loaded.", "Run it again once the file is complete.")
+        raise UserError(
+            changed[0],
+            "changed while the model was being loaded.",
+            "Run it again once the file is complete.",
+        )
 
 
 def check_folder(checkpoint: Checkpoint) -> None:
-    """Raise UserError unless the folder has a configuration of a model of its kind, safe weights and a tokenizer."""
+    """Raise UserError unless the folder has a configuration of a model of its kind, safe weights
+    and a tokenizer.
+    """
     folder, name = checkpoint.folder, checkpoint.base or checkpoint.name
     if not (folder / "config.json").is_file():
         raise _no_configuration(name, folder)
     found = {file: read_object(folder / file) for file in OBJECTS if (folder / file).is_file()}
     config = found["config.json"]
     if not isinstance(config.get("model_type", ""), str):
-        raise UserError(folder / "config.json", "model_type is not a text.", "Fetch or save the model again.")
+        raise UserError(
+            folder / "config.json", "model_type is not a text.", "Fetch or save the model again."
+        )
     _refuse_other_kinds(name, config, checkpoint.kind)
-    if checkpoint.kind != MASKED and (quantisation := quantisation_of(config)) and quantisation.is_int8:
+    if (
+        checkpoint.kind != MASKED
+        and (quantisation := quantisation_of(config))
+        and quantisation.is_int8
+    ):
         raise UserError(
             name,
-            "has weights in 8 bit of bitsandbytes (LLM.int8), which picks outliers over all tokens of a batch: what is said of "
-            "a token depends on those that follow it and on other texts of the batch, so it has no score of its own.",
-            "Give the weights from before they were quantised, or in 4 bit (they need the package bitsandbytes).",
+            "has weights in 8 bit of bitsandbytes (LLM.int8), which picks outliers over all tokens"
+            " of a batch: what is said of a token depends on those that follow it and on other"
+            " texts of the batch, so it has no score of its own.",
+            "Give the weights from before they were quantised, or in 4 bit (they need the package"
+            " bitsandbytes).",
         )
     checkpoint.weights()
     if not any((checkpoint.tokenizer_folder / file).is_file() for file in TOKENIZER_FILES):
@@ -391,30 +535,60 @@ def check_folder(checkpoint: Checkpoint) -> None:
 
 def _no_configuration(name: str, folder: Path) -> UserError:
     """What to say of a folder without a configuration."""
-    snapshots = sorted((folder / "snapshots").glob("*/")) or (sorted(folder.glob("*/")) if folder.name == "snapshots" else [])
+    snapshots = sorted((folder / "snapshots").glob("*/")) or (
+        sorted(folder.glob("*/")) if folder.name == "snapshots" else []
+    )
     if snapshots:
         cache = (folder if folder.name != "snapshots" else folder.parent).resolve().name
         problem = "is a folder of the hub's cache, whose snapshots are the model's folders."
         fix = f"Give one of them, e.g. {snapshots[-1]}"
         if cache.startswith("models--"):
-            fix = f"Give the hub id, {cache.removeprefix('models--').replace('--', '/')}, or a snapshot, e.g. {snapshots[-1]}"
+            fix = (
+                f"Give the hub id, {cache.removeprefix('models--').replace('--', '/')}, or a"
+                f" snapshot, e.g. {snapshots[-1]}"
+            )
         return UserError(name, problem, f"{fix}.")
     if found := sorted(folder.glob(f"*{gguf.SUFFIX}")):
-        return UserError(name, "has models in the format GGUF, which are given by file.", f"Give one of them, e.g. {found[0]}.")
-    return UserError(name, "has no config.json, so it is not a model folder.", "Give a folder that save_pretrained wrote.")
+        return UserError(
+            name,
+            "has models in the format GGUF, which are given by file.",
+            f"Give one of them, e.g. {found[0]}.",
+        )
+    return UserError(
+        name,
+        "has no config.json, so it is not a model folder.",
+        "Give a folder that save_pretrained wrote.",
+    )
 
 
 def _refuse_other_kinds(name: str, config: Mapping[str, Any], kind: str) -> None:
-    """A masked model sees the target while it scores it; one with an unlisted architecture is found by the self-check."""
+    """A masked model sees the target while it scores it; one with an unlisted architecture is found
+    by the self-check.
+    """
     stated = stated_kind(config)
     listed = config.get("architectures")
-    architectures = [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
+    architectures = (
+        [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
+    )
     shown = ", ".join(architectures) or NAMES[stated]
-    if kind == CAUSAL and (stated == ENCODER_DECODER or (architectures and all(NOT_CAUSAL.search(one) for one in architectures))):
-        fix = "Give a model such as GPT-2, Llama or Mistral (its architecture is a ...ForCausalLM or ...LMHeadModel)."
+    if kind == CAUSAL and (
+        stated == ENCODER_DECODER
+        or (architectures and all(NOT_CAUSAL.search(one) for one in architectures))
+    ):
+        fix = (
+            "Give a model such as GPT-2, Llama or Mistral (its architecture is a ...ForCausalLM or"
+            " ...LMHeadModel)."
+        )
         if stated != CAUSAL:
-            fix = f"Say that it is {with_article(stated)}: kind: {stated} in its card, or --kind {stated}."
-        raise UserError(name, f"is not a causal language model ({shown}): it does not continue a text word by word.", fix)
+            fix = (
+                f"Say that it is {with_article(stated)}: kind: {stated} in its card, or --kind"
+                f" {stated}."
+            )
+        raise UserError(
+            name,
+            f"is not a causal language model ({shown}): it does not continue a text word by word.",
+            fix,
+        )
     if (kind == ENCODER_DECODER) != (stated == ENCODER_DECODER):
         fix = f"Load it as what it is: kind: {stated} in its card, or --kind {stated}."
         raise UserError(name, f"is not {with_article(kind)} ({shown}).", fix)
@@ -427,7 +601,8 @@ def _refuse_foreign_code(name: str, config: Mapping[str, Any]) -> None:
         raise UserError(
             name,
             "brings its own Python code, which transformers would have to run.",
-            "Read that code; if you trust it, set trust_remote_code: true for this model (or pass --trust-remote-code).",
+            "Read that code; if you trust it, set trust_remote_code: true for this model (or pass"
+            " --trust-remote-code).",
         )
 
 
@@ -450,7 +625,8 @@ def fetch(
         revision: branch, tag or commit.
         allow_pickle: take weights that exist as pickles only.
         trust_remote_code: also take the model's own code.
-        adapter: of peft, which is fetched too where it is a hub id; the base of an adapter is always fetched with it.
+        adapter: of peft, which is fetched too where it is a hub id; the base of an adapter is
+            always fetched with it.
 
     Raises:
         UserError: not there, gated, no network, or unsafe.
@@ -475,10 +651,17 @@ def _download(name: str, revision: str | None, allow_pickle: bool, trust_remote_
     from huggingface_hub import HfApi, snapshot_download
 
     with _asking_the_hub(name, revision):
-        files = [sibling.rfilename for sibling in HfApi().model_info(name, revision=revision).siblings or []]
+        files = [
+            sibling.rfilename
+            for sibling in HfApi().model_info(name, revision=revision).siblings or []
+        ]
         patterns = _patterns(name, files, allow_pickle, trust_remote_code)
         LOGGER.info("fetching %s", name)
-        return Path(snapshot_download(name, revision=revision, allow_patterns=patterns, ignore_patterns=["*/*"]))
+        return Path(
+            snapshot_download(
+                name, revision=revision, allow_patterns=patterns, ignore_patterns=["*/*"]
+            )
+        )
 
 
 @contextmanager
@@ -491,9 +674,16 @@ def _asking_the_hub(name: str, revision: str | None = None) -> Iterator[None]:
         errors.GatedRepoError: (
             MachineError,
             "is gated: its owner asks you to accept terms, and this machine has no token that did.",
-            f"Accept them on {HUB}/{name}, make a token on {HUB}/settings/tokens, and set it as HF_TOKEN.",
+            (
+                f"Accept them on {HUB}/{name}, make a token on {HUB}/settings/tokens, and set it as"
+                " HF_TOKEN."
+            ),
         ),
-        errors.RevisionNotFoundError: (UserError, f"has no revision {revision}.", f"Look at {HUB}/{name}/commits/main."),
+        errors.RevisionNotFoundError: (
+            UserError,
+            f"has no revision {revision}.",
+            f"Look at {HUB}/{name}/commits/main.",
+        ),
         errors.RepositoryNotFoundError: (
             MachineError,
             "is not on the hub, or private and this machine has no token for it.",
@@ -517,12 +707,16 @@ def _asking_the_hub(name: str, revision: str | None = None) -> Iterator[None]:
         raise kind(name, problem, fix) from error
     except Exception as error:
         expected = (errors.HfHubHTTPError, errors.LocalEntryNotFoundError, OSError, ValueError)
-        if not isinstance(error, expected) and type(error).__module__.partition(".")[0] not in TRANSPORTS:
+        if (
+            not isinstance(error, expected)
+            and type(error).__module__.partition(".")[0] not in TRANSPORTS
+        ):
             raise
         raise MachineError(
             name,
             f"cannot be fetched ({type(error).__name__}).",
-            f"Check that this machine reaches {HUB} and that HF_TOKEN, if set, is one line of ASCII, then run it again.",
+            f"Check that this machine reaches {HUB} and that HF_TOKEN, if set, is one line of"
+            " ASCII, then run it again.",
         ) from error
 
 
@@ -541,7 +735,9 @@ def commits_on_hub(name: str) -> dict[str, str]:
 
 
 def cached_commit(name: str, revision: str) -> str | None:
-    """The commit that a hub model's branch, tag or commit is in the local cache; None where it is not there."""
+    """The commit that a hub model's branch, tag or commit is in the local cache; None where it is
+    not there.
+    """
     try:
         return _cached_snapshot(hub_id(name), revision).name
     except UserError:
@@ -549,11 +745,15 @@ def cached_commit(name: str, revision: str) -> str | None:
 
 
 def forget(name: str, revision: str) -> None:
-    """Delete a revision of a hub model from the local cache, with all files that no other revision has."""
+    """Delete a revision of a hub model from the local cache, with all files that no other revision
+    has.
+    """
     from huggingface_hub import scan_cache_dir
 
     if (commit := cached_commit(name, revision)) is not None:
-        cache = _cached_snapshot(hub_id(name), commit).parents[2]  # cache/models--owner--name/snapshots/commit
+        cache = _cached_snapshot(hub_id(name), commit).parents[
+            2
+        ]  # cache/models--owner--name/snapshots/commit
         scan_cache_dir(cache).delete_revisions(commit).execute()
 
 
@@ -564,21 +764,32 @@ def check_hub_id(name: str) -> str:
         UserError: it means a folder, or is likelier a mistyped one.
     """
     if folder_of(name) is not None:
-        raise UserError(name, "is not a hub id, so there is nothing to fetch.", "A folder is loaded from where it is.")
+        raise UserError(
+            name,
+            "is not a hub id, so there is nothing to fetch.",
+            "A folder is loaded from where it is.",
+        )
     bare = hub_id(name)
     if not HUB_ID.fullmatch(bare):
-        raise UserError(repr(name)[:200], "is not a valid hub id.", "Give owner/name as on the hub, e.g. openai-community/gpt2.")
+        raise UserError(
+            repr(name)[:200],
+            "is not a valid hub id.",
+            "Give owner/name as on the hub, e.g. openai-community/gpt2.",
+        )
     parent = bare.partition("/")[0]
     if bare == name and "/" in bare and Path(parent).is_dir():
         raise UserError(
             name,
-            f"may be meant as a folder, since there is a folder {parent} here but none of this name in it.",
+            f"may be meant as a folder, since there is a folder {parent} here but none of this name"
+            " in it.",
             f"Write ./{name} for a folder, or hub:{name} for the hub.",
         )
     return bare
 
 
-def _patterns(name: str, files: list[str], allow_pickle: bool, trust_remote_code: bool) -> list[str]:
+def _patterns(
+    name: str, files: list[str], allow_pickle: bool, trust_remote_code: bool
+) -> list[str]:
     """What to download; pickles only where there is nothing safer and the registry allows them."""
     patterns = list(SAFE_FILES)
     top = [file for file in files if "/" not in file]
@@ -587,14 +798,20 @@ def _patterns(name: str, files: list[str], allow_pickle: bool, trust_remote_code
             raise UserError(
                 name,
                 "has no safetensors on the hub, and reading a pickle can run any code.",
-                "Look for a converted revision (often refs/pr/N), or, if you trust its source, set allow_pickle: true.",
+                "Look for a converted revision (often refs/pr/N), or, if you trust its source, set"
+                " allow_pickle: true.",
             )
         patterns += PICKLE_FILES
     return patterns + list(CODE_FILES if trust_remote_code else ())
 
 
 def made_by_model(
-    facts: EngineFacts, method: int, model: str, inputs: Mapping[str, str], details: Mapping[str, Any], **known: Any
+    facts: EngineFacts,
+    method: int,
+    model: str,
+    inputs: Mapping[str, str],
+    details: Mapping[str, Any],
+    **known: Any,
 ) -> Provenance:
     """What made a table of scores or responses.
 
@@ -603,8 +820,9 @@ def made_by_model(
         method: version of the computation.
         model: our name of the model.
         inputs: name -> digest of what was read besides the checkpoint.
-        details: anything else that is stated; ``details["answers"]`` says which processes computed the answers, and with which
-            versions of packages, which may be several where a study was continued after an upgrade.
+        details: anything else that is stated; ``details["answers"]`` says which processes computed
+            the answers, and with which versions of packages, which may be several where a study was
+            continued after an upgrade.
         **known: other fields of ``Provenance``: seed, canary.
     """
     start = {"start": facts.bos} | taught_here(facts.checkpoint)
@@ -631,7 +849,12 @@ def made_by_model(
         kind=None if facts.kind == CAUSAL else facts.kind,
         inputs={**inputs, **digests},
         packages={name: ", ".join(sorted(found)) for name, found in packages.items()},
-        details={**start, "max_length": facts.max_length, "pass": facts.notes.get("mode"), **details},
+        details={
+            **start,
+            "max_length": facts.max_length,
+            "pass": facts.notes.get("mode"),
+            **details,
+        },
         **known,
     )
 
@@ -650,12 +873,15 @@ def taught_here(checkpoint: str) -> dict[str, str]:
         return {}
 
 
-#: Variables that PyTorch and its libraries read when they first compute: 1.1 times the time of AVX-512 for our control models.
+#: Variables that PyTorch and its libraries read when they first compute: 1.1 times the time of
+#: AVX-512 for our control models.
 PINS = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_CBWR": "AVX2"}
 
 
 def pin() -> bool:
-    """Pin the arithmetic of this process; False where torch is loaded already and other instructions may be in use."""
+    """Pin the arithmetic of this process; False where torch is loaded already and other
+    instructions may be in use.
+    """
     was_pinned = all(os.environ.get(name) == value for name, value in PINS.items())
     if "torch" in sys.modules and not was_pinned:
         return False
@@ -669,7 +895,9 @@ def processor() -> str:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         lines = []
-    facts = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
+    facts = {
+        key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)
+    }
     described = [facts.get(key, "") for key in ("vendor_id", "cpu family", "model", "model name")]
     return " ".join([platform.machine(), *filter(None, described)])
 

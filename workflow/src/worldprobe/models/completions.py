@@ -1,14 +1,19 @@
-"""How the BabyLM challenge scores the end of a sentence: its tokens, its special tokens, and what each kind of model reads.
+"""How the BabyLM challenge scores the end of a sentence: its tokens, its special tokens, and what
+each kind of model reads.
 
-A sentence is a context, one space and a completion, and is read between the tokenizer's own special tokens. The completion's
-tokens are those that end behind the context; of each the log probability is taken, and they add up. Five backends, after
-``strict/evaluation_pipeline/sentence_zero_shot`` of https://github.com/babylm-org/babylm-eval at commit 45fe2c1:
+A sentence is a context, one space and a completion, and is read between the tokenizer's own special
+tokens. The completion's tokens are those that end behind the context; of each the log probability
+is taken, and they add up. Five backends, after ``strict/evaluation_pipeline/sentence_zero_shot`` of
+https://github.com/babylm-org/babylm-eval at commit 45fe2c1:
 
-- causal: each token after those before it; without a start token where the tokenizer adds none, as GPT-2's;
+- causal: each token after those before it; without a start token where the tokenizer adds none, as
+  GPT-2's;
 - mlm: each token hidden in turn, alone, and read where it is hidden;
 - mntp (masked next token prediction): the same, read one place earlier;
-- enc_dec_mask: the encoder reads the sentence with one token hidden, and the decoder, given a start token and the mask, says it;
-- enc_dec_prefix: the encoder reads the context and a mask, and the decoder, given a start token and the mask, the completion.
+- enc_dec_mask: the encoder reads the sentence with one token hidden, and the decoder, given a start
+  token and the mask, says it;
+- enc_dec_prefix: the encoder reads the context and a mask, and the decoder, given a start token and
+  the mask, the completion.
 """
 
 from __future__ import annotations
@@ -41,23 +46,39 @@ def encoder_of(backend: str) -> Callable[[Any, Any, str], Encoder | GapEncoder |
 
 
 def _find(
-    tokenizer: Any, queries: Sequence[Loglikelihood], longest: int, name: str, is_causal: bool = False
+    tokenizer: Any,
+    queries: Sequence[Loglikelihood],
+    longest: int,
+    name: str,
+    is_causal: bool = False,
 ) -> Iterator[tuple[tuple[int, ...], int, int]]:
-    """Of each sentence the token ids with special tokens, and the first and the last (not included) of its completion.
+    """Of each sentence the token ids with special tokens, and the first and the last (not included)
+    of its completion.
 
     Raises:
-        UserError: a sentence is longer than the model reads, or the completion's tokens do not follow one another.
+        UserError: a sentence is longer than the model reads, or the completion's tokens do not
+            follow one another.
     """
     if not queries:
         return
-    batch = tokenizer([f"{query.context} {query.target}" for query in queries], return_offsets_mapping=True, verbose=False)
-    for query, ids, offsets in zip(queries, batch["input_ids"], batch["offset_mapping"], strict=True):
+    batch = tokenizer(
+        [f"{query.context} {query.target}" for query in queries],
+        return_offsets_mapping=True,
+        verbose=False,
+    )
+    for query, ids, offsets in zip(
+        queries, batch["input_ids"], batch["offset_mapping"], strict=True
+    ):
         border = len(query.context or "") + (offsets[0][0] if is_causal else 0)
         places = [place for place, (_, end) in enumerate(offsets) if end > border]
         _check_length(name, len(ids), longest)
         if not places or places[-1] - places[0] != len(places) - 1:
-            problem = "has a tokenizer whose character offsets do not tell which tokens a completion has."
-            raise UserError(name, problem, "Save a tokenizer.json that gives offsets next to the weights.")
+            problem = (
+                "has a tokenizer whose character offsets do not tell which tokens a completion has."
+            )
+            raise UserError(
+                name, problem, "Save a tokenizer.json that gives offsets next to the weights."
+            )
         yield tuple(ids), places[0], places[-1] + 1
 
 
@@ -86,7 +107,8 @@ class CausalCompletions(Encoder):
 
 
 class HiddenCompletions(GapEncoder):
-    """Completions for a masked model, each token hidden alone, and read where it is or, by mntp, one place earlier.
+    """Completions for a masked model, each token hidden alone, and read where it is or, by mntp,
+    one place earlier.
 
     Args:
         backend: mlm or mntp.
@@ -111,7 +133,10 @@ class HiddenCompletions(GapEncoder):
     def rows(self, query: int, gapped: Gapped) -> list[Row]:
         """One row for each token of the completion."""
         earlier = int(self.backend == "mntp")
-        return [Row(query, row.position - earlier, row.token, row.ids) for row in super().rows(query, gapped)]
+        return [
+            Row(query, row.position - earlier, row.token, row.ids)
+            for row in super().rows(query, gapped)
+        ]
 
 
 class PairedCompletions(PairEncoder):
@@ -129,15 +154,26 @@ class PairedCompletions(PairEncoder):
 
     def __init__(self, backend: str, model: Any, tokenizer: Any, name: str) -> None:
         mask, start = tokenizer.mask_token_id, tokenizer.bos_token_id
-        extra = tokenizer.convert_tokens_to_ids([str(token) for token in tokenizer.extra_special_tokens])
+        extra = tokenizer.convert_tokens_to_ids(
+            [str(token) for token in tokenizer.extra_special_tokens]
+        )
         if None in (mask, start) and not extra:
-            problem = f"has a tokenizer without a mask token or without a start token, and the backend {backend} takes both."
-            raise UserError(name, problem, "Name mask_token and bos_token, or extra_special_tokens, in tokenizer_config.json.")
+            problem = (
+                "has a tokenizer without a mask token or without a start token, and the backend"
+                f" {backend} takes both."
+            )
+            raise UserError(
+                name,
+                problem,
+                "Name mask_token and bos_token, or extra_special_tokens, in tokenizer_config.json.",
+            )
         self.backend, self.name, self.mask = backend, name, extra[0] if mask is None else mask
         super().__init__(tokenizer, self.mask, loading.longest_read(model), name=name)
         if start is not None:
             self.starts = (start, self.mask)
-        else:  # the first of T5's gaps, which is the mask as well where the encoder's sentence has the gap
+        else:
+            # the first of T5's gaps, which is the mask as well where the encoder's sentence has the
+            # gap
             self.starts = (extra[0], self.mask) if backend == "enc_dec_prefix" else (extra[0],)
 
     def convention(self) -> dict[str, Any]:
@@ -146,7 +182,9 @@ class PairedCompletions(PairEncoder):
         return _convention(self.backend, self.tokenizer) | {"decoder_start": starts}
 
     def encode(self, queries: Sequence[Loglikelihood]) -> list[Pair]:
-        """See ``PairEncoder.encode``; enc_dec_mask makes a pair for each token of the completion."""
+        """See ``PairEncoder.encode``; enc_dec_mask makes a pair for each token of the
+        completion.
+        """
         if self.backend == "enc_dec_mask":
             found = enumerate(_find(self.tokenizer, queries, self.max_length, self.name))
             return [
@@ -157,7 +195,8 @@ class PairedCompletions(PairEncoder):
         if not queries:
             return []
         before, behind = (
-            [] if token is None else [token] for token in (self.tokenizer.cls_token_id, self.tokenizer.eos_token_id)
+            [] if token is None else [token]
+            for token in (self.tokenizer.cls_token_id, self.tokenizer.eos_token_id)
         )
         how = {"add_special_tokens": False, "verbose": False}
         contexts = self.tokenizer([str(query.context) for query in queries], **how)["input_ids"]
@@ -165,7 +204,11 @@ class PairedCompletions(PairEncoder):
         pairs = []
         for i, (context, target) in enumerate(zip(contexts, targets, strict=True)):
             pairs.append(Pair(i, (*before, *context, self.mask, *behind), tuple(target)))
-            _check_length(self.name, max(len(pairs[-1].context), len(self.starts) + len(target) - 1), self.max_length)
+            _check_length(
+                self.name,
+                max(len(pairs[-1].context), len(self.starts) + len(target) - 1),
+                self.max_length,
+            )
         return pairs
 
 
@@ -177,12 +220,19 @@ def _check_length(name: str, length: int, longest: int) -> None:
     """
     if length > longest:
         problem = f"reads {longest} tokens, and a text of the data has {length}."
-        raise UserError(name, problem, "Give a model that reads longer texts, or correct the length in its config.json.")
+        raise UserError(
+            name,
+            problem,
+            "Give a model that reads longer texts, or correct the length in its config.json.",
+        )
 
 
 def _convention(backend: str, tokenizer: Any) -> dict[str, Any]:
     """A backend and what its tokenizer puts around a text."""
-    return {"completions": backend, "around_text": tokenizer.convert_ids_to_tokens(tokenizer("")["input_ids"])}
+    return {
+        "completions": backend,
+        "around_text": tokenizer.convert_ids_to_tokens(tokenizer("")["input_ids"]),
+    }
 
 
 _CLASSES: dict[str, Callable[..., Encoder | GapEncoder | PairEncoder]] = {

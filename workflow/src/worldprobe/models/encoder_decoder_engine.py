@@ -1,7 +1,9 @@
-"""Encoder-decoder models (T5, BART, ...) behind the engine interface: the encoder reads the context, the decoder is scored.
+"""Encoder-decoder models (T5, BART, ...) behind the engine interface: the encoder reads the
+context, the decoder is scored.
 
-The decoder starts as its configuration says and reads the target; the end token is not part of the target. Without a context the
-encoder reads the tokenizer's special tokens alone. An encoder may make several pairs of a query, whose log probabilities add up.
+The decoder starts as its configuration says and reads the target; the end token is not part of the
+target. Without a context the encoder reads the tokenizer's special tokens alone. An encoder may
+make several pairs of a query, whose log probabilities add up.
 """
 
 from __future__ import annotations
@@ -46,11 +48,14 @@ class PairEncoder:
         tokenizer: a fast tokenizer of transformers.
         start: the token that the decoder starts with.
         max_length: the longest sequence of encoder and of decoder, in tokens.
-        bos: always surrounds a context by the tokenizer's own special tokens; auto and never do not, as minicons does not.
+        bos: always surrounds a context by the tokenizer's own special tokens; auto and never do
+            not, as minicons does not.
         name: the model's name, for messages.
     """
 
-    def __init__(self, tokenizer: Any, start: int, max_length: int, bos: str = "auto", name: str = "") -> None:
+    def __init__(
+        self, tokenizer: Any, start: int, max_length: int, bos: str = "auto", name: str = ""
+    ) -> None:
         self.tokenizer, self.max_length = tokenizer, max_length
         #: What the decoder reads before a target; the last of these predicts its first token.
         self.starts: tuple[int, ...] = (start,)
@@ -64,7 +69,11 @@ class PairEncoder:
         names = self.tokenizer.convert_ids_to_tokens
         return {
             "decoder_start": names(self.starts[0]),
-            "context": "between the tokenizer's special tokens" if self.is_surrounded else "without special tokens",
+            "context": (
+                "between the tokenizer's special tokens"
+                if self.is_surrounded
+                else "without special tokens"
+            ),
             "no_context": names(list(self.empty)),
         }
 
@@ -72,25 +81,42 @@ class PairEncoder:
         """Context and target of each query, tokenised apart, as the model reads them apart."""
         if not queries:
             return []
-        contexts = {query.context: i for i, query in enumerate(queries) if query.context is not None}
+        contexts = {
+            query.context: i for i, query in enumerate(queries) if query.context is not None
+        }
         batch = (
-            self.tokenizer(list(contexts), add_special_tokens=self.is_surrounded, return_offsets_mapping=True, verbose=False)
+            self.tokenizer(
+                list(contexts),
+                add_special_tokens=self.is_surrounded,
+                return_offsets_mapping=True,
+                verbose=False,
+            )
             if contexts
             else {"input_ids": [], "offset_mapping": []}
         )
         read = zip(contexts, batch["input_ids"], batch["offset_mapping"], strict=True)
         known = {text: self._context(text, ids, offsets) for text, ids, offsets in read}
-        targets = self.encoder.encode([engine.Loglikelihood(None, query.target) for query in queries])
+        targets = self.encoder.encode(
+            [engine.Loglikelihood(None, query.target) for query in queries]
+        )
         pairs = []
         for i, (query, target) in enumerate(zip(queries, targets, strict=True)):
             context, flags = (self.empty, set()) if query.context is None else known[query.context]
-            flags = flags | set(target.flags) - {engine.FIRST_UNSCORED}  # the decoder's start token precedes the first one
+            flags = flags | set(target.flags) - {
+                engine.FIRST_UNSCORED
+            }  # the decoder's start token precedes the first one
             ids = target.ids if query.target else ()
-            pairs.append(Pair(i, context, ids, tuple(flag for flag in engine.FLAGS if flag in flags)))
+            pairs.append(
+                Pair(i, context, ids, tuple(flag for flag in engine.FLAGS if flag in flags))
+            )
         return pairs
 
-    def _context(self, text: str, ids: Sequence[int], offsets: Sequence[tuple[int, int]]) -> tuple[tuple[int, ...], set[str]]:
-        """Token ids of a context and its flags; where it is too long it loses its beginning, as causal models' do."""
+    def _context(
+        self, text: str, ids: Sequence[int], offsets: Sequence[tuple[int, int]]
+    ) -> tuple[tuple[int, ...], set[str]]:
+        """Token ids of a context and its flags; where it is too long it loses its beginning, as
+        causal models' do.
+        """
         flags = {engine.TRUNCATED} if len(ids) > self.max_length else set()
         if self.encoder.unknown in ids or drops_text(text, offsets):
             flags.add(engine.UNKNOWN_TOKEN)
@@ -107,13 +133,23 @@ class EncoderDecoderEngine(engine.ScoringEngine):
         fastest: the fastest mode to try.
     """
 
-    def __init__(self, model: Any, encoder: PairEncoder, facts: engine.EngineFacts, fastest: str = MODES[0]) -> None:
+    def __init__(
+        self, model: Any, encoder: PairEncoder, facts: engine.EngineFacts, fastest: str = MODES[0]
+    ) -> None:
         self.model, self.encoder, self.facts = model, encoder, facts
         self.device = model.get_input_embeddings().weight.device
         self.padding = encoder.tokenizer.pad_token_id or 0
         pairs = self._probes()
-        yardstick = Yardstick(model, lambda: [values for pair in pairs for _, values in self._plain(pair)], facts.checkpoint)
-        ways = {} if fastest == "plain" else {"batches": lambda: [values for _, values in self._batch(pairs)]}
+        yardstick = Yardstick(
+            model,
+            lambda: [values for pair in pairs for _, values in self._plain(pair)],
+            facts.checkpoint,
+        )
+        ways = (
+            {}
+            if fastest == "plain"
+            else {"batches": lambda: [values for _, values in self._batch(pairs)]}
+        )
         self.mode, differences = yardstick.choose(ways)
         self.budget = Budget.for_model(model, self.device, 1)
         facts.notes.update(
@@ -123,9 +159,15 @@ class EncoderDecoderEngine(engine.ScoringEngine):
         )
 
     def score(
-        self, queries: Sequence[engine.Loglikelihood], *, skip: Collection[int] = (), per_token: bool = False
+        self,
+        queries: Sequence[engine.Loglikelihood],
+        *,
+        skip: Collection[int] = (),
+        per_token: bool = False,
     ) -> Iterator[tuple[int, engine.Scored]]:
-        """See ``Engine.score``. What is computed together depends on the queries only; a context is read once per batch."""
+        """See ``Engine.score``. What is computed together depends on the queries only; a context is
+        read once per batch.
+        """
         pairs = self.encoder.encode(queries)
         found: dict[int, list[tuple[Pair, list[float]]]] = {}
         waiting = Counter(pair.query for pair in pairs)
@@ -133,7 +175,8 @@ class EncoderDecoderEngine(engine.ScoringEngine):
             if not pair.target and pair.query not in skip:
                 yield pair.query, self._scored([(pair, [])], per_token)
         order = sorted(
-            (pair for pair in pairs if pair.target), key=lambda p: (-len(p.context), p.context, -len(p.target), p.target)
+            (pair for pair in pairs if pair.target),
+            key=lambda p: (-len(p.context), p.context, -len(p.target), p.target),
         )
         if self.mode == "plain":
             batches: Iterable[list[Pair]] = ([order[k]] for k in spread(len(order)))
@@ -153,7 +196,9 @@ class EncoderDecoderEngine(engine.ScoringEngine):
         ids = [token for pair, _ in parts for token in pair.target]
         names = tuple(self.encoder.tokenizer.convert_ids_to_tokens(ids)) if per_token else None
         n_read = sum(len(pair.context) + len(pair.target) for pair, _ in parts)
-        return add_up([value for _, values in parts for value in values], parts[0][0].flags, names, n_read)
+        return add_up(
+            [value for _, values in parts for value in values], parts[0][0].flags, names, n_read
+        )
 
     @torch.inference_mode()
     def _plain(self, pair: Pair) -> list[tuple[Pair, list[float]]]:
@@ -165,15 +210,27 @@ class EncoderDecoderEngine(engine.ScoringEngine):
 
     @torch.inference_mode()
     def _batch(self, pairs: Sequence[Pair]) -> list[tuple[Pair, list[float]]]:
-        """Pairs padded on the right, each distinct context read once, with a mask over its tokens."""
-        places = {context: i for i, context in enumerate(dict.fromkeys(pair.context for pair in pairs))}
-        contexts, lengths = self._pad(list(places)), torch.tensor([[len(c)] for c in places], device=self.device)
+        """Pairs padded on the right, each distinct context read once, with a mask over its
+        tokens.
+        """
+        places = {
+            context: i for i, context in enumerate(dict.fromkeys(pair.context for pair in pairs))
+        }
+        contexts, lengths = (
+            self._pad(list(places)),
+            torch.tensor([[len(c)] for c in places], device=self.device),
+        )
         mask = (torch.arange(contexts.shape[1], device=self.device) < lengths).long()
         states = self.model.get_encoder()(input_ids=contexts, attention_mask=mask, return_dict=True)
         chosen = torch.tensor([places[pair.context] for pair in pairs], device=self.device)
         states["last_hidden_state"] = states[0][chosen.to(states[0].device)]
         starts = self._pad([(*self.encoder.starts, *pair.target[:-1]) for pair in pairs])
-        logits = self.model(encoder_outputs=states, attention_mask=mask[chosen], decoder_input_ids=starts, use_cache=False).logits
+        logits = self.model(
+            encoder_outputs=states,
+            attention_mask=mask[chosen],
+            decoder_input_ids=starts,
+            use_cache=False,
+        ).logits
         return list(zip(pairs, self._logprobs(logits, pairs), strict=True))
 
     def _logprobs(self, logits: torch.Tensor, pairs: Sequence[Pair]) -> list[list[float]]:
@@ -187,7 +244,9 @@ class EncoderDecoderEngine(engine.ScoringEngine):
 
     def _pad(self, rows: Sequence[Sequence[int]]) -> torch.Tensor:
         width = max(len(row) for row in rows)
-        return torch.tensor([[*row, *[self.padding] * (width - len(row))] for row in rows], device=self.device)
+        return torch.tensor(
+            [[*row, *[self.padding] * (width - len(row))] for row in rows], device=self.device
+        )
 
     def _probes(self) -> list[Pair]:
         """Pairs of unequal lengths, two with one context, of tokens spread over the vocabulary."""
@@ -199,5 +258,6 @@ class EncoderDecoderEngine(engine.ScoringEngine):
         sizes = ((0, 12, 8), (0, 12, 3), (3, 9, 6), (5, 6, 1))
         most = self.encoder.max_length - 1
         return [
-            Pair(k, tokens[a : a + min(n, most)], tokens[12 - a : 12 - a + min(m, most)]) for k, (a, n, m) in enumerate(sizes)
+            Pair(k, tokens[a : a + min(n, most)], tokens[12 - a : 12 - a + min(m, most)])
+            for k, (a, n, m) in enumerate(sizes)
         ]

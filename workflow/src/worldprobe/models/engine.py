@@ -1,7 +1,9 @@
-"""What every engine offers: scoring, writing and choosing, and the facts that every answer must carry.
+"""What every engine offers: scoring, writing and choosing, and the facts that every answer must
+carry.
 
-Questions are asked through these types only. An engine yields answers in the order that suits it, with the number of the
-question, so that its caller can put each on disk as it comes; ``skip`` names the questions that are answered already.
+Questions are asked through these types only. An engine yields answers in the order that suits it,
+with the number of the question, so that its caller can put each on disk as it comes; ``skip`` names
+the questions that are answered already.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ NOTHING_SCORED = "nothing_scored"
 FLAGS = (STRADDLE, FIRST_UNSCORED, TRUNCATED, UNKNOWN_TOKEN, NOT_FINITE, POSITIVE, NOTHING_SCORED)
 
 Role = Literal["system", "user", "assistant"]
-#: Why writing ended: an end token, a stop text, the limit of new tokens; or the model computed NaN or infinity.
+#: Why writing ended: an end token, a stop text, the limit of new tokens; or the model computed NaN
+#: or infinity.
 Finish = Literal["end", "stop", "length", "not_finite"]
 FINISHES: tuple[Finish, ...] = get_args(Finish)
 
@@ -47,7 +50,8 @@ class Message:
     content: str
 
 
-#: Plain text that the model continues, as in the papers, or a conversation that goes through its chat template.
+#: Plain text that the model continues, as in the papers, or a conversation that goes through its
+#: chat template.
 Prompt = str | tuple[Message, ...]
 
 
@@ -57,10 +61,12 @@ class Decoding:
 
     Attributes:
         max_new_tokens: tokens at most.
-        stops: texts that end the reply; neither they nor what follows is kept. In thoughts they end nothing.
+        stops: texts that end the reply; neither they nor what follows is kept. In thoughts they end
+            nothing.
         temperature: 0 takes the likeliest token; above it tokens are drawn.
         seed: of the draws; the same prompt and seed give the same answer, whatever else is asked.
-        thoughts: tokens of thoughts at most, in addition; 0: thoughts take from the answer's tokens.
+        thoughts: tokens of thoughts at most, in addition; 0: thoughts take from the answer's
+            tokens.
     """
 
     max_new_tokens: int
@@ -76,11 +82,15 @@ class Decoding:
 
     @property
     def ends_early(self) -> list[str]:
-        """Stops that whoever writes without knowing thoughts may end at; none where thoughts are awaited."""
+        """Stops that whoever writes without knowing thoughts may end at; none where thoughts are
+        awaited.
+        """
         return [] if self.thoughts else list(self.stops)
 
     def described(self) -> dict[str, Any]:
-        """All that can change an answer, as plain values; what was added later only where it is used, so that ids stay."""
+        """All that can change an answer, as plain values; what was added later only where it is
+        used, so that ids stay.
+        """
         return {key: value for key, value in asdict(self).items() if key != "thoughts" or value}
 
 
@@ -89,7 +99,8 @@ class Scored:
     """Answer to a query.
 
     Attributes:
-        logprob: sum over the target's tokens, nats; None where it is not a log probability (see flags).
+        logprob: sum over the target's tokens, nats; None where it is not a log probability (see
+            flags).
         n_tokens: target tokens that were scored.
         flags: what a reader must know of it, from ``FLAGS``.
         token_logprobs: the summands, where they were asked for.
@@ -114,7 +125,8 @@ class Completion:
         finish: why it ended.
         n_tokens: new tokens, without thoughts and an end token.
         prompt_was_cut: the prompt did not fit into the model's context and lost its beginning.
-        margin: choices: log probability of the chosen option minus that of the second best, nats; None where not known.
+        margin: choices: log probability of the chosen option minus that of the second best, nats;
+            None where not known.
         thoughts: what the model thought before it answered.
         n_thought_tokens: their number of tokens.
         n_prompt_tokens: tokens that were read; 0 where not known.
@@ -138,30 +150,36 @@ NOT_RECORDED = ("activation_bytes", "devices", "step_tokens")
 
 @dataclass(frozen=True)
 class EngineFacts:
-    """What was loaded and how: it goes into the provenance, and a change of any of it never mixes with old answers.
+    """What was loaded and how: it goes into the provenance, and a change of any of it never mixes
+    with old answers.
 
     Attributes:
         checkpoint: hub id or folder, as it was named.
         revision: the commit that was loaded; None for a plain folder.
-        checkpoint_digest: SHA-256 over the weights, the configuration and the tokenizer's files; for a server, of ``set_up``.
+        checkpoint_digest: SHA-256 over the weights, the configuration and the tokenizer's files;
+            for a server, of ``set_up``.
         engine: transformers, vllm or openai.
         dtype: float32, bfloat16 or float16.
         bos: how a sequence starts: the tokens before the text, and before a bare target.
         max_length: the longest sequence, in tokens.
-        packages: name -> version of what can move the numbers; recorded with every answer, and no part of the identity.
+        packages: name -> version of what can move the numbers; recorded with every answer, and no
+            part of the identity.
         has_chat: the model has a chat template, or its server takes conversations.
         trust_remote_code: the model's own Python code may have run.
         ends: token ids that end a text; of a server, those that are asked for besides its own.
         kind: causal, masked or encoder-decoder, see ``model_types``.
-        pseudo: masked models: what is hidden together while a token is predicted, see ``model_types.PSEUDO``.
-        tokenizer: a digest of what the tokenizer makes of fixed sentences (``tokenizers.fingerprint``); None where only the
-            server has one.
-        quantisation: how the weights are quantised, in words; None: they are not, or only the server knows.
-        adapter: of a checkpoint with an adapter of peft: its name, revision and digest, and its base's name and digest;
-            ``checkpoint_digest`` is of both.
-        set_up: of a served model, what the server tells of it and how it answers fixed prompts, see ``server.capabilities``.
-        notes: how this process works. ``mode``, ``device`` and ``attention`` are part of the identity; the others are
-            recorded.
+        pseudo: masked models: what is hidden together while a token is predicted, see
+            ``model_types.PSEUDO``.
+        tokenizer: a digest of what the tokenizer makes of fixed sentences
+            (``tokenizers.fingerprint``); None where only the server has one.
+        quantisation: how the weights are quantised, in words; None: they are not, or only the
+            server knows.
+        adapter: of a checkpoint with an adapter of peft: its name, revision and digest, and its
+            base's name and digest; ``checkpoint_digest`` is of both.
+        set_up: of a served model, what the server tells of it and how it answers fixed prompts, see
+            ``server.capabilities``.
+        notes: how this process works. ``mode``, ``device`` and ``attention`` are part of the
+            identity; the others are recorded.
     """
 
     checkpoint: str
@@ -184,8 +202,12 @@ class EngineFacts:
     notes: dict[str, Any] = field(default_factory=dict)
 
     def identity(self) -> dict[str, Any]:
-        """Everything about the engine that can move an answer: answers are kept under its digest."""
-        other: dict[str, Any] = {} if self.kind == CAUSAL else {"kind": self.kind, "pseudo": self.pseudo}
+        """Everything about the engine that can move an answer: answers are kept under its
+        digest.
+        """
+        other: dict[str, Any] = (
+            {} if self.kind == CAUSAL else {"kind": self.kind, "pseudo": self.pseudo}
+        )
         other |= {"set_up": self.set_up} if self.set_up else {}
         other |= {"quantisation": self.quantisation} if self.quantisation else {}
         return other | {
@@ -203,11 +225,17 @@ class EngineFacts:
         }
 
     def process(self) -> dict[str, Any]:
-        """What the process that computes an answer records with it; nothing here depends on load or time."""
+        """What the process that computes an answer records with it; nothing here depends on load or
+        time.
+        """
         return {
             "dtype": self.dtype,
             "packages": self.packages,
-            **{key: value for key, value in self.notes.items() if value is not None and key not in NOT_RECORDED},
+            **{
+                key: value
+                for key, value in self.notes.items()
+                if value is not None and key not in NOT_RECORDED
+            },
         }
 
     @property
@@ -222,9 +250,15 @@ class Engine(Protocol):
     facts: EngineFacts
 
     def score(
-        self, queries: Sequence[Loglikelihood], *, skip: Collection[int] = (), per_token: bool = False
+        self,
+        queries: Sequence[Loglikelihood],
+        *,
+        skip: Collection[int] = (),
+        per_token: bool = False,
     ) -> Iterator[tuple[int, Scored]]:
-        """Score each query, equal in every batch and order up to float noise; yields (index, answer)."""
+        """Score each query, equal in every batch and order up to float noise; yields (index,
+        answer).
+        """
 
     def generate(
         self, prompts: Sequence[Prompt], decoding: Decoding, *, skip: Collection[int] = ()
@@ -232,9 +266,15 @@ class Engine(Protocol):
         """Continue each prompt; yields (index, answer)."""
 
     def choose(
-        self, prompts: Sequence[Prompt], options: Sequence[Sequence[str]], *, skip: Collection[int] = ()
+        self,
+        prompts: Sequence[Prompt],
+        options: Sequence[Sequence[str]],
+        *,
+        skip: Collection[int] = (),
     ) -> Iterator[tuple[int, Completion]]:
-        """Greedy continuation of each prompt within its own options; yields (index, the chosen option)."""
+        """Greedy continuation of each prompt within its own options; yields (index, the chosen
+        option).
+        """
 
     def rendered(self, prompt: Prompt) -> str:
         """The prompt as it is sent: text as it is, a conversation through the chat template."""
@@ -252,4 +292,8 @@ class ScoringEngine:
 
     def rendered(self, prompt: Prompt) -> str:
         """See ``Engine.rendered``."""
-        return prompt if isinstance(prompt, str) else "\n\n".join(message.content for message in prompt)
+        return (
+            prompt
+            if isinstance(prompt, str)
+            else "\n\n".join(message.content for message in prompt)
+        )

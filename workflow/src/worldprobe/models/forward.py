@@ -1,8 +1,10 @@
-"""Forward passes of a causal language model that return log probabilities of given tokens, in float32.
+"""Forward passes of a causal language model that return log probabilities of given tokens, in
+float32.
 
-``plain`` is the yardstick: one sequence, the model's own logits. ``padded`` pads on the right (a causal model cannot look
-there), and ``rows`` runs packed tries. Both apply the output projection only where a target token is predicted, in blocks of the
-vocabulary, so that full logits are never in memory at once.
+``plain`` is the yardstick: one sequence, the model's own logits. ``padded`` pads on the right (a
+causal model cannot look there), and ``rows`` runs packed tries. Both apply the output projection
+only where a target token is predicted, in blocks of the vocabulary, so that full logits are never
+in memory at once.
 """
 
 from __future__ import annotations
@@ -66,62 +68,98 @@ class ForwardPasses:
 
     @torch.inference_mode()
     def plain(self, ids: Sequence[int], start: int) -> list[float]:
-        """Log probabilities of ids[start:], from the whole sequence alone and the model's own logits."""
+        """Log probabilities of ids[start:], from the whole sequence alone and the model's own
+        logits.
+        """
         tokens = torch.tensor([list(ids)], device=self.device)
         logits = self.model(input_ids=tokens, use_cache=False).logits[0, start - 1 : -1].float()
-        chosen = torch.log_softmax(logits, dim=-1).gather(1, tokens[0, start:, None].to(logits.device))
+        chosen = torch.log_softmax(logits, dim=-1).gather(
+            1, tokens[0, start:, None].to(logits.device)
+        )
         return chosen[:, 0].tolist()
 
     @torch.inference_mode()
     def logits_behind(self, ids: Sequence[int], last: int) -> torch.Tensor:
-        """The model's own logits of all tokens at the last places of one sequence, float32, shape (last, vocabulary)."""
-        return self.model(input_ids=torch.tensor([list(ids)], device=self.device), use_cache=False).logits[0, -last:].float()
+        """The model's own logits of all tokens at the last places of one sequence, float32, shape
+        (last, vocabulary).
+        """
+        return (
+            self.model(input_ids=torch.tensor([list(ids)], device=self.device), use_cache=False)
+            .logits[0, -last:]
+            .float()
+        )
 
     @torch.inference_mode()
     def padded(self, sequences: Sequence[Sequenced], own_head: bool = False) -> list[list[float]]:
-        """The same for a batch, padded on the right; ``own_head`` takes the model's own logits, all of them."""
-        places = [(r, p, ids[p + 1]) for r, (ids, start) in enumerate(sequences) for p in range(start - 1, len(ids) - 1)]
+        """The same for a batch, padded on the right; ``own_head`` takes the model's own logits, all
+        of them.
+        """
+        places = [
+            (r, p, ids[p + 1])
+            for r, (ids, start) in enumerate(sequences)
+            for p in range(start - 1, len(ids) - 1)
+        ]
         inputs = self._pad([ids[:-1] for ids, _ in sequences])
         if own_head:
-            logits = self._pick(self.model(input_ids=inputs, use_cache=False).logits, [p[:2] for p in places]).float()
+            logits = self._pick(
+                self.model(input_ids=inputs, use_cache=False).logits, [p[:2] for p in places]
+            ).float()
             wanted = torch.tensor([token for _, _, token in places], device=logits.device)
             values = torch.log_softmax(logits, dim=-1).gather(1, wanted[:, None])[:, 0].tolist()
         else:
-            values = self._project(self.body(input_ids=inputs, use_cache=False).last_hidden_state, places)
+            values = self._project(
+                self.body(input_ids=inputs, use_cache=False).last_hidden_state, places
+            )
         return _split(values, [len(ids) - start for ids, start in sequences])
 
     @torch.inference_mode()
-    def rows(self, rows: Sequence[Row], sequences: Sequence[Sequenced]) -> list[tuple[int, list[float]]]:
+    def rows(
+        self, rows: Sequence[Row], sequences: Sequence[Sequenced]
+    ) -> list[tuple[int, list[float]]]:
         """Log probabilities for all members of packed rows: (member, values)."""
         places: list[tuple[int, int, int]] = []
         members, counts = [], []
         for r, row in enumerate(rows):
             for member, path in zip(row.members, row.paths, strict=True):
                 ids, start = sequences[member]
-                places.extend((r, node, token) for node, token in zip(path, ids[start:], strict=True))
+                places.extend(
+                    (r, node, token) for node, token in zip(path, ids[start:], strict=True)
+                )
                 members.append(member)
                 counts.append(len(path))
-        return list(zip(members, _split(self._project(self._row_states(rows), places), counts), strict=True))
+        return list(
+            zip(members, _split(self._project(self._row_states(rows), places), counts), strict=True)
+        )
 
     @torch.inference_mode()
-    def next_in_rows(self, rows: Sequence[Row], tokens: Sequence[int], prefix: Prefix | None) -> list[tuple[int, list[float]]]:
-        """Logits of some tokens behind each member of packed rows, whose sequences end with one token that is not read."""
+    def next_in_rows(
+        self, rows: Sequence[Row], tokens: Sequence[int], prefix: Prefix | None
+    ) -> list[tuple[int, list[float]]]:
+        """Logits of some tokens behind each member of packed rows, whose sequences end with one
+        token that is not read.
+        """
         states = self._row_states(rows, prefix)
         places = [(r, path[0]) for r, row in enumerate(rows) for path in row.paths]
         members = [member for row in rows for member in row.members]
-        return list(zip(members, self._logits_of(self._pick(states, places), tokens).tolist(), strict=True))
+        return list(
+            zip(members, self._logits_of(self._pick(states, places), tokens).tolist(), strict=True)
+        )
 
     @torch.inference_mode()
     def read_rows(
         self, rows: Sequence[Row], prefix: Prefix | None
     ) -> tuple[torch.Tensor, list[tuple[torch.Tensor, torch.Tensor]]]:
-        """Final hidden states of all nodes of packed rows, and per layer the keys and values of prefix and nodes."""
+        """Final hidden states of all nodes of packed rows, and per layer the keys and values of
+        prefix and nodes.
+        """
         cache = prefix.cache(len(rows)) if prefix else transformers.DynamicCache()
         states = self._row_states(rows, prefix, cache)
         return states, [(layer.keys, layer.values) for layer in cache.layers]
 
     @torch.inference_mode()
-    def next_padded(self, prompts: Sequence[Sequence[int]], tokens: Sequence[int], own_head: bool) -> list[list[float]]:
+    def next_padded(
+        self, prompts: Sequence[Sequence[int]], tokens: Sequence[int], own_head: bool
+    ) -> list[list[float]]:
         """Logits of some tokens behind each prompt, padded on the right."""
         inputs = self._pad(prompts)
         places = [(r, len(prompt) - 1) for r, prompt in enumerate(prompts)]
@@ -129,19 +167,26 @@ class ForwardPasses:
             logits = self._pick(self.model(input_ids=inputs, use_cache=False).logits, places)
             return logits[:, list(tokens)].float().tolist()
         return self._logits_of(
-            self._pick(self.body(input_ids=inputs, use_cache=False).last_hidden_state, places), tokens
+            self._pick(self.body(input_ids=inputs, use_cache=False).last_hidden_state, places),
+            tokens,
         ).tolist()
 
     def next_all(
-        self, tokens: torch.Tensor, cache: Any, own_head: bool, padding: tuple[torch.Tensor, torch.Tensor] | None = None
+        self,
+        tokens: torch.Tensor,
+        cache: Any,
+        own_head: bool,
+        padding: tuple[torch.Tensor, torch.Tensor] | None = None,
     ) -> torch.Tensor:
-        """Logits of all tokens behind the last column, float32, shape (rows, vocabulary); the cache grows.
+        """Logits of all tokens behind the last column, float32, shape (rows, vocabulary); the cache
+        grows.
 
         Args:
             tokens: shape (rows, columns).
             cache: keys and values of what comes before, or None.
             own_head: take the model's own logits.
-            padding: where rows are padded on the left: the mask over everything read so far, and each token's position.
+            padding: where rows are padded on the left: the mask over everything read so far, and
+                each token's position.
         """
         how = {"past_key_values": cache, "use_cache": cache is not None}
         if padding is not None:
@@ -159,11 +204,18 @@ class ForwardPasses:
     def prefix(self, ids: Sequence[int]) -> Prefix:
         """Read a beginning once."""
         cache: Any = transformers.DynamicCache()
-        self.body(input_ids=torch.tensor([list(ids)], device=self.device), past_key_values=cache, use_cache=True)
+        self.body(
+            input_ids=torch.tensor([list(ids)], device=self.device),
+            past_key_values=cache,
+            use_cache=True,
+        )
         return Prefix([(layer.keys, layer.values) for layer in cache.layers], len(ids))
 
-    def _row_states(self, rows: Sequence[Row], prefix: Prefix | None = None, cache: Any = None) -> torch.Tensor:
-        """Final hidden states of all nodes, shape (rows, width, hidden); depths count from the end of ``prefix``.
+    def _row_states(
+        self, rows: Sequence[Row], prefix: Prefix | None = None, cache: Any = None
+    ) -> torch.Tensor:
+        """Final hidden states of all nodes, shape (rows, width, hidden); depths count from the end
+        of ``prefix``.
 
         Args:
             rows: packed.
@@ -179,7 +231,9 @@ class ForwardPasses:
             depths[r, : len(row.tokens)] = row.depths
             hidden[r, 0, :, before:] = ~row.ancestors(width)
         # A mask that is added, because every way of attention takes one, and once for all layers.
-        dtype = next(self.model.parameters()).dtype  # of the embeddings: the self-check widens them for a while
+        dtype = next(
+            self.model.parameters()
+        ).dtype  # of the embeddings: the self-check widens them for a while
         mask = torch.zeros(hidden.shape, dtype=dtype, device=self.device)
         mask.masked_fill_(torch.from_numpy(hidden).to(self.device), torch.finfo(dtype).min)
         return self.body(
@@ -227,11 +281,15 @@ class ForwardPasses:
         return (scores - total[which_state]).double().tolist()
 
 
-def normalisers(states: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
-    """Log of the sum of exponentials of all logits, shape (states,), float32; one block of the vocabulary at a time.
+def normalisers(
+    states: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None
+) -> torch.Tensor:
+    """Log of the sum of exponentials of all logits, shape (states,), float32; one block of the
+    vocabulary at a time.
 
-    The first block's largest logits say which shift keeps the sum in range: none where they are moderate, as they nearly always
-    are. Should the sum run out of range nevertheless, each block's exact shift is used.
+    The first block's largest logits say which shift keeps the sum in range: none where they are
+    moderate, as they nearly always are. Should the sum run out of range nevertheless, each block's
+    exact shift is used.
     """
     total = shift = None
     for block in _blocks(states, weight, bias):
@@ -246,7 +304,9 @@ def normalisers(states: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor |
     result = total.log() if shift is None else total.log() + shift[:, 0]
     if torch.isfinite(result).all():
         return result
-    return torch.logsumexp(torch.stack([torch.logsumexp(b, dim=-1) for b in _blocks(states, weight, bias)]), dim=0)
+    return torch.logsumexp(
+        torch.stack([torch.logsumexp(b, dim=-1) for b in _blocks(states, weight, bias)]), dim=0
+    )
 
 
 def _blocks(states: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> Any:
@@ -263,7 +323,8 @@ def _split(values: Sequence[float], counts: Sequence[int]) -> list[list[float]]:
     return pieces
 
 
-#: Numbers of a piece, for each thread: with what is computed from them they fit into a core's cache.
+#: Numbers of a piece, for each thread: with what is computed from them they fit into a core's
+#: cache.
 PIECE = 1 << 16
 
 
@@ -292,7 +353,8 @@ class Piecewise(nn.Module):
 
 
 def split_gelu(model: nn.Module) -> Callable[[], None]:
-    """Compute every GELU that is approximated by tanh (``gelu_new``, ``gelu_fast``) piece by piece, by the model's own code.
+    """Compute every GELU that is approximated by tanh (``gelu_new``, ``gelu_fast``) piece by piece,
+    by the model's own code.
 
     Args:
         model: any model of transformers.
@@ -302,7 +364,12 @@ def split_gelu(model: nn.Module) -> Callable[[], None]:
     """
     own = (transformers.activations.NewGELUActivation, transformers.activations.FastGELUActivation)
     # The very classes: one that is derived from them may compute something else.
-    places = [(parent, *child) for parent in model.modules() for child in parent.named_children() if type(child[1]) in own]
+    places = [
+        (parent, *child)
+        for parent in model.modules()
+        for child in parent.named_children()
+        if type(child[1]) in own
+    ]
 
     def put_back() -> None:
         for parent, name, module in places:

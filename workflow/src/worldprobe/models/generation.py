@@ -1,7 +1,9 @@
-"""Continuations of many prompts at once, from keys and values that are kept, with one reading of what all prompts begin with.
+"""Continuations of many prompts at once, from keys and values that are kept, with one reading of
+what all prompts begin with.
 
-Prompts of different lengths are padded on the left where the model was seen to give the plain pass's numbers so; otherwise only
-prompts of one length share a batch, and no mask is needed, whatever the architecture's positions are.
+Prompts of different lengths are padded on the left where the model was seen to give the plain
+pass's numbers so; otherwise only prompts of one length share a batch, and no mask is needed,
+whatever the architecture's positions are.
 """
 
 from __future__ import annotations
@@ -54,21 +56,36 @@ class Generator:
     def generate(
         self, prompts: Sequence[Sequence[int]], prefix: Prefix | None, decoding: Decoding
     ) -> Iterator[tuple[int, Completion]]:
-        """Continuations of prompts, each with its number, as soon as it is finished; without a cache all must be of one length.
+        """Continuations of prompts, each with its number, as soon as it is finished; without a
+        cache all must be of one length.
 
         Args:
             prompts: token ids.
             prefix: what all of them begin with, already read.
             decoding: how the answers are written.
         """
-        batch = Batch(prompts, prefix, self.passes, self.can_cache, self.uses_own_head, self.cut, decoding.most_tokens)
+        batch = Batch(
+            prompts,
+            prefix,
+            self.passes,
+            self.can_cache,
+            self.uses_own_head,
+            self.cut,
+            decoding.most_tokens,
+        )
         texts = [Transcript(self.tokenizer, prompt, decoding.stops) for prompt in prompts]
-        draws = [_draws(decoding.seed, prompt) for prompt in prompts] if decoding.temperature > 0 else []
+        draws = (
+            [_draws(decoding.seed, prompt) for prompt in prompts]
+            if decoding.temperature > 0
+            else []
+        )
         alive = list(range(len(prompts)))
         for step in range(1, decoding.most_tokens + 1):
             logits = batch.logits()
             is_sound = torch.isfinite(logits.amax(-1)).tolist()
-            chosen = _choose(logits, decoding.temperature, [draws[m] for m in alive] if draws else [])
+            chosen = _choose(
+                logits, decoding.temperature, [draws[m] for m in alive] if draws else []
+            )
             kept = []
             for place, (member, token) in enumerate(zip(alive, chosen, strict=True)):
                 text = texts[member]
@@ -85,7 +102,10 @@ class Generator:
                     kept.append(place)
                 else:
                     shown = "" if finish == "not_finite" else text.text()
-                    yield member, Completion(shown, finish, len(text.tokens), n_dropped=text.n_dropped())
+                    yield (
+                        member,
+                        Completion(shown, finish, len(text.tokens), n_dropped=text.n_dropped()),
+                    )
             alive = [alive[place] for place in kept]
             if not alive:
                 return
@@ -138,7 +158,9 @@ class Batch:
             columns = np.arange(longest)
             is_gap = (columns >= begun) & (columns < begun + gaps[:, None])
             self.mask = torch.from_numpy((~is_gap).astype(np.int64)).to(self.device)
-            self.positions = torch.from_numpy(np.maximum(columns[begun:] - gaps[:, None], 0)).to(self.device)
+            self.positions = torch.from_numpy(np.maximum(columns[begun:] - gaps[:, None], 0)).to(
+                self.device
+            )
 
     def logits(self) -> torch.Tensor:
         """Logits of all tokens behind each row, float32, shape (rows, vocabulary)."""
@@ -173,7 +195,10 @@ class Batch:
         self.step = torch.tensor([[new[-1]] for new in written], device=self.device)
         if self.mask is not None:
             self.mask = torch.cat([self.mask, self.mask.new_ones(len(kept), 1)], dim=1)
-            ends = [[len(prompt) + len(new) - 1] for prompt, new in zip(self.prompts, written, strict=True)]
+            ends = [
+                [len(prompt) + len(new) - 1]
+                for prompt, new in zip(self.prompts, written, strict=True)
+            ]
             self.positions = torch.tensor(ends, device=self.device)
 
 
@@ -182,7 +207,9 @@ def one_by_one(rows: Sequence[Row]) -> Iterator[list[Row]]:
     return ([row] for row in rows)
 
 
-def _choose(logits: torch.Tensor, temperature: float, draws: Sequence[np.random.Generator]) -> list[int]:
+def _choose(
+    logits: torch.Tensor, temperature: float, draws: Sequence[np.random.Generator]
+) -> list[int]:
     """The likeliest token of each row, or one drawn with the row's own generator."""
     if not draws:
         return logits.argmax(-1).tolist()
@@ -206,7 +233,8 @@ CutRows = Callable[[Sequence[Row]], Iterator[list[Row]]]
 class RoomyLayer(transformers.cache_utils.DynamicLayer):
     """The keys and values of one layer in buffers that have room for what is still to come.
 
-    A layer of transformers copies all that it holds at every step; this one writes what is new into its place.
+    A layer of transformers copies all that it holds at every step; this one writes what is new into
+    its place.
 
     Args:
         room: columns to take in addition, whenever more are needed.
@@ -258,7 +286,11 @@ class RoomyLayer(transformers.cache_utils.DynamicLayer):
 
 
 def read_prompts(
-    passes: ForwardPasses, prompts: Sequence[Sequence[int]], prefix: Prefix | None, room: int, cut: CutRows
+    passes: ForwardPasses,
+    prompts: Sequence[Sequence[int]],
+    prefix: Prefix | None,
+    room: int,
+    cut: CutRows,
 ) -> tuple[transformers.DynamicCache, torch.Tensor]:
     """Read prompts, whatever some of them begin with in common once.
 
@@ -270,8 +302,8 @@ def read_prompts(
         cut: rows -> those of one pass each.
 
     Returns:
-        The cache: a row is the shared beginning, padding, then the rest of its prompt. And the states behind each prompt, shape
-        (prompts, hidden).
+        The cache: a row is the shared beginning, padding, then the rest of its prompt. And the
+        states behind each prompt, shape (prompts, hidden).
     """
     begun = prefix.length if prefix else 0
     rests = [prompt[begun:] for prompt in prompts]
@@ -283,8 +315,16 @@ def read_prompts(
         hidden, read = passes.read_rows(rows, prefix)
         if not layers:
             for keys, values in read:
-                shapes = [(len(prompts), one.shape[1], begun + longest + room, one.shape[3]) for one in (keys, values)]
-                layers.append([one.new_zeros(shape) for one, shape in zip((keys, values), shapes, strict=True)])
+                shapes = [
+                    (len(prompts), one.shape[1], begun + longest + room, one.shape[3])
+                    for one in (keys, values)
+                ]
+                layers.append(
+                    [
+                        one.new_zeros(shape)
+                        for one, shape in zip((keys, values), shapes, strict=True)
+                    ]
+                )
         for r, row in enumerate(rows):
             for member, path in zip(row.members, row.paths, strict=True):
                 states[member] = hidden[r, path[-1]]
@@ -292,7 +332,9 @@ def read_prompts(
                 for buffers, found in zip(layers, read, strict=True):
                     for buffer, one in zip(buffers, found, strict=True):
                         buffer[member, :, :begun] = one[r, :, :begun]
-                        buffer[member, :, begun + longest - len(path) : begun + longest] = one[r][:, nodes.to(one.device)]
+                        buffer[member, :, begun + longest - len(path) : begun + longest] = one[r][
+                            :, nodes.to(one.device)
+                        ]
     cache = transformers.DynamicCache()
     for keys, values in layers:
         cache.layers.append(RoomyLayer.holding(keys, values, begun + longest))

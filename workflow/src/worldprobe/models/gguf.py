@@ -1,4 +1,6 @@
-"""Models in llama.cpp's format GGUF: turned into checkpoint folders, whose weights are the quantised ones in float32."""
+"""Models in llama.cpp's format GGUF: turned into checkpoint folders, whose weights are the
+quantised ones in float32.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ NOTE = "provenance.json"
 
 
 def imported(path: Path) -> Path:
-    """The checkpoint folder of a GGUF file, in this user's cache; it is made on first use, and again after an upgrade.
+    """The checkpoint folder of a GGUF file, in this user's cache; it is made on first use, and
+    again after an upgrade.
 
     Raises:
         UserError: see ``import_file``.
@@ -45,7 +48,8 @@ def imported(path: Path) -> Path:
 
 
 def import_file(path: Path, out: Path) -> None:
-    """Write what a GGUF file contains as a folder in the format of transformers: weights in float32, tokenizer, chat template.
+    """Write what a GGUF file contains as a folder in the format of transformers: weights in
+    float32, tokenizer, chat template.
 
     Args:
         path: the file.
@@ -56,7 +60,10 @@ def import_file(path: Path, out: Path) -> None:
     """
     _require(path)
     if re.search(r"-\d{5}-of-(?!00001)\d{5}$", path.stem):
-        problem, fix = "is one of several files of a model.", "Put them together: llama-gguf-split --merge FIRST_FILE WHOLE_FILE."
+        problem, fix = (
+            "is one of several files of a model.",
+            "Put them together: llama-gguf-split --merge FIRST_FILE WHOLE_FILE.",
+        )
         raise UserError(path, problem, fix)
     import gguf
     import torch
@@ -77,9 +84,16 @@ def import_file(path: Path, out: Path) -> None:
     transformers.logging.disable_progress_bar()
     try:
         with contextlib.ExitStack() as stack:
-            for name in ("GGUFReader", "get_tensor_name_map"):  # the file is read once instead of three times
-                stack.enter_context(mock.patch.object(gguf, name, functools.cache(getattr(gguf, name))))
-            stack.enter_context(contextlib.redirect_stderr(io.StringIO()))  # a bar of progress that no setting turns off
+            for name in (
+                "GGUFReader",
+                "get_tensor_name_map",
+            ):  # the file is read once instead of three times
+                stack.enter_context(
+                    mock.patch.object(gguf, name, functools.cache(getattr(gguf, name)))
+                )
+            stack.enter_context(
+                contextlib.redirect_stderr(io.StringIO())
+            )  # a bar of progress that no setting turns off
             # Alone: a tokenizer beside the file would be preferred to the file's own.
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="worldprobe-gguf-"))
             (Path(folder) / "model.gguf").symlink_to(path.resolve())
@@ -96,12 +110,20 @@ def import_file(path: Path, out: Path) -> None:
             raise ValueError(f"it has no {absent[0]}, and lacks {len(absent)} tensors in all")
     except Exception as error:  # whatever a model that it does not know leads to
         known = sorted(set(GGUF_CONFIG_MAPPING) - {"general", "tokenizer"})
-        problem = f"transformers cannot read this GGUF model, whose architecture is {architecture} ({error})."
-        fix = f"It reads {', '.join(known)}. Give the model's own checkpoint, or serve the file (llama-server): --engine openai."
+        problem = (
+            f"transformers cannot read this GGUF model, whose architecture is {architecture}"
+            f" ({error})."
+        )
+        fix = (
+            f"It reads {', '.join(known)}. Give the model's own checkpoint, or serve the file"
+            " (llama-server): --engine openai."
+        )
         raise UserError(path, problem, fix) from error
     digest = digest_file(path)
     details = {"gguf": {"file": path.name, "quantisation": kind, "sha256": digest}}
-    note = made(METHOD, packages=PACKAGES, digests={"gguf": digest}, dtype="float32", details=details)
+    note = made(
+        METHOD, packages=PACKAGES, digests={"gguf": digest}, dtype="float32", details=details
+    )
     with whole_folder(out, "models import", source_of(digest)) as written:
         model.save_pretrained(written)
         tokenizer.save_pretrained(written)
@@ -112,12 +134,17 @@ def _require(path: Path) -> None:
     """Refuse to go on without the packages that read the format."""
     for module in ("gguf", "transformers.integrations.gguf"):
         if importlib.util.find_spec(module) is None:
-            problem = f"reading GGUF needs the packages gguf and transformers 5.19 or newer (there is no {module})."
+            problem = (
+                "reading GGUF needs the packages gguf and transformers 5.19 or newer (there is no"
+                f" {module})."
+            )
             raise UserError(path, problem, 'pip install --upgrade "worldprobe[hf]"')
 
 
 def origin(folder: Path) -> dict[str, str] | None:
-    """Name, quantisation and SHA-256 of the GGUF file that a folder was made from; None of any other folder."""
+    """Name, quantisation and SHA-256 of the GGUF file that a folder was made from; None of any
+    other folder.
+    """
     try:
         found = json.loads((folder / NOTE).read_text(encoding="utf-8"))["details"]["gguf"]
     except (OSError, ValueError, KeyError, TypeError):

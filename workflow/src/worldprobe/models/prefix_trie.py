@@ -1,8 +1,10 @@
-"""Sequences packed so that every shared prefix is computed once: token tries in rows, with an ancestor mask.
+"""Sequences packed so that every shared prefix is computed once: token tries in rows, with an
+ancestor mask.
 
-A row contains one or more tries in depth-first order. Its nodes are tokens; a node attends to its ancestors and itself, and its
-position is its depth. The last token of a sequence is never fed to the model: nothing follows it. Sorting the sequences puts
-those with a common beginning side by side, so one comparison with the neighbour before finds all that is shared.
+A row contains one or more tries in depth-first order. Its nodes are tokens; a node attends to its
+ancestors and itself, and its position is its depth. The last token of a sequence is never fed to
+the model: nothing follows it. Sorting the sequences puts those with a common beginning side by
+side, so one comparison with the neighbour before finds all that is shared.
 
 This module is plain Python and NumPy, and knows nothing of models.
 """
@@ -14,10 +16,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-#: Nodes per packed row: room for several of the longest sequences, so that little is left empty; the mask's square stays cheap.
+#: Nodes per packed row: room for several of the longest sequences, so that little is left empty;
+#: the mask's square stays cheap.
 ROW_WIDTH = (128, 512)
 SEQUENCES_PER_ROW = 4
-#: Nodes of a row per value of a state: at twice its width, attention takes as long as all else in a layer, as measured.
+#: Nodes of a row per value of a state: at twice its width, attention takes as long as all else in a
+#: layer, as measured.
 WIDTHS_PER_ROW = 2
 #: Sequences that share at most this many tokens may be packed into different rows.
 LITTLE_SHARED = 2
@@ -57,9 +61,11 @@ class Row:
         self._last_ids, self._last_path = ids, path
 
     def ancestors(self, width: int) -> np.ndarray:
-        """Boolean mask, width x width: may the node (row) attend to the node (column)? Padding attends to itself.
+        """Boolean mask, width x width: may the node (row) attend to the node (column)? Padding
+        attends to itself.
 
-        In depth-first order a node's descendants follow it without a gap: each node needs to know the last one only.
+        In depth-first order a node's descendants follow it without a gap: each node needs to know
+        the last one only.
         """
         ends = list(range(width))
         for node in range(len(self.parents) - 1, -1, -1):
@@ -86,14 +92,16 @@ def shared(one: Sequence[int], other: Sequence[int]) -> int:
 
 
 def pack(sequences: Sequence[tuple[Sequence[int], int]], width: int) -> list[Row]:
-    """Pack (ids, start) sequences into rows of at most ``width`` nodes; a longer sequence gets a row of its own.
+    """Pack (ids, start) sequences into rows of at most ``width`` nodes; a longer sequence gets a
+    row of its own.
 
     Args:
         sequences: token ids, at least one, and the first scored position, at least 1.
         width: nodes per row.
 
     Returns:
-        Rows, longest first; the same for the same sequences in any order, up to the members' numbers.
+        Rows, longest first; the same for the same sequences in any order, up to the members'
+        numbers.
     """
     order = sorted(range(len(sequences)), key=lambda i: tuple(sequences[i][0]))
     groups: list[list[int]] = []
@@ -114,7 +122,9 @@ def pack(sequences: Sequence[tuple[Sequence[int], int]], width: int) -> list[Row
     rows = []
     for chosen in bins:
         row = Row()
-        for index in sorted((i for g in chosen for i in groups[g]), key=lambda i: tuple(sequences[i][0])):
+        for index in sorted(
+            (i for g in chosen for i in groups[g]), key=lambda i: tuple(sequences[i][0])
+        ):
             row.add(index, *sequences[index])
         rows.append(row)
     return sorted(rows, key=lambda row: -len(row.tokens))
@@ -140,9 +150,11 @@ def _fit(sizes: Sequence[int], width: int) -> list[list[int]]:
 
 
 def row_width(longest: int, hidden: int) -> int:
-    """Nodes per row for sequences of up to ``longest`` tokens in a model whose states have ``hidden`` values.
+    """Nodes per row for sequences of up to ``longest`` tokens in a model whose states have
+    ``hidden`` values.
 
-    The narrower a model, the larger the share of attention, which grows with the row; wide rows pay where the rest is large.
+    The narrower a model, the larger the share of attention, which grows with the row; wide rows pay
+    where the rest is large.
 
     >>> [row_width(longest, 768) for longest in (20, 60, 300, 900)]
     [128, 240, 512, 900]

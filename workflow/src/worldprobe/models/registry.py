@@ -1,4 +1,6 @@
-"""The model registry, read: what a card says as options of a command, and whether a model is here. Imports nothing heavy."""
+"""The model registry, read: what a card says as options of a command, and whether a model is here.
+Imports nothing heavy.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,13 @@ def check_name(name: str, where: object, fix: str = NAMING) -> str:
     """A model's name for tables, as it was given.
 
     Raises:
-        UserError: it is blank, cannot be shown or be part of a file's name, or is that of rows that are not a model's.
+        UserError: it is blank, cannot be shown or be part of a file's name, or is that of rows that
+            are not a model's.
     """
     if not name.strip() or name != name.strip() or not name.isprintable():
         problem = (
-            f"{name!r} is not a name for a model: it is blank, begins or ends with a space, or contains a line break or the like."
+            f"{name!r} is not a name for a model: it is blank, begins or ends with a space, or"
+            " contains a line break or the like."
         )
         raise UserError(where, problem, fix)
     if "/" in name or "\\" in name or name in (".", ".."):
@@ -34,7 +38,9 @@ def check_name(name: str, where: object, fix: str = NAMING) -> str:
     return name
 
 
-def card(registry: Mapping[str, Mapping[str, Any]], model: str, registry_name: object = "the registry") -> Mapping[str, Any]:
+def card(
+    registry: Mapping[str, Mapping[str, Any]], model: str, registry_name: object = "the registry"
+) -> Mapping[str, Any]:
     """A model's entry.
 
     Raises:
@@ -57,14 +63,17 @@ def select(registry: Mapping[str, Mapping[str, Any]], models: Iterable[str] | No
     """
     chosen = list(registry) if models is None else [m.strip() for m in models if m.strip()]
     if not chosen:
-        raise UserError("--models", "names no model.", "Choose some of: " + ", ".join(registry) + ".")
+        raise UserError(
+            "--models", "names no model.", "Choose some of: " + ", ".join(registry) + "."
+        )
     for model in chosen:
         card(registry, model)
     return chosen
 
 
 def loading_options(entry: Mapping[str, Any]) -> list[str]:
-    """Options of ``score`` that say how a model is loaded, besides its checkpoint: all of an entry that can move an answer.
+    """Options of ``score`` that say how a model is loaded, besides its checkpoint: all of an entry
+    that can move an answer.
 
     >>> loading_options({"checkpoint": "someone/tiny", "engine": "vllm", "dtype": "bfloat16"})
     ['--revision', 'main', '--dtype', 'bfloat16', '--engine', 'vllm']
@@ -72,7 +81,12 @@ def loading_options(entry: Mapping[str, Any]) -> list[str]:
     engine = entry.get("engine") or "transformers"
     options: list[str] = []
     if engine != "openai":  # a server decides them
-        options += ["--revision", entry.get("revision") or "main", "--dtype", entry.get("dtype") or "float32"]
+        options += [
+            "--revision",
+            entry.get("revision") or "main",
+            "--dtype",
+            entry.get("dtype") or "float32",
+        ]
     options += ["--engine", engine]
     if entry.get("adapter"):
         options += ["--adapter", str(entry["adapter"])]
@@ -81,13 +95,22 @@ def loading_options(entry: Mapping[str, Any]) -> list[str]:
     if entry.get("pseudo"):
         options += ["--pseudo", entry["pseudo"]]
     if engine == "openai":
-        options += [word for key in ("endpoint", "tokenizer") if entry.get(key) for word in (f"--{key}", str(entry[key]))]
+        options += [
+            word
+            for key in ("endpoint", "tokenizer")
+            if entry.get(key)
+            for word in (f"--{key}", str(entry[key]))
+        ]
     return [*options, *trust_options(entry)]
 
 
 def trust_options(entry: Mapping[str, Any]) -> list[str]:
     """Options that say what a checkpoint may do, for ``score`` and ``models fetch``."""
-    return [f"--{key.replace('_', '-')}" for key in ("allow_pickle", "trust_remote_code") if entry.get(key)]
+    return [
+        f"--{key.replace('_', '-')}"
+        for key in ("allow_pickle", "trust_remote_code")
+        if entry.get(key)
+    ]
 
 
 def speed_options(entry: Mapping[str, Any]) -> list[str]:
@@ -111,7 +134,13 @@ def availability(entry: Mapping[str, Any]) -> str:
         return "no such folder or file"
     try:
         trust = (entry.get("allow_pickle", False), entry.get("trust_remote_code", False))
-        locate(entry["checkpoint"], entry.get("revision"), *trust, entry.get("kind") or CAUSAL, entry.get("adapter"))
+        locate(
+            entry["checkpoint"],
+            entry.get("revision"),
+            *trust,
+            entry.get("kind") or CAUSAL,
+            entry.get("adapter"),
+        )
     except UserError:
         return "to be fetched"
     except ModuleNotFoundError:  # huggingface_hub, without which nothing can be fetched
@@ -121,8 +150,8 @@ def availability(entry: Mapping[str, Any]) -> str:
 
 CAUSAL, MASKED, ENCODER_DECODER = "causal", "masked", "encoder-decoder"
 KINDS = (CAUSAL, MASKED, ENCODER_DECODER)
-#: What is hidden while a masked model predicts a token: the rest of its word too (Kauf and Ivanova, 2023), or that token alone
-#: (Salazar et al., 2020).
+#: What is hidden while a masked model predicts a token: the rest of its word too (Kauf and Ivanova,
+#: 2023), or that token alone (Salazar et al., 2020).
 WITHIN_WORD, ORIGINAL = "within_word_l2r", "original"
 PSEUDO = (WITHIN_WORD, ORIGINAL)
 #: Kind -> how it is called in a sentence.
@@ -132,7 +161,17 @@ NAMES = {
     ENCODER_DECODER: "encoder-decoder model",
 }
 #: Families of masked models whose published configurations name no architecture.
-MASKED_FAMILIES = ("albert", "bert", "deberta", "deberta-v2", "distilbert", "electra", "modernbert", "mpnet", "roberta")
+MASKED_FAMILIES = (
+    "albert",
+    "bert",
+    "deberta",
+    "deberta-v2",
+    "distilbert",
+    "electra",
+    "modernbert",
+    "mpnet",
+    "roberta",
+)
 _MASKED_ENDINGS = ("ForMaskedLM", "ForPreTraining")
 _CAUSAL_ENDINGS = ("ForCausalLM", "LMHeadModel")
 
@@ -140,7 +179,11 @@ _CAUSAL_ENDINGS = ("ForCausalLM", "LMHeadModel")
 def stated_kind(config: Mapping[str, Any]) -> str:
     """The kind that a checkpoint's configuration states; causal where it states none.
 
-    >>> stated_kind({"architectures": ["BertForMaskedLM"]}), stated_kind({"is_encoder_decoder": True}), stated_kind({})
+    >>> (
+    ...     stated_kind({"architectures": ["BertForMaskedLM"]}),
+    ...     stated_kind({"is_encoder_decoder": True}),
+    ...     stated_kind({}),
+    ... )
     ('masked', 'encoder-decoder', 'causal')
     """
     if config.get("is_encoder_decoder") is True:
@@ -151,7 +194,11 @@ def stated_kind(config: Mapping[str, Any]) -> str:
         return CAUSAL
     if any(name.endswith(_MASKED_ENDINGS) for name in names):
         return MASKED
-    is_masked = not names and config.get("model_type") in MASKED_FAMILIES and config.get("is_decoder") is not True
+    is_masked = (
+        not names
+        and config.get("model_type") in MASKED_FAMILIES
+        and config.get("is_decoder") is not True
+    )
     return MASKED if is_masked else CAUSAL
 
 
@@ -162,7 +209,11 @@ def describe_kind(kind: str | None, pseudo: str | None = None) -> str:
     'masked, pseudo-log-likelihood, each token hidden alone'
     """
     if kind == MASKED:
-        how = "each token hidden alone" if pseudo == ORIGINAL else "each token hidden with the rest of its word"
+        how = (
+            "each token hidden alone"
+            if pseudo == ORIGINAL
+            else "each token hidden with the rest of its word"
+        )
         return f"{MASKED}, pseudo-log-likelihood, {how}"
     return f"{ENCODER_DECODER}, context in the encoder" if kind == ENCODER_DECODER else CAUSAL
 
@@ -171,12 +222,15 @@ def refuse_prompting(where: object, kind: str) -> UserError:
     """What to say where a model that is not causal is to write or to choose an answer."""
     return UserError(
         where,
-        f"is asked to answer a prompt, but {with_article(kind)} is only scored here: it does not continue a text.",
+        f"is asked to answer a prompt, but {with_article(kind)} is only scored here: it does not"
+        " continue a text.",
         "Ask it by logprobs alone, and give prompts (Likert, Choice, WorldSense) to causal models.",
     )
 
 
-def refuse_prompted(cards: Mapping[str, Mapping[str, Any]], models: Iterable[str], setting: str, fix: str) -> None:
+def refuse_prompted(
+    cards: Mapping[str, Mapping[str, Any]], models: Iterable[str], setting: str, fix: str
+) -> None:
     """Refuse settings by which models that are not causal would be prompted.
 
     Args:
@@ -191,7 +245,11 @@ def refuse_prompted(cards: Mapping[str, Mapping[str, Any]], models: Iterable[str
     for model in models:
         kind = cards.get(model, {}).get("kind") or CAUSAL
         if kind != CAUSAL:
-            raise UserError(setting, f"would prompt {model}, {with_article(kind)}, which does not continue a text.", fix)
+            raise UserError(
+                setting,
+                f"would prompt {model}, {with_article(kind)}, which does not continue a text.",
+                fix,
+            )
 
 
 def with_article(kind: str) -> str:

@@ -1,12 +1,14 @@
-"""Which fast pass gives the plain pass's numbers for the loaded model: measured at load, never assumed.
+"""Which fast pass gives the plain pass's numbers for the loaded model: measured at load, never
+assumed.
 
-Whether a pass computes the same function is decided in float32, whatever the model's precision: in bfloat16 a pass that reads
-a wrong position or another text's state may be as near to the plain pass as rounding is. Each module's weights are widened while
-it runs, so that no second model is in memory. What a sound pass may differ by in the model's own precision is measured too: it
-is hardly farther from float32 than the plain pass is.
+Whether a pass computes the same function is decided in float32, whatever the model's precision: in
+bfloat16 a pass that reads a wrong position or another text's state may be as near to the plain pass
+as rounding is. Each module's weights are widened while it runs, so that no second model is in
+memory. What a sound pass may differ by in the model's own precision is measured too: it is hardly
+farther from float32 than the plain pass is.
 
-On a CPU each pass in float32 costs what reading and widening all weights does, so probes are few, and what only written answers
-need (caches, padding) is checked when the first is asked for.
+On a CPU each pass in float32 costs what reading and widening all weights does, so probes are few,
+and what only written answers need (caches, padding) is checked when the first is asked for.
 """
 
 from __future__ import annotations
@@ -27,21 +29,35 @@ from worldprobe.models.forward import ForwardPasses, Sequenced
 from worldprobe.models.generation import Batch, CutRows, one_by_one
 from worldprobe.models.prefix_trie import pack, shared
 
-#: Fast to slow. tries: shared prefixes once. batches: right padding, projection at targets only. logits: the model's own logits.
+#: Fast to slow. tries: shared prefixes once. batches: right padding, projection at targets only.
+#: logits: the model's own logits.
 MODES = ("tries", "batches", "logits", "plain")
 #: Largest difference of a token's log probability from the plain pass, both in float32, nats.
 TOLERANCE = 2e-4
-#: How much farther from float32 than the plain pass a fast one may be in half precision, on average (docs/background/speed.md).
+#: How much farther from float32 than the plain pass a fast one may be in half precision, on average
+#: (docs/background/speed.md).
 ROUNDING = 3.0
 HALF = (torch.bfloat16, torch.float16)
-#: Share of it by which what comes later may move a token's log probability: two passes of one shape round alike.
+#: Share of it by which what comes later may move a token's log probability: two passes of one shape
+#: round alike.
 CAUSAL_SHARE = 0.1
-#: What a model's code raises when it does not take a mask, positions or a cache as we give them, or memory lacks.
-REFUSALS = (RuntimeError, ValueError, TypeError, AttributeError, IndexError, ImportError, MemoryError)
+#: What a model's code raises when it does not take a mask, positions or a cache as we give them, or
+#: memory lacks.
+REFUSALS = (
+    RuntimeError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    IndexError,
+    ImportError,
+    MemoryError,
+)
 
 
 def probes(vocabulary: int, longest: int) -> list[Sequenced]:
-    """A few sequences of unequal length that share prefixes as real queries do, from tokens spread over the vocabulary."""
+    """A few sequences of unequal length that share prefixes as real queries do, from tokens spread
+    over the vocabulary.
+    """
     length = max(min(24, longest) - 1, 3)
     base = tuple((7919 * (i + 1)) % vocabulary for i in range(length))
     other = tuple((104729 * (i + 3)) % vocabulary for i in range(length))
@@ -71,11 +87,15 @@ def _first_line(error: Exception) -> str:
 
 
 def refuse_lack_of_memory(error: Exception) -> None:
-    """Raise UserError where memory lacks: what else a machine does must not decide how a model is computed."""
+    """Raise UserError where memory lacks: what else a machine does must not decide how a model is
+    computed.
+    """
     if is_out_of_memory(error):
         problem = f"memory does not suffice to check the loaded model ({_first_line(error)})."
         raise MachineError(
-            "self-check", problem, "Give it more GPUs, GPUs that nothing else uses, or a smaller dtype."
+            "self-check",
+            problem,
+            "Give it more GPUs, GPUs that nothing else uses, or a smaller dtype.",
         ) from error
 
 
@@ -83,10 +103,15 @@ def refuse_lack_of_memory(error: Exception) -> None:
 def in_float32(model: Any) -> Iterator[None]:
     """A model in half precision computes in float32 meanwhile; one in float32 is left as it is.
 
-    A layer's weights are widened while it runs, all others (embeddings, head) until the end; then they are the same bits again.
-    The layers take turns with the same memory.
+    A layer's weights are widened while it runs, all others (embeddings, head) until the end; then
+    they are the same bits again. The layers take turns with the same memory.
     """
-    listed = {layer for modules in model.modules() if isinstance(modules, torch.nn.ModuleList) for layer in modules}
+    listed = {
+        layer
+        for modules in model.modules()
+        if isinstance(modules, torch.nn.ModuleList)
+        for layer in modules
+    }
     inside = {part for layer in listed for part in layer.modules() if part is not layer}
     kept: dict[Any, list[tuple[torch.Tensor, torch.Tensor]]] = {}
     spare: defaultdict[tuple[torch.Size, torch.device], list[torch.Tensor]] = defaultdict(list)
@@ -103,7 +128,9 @@ def in_float32(model: Any) -> Iterator[None]:
             kept[module] = [(tensor, tensor.data) for tensor in own if tensor.dtype in HALF]
             for tensor, data in kept[module]:
                 tensor.data = wide(data)
-        return tuple(a.float() if isinstance(a, torch.Tensor) and a.dtype in HALF else a for a in arguments)
+        return tuple(
+            a.float() if isinstance(a, torch.Tensor) and a.dtype in HALF else a for a in arguments
+        )
 
     def narrow(module: Any, *_: Any) -> None:
         for tensor, data in kept.pop(module, ()):
@@ -136,7 +163,8 @@ class Yardstick:
         name: the model's name, for messages.
 
     Raises:
-        UserError: the model cannot compute at all, e.g. for a configuration that contradicts itself.
+        UserError: the model cannot compute at all, e.g. for a configuration that contradicts
+            itself.
     """
 
     def __init__(self, model: Any, plain: Callable[[], list[list[float]]], name: str) -> None:
@@ -155,10 +183,17 @@ class Yardstick:
             except REFUSALS as error:
                 refuse_lack_of_memory(error)
                 self.has_exact = False
-                LOGGER.info("self-check: this model cannot be computed in float32 (%s)", type(error).__name__)
+                LOGGER.info(
+                    "self-check: this model cannot be computed in float32 (%s)",
+                    type(error).__name__,
+                )
 
-    def choose(self, ways: Mapping[str, Callable[[], list[list[float]]]]) -> tuple[str, dict[str, float]]:
-        """The first way that agrees with the plain pass, else "plain"; and the largest difference of each that was tried."""
+    def choose(
+        self, ways: Mapping[str, Callable[[], list[list[float]]]]
+    ) -> tuple[str, dict[str, float]]:
+        """The first way that agrees with the plain pass, else "plain"; and the largest difference
+        of each that was tried.
+        """
         differences: dict[str, float] = {}
         for name, way in ways.items():
             agrees, differences[name] = self.measure(name, way)
@@ -167,7 +202,9 @@ class Yardstick:
         return "plain", differences
 
     def measure(self, name: str, fast: Callable[[], list[list[float]]]) -> tuple[bool, float]:
-        """Is a fast pass the plain pass's equal, and by how much do they differ in float32, nats?"""
+        """Is a fast pass the plain pass's equal, and by how much do they differ in float32,
+        nats?
+        """
         if not self.has_exact:
             return False, math.inf
         try:
@@ -175,17 +212,25 @@ class Yardstick:
                 difference = largest_difference(self.exact, fast())
             farther = 0.0
             if self.is_half and difference <= TOLERANCE:
-                farther = mean_difference(self.exact, fast()) / max(mean_difference(self.exact, self.own), TOLERANCE)
+                farther = mean_difference(self.exact, fast()) / max(
+                    mean_difference(self.exact, self.own), TOLERANCE
+                )
         except REFUSALS as error:
             refuse_lack_of_memory(error)
-            LOGGER.info("self-check: %s is not supported by this model (%s)", name, type(error).__name__)
+            LOGGER.info(
+                "self-check: %s is not supported by this model (%s)", name, type(error).__name__
+            )
             return False, math.inf
         agrees = difference <= TOLERANCE and farther <= ROUNDING  # both false of NaN
         LOGGER.info(
             "self-check: %s differs from the plain pass by %.1e nats%s: %s",
             name,
             difference,
-            f" in float32, and is {farther:.1f} times as far from it in half precision" if self.is_half else "",
+            (
+                f" in float32, and is {farther:.1f} times as far from it in half precision"
+                if self.is_half
+                else ""
+            ),
             "used" if agrees else "not used",
         )
         return agrees, difference
@@ -194,27 +239,35 @@ class Yardstick:
 def ensure_causal(yardstick: Yardstick, sequences: Sequence[Sequenced], name: str) -> None:
     """Refuse a model whose log probabilities of a token depend on later tokens, such as an encoder.
 
-    The first two probes differ in their last third: what the model says of the tokens before it must be the same, to a fraction
-    of the tolerance, as both passes have the same shape.
+    The first two probes differ in their last third: what the model says of the tokens before it
+    must be the same, to a fraction of the tolerance, as both passes have the same shape.
 
     Raises:
         UserError: it is not.
     """
     start = sequences[0][1]
-    one, other = (values[: shared(sequences[0][0], sequences[1][0]) - start] for values in yardstick.exact[:2])
+    one, other = (
+        values[: shared(sequences[0][0], sequences[1][0]) - start] for values in yardstick.exact[:2]
+    )
     if largest_difference([one], [other]) > TOLERANCE * CAUSAL_SHARE:
         raise UserError(
             name,
-            "is not a causal language model: its log probabilities of a token depend on the tokens that follow.",
-            "Give a model that continues a text, such as GPT-2 or Llama; or, if it is a decoder, set is_decoder in config.json; "
-            "or, if it is a masked model such as BERT, say so: kind: masked (--kind masked).",
+            "is not a causal language model: its log probabilities of a token depend on the tokens"
+            " that follow.",
+            "Give a model that continues a text, such as GPT-2 or Llama; or, if it is a decoder,"
+            " set is_decoder in config.json; or, if it is a masked model such as BERT, say so:"
+            " kind: masked (--kind masked).",
         )
 
 
 def choose_mode(
-    passes: ForwardPasses, sequences: Sequence[Sequenced], yardstick: Yardstick, fastest: str = "tries"
+    passes: ForwardPasses,
+    sequences: Sequence[Sequenced],
+    yardstick: Yardstick,
+    fastest: str = "tries",
 ) -> tuple[str, dict[str, float]]:
-    """The fastest mode that agrees with the plain pass, and the largest difference of each mode that was tried, in float32.
+    """The fastest mode that agrees with the plain pass, and the largest difference of each mode
+    that was tried, in float32.
 
     Args:
         passes: the model's passes.
@@ -224,12 +277,18 @@ def choose_mode(
     """
 
     def by_tries() -> list[list[float]]:
-        # The last probe twice: next to others in their row, and in a row of its own, which is padded.
+        # The last probe twice: next to others in their row, and in a row of its own, which is
+        # padded.
         *_, last = sequences
         rows, [padded] = (pack(some, 4 * len(sequences[0][0])) for some in (sequences, [last]))
         padded.members = [len(sequences)]
-        *found, one, other = (values for _, values in sorted(passes.rows([*rows, padded], [*sequences, last])))
-        return [*found, max(one, other, key=lambda values: largest_difference([values], yardstick.exact[-1:]))]
+        *found, one, other = (
+            values for _, values in sorted(passes.rows([*rows, padded], [*sequences, last]))
+        )
+        return [
+            *found,
+            max(one, other, key=lambda values: largest_difference([values], yardstick.exact[-1:])),
+        ]
 
     ways: dict[str, Callable[[], list[list[float]]]] = {
         "tries": by_tries,
@@ -239,11 +298,15 @@ def choose_mode(
     return yardstick.choose({mode: ways[mode] for mode in MODES[MODES.index(fastest) : -1]})
 
 
-def check_caches(passes: ForwardPasses, ids: Sequence[int], mode: str) -> Iterator[tuple[str, bool]]:
-    """Ways to keep and to pad what is read while answers are written, and whether logits stay those of the plain pass.
+def check_caches(
+    passes: ForwardPasses, ids: Sequence[int], mode: str
+) -> Iterator[tuple[str, bool]]:
+    """Ways to keep and to pad what is read while answers are written, and whether logits stay those
+    of the plain pass.
 
-    ``cache``: beginnings come from a cache. ``padding``: prompts of unequal length are padded on the left. ``reading``: they are
-    read as tries. Each is tried when it is asked for, and only where the one before it agrees; none in plain mode.
+    ``cache``: beginnings come from a cache. ``padding``: prompts of unequal length are padded on
+    the left. ``reading``: they are read as tries. Each is tried when it is asked for, and only
+    where the one before it agrees; none in plain mode.
 
     Args:
         passes: the model's passes.
@@ -256,7 +319,9 @@ def check_caches(passes: ForwardPasses, ids: Sequence[int], mode: str) -> Iterat
         return
     # Behind each row, and behind each row and its own first token again.
     with in_float32(passes.model):
-        expected = list(zip(*(passes.logits_behind([*row, row[0]], 2) for row in rows), strict=True))
+        expected = list(
+            zip(*(passes.logits_behind([*row, row[0]], 2) for row in rows), strict=True)
+        )
 
     def cached() -> float:
         prefix = passes.prefix(ids[:third])
@@ -288,10 +353,17 @@ def check_caches(passes: ForwardPasses, ids: Sequence[int], mode: str) -> Iterat
                 difference = way()
         except REFUSALS as error:
             refuse_lack_of_memory(error)
-            LOGGER.info("self-check: %s is not supported by this model (%s)", name, type(error).__name__)
+            LOGGER.info(
+                "self-check: %s is not supported by this model (%s)", name, type(error).__name__
+            )
             return
         agrees = difference <= TOLERANCE
-        LOGGER.info("self-check: %s moves logits by %.1e: %s", name, difference, "used" if agrees else "not used")
+        LOGGER.info(
+            "self-check: %s moves logits by %.1e: %s",
+            name,
+            difference,
+            "used" if agrees else "not used",
+        )
         yield name, agrees
         if not agrees:
             return
@@ -304,7 +376,9 @@ def farthest(pairs: Sequence[tuple[torch.Tensor, torch.Tensor]]) -> float:
 
 
 def mean_difference(one: Sequence[Sequence[float]], other: Sequence[Sequence[float]]) -> float:
-    """Mean absolute difference of two sets of values, which one token that a router sends elsewhere hardly moves."""
+    """Mean absolute difference of two sets of values, which one token that a router sends elsewhere
+    hardly moves.
+    """
     pairs = [(x, y) for a, b in zip(one, other, strict=True) for x, y in zip(a, b, strict=True)]
     return sum(abs(x - y) for x, y in pairs) / max(len(pairs), 1)
 

@@ -1,6 +1,8 @@
-"""Series of checkpoints: where each checkpoint of a training is, and the same training with other seeds.
+"""Series of checkpoints: where each checkpoint of a training is, and the same training with other
+seeds.
 
-Those on a hub are revisions of one model: each is fetched, used and deleted again; what was here before stays.
+Those on a hub are revisions of one model: each is fetched, used and deleted again; what was here
+before stays.
 """
 
 from __future__ import annotations
@@ -48,7 +50,11 @@ class Place:
 
 
 def find_places(
-    checkpoint: str, numbers: Sequence[int], revisions: str | None = None, folders: str | None = None, factor: float = 1
+    checkpoint: str,
+    numbers: Sequence[int],
+    revisions: str | None = None,
+    folders: str | None = None,
+    factor: float = 1,
 ) -> list[Place]:
     """The checkpoints of a training, in order.
 
@@ -60,31 +66,49 @@ def find_places(
         factor: what one of the numbers stands for.
 
     Raises:
-        UserError: neither or both patterns, no checkpoint, numbers that are not in ascending order, or two folders of one number.
+        UserError: neither or both patterns, no checkpoint, numbers that are not in ascending order,
+            or two folders of one number.
     """
     if bool(revisions) == bool(folders) or str(revisions or folders).count(NUMBER) != 1:
         fix = 'Write e.g. --revisions "step{n}" or --folders "chck_{n}M".'
-        raise UserError("series", "needs one pattern, of revisions or of folders, with {n} in it once.", fix)
+        raise UserError(
+            "series", "needs one pattern, of revisions or of folders, with {n} in it once.", fix
+        )
     if any(later <= earlier for earlier, later in pairwise(numbers)):
         problem = "the numbers are not in ascending order, or one is there twice."
         raise UserError("series", problem, "Sort them, and give each once.")
     if revisions:
         if not numbers:
             problem = "needs numbers: revisions are not looked up on the hub."
-            raise UserError("series", problem, "List those of the checkpoints, e.g. --numbers 1000 2000.")
-        return [Place(n, n * factor, checkpoint, revisions.replace(NUMBER, str(n))) for n in numbers]
+            raise UserError(
+                "series", problem, "List those of the checkpoints, e.g. --numbers 1000 2000."
+            )
+        return [
+            Place(n, n * factor, checkpoint, revisions.replace(NUMBER, str(n))) for n in numbers
+        ]
     names = _folders_below(Path(os.path.expanduser(checkpoint)), str(folders))
     chosen = list(numbers) or sorted(names)
     if not chosen:
-        raise UserError(checkpoint, f"contains no folder {folders}.", "Correct the path or the pattern.")
+        raise UserError(
+            checkpoint, f"contains no folder {folders}.", "Correct the path or the pattern."
+        )
     if twice := next((names[n] for n in chosen if len(names.get(n, ())) > 1), None):
-        raise UserError(checkpoint, f"{' and '.join(twice)} have the same number.", "Rename or remove all but one.")
+        raise UserError(
+            checkpoint,
+            f"{' and '.join(twice)} have the same number.",
+            "Rename or remove all but one.",
+        )
     root = checkpoint.rstrip("/")
-    return [Place(n, n * factor, f"{root}/{names.get(n, [str(folders).replace(NUMBER, str(n))])[0]}") for n in chosen]
+    return [
+        Place(n, n * factor, f"{root}/{names.get(n, [str(folders).replace(NUMBER, str(n))])[0]}")
+        for n in chosen
+    ]
 
 
 def _folders_below(root: Path, pattern: str) -> dict[int, list[str]]:
-    """Number -> the folders that have it: those that are padded with zeros (step_000100) have theirs, too."""
+    """Number -> the folders that have it: those that are padded with zeros (step_000100) have
+    theirs, too.
+    """
     before, after = map(re.escape, pattern.split(NUMBER))
     found: dict[int, list[str]] = {}
     for path in sorted(root.iterdir()) if root.is_dir() else []:
@@ -101,21 +125,29 @@ def places_of(card: Mapping[str, Any]) -> list[Place]:
     """
     series = card["series"]
     numbers = Series.model_validate(series).numbers()
-    return find_places(card["checkpoint"], numbers, series["revisions"], series["folders"], series["factor"])
+    return find_places(
+        card["checkpoint"], numbers, series["revisions"], series["folders"], series["factor"]
+    )
 
 
 def trainings(study: Mapping[str, Any], registry: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """The trainings of a study's series, each seed one, in order."""
-    return [model for model, card in registry.items() if card.get("series_of") in study.get("series", ())]
+    return [
+        model
+        for model, card in registry.items()
+        if card.get("series_of") in study.get("series", ())
+    ]
 
 
 def add_trainings(
     study: Mapping[str, Any], registry: Mapping[str, Mapping[str, Any]], where: str = "series"
 ) -> dict[str, dict[str, Any]]:
-    """The registry with a card for each training of the study's series; ``series_of`` and ``seed`` say which it is.
+    """The registry with a card for each training of the study's series; ``series_of`` and ``seed``
+    say which it is.
 
     Raises:
-        UserError: no such model, one without a series, a seed that is none, or a training that is there twice.
+        UserError: no such model, one without a series, a seed that is none, or a training that is
+            there twice.
     """
     found = {model: dict(card) for model, card in registry.items()}
     for model in study.get("series", ()):
@@ -128,14 +160,31 @@ def add_trainings(
             raise UserError(where, problem, "Name a model whose card has a series.")
         card = found[model]
         seeds = [one for seed in card["series"]["seeds"] for one in _written_out(seed)]
-        first = str(card["control"].get("seed", study["controls"]["seed"])) if card.get("control") else "0" if seeds else ONE_SEED
+        first = (
+            str(card["control"].get("seed", study["controls"]["seed"]))
+            if card.get("control")
+            else "0"
+            if seeds
+            else ONE_SEED
+        )
         own = [(model, card | {"series_of": model, "seed": first})]
-        own += [_seed_card(model, card, seed, number, registry, first) for number, seed in enumerate(seeds, 1)]
+        own += [
+            _seed_card(model, card, seed, number, registry, first)
+            for number, seed in enumerate(seeds, 1)
+        ]
         taken: dict[Any, str] = {}
         for name, one in own:
             series = one["series"]
-            place = name if card.get("control") else (one["checkpoint"], series["revisions"], series["folders"])
-            twice = f"is a training of {found[name]['series_of']} already." if "series_of" in found.get(name, ()) else ""
+            place = (
+                name
+                if card.get("control")
+                else (one["checkpoint"], series["revisions"], series["folders"])
+            )
+            twice = (
+                f"is a training of {found[name]['series_of']} already."
+                if "series_of" in found.get(name, ())
+                else ""
+            )
             if place in taken:
                 twice = f"has the checkpoints of {taken[place]}."
             if twice:
@@ -146,7 +195,12 @@ def add_trainings(
 
 
 def _seed_card(
-    model: str, card: Mapping[str, Any], seed: str, number: int, registry: Mapping[str, Mapping[str, Any]], first: str
+    model: str,
+    card: Mapping[str, Any],
+    seed: str,
+    number: int,
+    registry: Mapping[str, Mapping[str, Any]],
+    first: str,
 ) -> tuple[str, dict[str, Any]]:
     """Id and card of the same training with another seed."""
     where = f"series {model}, seeds"
@@ -163,7 +217,12 @@ def _seed_card(
         if not registry[seed].get("series"):
             raise UserError(where, f"{seed} has no series.", "Add one to its card.")
         return seed, {**registry[seed], "series_of": model, "seed": str(number)}
-    return f"{model}{SEED}{number}", {**card, "checkpoint": seed, "series_of": model, "seed": str(number)}
+    return f"{model}{SEED}{number}", {
+        **card,
+        "checkpoint": seed,
+        "series_of": model,
+        "seed": str(number),
+    }
 
 
 def _written_out(seed: str) -> list[str]:
@@ -193,12 +252,27 @@ def check_trainings(study: Mapping[str, Any], registry: Mapping[str, Mapping[str
         card = registry[model]
         if card.get("control") or card["series"]["revisions"]:
             continue
-        if folder_of(card["checkpoint"]) is None or not Path(card["checkpoint"]).expanduser().is_dir():
-            raise UserError(f"series {model}", f"there is no folder {card['checkpoint']}.", "Correct checkpoint.")
-        gone = [place.checkpoint for place in places_of(card) if not Path(place.checkpoint).expanduser().is_dir()]
+        if (
+            folder_of(card["checkpoint"]) is None
+            or not Path(card["checkpoint"]).expanduser().is_dir()
+        ):
+            raise UserError(
+                f"series {model}",
+                f"there is no folder {card['checkpoint']}.",
+                "Correct checkpoint.",
+            )
+        gone = [
+            place.checkpoint
+            for place in places_of(card)
+            if not Path(place.checkpoint).expanduser().is_dir()
+        ]
         if gone:
             problem = f"{len(gone)} of its folders are not there, e.g. {gone[0]}."
-            raise UserError(f"series {model}", problem, "Correct n or the pattern, or leave n out to take those that are there.")
+            raise UserError(
+                f"series {model}",
+                problem,
+                "Correct n or the pattern, or leave n out to take those that are there.",
+            )
 
 
 class Revisions:
@@ -206,8 +280,8 @@ class Revisions:
 
     Args:
         name: hub id.
-        notes: folder in which is noted, for later runs, which commit a revision was and what is only borrowed. Runs that share
-            the hub's cache share it too, and wait for each other.
+        notes: folder in which is noted, for later runs, which commit a revision was and what is
+            only borrowed. Runs that share the hub's cache share it too, and wait for each other.
         fetch: whether revisions that are not here are downloaded.
         keep: whether they are not deleted again.
         allow_pickle: accept weights that exist as pickles only.
@@ -215,14 +289,21 @@ class Revisions:
     """
 
     def __init__(
-        self, name: str, notes: Path, fetch: bool, keep: bool, allow_pickle: bool = False, trust_remote_code: bool = False
+        self,
+        name: str,
+        notes: Path,
+        fetch: bool,
+        keep: bool,
+        allow_pickle: bool = False,
+        trust_remote_code: bool = False,
     ) -> None:
         self.name, self.notes, self.fetch, self.keep = name, notes, fetch, keep
         self.trust = (allow_pickle, trust_remote_code)
         self._on_hub: dict[str, str] = {}
 
     def commit(self, revision: str) -> str:
-        """The commit that a branch or tag is: in the cache, else on the hub, else, where that cannot be asked, when last used.
+        """The commit that a branch or tag is: in the cache, else on the hub, else, where that
+        cannot be asked, when last used.
 
         Raises:
             MachineError: none of them knows.
@@ -240,7 +321,9 @@ class Revisions:
                 raise
             return noted.read_text(encoding="utf-8")
         if revision not in self._on_hub:
-            raise UserError(self.name, f"has no revision {revision}.", "Correct the pattern or the numbers.")
+            raise UserError(
+                self.name, f"has no revision {revision}.", "Correct the pattern or the numbers."
+            )
         return self._on_hub[revision]
 
     @contextmanager

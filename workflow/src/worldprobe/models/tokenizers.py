@@ -1,11 +1,14 @@
-"""The checkpoint's own tokenizer: what its ``tokenizer.json`` describes, whatever transformers makes of its class.
+"""The checkpoint's own tokenizer: what its ``tokenizer.json`` describes, whatever transformers
+makes of its class.
 
-A model was trained with the token ids of that file. transformers 5 builds a tokenizer of the class that the checkpoint names, or
-that it holds right for the family, from the file's vocabulary alone, and so may drop its normalizer and its pre-tokenizer; the
-checkpoints that it knows to be hurt by this it recognizes by their names on the hub, never in a folder.
+A model was trained with the token ids of that file. transformers 5 builds a tokenizer of the class
+that the checkpoint names, or that it holds right for the family, from the file's vocabulary alone,
+and so may drop its normalizer and its pre-tokenizer; the checkpoints that it knows to be hurt by
+this it recognizes by their names on the hub, never in a folder.
 
-One kind of file is known not to describe what its model was trained with: those of Mistral that an earlier transformers
-converted with Llama 3's way of cutting texts into words. They get Mistral's own back.
+One kind of file is known not to describe what its model was trained with: those of Mistral that an
+earlier transformers converted with Llama 3's way of cutting texts into words. They get Mistral's
+own back.
 """
 
 from __future__ import annotations
@@ -20,7 +23,8 @@ from typing import Any
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 
-#: Texts in which tokenizers of one vocabulary differ: letters, digits, blanks, line breaks, accents, other scripts, instructions.
+#: Texts in which tokenizers of one vocabulary differ: letters, digits, blanks, line breaks,
+#: accents, other scripts, instructions.
 SENTENCES = (
     "a",
     "The piano is left of Ali. Ali TURNS right, doesn't she? It's ÉCOLE.",
@@ -35,10 +39,14 @@ SENTENCES = (
     "日本語のテスト, 한국어, русский, العربية, हिन्दी",
     "\U0001f642 and \U0001f469\u200d\U0001f469\u200d\U0001f467",
 )
-#: How Llama 3 cuts texts into words, which files of Mistral's large tokenizer (Tekken) wrongly state, and how that does: single
-#: digits, and a cut before a capital within a word. As in transformers' ``fix_mistral_regex``, which knows such files by the
-#: configuration alone; here the vocabulary decides too, as one that was trained with Llama 3's has tokens of several digits.
-LLAMA_3 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+#: How Llama 3 cuts texts into words, which files of Mistral's large tokenizer (Tekken) wrongly
+#: state, and how that does: single digits, and a cut before a capital within a word. As in
+#: transformers' ``fix_mistral_regex``, which knows such files by the configuration alone; here the
+#: vocabulary decides too, as one that was trained with Llama 3's has tokens of several digits.
+LLAMA_3 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|"
+    r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
 TEKKEN = (
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
     r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
@@ -51,12 +59,14 @@ NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_t
 
 
 def load(place: str, name: str, trust_remote_code: bool = False) -> Any:
-    """The tokenizer of transformers that turns texts into a checkpoint's own token ids, and these into texts.
+    """The tokenizer of transformers that turns texts into a checkpoint's own token ids, and these
+    into texts.
 
-    Its attribute ``origin`` says where it comes from: the class of transformers, or the file against that class, or Mistral's own
-    cutting of words against the file. The attribute
-    ``states_start``: does tokenizer_config.json say that texts begin with the start token (``add_bos_token``)? Files such as
-    DeepSeek's leave that token to the class, and transformers 5 no longer adds it.
+    Its attribute ``origin`` says where it comes from: the class of transformers, or the file
+    against that class, or Mistral's own cutting of words against the file. The attribute
+    ``states_start``: does tokenizer_config.json say that texts begin with the start token
+    (``add_bos_token``)? Files such as DeepSeek's leave that token to the class, and transformers 5
+    no longer adds it.
 
     Args:
         place: a folder, or a hub id that was fetched before.
@@ -64,7 +74,8 @@ def load(place: str, name: str, trust_remote_code: bool = False) -> Any:
         trust_remote_code: the tokenizer's own code may run.
 
     Raises:
-        UserError: its files cannot be loaded, or it cannot be decided which tokenizer is the checkpoint's.
+        UserError: its files cannot be loaded, or it cannot be decided which tokenizer is the
+            checkpoint's.
     """
     from transformers import AutoTokenizer, TokenizersBackend
     from transformers.utils import cached_file
@@ -73,18 +84,32 @@ def load(place: str, name: str, trust_remote_code: bool = False) -> Any:
     fix = "Save the tokenizer again: tokenizer.save_pretrained(folder)."
     try:
         path, settings, config = (
-            cached_file(place, file, local_files_only=True, _raise_exceptions_for_missing_entries=False)
+            cached_file(
+                place, file, local_files_only=True, _raise_exceptions_for_missing_entries=False
+            )
             for file in ("tokenizer.json", "tokenizer_config.json", "config.json")
         )
-        pieces = {} if path else _sentencepieces(Path(settings or config or f"{place}/config.json").parent)
+        pieces = (
+            {}
+            if path
+            else _sentencepieces(Path(settings or config or f"{place}/config.json").parent)
+        )
         loaded = _without_dropout(AutoTokenizer.from_pretrained(place, **how))
         states_start = (
-            settings is not None and json.loads(Path(settings).read_text(encoding="utf-8")).get("add_bos_token") is True
+            settings is not None
+            and json.loads(Path(settings).read_text(encoding="utf-8")).get("add_bos_token") is True
         )
-    except Exception as error:  # transformers raises whatever a broken file makes of it, tokenizers bare Exception
-        if isinstance(error, ModuleNotFoundError) and str(error.name).partition(".")[0] in ("sentencepiece", "google"):
+    except (
+        Exception
+    ) as error:  # transformers raises whatever a broken file makes of it, tokenizers bare Exception
+        if isinstance(error, ModuleNotFoundError) and str(error.name).partition(".")[0] in (
+            "sentencepiece",
+            "google",
+        ):
             raise  # the caller says which extra brings it
-        raise UserError(name, f"has a tokenizer that cannot be loaded ({_reason(error)}).", fix) from error
+        raise UserError(
+            name, f"has a tokenizer that cannot be loaded ({_reason(error)}).", fix
+        ) from error
     loaded.origin, loaded.states_start = type(loaded).__name__, states_start
     if path is None:  # older files, such as vocab.txt: the class says how they are meant
         _compare(loaded, pieces, name)
@@ -96,29 +121,46 @@ def load(place: str, name: str, trust_remote_code: bool = False) -> Any:
         if not (differing := differences(own, loaded, [*SENTENCES, *added])):
             return _as_mistral_cuts(_knowing(loaded, name), own, place, name)
         # Special tokens that only the class names, where the file has them.
-        named = {key: token for key in NAMED if (token := getattr(loaded, key, None)) and own.token_to_id(token) is not None}
+        named = {
+            key: token
+            for key in NAMED
+            if (token := getattr(loaded, key, None)) and own.token_to_id(token) is not None
+        }
         taken = _without_dropout(TokenizersBackend.from_pretrained(place, **named, **how))
         left = differences(own, taken, SENTENCES)
     except UserError:
         raise
     except Exception as error:  # as above
-        raise UserError(f"{name}/tokenizer.json", f"cannot be read as a tokenizer ({_reason(error)}).", fix) from error
+        raise UserError(
+            f"{name}/tokenizer.json", f"cannot be read as a tokenizer ({_reason(error)}).", fix
+        ) from error
     if left:
-        problem = f"is not what transformers loads, e.g. for {left[0]!r}: which tokens the model was trained with is not certain."
+        problem = (
+            f"is not what transformers loads, e.g. for {left[0]!r}: which tokens the model was"
+            " trained with is not certain."
+        )
         raise UserError(f"{name}/tokenizer.json", problem, fix)
     LOGGER.warning(
-        "%s: transformers' %s reads texts otherwise than the checkpoint's tokenizer.json, e.g. %r: the file's tokenizer is used",
+        "%s: transformers' %s reads texts otherwise than the checkpoint's tokenizer.json, e.g. %r:"
+        " the file's tokenizer is used",
         name,
         loaded.origin,
         differing[0],
     )
-    taken.origin, taken.states_start = f"tokenizer.json, not transformers' {loaded.origin}", states_start
+    taken.origin, taken.states_start = (
+        f"tokenizer.json, not transformers' {loaded.origin}",
+        states_start,
+    )
     return _as_mistral_cuts(_knowing(taken, name), own, place, name)
 
 
 def _sentencepieces(folder: Path) -> dict[str, Any]:
     """The SentencePiece models of a folder: name -> what SentencePiece itself reads."""
-    models = sorted(path for path in folder.glob("*") if path.suffix in (".model", ".spm") and path.name != "target.spm")
+    models = sorted(
+        path
+        for path in folder.glob("*")
+        if path.suffix in (".model", ".spm") and path.name != "target.spm"
+    )
     if not models:
         return {}
     import google.protobuf  # noqa: F401  transformers misses it with advice on another package
@@ -136,39 +178,74 @@ def _sentencepieces(folder: Path) -> dict[str, Any]:
 def _compare(loaded: Any, models: Mapping[str, Any], name: str) -> None:
     """Refuse what transformers makes of a SentencePiece model where that itself reads other pieces.
 
-    Texts with spaces at their ends, which no question has, are read in two ways by designs of transformers that are right else.
+    Texts with spaces at their ends, which no question has, are read in two ways by designs of
+    transformers that are right else.
     """
     texts = [text for text in SENTENCES if text == text.strip()]
     for file, own in models.items():
-        for text, ids in zip(texts, loaded(texts, add_special_tokens=False)["input_ids"], strict=True):
-            pieces = [loaded.unk_token if token == own.unk_id() else own.id_to_piece(token) for token in own.encode(text)]
+        for text, ids in zip(
+            texts, loaded(texts, add_special_tokens=False)["input_ids"], strict=True
+        ):
+            pieces = [
+                loaded.unk_token if token == own.unk_id() else own.id_to_piece(token)
+                for token in own.encode(text)
+            ]
             if loaded.convert_ids_to_tokens(ids) != pieces:
                 raise UserError(
                     f"{name}/{file}",
-                    f"is not what transformers' {loaded.origin} reads, e.g. {text!r}: which tokens the model was trained with is "
-                    "not certain.",
-                    "Add the model's tokenizer.json, or name the class of its tokenizer (LlamaTokenizer, T5Tokenizer, ...) as "
-                    "tokenizer_class in tokenizer_config.json.",
+                    f"is not what transformers' {loaded.origin} reads, e.g. {text!r}: which tokens"
+                    " the model was trained with is not certain.",
+                    "Add the model's tokenizer.json, or name the class of its tokenizer"
+                    " (LlamaTokenizer, T5Tokenizer, ...) as tokenizer_class in"
+                    " tokenizer_config.json.",
                 )
 
 
 def _check_capitals(loaded: Any, name: str) -> None:
-    """Refuse a tokenizer that writes all in small letters, as BERT's class does by default, where the vocabulary has capitals."""
-    special, normalizer = special_tokens(loaded), getattr(getattr(loaded, "backend_tokenizer", None), "normalizer", None)
-    capitals = sum(token != token.lower() for token, index in loaded.get_vocab().items() if index not in special)
-    if normalizer is not None and normalizer.normalize_str("Ali") == "ali" and capitals > len(loaded) / 100:
-        problem = f"has {capitals} tokens with capitals, but transformers' {loaded.origin} reads small letters only."
-        raise UserError(name, problem, "Set do_lower_case to false in tokenizer_config.json, or add a tokenizer.json.")
+    """Refuse a tokenizer that writes all in small letters, as BERT's class does by default, where
+    the vocabulary has capitals.
+    """
+    special, normalizer = (
+        special_tokens(loaded),
+        getattr(getattr(loaded, "backend_tokenizer", None), "normalizer", None),
+    )
+    capitals = sum(
+        token != token.lower()
+        for token, index in loaded.get_vocab().items()
+        if index not in special
+    )
+    if (
+        normalizer is not None
+        and normalizer.normalize_str("Ali") == "ali"
+        and capitals > len(loaded) / 100
+    ):
+        problem = (
+            f"has {capitals} tokens with capitals, but transformers' {loaded.origin} reads small"
+            " letters only."
+        )
+        raise UserError(
+            name,
+            problem,
+            "Set do_lower_case to false in tokenizer_config.json, or add a tokenizer.json.",
+        )
 
 
 def _knowing(tokenizer: Any, name: str) -> Any:
-    """The tokenizer, if it knows anything of what it reads: where a class finds no file, it is one of three tokens."""
+    """The tokenizer, if it knows anything of what it reads: where a class finds no file, it is one
+    of three tokens.
+    """
     rows = tokenizer(list(SENTENCES), add_special_tokens=False)["input_ids"]
     known = {token for row in rows for token in row} - special_tokens(tokenizer)
     if any(tokenizer.decode([token]).strip() for token in known):
         return tokenizer
-    problem = f"has no vocabulary that transformers' {tokenizer.origin} reads: every text is empty or unknown to its tokenizer."
-    fix = "Name the class that reads the vocabulary's files as tokenizer_class in tokenizer_config.json."
+    problem = (
+        f"has no vocabulary that transformers' {tokenizer.origin} reads: every text is empty or"
+        " unknown to its tokenizer."
+    )
+    fix = (
+        "Name the class that reads the vocabulary's files as tokenizer_class in"
+        " tokenizer_config.json."
+    )
     raise UserError(name, problem, fix)
 
 
@@ -182,7 +259,8 @@ def ensure_embedded(tokenizer: Any, ids: Iterable[int], name: str = "") -> None:
     """Refuse tokens that the model has no embedding for, before it reads or is to write them.
 
     Args:
-        tokenizer: its ``n_embedded`` says for how many tokens the model has embeddings, where that is known.
+        tokenizer: its ``n_embedded`` says for how many tokens the model has embeddings, where that
+            is known.
         ids: what is read or written.
         name: the model's name, for messages.
     """
@@ -192,21 +270,25 @@ def ensure_embedded(tokenizer: Any, ids: Iterable[int], name: str = "") -> None:
         token = min(beyond)
         raise UserError(
             name or tokenizer.name_or_path,
-            f"has embeddings for {rows} tokens only, but {tokenizer.convert_ids_to_tokens(token)!r} in its prompts or "
-            f"replies has the id {token}.",
-            "Train the model with an embedding for it (resize_token_embeddings), or remove it from tokenizer, chat template and "
-            "generation_config.json.",
+            f"has embeddings for {rows} tokens only, but {tokenizer.convert_ids_to_tokens(token)!r}"
+            f" in its prompts or replies has the id {token}.",
+            "Train the model with an embedding for it (resize_token_embeddings), or remove it from"
+            " tokenizer, chat template and generation_config.json.",
         )
 
 
 def fingerprint(tokenizer: Any) -> str:
-    """A digest of what a tokenizer makes of some plain and odd sentences: two of one vocabulary may cut texts otherwise."""
+    """A digest of what a tokenizer makes of some plain and odd sentences: two of one vocabulary may
+    cut texts otherwise.
+    """
     cut = tokenizer(list(SENTENCES), add_special_tokens=False)["input_ids"]
     return hashlib.sha256(json.dumps([len(tokenizer), cut]).encode()).hexdigest()
 
 
 def _as_mistral_cuts(tokenizer: Any, own: Any, place: str, name: str) -> Any:
-    """The tokenizer, with Mistral's own cutting of words where the file wrongly states Llama 3's."""
+    """The tokenizer, with Mistral's own cutting of words where the file wrongly states Llama
+    3's.
+    """
     from tokenizers import Regex, pre_tokenizers
     from transformers.utils import cached_file
 
@@ -219,17 +301,26 @@ def _as_mistral_cuts(tokenizer: Any, own: Any, place: str, name: str) -> Any:
     added = {token.content for token in own.get_added_tokens_decoder().values()}
     if any(re.search(r"\d\d", token) for token in own.get_vocab().keys() - added):
         return tokenizer
-    path = cached_file(place, "config.json", local_files_only=True, _raise_exceptions_for_missing_entries=False)
-    if path is not None and json.loads(Path(path).read_text(encoding="utf-8")).get("model_type") not in TEKKEN_FAMILIES:
+    path = cached_file(
+        place, "config.json", local_files_only=True, _raise_exceptions_for_missing_entries=False
+    )
+    if (
+        path is not None
+        and json.loads(Path(path).read_text(encoding="utf-8")).get("model_type")
+        not in TEKKEN_FAMILIES
+    ):
         return tokenizer
     cut = pre_tokenizers.Split(Regex(TEKKEN), "isolated")
     tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [cut, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
     )
-    tokenizer.origin = f"{tokenizer.origin}, words cut as by Mistral's Tekken, not as tokenizer.json states"
+    tokenizer.origin = (
+        f"{tokenizer.origin}, words cut as by Mistral's Tekken, not as tokenizer.json states"
+    )
     LOGGER.warning(
-        "%s: tokenizer.json cuts texts into words as Llama 3 does, but its vocabulary is Mistral's (Tekken), so the model was "
-        "not trained so: they are cut as Tekken does (transformers' fix_mistral_regex)",
+        "%s: tokenizer.json cuts texts into words as Llama 3 does, but its vocabulary is Mistral's"
+        " (Tekken), so the model was not trained so: they are cut as Tekken does (transformers'"
+        " fix_mistral_regex)",
         name,
     )
     return tokenizer
@@ -245,9 +336,14 @@ def differences(own: Any, loaded: Any, texts: Sequence[str]) -> list[str]:
     """
     if not getattr(loaded, "is_fast", False):
         return list(texts)
-    bare, whole = ([one.ids for one in own.encode_batch(list(texts), add_special_tokens=special)] for special in (False, True))
+    bare, whole = (
+        [one.ids for one in own.encode_batch(list(texts), add_special_tokens=special)]
+        for special in (False, True)
+    )
     expected = zip(bare, whole, own.decode_batch(bare, skip_special_tokens=False), strict=True)
-    loaded_bare, loaded_whole = (loaded(list(texts), add_special_tokens=special)["input_ids"] for special in (False, True))
+    loaded_bare, loaded_whole = (
+        loaded(list(texts), add_special_tokens=special)["input_ids"] for special in (False, True)
+    )
     restored = loaded.backend_tokenizer.decode_batch(bare, skip_special_tokens=False)
     found = zip(loaded_bare, loaded_whole, restored, strict=True)
     return [text for text, one, other in zip(texts, expected, found, strict=True) if one != other]
@@ -264,7 +360,9 @@ def _read(path: str) -> Any:
 
 
 def _without_dropout(tokenizer: Any) -> Any:
-    """A tokenizer of either library without BPE dropout, which is for training and cuts a text otherwise each time."""
+    """A tokenizer of either library without BPE dropout, which is for training and cuts a text
+    otherwise each time.
+    """
     model: Any = getattr(getattr(tokenizer, "backend_tokenizer", tokenizer), "model", None)
     if getattr(model, "dropout", None):
         model.dropout = None

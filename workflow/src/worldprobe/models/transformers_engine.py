@@ -1,4 +1,6 @@
-"""The transformers engine: any causal language model that transformers loads, on the CPU, one GPU or several."""
+"""The transformers engine: any causal language model that transformers loads, on the CPU, one GPU
+or several.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,23 @@ from worldprobe.models import gguf, loading, selfcheck, tokenizers
 from worldprobe.models.answers import OPTION_ROOM, Answer, Options, scored
 from worldprobe.models.batching import Budget, spread
 from worldprobe.models.chat import Encoder, has_template, turn_ends
-from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, instructions, locate, processor
+from worldprobe.models.checkpoint import (
+    Checkpoint,
+    ensure_unchanged,
+    instructions,
+    locate,
+    processor,
+)
 from worldprobe.models.encoder_decoder_engine import EncoderDecoderEngine, PairEncoder
-from worldprobe.models.engine import Completion, Decoding, Engine, EngineFacts, Loglikelihood, Prompt, Scored
+from worldprobe.models.engine import (
+    Completion,
+    Decoding,
+    Engine,
+    EngineFacts,
+    Loglikelihood,
+    Prompt,
+    Scored,
+)
 from worldprobe.models.forward import ForwardPasses, Prefix, Sequenced, split_gelu
 from worldprobe.models.generation import Generator, shared_beginning
 from worldprobe.models.masked_engine import GapEncoder, MaskedEngine
@@ -24,13 +40,15 @@ from worldprobe.models.reasoning import part_thoughts
 from worldprobe.models.registry import CAUSAL, ENCODER_DECODER, MASKED, WITHIN_WORD
 from worldprobe.provenance import versions
 
-#: Tokens of the longest sequence that is read in a trie, whose mask is as large as the square of it; others need no mask.
+#: Tokens of the longest sequence that is read in a trie, whose mask is as large as the square of
+#: it; others need no mask.
 LONGEST_PACKED = 4096
 #: A shared beginning shorter than this is not worth a cache.
 WORTH_SHARING = 16
 
 Found = TypeVar("Found")
-#: Given a model, its tokenizer and its name, what turns texts into tokens; its class decides how they are scored.
+#: Given a model, its tokenizer and its name, what turns texts into tokens; its class decides how
+#: they are scored.
 Encode = Callable[[Any, Any, str], Encoder | GapEncoder | PairEncoder]
 
 
@@ -44,7 +62,9 @@ class TransformersEngine:
         fastest: the fastest mode to try; "plain" takes one sequence at a time, as the original did.
     """
 
-    def __init__(self, model: Any, encoder: Encoder, facts: EngineFacts, fastest: str = "tries") -> None:
+    def __init__(
+        self, model: Any, encoder: Encoder, facts: EngineFacts, fastest: str = "tries"
+    ) -> None:
         self.model, self.encoder, self.facts = model, encoder, facts
         self.passes = ForwardPasses(model, model.get_input_embeddings().weight.device)
         self.longest_row = loading.sliding_window(model.config)
@@ -52,7 +72,9 @@ class TransformersEngine:
         differences: dict[str, float] = {}
         vocabulary = min(model.get_input_embeddings().weight.shape[0], len(encoder.tokenizer))
         probes = selfcheck.probes(vocabulary, encoder.max_length)
-        yardstick = selfcheck.Yardstick(model, lambda: [self.passes.plain(*probe) for probe in probes], facts.checkpoint)
+        yardstick = selfcheck.Yardstick(
+            model, lambda: [self.passes.plain(*probe) for probe in probes], facts.checkpoint
+        )
         selfcheck.ensure_causal(yardstick, probes, facts.checkpoint)
         if fastest != "plain":
             put_back = split_gelu(model)
@@ -70,11 +92,15 @@ class TransformersEngine:
             activation_bytes=self.budget.activation_bytes,
         )
         LOGGER.info(
-            "%d tokens per pass, about %d MB in addition to the model", self.budget.tokens, self.budget.activation_bytes >> 20
+            "%d tokens per pass, about %d MB in addition to the model",
+            self.budget.tokens,
+            self.budget.activation_bytes >> 20,
         )
 
     def _agrees(self, way: str) -> bool:
-        """Is a way of ``selfcheck.check_caches`` right? Checked when it is first needed, after those before it."""
+        """Is a way of ``selfcheck.check_caches`` right? Checked when it is first needed, after
+        those before it.
+        """
         while way not in self._checked and (checked := next(self._checks, None)):
             self._checked.update([checked])
         return self._checked.get(way, False)
@@ -95,9 +121,15 @@ class TransformersEngine:
         return self._agrees("reading")
 
     def score(
-        self, queries: Sequence[Loglikelihood], *, skip: Collection[int] = (), per_token: bool = False
+        self,
+        queries: Sequence[Loglikelihood],
+        *,
+        skip: Collection[int] = (),
+        per_token: bool = False,
     ) -> Iterator[tuple[int, Scored]]:
-        """See ``Engine.score``. What is packed together depends on the queries only, so a resumed run gives the same numbers."""
+        """See ``Engine.score``. What is packed together depends on the queries only, so a resumed
+        run gives the same numbers.
+        """
         encoded, tokenizer = self.encoder.encode(queries), self.encoder.tokenizer
         sequences: list[Sequenced] = [(e.ids, e.start) for e in encoded]
         empty = [i for i, (ids, start) in enumerate(sequences) if start >= len(ids)]
@@ -106,9 +138,13 @@ class TransformersEngine:
                 yield i, scored(tokenizer, encoded[i], [], per_token)
         chosen = sorted(set(range(len(sequences))) - set(empty))
         if self._packs([ids for ids, _ in sequences]):
-            answers = self._over_rows(sequences, chosen, skip, lambda rows: self.passes.rows(rows, sequences))
+            answers = self._over_rows(
+                sequences, chosen, skip, lambda rows: self.passes.rows(rows, sequences)
+            )
         else:
-            answers = self._over_members(sequences, chosen, skip, lambda members: self._score_members(members, sequences))
+            answers = self._over_members(
+                sequences, chosen, skip, lambda members: self._score_members(members, sequences)
+            )
         for i, values in answers:
             if i not in skip:
                 yield i, scored(tokenizer, encoded[i], values, per_token)
@@ -116,36 +152,67 @@ class TransformersEngine:
     def generate(
         self, prompts: Sequence[Prompt], decoding: Decoding, *, skip: Collection[int] = ()
     ) -> Iterator[tuple[int, Completion]]:
-        """See ``Engine.generate``: prompts of similar length together, what all begin with read once."""
+        """See ``Engine.generate``: prompts of similar length together, what all begin with read
+        once.
+        """
         encoded = self.encoder.encode_prompts(prompts, decoding.most_tokens)
         tokenizers.ensure_embedded(self.encoder.tokenizer, self.facts.ends)
         rows = [ids for ids, _ in encoded]
         prefix = self._prefix(rows)
         used = prefix.length if prefix else 0
         cut = self._cut_rows if self.can_read_tries and self._packs(rows) else None
-        generator = Generator(self.passes, self.encoder.tokenizer, self.facts.ends, self._own_head(), self.can_cache, cut)
+        generator = Generator(
+            self.passes,
+            self.encoder.tokenizer,
+            self.facts.ends,
+            self._own_head(),
+            self.can_cache,
+            cut,
+        )
 
         def work(members: Sequence[int]) -> Iterator[tuple[int, Completion]]:
-            return ((members[k], written) for k, written in generator.generate([rows[m] for m in members], prefix, decoding))
+            return (
+                (members[k], written)
+                for k, written in generator.generate([rows[m] for m in members], prefix, decoding)
+            )
 
         for batch in self._writing(rows, used, decoding.most_tokens):
             if any(m not in skip for m in batch):
                 for m, written in self.budget.stream(batch, work):
                     if m not in skip:
-                        whole = replace(written, prompt_was_cut=encoded[m][1], n_prompt_tokens=len(rows[m]))
-                        yield m, part_thoughts(whole, self.rendered(prompts[m]), decoding, self.encoder.count)
+                        whole = replace(
+                            written, prompt_was_cut=encoded[m][1], n_prompt_tokens=len(rows[m])
+                        )
+                        yield (
+                            m,
+                            part_thoughts(
+                                whole, self.rendered(prompts[m]), decoding, self.encoder.count
+                            ),
+                        )
 
     def choose(
-        self, prompts: Sequence[Prompt], options: Sequence[Sequence[str]], *, skip: Collection[int] = ()
+        self,
+        prompts: Sequence[Prompt],
+        options: Sequence[Sequence[str]],
+        *,
+        skip: Collection[int] = (),
     ) -> Iterator[tuple[int, Completion]]:
-        """See ``Engine.choose``: one forward pass per prompt, more only where options share their first token."""
-        sets = {one: Options(self.encoder.tokenizer, one) for one in dict.fromkeys(map(tuple, options))}
+        """See ``Engine.choose``: one forward pass per prompt, more only where options share their
+        first token.
+        """
+        sets = {
+            one: Options(self.encoder.tokenizer, one) for one in dict.fromkeys(map(tuple, options))
+        }
         tokens = sorted({token for allowed in sets.values() for token in allowed.pieces})
         encoded = self.encoder.encode_prompts(prompts, OPTION_ROOM)
         waiting = {i: (ids, Answer(sets[tuple(options[i])])) for i, (ids, _) in enumerate(encoded)}
         while waiting:
             members = list(waiting)
-            asked = self._next_logits([waiting[m][0] for m in members], tokens, {k for k, m in enumerate(members) if m in skip})
+            asked = self._next_logits(
+                [waiting[m][0] for m in members],
+                tokens,
+                {k for k, m in enumerate(members) if m in skip},
+            )
             still = {}
             for k, logits in asked:
                 m = members[k]
@@ -160,7 +227,17 @@ class TransformersEngine:
                 assert further is not None
                 if (settled := further.settled()) is not None:
                     n_prompt = len(encoded[m][0])
-                    yield m, Completion(settled[0], "end", count + 1, encoded[m][1], settled[1], n_prompt_tokens=n_prompt)
+                    yield (
+                        m,
+                        Completion(
+                            settled[0],
+                            "end",
+                            count + 1,
+                            encoded[m][1],
+                            settled[1],
+                            n_prompt_tokens=n_prompt,
+                        ),
+                    )
                 else:
                     still[m] = ((*ids, token), further)
             waiting = still
@@ -170,7 +247,9 @@ class TransformersEngine:
         return self.encoder.rendered(prompt)
 
     def _writing(self, rows: Sequence[Sequence[int]], used: int, room: int) -> Iterator[list[int]]:
-        """Batches of prompts: of any lengths where padding was found right, else of one length; one at a time in plain mode."""
+        """Batches of prompts: of any lengths where padding was found right, else of one length; one
+        at a time in plain mode.
+        """
         order = sorted(range(len(rows)), key=lambda i: (-len(rows[i]), tuple(rows[i])))
         if self.mode == "plain":
             yield from ([m] for m in order)
@@ -199,26 +278,39 @@ class TransformersEngine:
             used = prefix.length if prefix else 0
             ended: list[Sequenced] = [((*ids[used:], 0), len(ids) - used) for ids in prompts]
             yield from self._over_rows(
-                ended, range(len(ended)), skip, lambda rows: self.passes.next_in_rows(rows, tokens, prefix)
+                ended,
+                range(len(ended)),
+                skip,
+                lambda rows: self.passes.next_in_rows(rows, tokens, prefix),
             )
             return
 
         def work(members: Sequence[int]) -> list[tuple[int, list[float]]]:
             chosen = [prompts[m] for m in members]
-            return list(zip(members, self.passes.next_padded(chosen, tokens, self._own_head()), strict=True))
+            return list(
+                zip(members, self.passes.next_padded(chosen, tokens, self._own_head()), strict=True)
+            )
 
-        yield from self._over_members([(ids, 1) for ids in prompts], range(len(prompts)), skip, work)
+        yield from self._over_members(
+            [(ids, 1) for ids in prompts], range(len(prompts)), skip, work
+        )
 
     def _packs(self, sequences: Sequence[Sequence[int]]) -> bool:
-        """Tries, unless a sequence is longer than a window beyond which the model does not look, or than a mask may be wide."""
+        """Tries, unless a sequence is longer than a window beyond which the model does not look, or
+        than a mask may be wide.
+        """
         longest = max((len(ids) for ids in sequences), default=0)
-        return self.mode == "tries" and longest <= min(self.longest_row or LONGEST_PACKED, LONGEST_PACKED)
+        return self.mode == "tries" and longest <= min(
+            self.longest_row or LONGEST_PACKED, LONGEST_PACKED
+        )
 
     def _own_head(self) -> bool:
         return self.mode in ("logits", "plain")
 
     def _prefix(self, prompts: Sequence[Sequence[int]]) -> Prefix | None:
-        """What all prompts begin with, read once, where the model's cache gives the plain pass's numbers."""
+        """What all prompts begin with, read once, where the model's cache gives the plain pass's
+        numbers.
+        """
         length = shared_beginning(prompts) if len(prompts) > 1 and self.can_cache else 0
         return self.passes.prefix(prompts[0][:length]) if length >= WORTH_SHARING else None
 
@@ -252,19 +344,35 @@ class TransformersEngine:
                 yield from ((m, a) for m, a in self.budget.run(batch, work) if m not in skip)
 
     def _batches(self, order: Sequence[int], size: Callable[[int], int]) -> Iterator[list[int]]:
-        return ([order[k]] for k in spread(len(order))) if self.mode == "plain" else self.budget.batches(order, size)
+        return (
+            ([order[k]] for k in spread(len(order)))
+            if self.mode == "plain"
+            else self.budget.batches(order, size)
+        )
 
-    def _score_members(self, members: Sequence[int], sequences: Sequence[Sequenced]) -> list[tuple[int, list[float]]]:
+    def _score_members(
+        self, members: Sequence[int], sequences: Sequence[Sequenced]
+    ) -> list[tuple[int, list[float]]]:
         if self.mode == "plain":
             return [(m, self.passes.plain(*sequences[m])) for m in members]
-        return list(zip(members, self.passes.padded([sequences[m] for m in members], self._own_head()), strict=True))
+        return list(
+            zip(
+                members,
+                self.passes.padded([sequences[m] for m in members], self._own_head()),
+                strict=True,
+            )
+        )
 
 
 def end_tokens(model: Any, tokenizer: Any) -> tuple[int, ...]:
-    """Tokens that end a text, by the model's generation configuration, its tokenizer, and its chat template."""
+    """Tokens that end a text, by the model's generation configuration, its tokenizer, and its chat
+    template.
+    """
     configured = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
     ends = set(configured if isinstance(configured, (list, tuple)) else [configured])
-    return tuple(sorted(e for e in ends | {tokenizer.eos_token_id} | turn_ends(tokenizer) if e is not None))
+    return tuple(
+        sorted(e for e in ends | {tokenizer.eos_token_id} | turn_ends(tokenizer) if e is not None)
+    )
 
 
 def open_engine(
@@ -288,13 +396,15 @@ def open_engine(
         dtype: float32, bfloat16 or float16.
         revision: of a hub id.
         device: see ``loading.load``.
-        bos: see ``Encoder``; for encoder-decoder models ``PairEncoder``; nothing else than auto for masked models.
+        bos: see ``Encoder``; for encoder-decoder models ``PairEncoder``; nothing else than auto for
+            masked models.
         allow_pickle: accept weights that exist as pickles only.
         trust_remote_code: accept models that bring their own code.
         fastest: the fastest mode to try, "plain" or another one of causal models.
         kind: what it is loaded as.
         pseudo: masked models: what is hidden together.
-        encode: makes what turns texts into tokens, where that is not our own way; it decides how a sequence starts, not ``bos``.
+        encode: makes what turns texts into tokens, where that is not our own way; it decides how a
+            sequence starts, not ``bos``.
         adapter: of peft, see ``checkpoint.locate``.
 
     Raises:
@@ -305,7 +415,11 @@ def open_engine(
     LOGGER.info("loading %s in %s", name, dtype)
     before = checkpoint.state()
     model, tokenizer = loading.load(checkpoint, dtype, device)
-    encoder = encode(model, tokenizer, name) if encode else _encoder(model, tokenizer, kind, bos, pseudo, name)
+    encoder = (
+        encode(model, tokenizer, name)
+        if encode
+        else _encoder(model, tokenizer, kind, bos, pseudo, name)
+    )
     digest = checkpoint.digest()
     ensure_unchanged(checkpoint, before)
     facts = EngineFacts(
@@ -345,7 +459,9 @@ def open_engine(
     return EncoderDecoderEngine(model, encoder, facts, **plainly)
 
 
-def _encoder(model: Any, tokenizer: Any, kind: str, bos: str, pseudo: str, name: str) -> Encoder | GapEncoder | PairEncoder:
+def _encoder(
+    model: Any, tokenizer: Any, kind: str, bos: str, pseudo: str, name: str
+) -> Encoder | GapEncoder | PairEncoder:
     """What turns texts into the tokens that a kind of model reads."""
     config = model.config
     if kind == MASKED:

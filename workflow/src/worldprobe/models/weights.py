@@ -1,4 +1,6 @@
-"""Which files of a model's folder are its weights, how they are quantised, and the digests of all files that make the scores."""
+"""Which files of a model's folder are its weights, how they are quantised, and the digests of all
+files that make the scores.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ ADAPTER = "adapter_config.json"
 ADAPTER_WEIGHTS = ("adapter_model.safetensors", "adapter_model.bin")
 #: What git leaves in the place of a large file that was not downloaded.
 POINTER = b"version https://git-lfs.github.com/spec/"
-#: Mistral's name of a tensor -> that of transformers, where both hold the same numbers in the same order.
+#: Mistral's name of a tensor -> that of transformers, where both hold the same numbers in the same
+#: order.
 MISTRAL = {
     "tok_embeddings.weight": "model.embed_tokens.weight",
     "norm.weight": "model.norm.weight",
@@ -64,24 +67,47 @@ def find_weights(folder: Path, name: str, allow_pickle: bool) -> Weights:
     """The weights of the model in a folder: safetensors, or pickles that are allowed.
 
     Raises:
-        UserError: there are none, a part is missing, they are pickles that are not allowed, or the folder has several sets.
+        UserError: there are none, a part is missing, they are pickles that are not allowed, or the
+            folder has several sets.
     """
     for index in sorted(folder.glob("*.safetensors.index.json")):
         parts = parts_of(index)
         if absent := sorted(part for part in parts if not (folder / part).is_file()):
             problem = f"{len(absent)} of {len(parts)} weight files are missing, e.g. {absent[0]}."
-            raise UserError(name, problem, "Fetch it again, or remove the index if it is another model's.")
-    tensors = sorted(path for path in folder.glob("*.safetensors") if path.name not in ADAPTER_WEIGHTS)
-    pickles = sorted({path for pattern in PICKLES for path in folder.glob(pattern) if path.name not in ADAPTER_WEIGHTS})
+            raise UserError(
+                name, problem, "Fetch it again, or remove the index if it is another model's."
+            )
+    tensors = sorted(
+        path for path in folder.glob("*.safetensors") if path.name not in ADAPTER_WEIGHTS
+    )
+    pickles = sorted(
+        {
+            path
+            for pattern in PICKLES
+            for path in folder.glob(pattern)
+            if path.name not in ADAPTER_WEIGHTS
+        }
+    )
     is_model_file = {path: path.name.startswith(("pytorch_model", "model")) for path in pickles}
     if not tensors and not pickles:
-        raise UserError(name, "has no weights (no *.safetensors).", "Save or fetch the whole model into this folder.")
+        raise UserError(
+            name,
+            "has no weights (no *.safetensors).",
+            "Save or fetch the whole model into this folder.",
+        )
     if tensors:
         files = _one_set(folder, name, WHOLE, INDEX)
         if not files:
             problem = f"has neither {WHOLE} nor {INDEX}, only {tensors[0].name}"
-            problem += ", which is Mistral's own format." if tensors[0].name.startswith("consolidated") else "."
-            fix = "Save the model with save_pretrained, or fetch the files in the format of transformers."
+            problem += (
+                ", which is Mistral's own format."
+                if tensors[0].name.startswith("consolidated")
+                else "."
+            )
+            fix = (
+                "Save the model with save_pretrained, or fetch the files in the format of"
+                " transformers."
+            )
             raise UserError(name, problem, fix)
         others = [path for path in tensors if path not in files]
         for path in others:
@@ -91,11 +117,13 @@ def find_weights(folder: Path, name: str, allow_pickle: bool) -> Weights:
         raise UserError(
             name,
             "has its weights as pickle files only, and reading a pickle can run any code.",
-            "Convert it to safetensors, or, if you trust its source, set allow_pickle: true (or pass --allow-pickle).",
+            "Convert it to safetensors, or, if you trust its source, set allow_pickle: true (or"
+            " pass --allow-pickle).",
         )
     files = _one_set(folder, name, PICKLED, PICKLED_INDEX)
     return Weights(
-        files or tuple(pickles), tuple(path for path in pickles if files and is_model_file[path] and path not in files)
+        files or tuple(pickles),
+        tuple(path for path in pickles if files and is_model_file[path] and path not in files),
     )
 
 
@@ -103,7 +131,10 @@ def has_weights(folder: Path) -> bool:
     """Whether a folder has weights of a whole model, beside an adapter's."""
     if (folder / INDEX).is_file() or (folder / PICKLED_INDEX).is_file():
         return True
-    return any(re.match(r"((pytorch_)?model|consolidated).*\.(safetensors|bin)$", path.name) for path in folder.iterdir())
+    return any(
+        re.match(r"((pytorch_)?model|consolidated).*\.(safetensors|bin)$", path.name)
+        for path in folder.iterdir()
+    )
 
 
 def parts_of(index: Path) -> set[str]:
@@ -113,18 +144,32 @@ def parts_of(index: Path) -> set[str]:
         UserError: it is not such an index.
     """
     weight_map = read_object(index).get("weight_map")
-    if not isinstance(weight_map, dict) or not all(isinstance(part, str) for part in weight_map.values()):
-        raise UserError(index, "has no weight_map from weights to files.", "Fetch or save the model again.")
+    if not isinstance(weight_map, dict) or not all(
+        isinstance(part, str) for part in weight_map.values()
+    ):
+        raise UserError(
+            index, "has no weight_map from weights to files.", "Fetch or save the model again."
+        )
     return set(weight_map.values())
 
 
 def _one_set(folder: Path, name: str, whole: str, index: str) -> tuple[Path, ...]:
-    """The one file, or the parts that the index lists; transformers prefers the file, vLLM the index, so never both."""
+    """The one file, or the parts that the index lists; transformers prefers the file, vLLM the
+    index, so never both.
+    """
     parts = parts_of(folder / index) if (folder / index).is_file() else set()
     if (folder / whole).is_file():
-        stray = sorted(path.name for path in folder.iterdir() if PART.fullmatch(path.name) and path.suffix == Path(whole).suffix)
+        stray = sorted(
+            path.name
+            for path in folder.iterdir()
+            if PART.fullmatch(path.name) and path.suffix == Path(whole).suffix
+        )
         if parts - {whole} or stray:
-            other = f"those that {index} lists ({min(parts - {whole})}, ...)" if parts - {whole} else ", ".join(stray)
+            other = (
+                f"those that {index} lists ({min(parts - {whole})}, ...)"
+                if parts - {whole}
+                else ", ".join(stray)
+            )
             raise _two_sets(name, whole, other)
         return (folder / whole,)
     return tuple(sorted(folder / part for part in parts))
@@ -132,11 +177,15 @@ def _one_set(folder: Path, name: str, whole: str, index: str) -> tuple[Path, ...
 
 def _two_sets(name: str, one: str, other: str) -> UserError:
     problem = f"has two sets of weights, {one} and {other}: which are the model's is not certain."
-    return UserError(name, problem, "Move those that are not meant out of the folder, with their index.")
+    return UserError(
+        name, problem, "Move those that are not meant out of the folder, with their index."
+    )
 
 
 def _refuse_competitor(name: str, files: tuple[Path, ...], other: Path) -> None:
-    """Refuse further weights that could be meant: tensors of the model's own names, or other numbers in Mistral's format."""
+    """Refuse further weights that could be meant: tensors of the model's own names, or other
+    numbers in Mistral's format.
+    """
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -148,7 +197,9 @@ def _refuse_competitor(name: str, files: tuple[Path, ...], other: Path) -> None:
                     for shared in sorted(renamed.keys() & named.keys()):
                         pair = own.get_slice(named[shared]), opened.get_slice(renamed[shared])
                         if not other.name.startswith("consolidated") or _differ(*pair):
-                            raise _two_sets(name, files[0].name if not files[1:] else INDEX, other.name)
+                            raise _two_sets(
+                                name, files[0].name if not files[1:] else INDEX, other.name
+                            )
     except (SafetensorError, OSError):
         return  # a damaged file of the model's own is told when it is loaded
 
@@ -168,7 +219,9 @@ def _as_transformers(tensor: str) -> str:
 
 
 def _differ(one: Any, other: Any) -> bool:
-    """Whether two tensors of a name have other numbers, by their first rows; False where their precision is not the same."""
+    """Whether two tensors of a name have other numbers, by their first rows; False where their
+    precision is not the same.
+    """
     if one.get_shape() != other.get_shape():
         return True
     first, second = one[:8], other[:8]
@@ -176,7 +229,9 @@ def _differ(one: Any, other: Any) -> bool:
 
 
 def linked(folder: Path, hidden: set[str]) -> Path:
-    """A folder without some files, for loaders that would read them: links, which stay until the process ends."""
+    """A folder without some files, for loaders that would read them: links, which stay until the
+    process ends.
+    """
     if not any((folder / name).exists() for name in hidden):
         return folder
     place = Path(tempfile.mkdtemp(prefix="worldprobe-model-"))
@@ -196,11 +251,16 @@ def refuse_pointers(name: str, folder: Path) -> None:
     for path in files_of(folder):
         if _is_pointer(path):
             problem = f"{path.name} is a git-lfs pointer, which stands in the place of the file."
-            raise UserError(name, problem, "Download the files themselves: git lfs pull, in the folder that was cloned.")
+            raise UserError(
+                name,
+                problem,
+                "Download the files themselves: git lfs pull, in the folder that was cloned.",
+            )
 
 
 def files_of(folder: Path) -> list[Path]:
-    """The files of a model's (or tokenizer's) folder that make the scores, and weights in other folders that an index names.
+    """The files of a model's (or tokenizer's) folder that make the scores, and weights in other
+    folders that an index names.
 
     Raises:
         UserError: an index cannot be read.
@@ -211,7 +271,9 @@ def files_of(folder: Path) -> list[Path]:
             continue
         weight_map = read_object(index).get("weight_map")
         parts = weight_map.values() if isinstance(weight_map, dict) else ()
-        files |= {path for part in parts if isinstance(part, str) and (path := folder / part).is_file()}
+        files |= {
+            path for part in parts if isinstance(part, str) and (path := folder / part).is_file()
+        }
     return sorted(files)
 
 
@@ -222,7 +284,9 @@ def _is_pointer(path: Path) -> bool:
 def _makes_scores(name: str) -> bool:
     if name.startswith((".", "training_args", "optimizer", "scheduler", "README", "provenance")):
         return False
-    return name.endswith((".safetensors", ".json", ".model", ".txt", ".jinja", ".tiktoken", ".bin", ".pt", ".py"))
+    return name.endswith(
+        (".safetensors", ".json", ".model", ".txt", ".jinja", ".tiktoken", ".bin", ".pt", ".py")
+    )
 
 
 def read_object(path: Path) -> dict[str, Any]:
@@ -236,7 +300,9 @@ def read_object(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise unreadable(path, error) from error
     except ValueError as error:
-        raise UserError(path, f"is not valid JSON ({error}).", "Fetch or save the model again.") from error
+        raise UserError(
+            path, f"is not valid JSON ({error}).", "Fetch or save the model again."
+        ) from error
     if not isinstance(document, dict):
         raise UserError(path, "is not a JSON object ({...}).", "Fetch or save the model again.")
     return document
@@ -244,11 +310,16 @@ def read_object(path: Path) -> dict[str, Any]:
 
 def unreadable(path: object, error: OSError) -> UserError:
     """What to say of a file that cannot be read."""
-    return UserError(path, f"cannot be read ({error.strerror or type(error).__name__}).", "Check the file and its permissions.")
+    return UserError(
+        path,
+        f"cannot be read ({error.strerror or type(error).__name__}).",
+        "Check the file and its permissions.",
+    )
 
 
 def digest_of(path: Path) -> str:
-    """SHA-256 of a file. A large one of the hub's cache, which is named by its digest, is read once for each state that it has.
+    """SHA-256 of a file. A large one of the hub's cache, which is named by its digest, is read once
+    for each state that it has.
 
     Raises:
         UserError: it cannot be read, or the hub's cache has it under the name of another content.
@@ -263,12 +334,18 @@ def digest_of(path: Path) -> str:
         return blob.name
     if (digest := digest_file(blob)) != blob.name:
         problem = (
-            f"is not the file that was fetched: the hub's cache names it {blob.name[:12]}..., its SHA-256 is {digest[:12]}...."
+            f"is not the file that was fetched: the hub's cache names it {blob.name[:12]}..., its"
+            f" SHA-256 is {digest[:12]}...."
         )
-        fix = f"Delete {blob} and fetch the model again; weights of your own belong into a folder of their own."
+        fix = (
+            f"Delete {blob} and fetch the model again; weights of your own belong into a folder of"
+            " their own."
+        )
         raise UserError(path, problem, fix)
     if facts.st_size > LARGE:
-        with contextlib.suppress(OSError, UserError):  # no place for the note: the next process reads the file again
+        with contextlib.suppress(
+            OSError, UserError
+        ):  # no place for the note: the next process reads the file again
             note.parent.mkdir(parents=True, exist_ok=True)
             write_text(note, state)
     return digest
@@ -284,7 +361,8 @@ def _text(path: Path) -> str:
 #: Bytes of a file whose digest is worth a note.
 LARGE = 1 << 20
 
-#: Method of quantisation -> the package that reads such weights with transformers, and its name for Python.
+#: Method of quantisation -> the package that reads such weights with transformers, and its name for
+#: Python.
 PACKAGES = {
     "gptq": ("gptqmodel", "gptqmodel"),
     "awq": ("gptqmodel", "gptqmodel"),
@@ -311,7 +389,8 @@ class Quantisation:
         method: as ``quant_method`` names it.
         bits: of a weight; None where the configuration does not say.
         computes: the precision that the configuration computes in, if it states one.
-        is_int8: LLM.int8 of bitsandbytes with outliers, which are picked over all texts that are computed together.
+        is_int8: LLM.int8 of bitsandbytes with outliers, which are picked over all texts that are
+            computed together.
     """
 
     method: str
@@ -342,13 +421,22 @@ def quantisation_of(config: Mapping[str, Any]) -> Quantisation | None:
     if not isinstance(stated, dict) or not stated:
         return None
     is_4bit, is_8bit = (bool(stated.get(f"load_in_{n}bit")) for n in (4, 8))
-    method = str(stated.get("quant_method") or ("bitsandbytes" if is_4bit or is_8bit else "unknown method"))
+    method = str(
+        stated.get("quant_method") or ("bitsandbytes" if is_4bit or is_8bit else "unknown method")
+    )
     bits = stated.get("bits") or stated.get("w_bit") or (4 if is_4bit else 8 if is_8bit else None)
     if bits is None and method == "compressed-tensors":
         groups = stated.get("config_groups")
-        schemes = [group.get("weights") for group in groups.values()] if isinstance(groups, dict) else []
+        schemes = (
+            [group.get("weights") for group in groups.values()] if isinstance(groups, dict) else []
+        )
         found = {scheme.get("num_bits") for scheme in schemes if scheme}
         bits = found.pop() if len(found) == 1 else None
     computes = stated.get("bnb_4bit_compute_dtype") if is_4bit else None
     threshold = stated.get("llm_int8_threshold", 6.0)
-    return Quantisation(method, bits if isinstance(bits, int) else None, computes, is_8bit and not is_4bit and bool(threshold))
+    return Quantisation(
+        method,
+        bits if isinstance(bits, int) else None,
+        computes,
+        is_8bit and not is_4bit and bool(threshold),
+    )

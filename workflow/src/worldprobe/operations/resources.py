@@ -1,4 +1,5 @@
-"""What a model needs of a machine, from its registry entry alone: GPUs, threads, memory, time; and who may take which GPU.
+"""What a model needs of a machine, from its registry entry alone: GPUs, threads, memory, time; and
+who may take which GPU.
 
 The figures are requests to a scheduler, so they err on the large side.
 """
@@ -24,7 +25,8 @@ from worldprobe.errors import MachineError, UserError
 from worldprobe.log import LOGGER
 
 BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
-#: Share of a GPU's memory that weights may take; activations, the cache of keys and values and the workspace take the rest.
+#: Share of a GPU's memory that weights may take; activations, the cache of keys and values and the
+#: workspace take the rest.
 WEIGHT_SHARE = 0.55
 #: Parameters of a model whose card says nothing.
 PARAMETERS = 7_000_000_000
@@ -32,7 +34,8 @@ PARAMETERS = 7_000_000_000
 SMALL_GB = 1.0
 #: A control model: a few million parameters.
 CONTROL_MEMORY_MB = 3_000
-#: How often a job is submitted at most: ``retries`` of slurm/config.yaml and one. Each attempt gets more memory and time.
+#: How often a job is submitted at most: ``retries`` of slurm/config.yaml and one. Each attempt gets
+#: more memory and time.
 ATTEMPTS = 4
 
 
@@ -52,7 +55,8 @@ class Needs(NamedTuple):
     runtime: int
 
     def in_attempt(self, attempt: int, longest: int | None = None) -> Needs:
-        """The request of the first attempt (1) or a later one: that many times the time, and half the memory more each time.
+        """The request of the first attempt (1) or a later one: that many times the time, and half
+        the memory more each time.
 
         Args:
             attempt: from 1.
@@ -64,7 +68,10 @@ class Needs(NamedTuple):
         240
         """
         minutes = self.runtime * attempt
-        return self._replace(mem_mb=self.mem_mb * (attempt + 1) // 2, runtime=min(minutes, longest) if longest else minutes)
+        return self._replace(
+            mem_mb=self.mem_mb * (attempt + 1) // 2,
+            runtime=min(minutes, longest) if longest else minutes,
+        )
 
 
 def needs(card: Mapping[str, Any], gpu_memory_gb: float = 80.0) -> Needs:
@@ -96,7 +103,9 @@ def needs(card: Mapping[str, Any], gpu_memory_gb: float = 80.0) -> Needs:
     return Needs(gpus, threads, int(8_000 + 1.2e3 * weights_gb), int(60 + 4 * weights_gb))
 
 
-def tuning_needs(card: Mapping[str, Any], settings: Mapping[str, Any], gpu_memory_gb: float = 80.0) -> Needs:
+def tuning_needs(
+    card: Mapping[str, Any], settings: Mapping[str, Any], gpu_memory_gb: float = 80.0
+) -> Needs:
     """What one job that fine-tunes a model asks for.
 
     Args:
@@ -109,13 +118,17 @@ def tuning_needs(card: Mapping[str, Any], settings: Mapping[str, Any], gpu_memor
     1
     >>> tuning_needs({"parameters": 68_976_648_192, "dtype": "bfloat16"}, settings).gpus
     4
-    >>> tuning_needs({"parameters": 6_738_415_616, "dtype": "bfloat16"}, settings | {"tuning": "full"}).gpus
+    >>> tuning_needs(
+    ...     {"parameters": 6_738_415_616, "dtype": "bfloat16"}, settings | {"tuning": "full"}
+    ... ).gpus
     4
     """
     if "control" in card or card.get("tuned") == "small":
         return Needs(0, settings["threads"], CONTROL_MEMORY_MB, settings["minutes"])
     parameters = card.get("parameters") or PARAMETERS
-    is_full = settings["tuning"] == "full" or (settings["tuning"] == "auto" and parameters <= settings["full_up_to"])
+    is_full = settings["tuning"] == "full" or (
+        settings["tuning"] == "auto" and parameters <= settings["full_up_to"]
+    )
     # Weights, gradients and AdamW's two moments in float32; or frozen weights, and little else.
     states_gb = parameters * (16 if is_full else 1.15 * BYTES[card["dtype"]]) / 1e9
     gpus = 1
@@ -133,9 +146,11 @@ class ModelRequest:
         model: id in the registry.
         engine: what runs it.
         dtype: precision.
-        weights_gb: size of the weights in that precision, GB (1e9 bytes); None where the parameters are unknown.
+        weights_gb: size of the weights in that precision, GB (1e9 bytes); None where the parameters
+            are unknown.
         gpus: GPUs in one node.
-        tensor_parallel: GPUs that share each weight (vLLM); 1 where layers are spread over them instead (transformers).
+        tensor_parallel: GPUs that share each weight (vLLM); 1 where layers are spread over them
+            instead (transformers).
         weights_gb_per_gpu: of them on each GPU.
         threads: CPU cores.
         mem_mb: main memory of the first attempt; later ones get more.
@@ -159,7 +174,9 @@ def list_requests(
 ) -> list[ModelRequest]:
     """Requests of some models, from their registry entries alone.
 
-    >>> [big] = list_requests({"big": {"parameters": 70_553_706_496, "dtype": "bfloat16", "engine": "vllm"}}, ["big"])
+    >>> [big] = list_requests(
+    ...     {"big": {"parameters": 70_553_706_496, "dtype": "bfloat16", "engine": "vllm"}}, ["big"]
+    ... )
     >>> big.gpus, big.tensor_parallel, big.weights_gb
     (4, 4, 141.1)
     """
@@ -168,7 +185,9 @@ def list_requests(
         entry = registry[model]
         dtype, engine = entry.get("dtype", "float32"), entry.get("engine", "transformers")
         wanted = needs({**entry, "dtype": dtype}, gpu_memory_gb)
-        weights = round(entry["parameters"] * BYTES[dtype] / 1e9, 1) if entry.get("parameters") else None
+        weights = (
+            round(entry["parameters"] * BYTES[dtype] / 1e9, 1) if entry.get("parameters") else None
+        )
         requests.append(
             ModelRequest(
                 model=model,
@@ -177,10 +196,14 @@ def list_requests(
                 weights_gb=weights,
                 gpus=wanted.gpus,
                 tensor_parallel=max(wanted.gpus, 1) if engine == "vllm" else 1,
-                weights_gb_per_gpu=round(weights / wanted.gpus, 1) if weights and wanted.gpus else None,
+                weights_gb_per_gpu=(
+                    round(weights / wanted.gpus, 1) if weights and wanted.gpus else None
+                ),
                 threads=wanted.threads,
                 mem_mb=wanted.mem_mb,
-                minutes=tuple(wanted.in_attempt(attempt).runtime for attempt in range(1, ATTEMPTS + 1)),
+                minutes=tuple(
+                    wanted.in_attempt(attempt).runtime for attempt in range(1, ATTEMPTS + 1)
+                ),
             )
         )
     return requests
@@ -192,24 +215,35 @@ SECONDS_BETWEEN_TRIES = 2.0
 
 
 def visible_gpus(environment: Mapping[str, str] | None = None) -> list[str]:
-    """The GPUs that this process may use, by index or identifier: of a list, those before the first -1, as CUDA reads it."""
+    """The GPUs that this process may use, by index or identifier: of a list, those before the first
+    -1, as CUDA reads it.
+    """
     chosen = (os.environ if environment is None else environment).get("CUDA_VISIBLE_DEVICES")
     if chosen is not None:
         names = (name.strip() for name in chosen.split(","))
-        return list(dict.fromkeys(name for name in itertools.takewhile(lambda name: name != "-1", names) if name))
+        return list(
+            dict.fromkeys(
+                name for name in itertools.takewhile(lambda name: name != "-1", names) if name
+            )
+        )
     program = shutil.which("nvidia-smi")
     if not program:
         return []
     try:
         command = [program, "--query-gpu=index", "--format=csv,noheader"]
-        printed = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True).stdout
+        printed = subprocess.run(
+            command, capture_output=True, text=True, timeout=30, check=True
+        ).stdout
     except (subprocess.SubprocessError, OSError):
         return []
     return [line.strip() for line in printed.splitlines() if line.strip().isdigit()]
 
 
-def limits(wanted: Mapping[str, int], given: Collection[str], gpus: int | None = None) -> dict[str, int]:
-    """Limits for the jobs of one machine, where ``--resources`` sets none: its GPUs, and its memory in MB.
+def limits(
+    wanted: Mapping[str, int], given: Collection[str], gpus: int | None = None
+) -> dict[str, int]:
+    """Limits for the jobs of one machine, where ``--resources`` sets none: its GPUs, and its memory
+    in MB.
 
     Without a GPU, models that want one run on the CPU, one at a time.
 
@@ -230,8 +264,8 @@ def limits(wanted: Mapping[str, int], given: Collection[str], gpus: int | None =
                     raise UserError(
                         f"model {model}",
                         f"needs {number} GPUs, and this machine has {count}.",
-                        f"Run it on a cluster (--profile slurm), set tensor_parallel: {count} in its card if the weights fit, or "
-                        "leave it out of the study's models.",
+                        f"Run it on a cluster (--profile slurm), set tensor_parallel: {count} in"
+                        " its card if the weights fit, or leave it out of the study's models.",
                     )
         found["gpu"] = max(count, 1)
     if "mem_mb" not in given:
@@ -241,11 +275,17 @@ def limits(wanted: Mapping[str, int], given: Collection[str], gpus: int | None =
     return found
 
 
-def claim_gpus(number: int | None, environment: MutableMapping[str, str] | None = None, folder: Path | None = None) -> list[str]:
-    """Take GPUs of this machine for this process alone, and show no others to it. Waits until enough are free.
+def claim_gpus(
+    number: int | None,
+    environment: MutableMapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> list[str]:
+    """Take GPUs of this machine for this process alone, and show no others to it. Waits until
+    enough are free.
 
-    Each GPU has a lock file, which the system releases when the process ends, however it ends. Inside a SLURM job, which has been
-    given its own GPUs, only processes of that job wait for each other: another job may call other GPUs by the same numbers.
+    Each GPU has a lock file, which the system releases when the process ends, however it ends.
+    Inside a SLURM job, which has been given its own GPUs, only processes of that job wait for each
+    other: another job may call other GPUs by the same numbers.
 
     Args:
         number: how many; 0 leaves none visible, None leaves everything as it is.
@@ -299,7 +339,9 @@ def _as_name(text: str) -> str:
 
 
 def _try_lock(path: Path) -> FileLock | None:
-    """The lock of a GPU, which every user of this machine may take; None while another process has it."""
+    """The lock of a GPU, which every user of this machine may take; None while another process has
+    it.
+    """
     try:
         path.parent.mkdir(mode=0o777, exist_ok=True)
         with contextlib.suppress(PermissionError):  # it is another user's
@@ -308,7 +350,12 @@ def _try_lock(path: Path) -> FileLock | None:
         lock.acquire()
     except Timeout:
         return None
-    except (OSError, NotImplementedError) as error:  # a disk without locks, on which it would be waited for ever
+    except (
+        OSError,
+        NotImplementedError,
+    ) as error:  # a disk without locks, on which it would be waited for ever
         problem = f"cannot be used to keep GPUs apart ({error})."
-        raise MachineError(path, problem, "Remove it, or name another place for temporary files: TMPDIR.") from error
+        raise MachineError(
+            path, problem, "Remove it, or name another place for temporary files: TMPDIR."
+        ) from error
     return lock

@@ -1,4 +1,6 @@
-"""The settings of one run of Snakemake: study, registry and site, all checked before the first job."""
+"""The settings of one run of Snakemake: study, registry and site, all checked before the first
+job.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ def read_settings(
     blocks: Mapping[str, type[Block]],
     complete: Callable[[dict[str, Any], dict[str, dict[str, Any]]], dict[str, dict[str, Any]]],
     results: str = RESULTS,
-    add: Callable[[dict[str, Any], dict[str, dict[str, Any]]], dict[str, dict[str, Any]]] = lambda _, registry: registry,
+    add: Callable[
+        [dict[str, Any], dict[str, dict[str, Any]]], dict[str, dict[str, Any]]
+    ] = lambda _, registry: registry,
     asked: Callable[[dict[str, Any]], list[str]] = lambda study: study["models"],
 ) -> Settings:
     """Read and check everything that a run is configured by.
@@ -75,21 +79,30 @@ def read_settings(
 
 
 def as_written(options: Mapping[str, Any], arguments: Iterable[str]) -> dict[str, Any]:
-    """What ``--config`` says, with numbers as they are written: Snakemake reads 2024_01 as 202401, 010 as 10 and 1e3 as 1000.0.
+    """What ``--config`` says, with numbers as they are written: Snakemake reads 2024_01 as 202401,
+    010 as 10 and 1e3 as 1000.0.
 
     Args:
         options: as Snakemake reads them.
         arguments: the command line's words.
 
-    >>> as_written({"study": 202401, "models": ["a"]}, ["snakemake", "--config", "study=2024_01", "models=[a]"])
+    >>> as_written(
+    ...     {"study": 202401, "models": ["a"]},
+    ...     ["snakemake", "--config", "study=2024_01", "models=[a]"],
+    ... )
     {'study': '2024_01', 'models': ['a']}
     """
     words = dict(word.split("=", 1) for word in arguments if "=" in word)
-    return {key: words.get(key, value) if isinstance(value, int | float) else value for key, value in options.items()}
+    return {
+        key: words.get(key, value) if isinstance(value, int | float) else value
+        for key, value in options.items()
+    }
 
 
 def model_files(card: Mapping[str, Any]) -> list[str]:
-    """The files of a model (its base, its adapter, a server's tokenizer) in folders of the user's: new ones are scored again."""
+    """The files of a model (its base, its adapter, a server's tokenizer) in folders of the user's:
+    new ones are scored again.
+    """
     folders = [card["tokenizer"]] if card.get("tokenizer") else []
     if is_folder(card):
         folders.append(card["checkpoint"])
@@ -97,7 +110,9 @@ def model_files(card: Mapping[str, Any]) -> list[str]:
         folders.append(adapter)
     found: list[Path] = []
     for folder in folders:
-        with contextlib.suppress(UserError):  # the job that loads the model says what is wrong with it
+        with contextlib.suppress(
+            UserError
+        ):  # the job that loads the model says what is wrong with it
             for place in (folder, *base_folder(folder)):
                 here = Path(os.path.expanduser(place))
                 found += [here] if here.is_file() else files_of(here)
@@ -107,11 +122,15 @@ def model_files(card: Mapping[str, Any]) -> list[str]:
 def is_folder(card: Mapping[str, Any]) -> bool:
     """Whether a checkpoint is a folder, or a GGUF file, of the user's rather than to be fetched."""
     place = card["checkpoint"] or ""
-    return card["engine"] not in ("openai", "rule") and (place.startswith((".", "/", "~")) or os.path.exists(place))
+    return card["engine"] not in ("openai", "rule") and (
+        place.startswith((".", "/", "~")) or os.path.exists(place)
+    )
 
 
 def source_key(card: Mapping[str, Any]) -> str:
-    """What the note on a fetched model is named by: checkpoint and revision, so that two registries do not share one."""
+    """What the note on a fetched model is named by: checkpoint and revision, so that two registries
+    do not share one.
+    """
     return hashlib.sha256(
         f"{card['checkpoint']}@{card['revision']}{'+' + card['adapter'] if card.get('adapter') else ''}".encode()
     ).hexdigest()[:12]
@@ -137,11 +156,21 @@ def check_folders(model: str, card: Mapping[str, Any], registry_file: str) -> No
         named.append(("checkpoint", card["checkpoint"]))
     for key, place in named:
         if not os.path.exists(os.path.expanduser(place)):
-            raise UserError(f"{registry_file}: {model}.{key}", f"there is no folder or file {place}.", "Correct the path.")
+            raise UserError(
+                f"{registry_file}: {model}.{key}",
+                f"there is no folder or file {place}.",
+                "Correct the path.",
+            )
 
 
-def shown_registry(study: Mapping[str, Any], registry: Mapping[str, Mapping[str, Any]], registry_file: str, folder: Path) -> str:
-    """The file from which tables and figures take names: the user's, or one in ``folder`` that has models of the study, too.
+def shown_registry(
+    study: Mapping[str, Any],
+    registry: Mapping[str, Mapping[str, Any]],
+    registry_file: str,
+    folder: Path,
+) -> str:
+    """The file from which tables and figures take names: the user's, or one in ``folder`` that has
+    models of the study, too.
 
     Args:
         study: a validated study.
@@ -153,7 +182,11 @@ def shown_registry(study: Mapping[str, Any], registry: Mapping[str, Mapping[str,
         return registry_file
     known = Card.model_fields
     cards = {
-        model: {key: value for key, value in card.items() if key in known and value != known[key].default}
+        model: {
+            key: value
+            for key, value in card.items()
+            if key in known and value != known[key].default
+        }
         for model, card in registry.items()
     }
     text = yaml.safe_dump(cards, sort_keys=False, allow_unicode=True)

@@ -1,4 +1,6 @@
-"""How far a study is: which models are done, running, waiting or failed, from the results tree, the processes and the queue."""
+"""How far a study is: which models are done, running, waiting or failed, from the results tree, the
+processes and the queue.
+"""
 
 from __future__ import annotations
 
@@ -29,17 +31,40 @@ JOB_PREFIX = "worldprobe"
 #: Of a model that several rules evaluate, the rule that says most is shown.
 BY_WEIGHT = ("running", "failed", "unknown", "waiting", "not started")
 LINES_SHOWN = 3
-#: A log without a new line for longer may belong to a job that hangs; a working one writes every ten seconds.
+#: A log without a new line for longer may belong to a job that hangs; a working one writes every
+#: ten seconds.
 MINUTES_OF_SILENCE = 10
 #: States of squeue in which a job has not ended.
-ALIVE = {"RUNNING", "PENDING", "COMPLETING", "CONFIGURING", "SUSPENDED", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "STOPPED"}
+ALIVE = {
+    "RUNNING",
+    "PENDING",
+    "COMPLETING",
+    "CONFIGURING",
+    "SUSPENDED",
+    "REQUEUED",
+    "REQUEUE_HOLD",
+    "REQUEUE_FED",
+    "STOPPED",
+}
 #: Why SLURM never starts a job as it was asked for: squeue's reason -> what to change.
 NEVER = {
-    "PartitionTimeLimit": "it asks for more time than the partition allows: name another partition in config/cluster.yaml",
-    "PartitionNodeLimit": "it asks for more nodes than the partition has: name another partition in config/cluster.yaml",
-    "BadConstraints": "no node matches: check constraint, gpu_model and gpu_memory_gb in config/cluster.yaml",
-    "QOSMaxWallDurationPerJobLimit": "it asks for more time than the QOS allows: name another qos in config/cluster.yaml",
-    "AssocMaxWallDurationPerJobLimit": "its time is more than the account allows: name another account in config/cluster.yaml",
+    "PartitionTimeLimit": (
+        "it asks for more time than the partition allows: name another partition in"
+        " config/cluster.yaml"
+    ),
+    "PartitionNodeLimit": (
+        "it asks for more nodes than the partition has: name another partition in"
+        " config/cluster.yaml"
+    ),
+    "BadConstraints": (
+        "no node matches: check constraint, gpu_model and gpu_memory_gb in config/cluster.yaml"
+    ),
+    "QOSMaxWallDurationPerJobLimit": (
+        "it asks for more time than the QOS allows: name another qos in config/cluster.yaml"
+    ),
+    "AssocMaxWallDurationPerJobLimit": (
+        "its time is more than the account allows: name another account in config/cluster.yaml"
+    ),
     "InvalidAccount": "the account is unknown: correct account in config/cluster.yaml",
     "InvalidQOS": "the QOS is unknown: correct qos in config/cluster.yaml",
 }
@@ -82,7 +107,8 @@ class ModelState(NamedTuple):
         detail: what it is at, or the last lines of its log.
         job: its latest job of SLURM's.
         rule: the rule whose job or log this is about.
-        is_lost: whether a Snakemake is at work on a cluster, but no job of the model is in the queue.
+        is_lost: whether a Snakemake is at work on a cluster, but no job of the model is in the
+            queue.
     """
 
     model: str
@@ -94,16 +120,27 @@ class ModelState(NamedTuple):
 
 
 def read_queue(folder: Path) -> tuple[list[Job], str] | None:
-    """This user's jobs that were submitted from a folder (or from here), and why SLURM does not answer, if so.
+    """This user's jobs that were submitted from a folder (or from here), and why SLURM does not
+    answer, if so.
 
-    The latest comes first; jobs that ended are among them as long as SLURM remembers them, usually five minutes. None where there
-    is no SLURM, or none is set up.
+    The latest comes first; jobs that ended are among them as long as SLURM remembers them, usually
+    five minutes. None where there is no SLURM, or none is set up.
     """
     if not shutil.which("squeue"):
         return None
-    command = ["squeue", "--me", "--states=all", "--noheader", "--sort=-i", "--format", "%j|%i|%T|%M|%R|%k|%Z"]
+    command = [
+        "squeue",
+        "--me",
+        "--states=all",
+        "--noheader",
+        "--sort=-i",
+        "--format",
+        "%j|%i|%T|%M|%R|%k|%Z",
+    ]
     try:
-        printed = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+        printed = subprocess.run(
+            command, capture_output=True, text=True, timeout=60, check=True
+        ).stdout
     except subprocess.CalledProcessError as error:
         last = (error.stderr.strip().splitlines() or ["squeue failed"])[-1]
         return None if "configuration source" in last else ([], last)
@@ -111,7 +148,13 @@ def read_queue(folder: Path) -> tuple[list[Job], str] | None:
         return [], str(error)
     places = {os.path.realpath(folder), os.path.realpath(".")}
     rows = [line.split("|", 6) for line in printed.splitlines()]
-    ours = [row for row in rows if len(row) == 7 and row[0].startswith(JOB_PREFIX) and os.path.realpath(row[6].strip()) in places]
+    ours = [
+        row
+        for row in rows
+        if len(row) == 7
+        and row[0].startswith(JOB_PREFIX)
+        and os.path.realpath(row[6].strip()) in places
+    ]
     return [Job._make([*row[1:5], row[5].strip()]) for row in ours], ""
 
 
@@ -131,10 +174,12 @@ def model_states(
     Args:
         study: a validated study.
         registry: model id -> card, with the folders of the control models.
-        answers: the study and a model -> the files that evaluating it leaves, by the rule that makes them.
+        answers: the study and a model -> the files that evaluating it leaves, by the rule that
+            makes them.
         folder: where Snakemake runs.
         queue: jobs of ours, the latest first.
-        is_snakemake_running: whether a Snakemake is at work in the folder, or may be, on another machine.
+        is_snakemake_running: whether a Snakemake is at work in the folder, or may be, on another
+            machine.
         on_cluster: whether that Snakemake submits jobs to SLURM.
         silence: why SLURM does not answer, if so.
         models: ids of all that are evaluated; by default those of the study.
@@ -143,8 +188,13 @@ def model_states(
     logs = folder / StudyPaths.of(study).logs
 
     def state_of(model: str, rule: str, files: Sequence[str]) -> ModelState:
-        place = f"{Path(registry[model]['checkpoint']).parent.name}/" if rule == "train_control" else ""
-        comments = {f"rule_{rule}_wildcards_{wildcards}" for wildcards in (model, *_train_wildcards(registry[model], model))}
+        place = (
+            f"{Path(registry[model]['checkpoint']).parent.name}/" if rule == "train_control" else ""
+        )
+        comments = {
+            f"rule_{rule}_wildcards_{wildcards}"
+            for wildcards in (model, *_train_wildcards(registry[model], model))
+        }
         job = next((job for job in queue if job.comment in comments), None)
         log = logs / rule / f"{place}{model}.log"
         lines = _last_lines(log)
@@ -152,27 +202,51 @@ def model_states(
         ended = f"job {job.number} ended: {job.state}" if job and not job.is_alive else ""
         if job and job.state in ("RUNNING", "COMPLETING"):
             where = f"job {job.number} on {job.reason}, {verb} for {job.elapsed}"
-            return ModelState(model, "running", "; ".join([where, *lines[-1:], *_silence(log)]), job, rule)
+            return ModelState(
+                model, "running", "; ".join([where, *lines[-1:], *_silence(log)]), job, rule
+            )
         if job and job.is_alive:
-            return ModelState(model, "waiting", f"job {job.number} is {job.state.lower()} ({job.why})", job, rule)
+            return ModelState(
+                model, "waiting", f"job {job.number} is {job.state.lower()} ({job.why})", job, rule
+            )
         if pid := next((pid for pid, words in at_work.items() if words.intersection(files)), 0):
-            return ModelState(model, "running", "; ".join([f"process {pid}", *lines[-1:], *_silence(log)]), None, rule)
+            return ModelState(
+                model,
+                "running",
+                "; ".join([f"process {pid}", *lines[-1:], *_silence(log)]),
+                None,
+                rule,
+            )
         if lines and silence:
             return ModelState(model, "unknown", "SLURM does not answer; " + lines[-1], None, rule)
         if (lines or job) and not is_snakemake_running:
-            return ModelState(model, "failed", " / ".join([*([ended] if ended else []), *lines]), job, rule)
+            return ModelState(
+                model, "failed", " / ".join([*([ended] if ended else []), *lines]), job, rule
+            )
         if is_snakemake_running:
             begun = bool(lines or job)
-            detail = "; ".join([*([ended] if ended else []), f"queued for {verb}" + (" (retry)" if begun else "")])
+            detail = "; ".join(
+                [*([ended] if ended else []), f"queued for {verb}" + (" (retry)" if begun else "")]
+            )
             return ModelState(model, "waiting", detail, job, rule, is_lost=begun and on_cluster)
         return ModelState(model, "not started", "", None, rule)
 
     states = []
     for model in study["models"] if models is None else models:
-        left = {rule: paths for rule, paths in answers(study, model).items() if not all((folder / p).exists() for p in paths)}
-        if left and registry[model].get("control") and not (folder / registry[model]["checkpoint"]).is_dir():
+        left = {
+            rule: paths
+            for rule, paths in answers(study, model).items()
+            if not all((folder / p).exists() for p in paths)
+        }
+        if (
+            left
+            and registry[model].get("control")
+            and not (folder / registry[model]["checkpoint"]).is_dir()
+        ):
             left = {"train_control": [registry[model]["checkpoint"]]}
-        found = [state_of(model, rule, files) for rule, files in left.items()] or [ModelState(model, "done", "")]
+        found = [state_of(model, rule, files) for rule, files in left.items()] or [
+            ModelState(model, "done", "")
+        ]
         states.append(min(found, key=lambda state: (*BY_WEIGHT, "done").index(state.state)))
     return states
 
@@ -205,44 +279,73 @@ def next_steps(
     counted = {state.state for state in states}
     start = "snakemake --profile slurm" if on_cluster else "snakemake --cores all"
     again = (start if on_cluster else f"{start} --rerun-incomplete") + options
-    restart = f"press Ctrl-C in its terminal (or kill -INT {pids[0]}), then run `{again}` again" if pids else ""
+    restart = (
+        f"press Ctrl-C in its terminal (or kill -INT {pids[0]}), then run `{again}` again"
+        if pids
+        else ""
+    )
     alive = [job for job in queue if job.is_alive]
     steps = [step for state in states if (step := _about_a_job(state))]
     if silence:
-        steps.append(f"SLURM does not answer ({silence}). No action needed: jobs continue, and Snakemake asks again for an hour.")
+        steps.append(
+            f"SLURM does not answer ({silence}). No action needed: jobs continue, and Snakemake"
+            " asks again for an hour."
+        )
     lost = [state.model for state in states if state.is_lost]
     if lost and not silence:
         steps.append(
-            f"{', '.join(lost)}: Snakemake (process {pids[0]}) is at work, but none of its jobs is in the queue for it. It "
-            f"submits again within three minutes; if not, it has lost them: {restart}; finished answers are kept."
+            f"{', '.join(lost)}: Snakemake (process {pids[0]}) is at work, but none of its jobs is"
+            " in the queue for it. It submits again within three minutes; if not, it has lost"
+            f" them: {restart}; finished answers are kept."
         )
     if pids:
         return steps or [f"Snakemake (process {pids[0]}) is at work here; nothing to do."]
     for pid, files in (others or {}).items():
         shown = f"worldprobe status{' --configfile ' * bool(files)}{shlex.join(files)}"
-        told = f"No run of this study is in progress: Snakemake (process {pid}) is at work here on another one (`{shown}`)."
-        return [*steps, told, f"When it has ended: `{again}`."] if counted - {"done"} else [*steps, "All models are done."]
+        told = (
+            f"No run of this study is in progress: Snakemake (process {pid}) is at work here on"
+            f" another one (`{shown}`)."
+        )
+        return (
+            [*steps, told, f"When it has ended: `{again}`."]
+            if counted - {"done"}
+            else [*steps, "All models are done."]
+        )
     if host := held_elsewhere(folder):
-        return [*steps, f"A run that began on {host} holds the lock. If it has ended: `worldprobe unlock` there."]
+        return [
+            *steps,
+            (
+                f"A run that began on {host} holds the lock. If it has ended: `worldprobe unlock`"
+                " there."
+            ),
+        ]
     if alive:
         numbers = " ".join(job.number for job in alive)
         steps.append(
-            f"A Snakemake that no longer runs on this machine left jobs behind: `scancel {numbers}`, unless it runs elsewhere."
+            "A Snakemake that no longer runs on this machine left jobs behind: `scancel"
+            f" {numbers}`, unless it runs elsewhere."
         )
     if is_locked(folder):
         steps.append("A lock is left behind: `worldprobe unlock`.")
     if "failed" in counted:
-        failed = dict.fromkeys(f"{logs}/{state.rule}" for state in states if state.state == "failed")
+        failed = dict.fromkeys(
+            f"{logs}/{state.rule}" for state in states if state.state == "failed"
+        )
         steps.append(f"Fix what the logs say ({', '.join(failed)}).")
     if counted == {"not started"} and not steps:
-        steps.append(f"No run of this study is in progress, and no model has begun. Start it: `{start}{options}`.")
+        steps.append(
+            "No run of this study is in progress, and no model has begun. Start it:"
+            f" `{start}{options}`."
+        )
     elif counted - {"done"}:
         steps.append(f"Run `{again}` (again); finished work is reused.")
     return steps or ["All models are done."]
 
 
 def _train_wildcards(card: Mapping[str, Any], model: str) -> list[str]:
-    """How SLURM's comment names the training of a control model: digest of how it is trained, and the model."""
+    """How SLURM's comment names the training of a control model: digest of how it is trained, and
+    the model.
+    """
     return [f"{Path(card['checkpoint']).parent.name}_{model}"] if card.get("control") else []
 
 
@@ -252,9 +355,14 @@ def _about_a_job(state: ModelState) -> str:
     if job is None or job.state != "PENDING":
         return ""
     if "held" in job.why.lower() or job.why.startswith("JobHeld"):
-        return f"{state.model}: job {job.number} is held ({job.why}): `scontrol release {job.number}`."
+        return (
+            f"{state.model}: job {job.number} is held ({job.why}): `scontrol release {job.number}`."
+        )
     if (reason := job.why.split(",")[0]) in NEVER:
-        return f"{state.model}: job {job.number} will not start: {NEVER[reason]}, then `scancel {job.number}` and start again."
+        return (
+            f"{state.model}: job {job.number} will not start: {NEVER[reason]}, then `scancel"
+            f" {job.number}` and start again."
+        )
     return ""
 
 
@@ -264,12 +372,17 @@ def _silence(log: Path) -> list[str]:
         minutes = (time.time() - log.stat().st_mtime) / 60
     except OSError:
         return []
-    remark = f"no new line for {minutes:.0f} min: if it hangs, its time limit ends it, or scancel; finished answers are kept"
+    remark = (
+        f"no new line for {minutes:.0f} min: if it hangs, its time limit ends it, or scancel;"
+        " finished answers are kept"
+    )
     return [remark] if minutes > MINUTES_OF_SILENCE else []
 
 
 def _commands_here(folder: Path) -> dict[int, set[str]]:
-    """Process id -> words of the commands of ours that work in this folder on this machine; they name the files they make."""
+    """Process id -> words of the commands of ours that work in this folder on this machine; they
+    name the files they make.
+    """
     found = {}
     for process in psutil.process_iter():
         try:
@@ -298,16 +411,27 @@ HOLDER = Path(".snakemake", "worldprobe-run.json")
 def running(folder: Path) -> list[int]:
     """Process ids of the Snakemakes of this machine that work in a folder.
 
-    This process's own ancestors are left out, and so are the Snakemakes that a cluster's jobs consist of.
+    This process's own ancestors are left out, and so are the Snakemakes that a cluster's jobs
+    consist of.
     """
-    here, mine = folder.resolve(), {os.getpid(), *(parent.pid for parent in psutil.Process().parents())}
+    here, mine = (
+        folder.resolve(),
+        {os.getpid(), *(parent.pid for parent in psutil.Process().parents())},
+    )
     found = []
     for process in psutil.process_iter():
         try:
             words = process.cmdline()
-            is_snakemake = any(Path(word).name == "snakemake" for word in words[:2]) or words[1:3] == ["-m", "snakemake"]
+            is_snakemake = any(Path(word).name == "snakemake" for word in words[:2]) or words[
+                1:3
+            ] == ["-m", "snakemake"]
             is_job = "--target-jobs" in words
-            if is_snakemake and not is_job and process.pid not in mine and Path(process.cwd()).resolve() == here:
+            if (
+                is_snakemake
+                and not is_job
+                and process.pid not in mine
+                and Path(process.cwd()).resolve() == here
+            ):
                 found.append(process.pid)
         except (psutil.Error, OSError):
             continue
@@ -326,7 +450,10 @@ def is_on_cluster(pids: Iterable[int]) -> bool:
 def config_files(words: Sequence[str]) -> list[str]:
     """The configuration files that the command line of a Snakemake names.
 
-    >>> config_files(["snakemake", "--configfile", "a.yaml", "b.yaml", "--cores", "2"]), config_files(["snakemake", "all"])
+    >>> (
+    ...     config_files(["snakemake", "--configfile", "a.yaml", "b.yaml", "--cores", "2"]),
+    ...     config_files(["snakemake", "all"]),
+    ... )
     (['a.yaml', 'b.yaml'], [])
     """
     found: list[str] = []
@@ -389,25 +516,31 @@ def unlock(folder: Path) -> bool:
     """Remove a lock that nobody holds; True where there was one.
 
     Raises:
-        UserError: a Snakemake of this machine is at work here, or one of another machine took the lock.
+        UserError: a Snakemake of this machine is at work here, or one of another machine took the
+            lock.
     """
     if not is_locked(folder):
         return False
     if pids := running(folder):
         raise UserError(
-            folder, f"a Snakemake is running here (process {pids[0]}).", "Wait for it, or stop it with Ctrl-C in its terminal."
+            folder,
+            f"a Snakemake is running here (process {pids[0]}).",
+            "Wait for it, or stop it with Ctrl-C in its terminal.",
         )
     if host := held_elsewhere(folder):
         raise UserError(
             folder,
-            f"the lock was taken on {host}, and whether that run is still at work cannot be seen from {socket.gethostname()}.",
-            f"Run this command on {host}. If that machine is gone, `snakemake --unlock` removes the lock unasked.",
+            f"the lock was taken on {host}, and whether that run is still at work cannot be seen"
+            f" from {socket.gethostname()}.",
+            f"Run this command on {host}. If that machine is gone, `snakemake --unlock` removes the"
+            " lock unasked.",
         )
     shutil.rmtree(folder / ".snakemake" / "locks")
     return True
 
 
-#: What the main process passes to its jobs on a cluster, which read the configuration again while answers come in.
+#: What the main process passes to its jobs on a cluster, which read the configuration again while
+#: answers come in.
 VARIABLE = "WORLDPROBE_MISSING"
 #: The rules that make a model ready, before those that evaluate it.
 FIRST = ("fetch_model", "train_control")
@@ -419,13 +552,16 @@ def missing_models(
     models: Sequence[str],
     folder: Path = Path(),
 ) -> dict[str, str]:
-    """The study's models without answers, and why, in one line each; none where the study allows none to be missing.
+    """The study's models without answers, and why, in one line each; none where the study allows
+    none to be missing.
 
-    A study of which no model at all has answers has no missing ones: there is nothing to summarise yet.
+    A study of which no model at all has answers has no missing ones: there is nothing to summarise
+    yet.
 
     Args:
         study: a validated study.
-        answers: the study and a model -> the files that evaluating it leaves, by the rule that makes them.
+        answers: the study and a model -> the files that evaluating it leaves, by the rule that
+            makes them.
         models: ids of all that are evaluated.
         folder: where Snakemake runs.
     """
@@ -442,11 +578,14 @@ def missing_models(
     return found if len(found) < len(models) else {}
 
 
-#: A model whose fetching failed in so many seconds before a run is left out of it: the command before has just tried.
+#: A model whose fetching failed in so many seconds before a run is left out of it: the command
+#: before has just tried.
 JUST_TRIED = 600
 
 
-def not_fetched(study: Mapping[str, Any], models: Iterable[str], folder: Path = Path()) -> list[str]:
+def not_fetched(
+    study: Mapping[str, Any], models: Iterable[str], folder: Path = Path()
+) -> list[str]:
     """Those of the models that could not be fetched a moment ago, so that a run leaves them alone.
 
     Args:
@@ -458,7 +597,8 @@ def not_fetched(study: Mapping[str, Any], models: Iterable[str], folder: Path = 
     recent = {
         path.parent.name
         for path in logs.glob("fetch_*/*/*.log")
-        if time.time() - path.stat().st_mtime < JUST_TRIED and reason(path.read_text(encoding="utf-8", errors="replace"))
+        if time.time() - path.stat().st_mtime < JUST_TRIED
+        and reason(path.read_text(encoding="utf-8", errors="replace"))
     }
     return [model for model in models if model in recent]
 
@@ -474,7 +614,11 @@ def failure(logs: Path, model: str, rules: Iterable[str]) -> str:
     present = [path for path in files if path.is_file()]
     if not present:
         return ""
-    return reason(max(present, key=lambda path: path.stat().st_mtime).read_text(encoding="utf-8", errors="replace"))
+    return reason(
+        max(present, key=lambda path: path.stat().st_mtime).read_text(
+            encoding="utf-8", errors="replace"
+        )
+    )
 
 
 def reason(log: str) -> str:
@@ -490,7 +634,11 @@ def reason(log: str) -> str:
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     if not lines:
         return ""
-    problems = [line.removeprefix("problem:").strip().rstrip(".") for line in lines if line.startswith("problem:")]
+    problems = [
+        line.removeprefix("problem:").strip().rstrip(".")
+        for line in lines
+        if line.startswith("problem:")
+    ]
     if problems and lines[-1].startswith(("fix:", "problem:")):
         return problems[-1]
     if any(line.startswith("Traceback") for line in lines):
@@ -498,8 +646,12 @@ def reason(log: str) -> str:
     return ""
 
 
-def share_with_jobs(missing: Mapping[str, str], is_main_process: bool, variable: str = VARIABLE) -> dict[str, str]:
-    """The same missing models in every process of one run: what the main process found, handed to its jobs."""
+def share_with_jobs(
+    missing: Mapping[str, str], is_main_process: bool, variable: str = VARIABLE
+) -> dict[str, str]:
+    """The same missing models in every process of one run: what the main process found, handed to
+    its jobs.
+    """
     if is_main_process:
         os.environ[variable] = json.dumps(dict(missing))
         return dict(missing)

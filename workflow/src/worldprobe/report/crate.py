@@ -1,4 +1,6 @@
-"""A finished study as an RO-Crate (Workflow RO-Crate 1.0 over RO-Crate 1.1): files, what they are, and what made them."""
+"""A finished study as an RO-Crate (Workflow RO-Crate 1.0 over RO-Crate 1.1): files, what they are,
+and what made them.
+"""
 
 from __future__ import annotations
 
@@ -50,11 +52,34 @@ RESULTS = (
     "*/regression/*.parquet",
     "*/judgements/**/*.parquet",
 )
-#: Columns with words of items, trials, questions or answers: a table that has one stays where it is, whatever it is called.
+#: Columns with words of items, trials, questions or answers: a table that has one stays where it
+#: is, whatever it is called.
 TEXTS = frozenset(
     [
-        *("context", "context1", "context2", "first_context", "second_context", "target", "target1", "target2", "text", "token"),
-        *("filler", "fillers", "value", "description", "query", "entities", "reply", "follow_up", "thoughts", "conversation"),
+        *(
+            "context",
+            "context1",
+            "context2",
+            "first_context",
+            "second_context",
+            "target",
+            "target1",
+            "target2",
+            "text",
+            "token",
+        ),
+        *(
+            "filler",
+            "fillers",
+            "value",
+            "description",
+            "query",
+            "entities",
+            "reply",
+            "follow_up",
+            "thoughts",
+            "conversation",
+        ),
     ]
 )
 #: What the workflow gives.
@@ -87,13 +112,19 @@ def build_crate(
         main: the workflow among the files.
     """
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-    people = [{"@id": f"#author{number}", "@type": "Person", **author} for number, author in enumerate(authors, 1)]
+    people = [
+        {"@id": f"#author{number}", "@type": "Person", **author}
+        for number, author in enumerate(authors, 1)
+    ]
     parts = [{"@id": name} for name in sorted(files)]
     root = {
         "@id": "./",
         "@type": "Dataset",
         "name": f"worldprobe study {study}",
-        "description": f"Workflow, configuration, tables, figures and report of the study {study}, with what made each table.",
+        "description": (
+            f"Workflow, configuration, tables, figures and report of the study {study}, with what"
+            " made each table."
+        ),
         "license": {"@id": "https://spdx.org/licenses/MIT"},
         "author": [{"@id": person["@id"]} for person in people],
         "mainEntity": {"@id": main},
@@ -108,7 +139,12 @@ def build_crate(
         "url": {"@id": "https://snakemake.readthedocs.io"},
         "version": versions["snakemake"],
     }
-    software = {"@id": "#worldprobe", "@type": "SoftwareApplication", "name": "worldprobe", "version": versions["worldprobe"]}
+    software = {
+        "@id": "#worldprobe",
+        "@type": "SoftwareApplication",
+        "name": "worldprobe",
+        "version": versions["worldprobe"],
+    }
     graph: list[dict[str, Any]] = [
         {
             "@id": "ro-crate-metadata.json",
@@ -133,18 +169,31 @@ def build_crate(
 
 
 def _file(name: str, size: int, digest: str, is_main: bool) -> dict[str, Any]:
-    entity: dict[str, Any] = {"@id": name, "@type": "File", "name": name, "contentSize": str(size), "sha256": digest}
+    entity: dict[str, Any] = {
+        "@id": name,
+        "@type": "File",
+        "name": name,
+        "contentSize": str(size),
+        "sha256": digest,
+    }
     suffix = name[name.rfind(".") :] if "." in name else ""
     if suffix in MEDIA:
         entity["encodingFormat"] = MEDIA[suffix]
     if is_main:
-        entity |= {"@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow"], "programmingLanguage": {"@id": SNAKEMAKE}}
+        entity |= {
+            "@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow"],
+            "programmingLanguage": {"@id": SNAKEMAKE},
+        }
         entity |= {"license": {"@id": "https://spdx.org/licenses/MIT"}, "name": "worldprobe"}
     return entity
 
 
-def _action(identifier: str, name: str, origin: Mapping[str, Any], digests: Mapping[str, str]) -> list[dict[str, Any]]:
-    """What made one table: its inputs are files of the crate, or, where they are not in it, known by digest."""
+def _action(
+    identifier: str, name: str, origin: Mapping[str, Any], digests: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """What made one table: its inputs are files of the crate, or, where they are not in it, known
+    by digest.
+    """
     inside = {digest: file for file, digest in digests.items()}
     objects, others = [], []
     for given, digest in sorted(origin.get("inputs", {}).items()):
@@ -152,11 +201,22 @@ def _action(identifier: str, name: str, origin: Mapping[str, Any], digests: Mapp
             objects.append({"@id": inside[digest]})
             continue
         others.append(
-            {"@id": f"#sha256-{digest[:16]}-{identifier[1:]}", "@type": "CreativeWork", "name": given, "sha256": digest}
+            {
+                "@id": f"#sha256-{digest[:16]}-{identifier[1:]}",
+                "@type": "CreativeWork",
+                "name": given,
+                "sha256": digest,
+            }
         )
         objects.append({"@id": others[-1]["@id"]})
-    packages = ", ".join(f"{package} {version}" for package, version in sorted(origin.get("packages", {}).items()))
-    stated = [f"method {origin.get('method')}", f"seed {origin['seed']}" if origin.get("seed") is not None else "", packages]
+    packages = ", ".join(
+        f"{package} {version}" for package, version in sorted(origin.get("packages", {}).items())
+    )
+    stated = [
+        f"method {origin.get('method')}",
+        f"seed {origin['seed']}" if origin.get("seed") is not None else "",
+        packages,
+    ]
     action = {
         "@id": identifier,
         "@type": "CreateAction",
@@ -182,7 +242,9 @@ def pack_crate(files: Mapping[str, bytes], metadata: Mapping[str, Any]) -> bytes
 
 
 def read_results(folder: Path) -> tuple[dict[str, bytes], dict[str, dict]]:
-    """The study's files without item text, and the provenance of each table; no link out of the folder is followed."""
+    """The study's files without item text, and the provenance of each table; no link out of the
+    folder is followed.
+    """
     files: dict[str, bytes] = {}
     origins: dict[str, dict] = {}
     inside = folder.resolve()
@@ -191,7 +253,11 @@ def read_results(folder: Path) -> tuple[dict[str, bytes], dict[str, dict]]:
         name = f"results/{path.relative_to(folder).as_posix()}"
         if path.suffix == ".parquet":
             provenance = read_provenance(path)
-            texts = [column for column in parquet.read_schema(path) if not arrow.types.is_primitive(column.type)]
+            texts = [
+                column
+                for column in parquet.read_schema(path)
+                if not arrow.types.is_primitive(column.type)
+            ]
             if provenance.canary or any(column.name in TEXTS for column in texts):
                 continue
             origins[name] = json.loads(provenance.to_json())
@@ -199,8 +265,11 @@ def read_results(folder: Path) -> tuple[dict[str, bytes], dict[str, dict]]:
     return files, origins
 
 
-def read_configuration(paths: Sequence[Path], repository: Path, blocks: Mapping[str, type[Block]]) -> dict[str, bytes]:
-    """Configuration files by their place in the working directory or the repository, without the password of the materials.
+def read_configuration(
+    paths: Sequence[Path], repository: Path, blocks: Mapping[str, type[Block]]
+) -> dict[str, bytes]:
+    """Configuration files by their place in the working directory or the repository, without the
+    password of the materials.
 
     Raises:
         UserError: one is not a configuration of a study, or two would have one name.
@@ -210,10 +279,16 @@ def read_configuration(paths: Sequence[Path], repository: Path, blocks: Mapping[
     files: dict[str, bytes] = {}
     for path in paths:
         place = path.resolve()
-        roots = [root.resolve() for root in (Path(), repository) if place.is_relative_to(root.resolve())]
-        name = f"config/{place.relative_to(roots[0]) if roots else place.name}".replace("config/config/", "config/")
+        roots = [
+            root.resolve() for root in (Path(), repository) if place.is_relative_to(root.resolve())
+        ]
+        name = f"config/{place.relative_to(roots[0]) if roots else place.name}".replace(
+            "config/config/", "config/"
+        )
         if name in files:
-            raise UserError(path, f"would be {name} in the crate, as another file is.", "Rename one of them.")
+            raise UserError(
+                path, f"would be {name} in the crate, as another file is.", "Rename one of them."
+            )
         # Written anew: a password may also stand in a comment, or where an anchor is.
         document = without_passwords(read_yaml(path).document)
         files[name] = yaml.safe_dump(document, allow_unicode=True, sort_keys=False).encode()
@@ -227,15 +302,31 @@ def without_passwords(document: Any) -> Any:
     {'ewok': {'materials': {'password': None, 'archive': 'a.zip'}}}
     """
     if isinstance(document, dict):
-        return {key: None if key == "password" else without_passwords(value) for key, value in document.items()}
-    return [without_passwords(value) for value in document] if isinstance(document, list) else document
+        return {
+            key: None if key == "password" else without_passwords(value)
+            for key, value in document.items()
+        }
+    return (
+        [without_passwords(value) for value in document] if isinstance(document, list) else document
+    )
 
 
 def read_citation(path: Path) -> list[dict[str, str]]:
     """The authors of CITATION.cff."""
-    keys = {"name": "name", "given-names": "givenName", "family-names": "familyName", "orcid": "identifier"}
-    stated = [{keys[key]: str(value) for key, value in one.items() if key in keys} for one in read_yaml(path).document["authors"]]
-    return [{"name": f"{one.get('givenName', '')} {one.get('familyName', '')}".strip(), **one} for one in stated]
+    keys = {
+        "name": "name",
+        "given-names": "givenName",
+        "family-names": "familyName",
+        "orcid": "identifier",
+    }
+    stated = [
+        {keys[key]: str(value) for key, value in one.items() if key in keys}
+        for one in read_yaml(path).document["authors"]
+    ]
+    return [
+        {"name": f"{one.get('givenName', '')} {one.get('familyName', '')}".strip(), **one}
+        for one in stated
+    ]
 
 
 def snakemake_version() -> str:
@@ -283,7 +374,8 @@ class Methods:
     Attributes:
         sentences: of the paragraph.
         packages: name -> version, or versions.
-        models: a row per model as it was loaded: name, checkpoint, revision, dtype, engine; or also notes, in every row.
+        models: a row per model as it was loaded: name, checkpoint, revision, dtype, engine; or also
+            notes, in every row.
         files: a row per table: table, file, model, seed, method, inputs.
     """
 
@@ -315,15 +407,23 @@ def package_versions(origins: Sequence[TableOrigin]) -> dict[str, str]:
     """Every package that any table names; where two tables name different versions, both."""
     versions: dict[str, set[str]] = {}
     for one in origins:
-        for name, version in (one.provenance.packages | one.provenance.details.get("r_versions", {})).items():
+        for name, version in (
+            one.provenance.packages | one.provenance.details.get("r_versions", {})
+        ).items():
             versions.setdefault(name, set()).add(str(version))
     return {name: " and ".join(sorted(found)) for name, found in sorted(versions.items())}
 
 
 def missing_models(provenance: Provenance) -> dict[str, str]:
-    """The models whose answers could not be computed, with the reason, as a table's provenance names them."""
+    """The models whose answers could not be computed, with the reason, as a table's provenance
+    names them.
+    """
     named = provenance.details.get("missing_models", {})
-    return {str(model): str(reason) for model, reason in named.items()} if isinstance(named, dict) else {}
+    return (
+        {str(model): str(reason) for model, reason in named.items()}
+        if isinstance(named, dict)
+        else {}
+    )
 
 
 def missing_note(provenance: Provenance, roster: Roster) -> str:
@@ -332,22 +432,33 @@ def missing_note(provenance: Provenance, roster: Roster) -> str:
     if not missing:
         return ""
     named = [
-        f"{roster[model].name} ({reason.rstrip('.')})" if reason else roster[model].name for model, reason in missing.items()
+        f"{roster[model].name} ({reason.rstrip('.')})" if reason else roster[model].name
+        for model, reason in missing.items()
     ]
-    return f"Without {len(missing)} of the study's models, whose answers could not be computed: {', '.join(named)}."
+    return (
+        f"Without {len(missing)} of the study's models, whose answers could not be computed:"
+        f" {', '.join(named)}."
+    )
 
 
 def kinds_note(provenance: Provenance, roster: Roster) -> str:
-    """The sentence that names the models of a table which are not causal, with their measure, or an empty string."""
+    """The sentence that names the models of a table which are not causal, with their measure, or an
+    empty string.
+    """
     named = provenance.details.get("kinds", {})
     if not isinstance(named, dict) or not named:
         return ""
     shown = "; ".join(f"{roster[str(model)].name} ({kind})" for model, kind in named.items())
-    return f"Not causal language models: their scores are another measure, not to be ranked with the others as equals: {shown}."
+    return (
+        "Not causal language models: their scores are another measure, not to be ranked with the"
+        f" others as equals: {shown}."
+    )
 
 
 def flags_note(provenance: Provenance, roster: Roster) -> str:
-    """The sentence that counts what is wrong with answers, by flag, model and way of asking, or an empty string."""
+    """The sentence that counts what is wrong with answers, by flag, model and way of asking, or an
+    empty string.
+    """
     by_flag: dict[str, list[str]] = {}
     for model, ways in provenance.details.get("flags", {}).items():
         for way, counts in ways.items():
@@ -357,16 +468,25 @@ def flags_note(provenance: Provenance, roster: Roster) -> str:
                     by_flag.setdefault(FLAGS.get(flag, flag.replace("_", " ")), []).append(shown)
     if not by_flag:
         return ""
-    shown = ". ".join(f"{words[0].upper()}{words[1:]}: {'; '.join(named)}" for words, named in sorted(by_flag.items()))
+    shown = ". ".join(
+        f"{words[0].upper()}{words[1:]}: {'; '.join(named)}"
+        for words, named in sorted(by_flag.items())
+    )
     return f"Answers with flags. {shown}."
 
 
 #: Title -> what must be said next to tables and figures, and at the head of a report.
-NOTES = {"Missing models": missing_note, "Models of other kinds": kinds_note, "Answers with flags": flags_note}
+NOTES = {
+    "Missing models": missing_note,
+    "Models of other kinds": kinds_note,
+    "Answers with flags": flags_note,
+}
 
 
 def notes(provenance: Provenance, roster: Roster) -> list[str]:
-    """What must be said next to a table or a figure: models that are missing or of other kinds, and flags of answers."""
+    """What must be said next to a table or a figure: models that are missing or of other kinds, and
+    flags of answers.
+    """
     return [note for say in NOTES.values() if (note := say(provenance, roster))]
 
 
@@ -380,13 +500,21 @@ def described_checkpoint(checkpoint: str, adapter: Mapping[str, Any] | None) -> 
 
 
 def described_precision(made: Provenance) -> str:
-    """The precision that was asked for, how weights are quantised, and what precisions they have if not that one."""
+    """The precision that was asked for, how weights are quantised, and what precisions they have if
+    not that one.
+    """
     kept = made.details.get("precision")
-    return ", ".join(filter(None, (made.dtype, made.details.get("quantisation"), kept and f"weights in {kept}")))
+    return ", ".join(
+        filter(None, (made.dtype, made.details.get("quantisation"), kept and f"weights in {kept}"))
+    )
 
 
-def model_rows(origins: Sequence[TableOrigin], kinds: Sequence[str], roster: Roster) -> list[dict[str, str]]:
-    """Checkpoint, revision, precision and engine of every model in tables of these kinds, once each."""
+def model_rows(
+    origins: Sequence[TableOrigin], kinds: Sequence[str], roster: Roster
+) -> list[dict[str, str]]:
+    """Checkpoint, revision, precision and engine of every model in tables of these kinds, once
+    each.
+    """
     rows: dict[str, dict[str, str]] = {}
     for one in origins:
         p = one.provenance
@@ -409,7 +537,9 @@ def file_rows(origins: Sequence[TableOrigin]) -> list[dict[str, str]]:
     rows = []
     for one in origins:
         p = one.provenance
-        inputs = ", ".join(f"{Path(name).name} {digest[:10]}" for name, digest in sorted(p.inputs.items())[:4])
+        inputs = ", ".join(
+            f"{Path(name).name} {digest[:10]}" for name, digest in sorted(p.inputs.items())[:4]
+        )
         more = len(p.inputs) - 4
         rows.append(
             {
@@ -425,5 +555,7 @@ def file_rows(origins: Sequence[TableOrigin]) -> list[dict[str, str]]:
 
 
 def told(path: Path) -> str:
-    """The notes on a summary table, a line each: the models' kinds, and flags of what they answered; empty without any."""
+    """The notes on a summary table, a line each: the models' kinds, and flags of what they
+    answered; empty without any.
+    """
     return "".join(f"\n{note}" for note in notes(read_provenance(path), Roster({})))

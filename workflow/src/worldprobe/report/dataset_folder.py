@@ -1,4 +1,6 @@
-"""A table as a dataset folder of the Hugging Face hub: the Parquet file as it is, a card, and a Croissant 1.0 description."""
+"""A table as a dataset folder of the Hugging Face hub: the Parquet file as it is, a card, and a
+Croissant 1.0 description.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +83,9 @@ class Dataset:
     conditions: tuple[str, ...] = ()
 
 
-def dataset_files(dataset: Dataset, rows: bytes, password: str | None = None) -> Iterator[tuple[str, bytes]]:
+def dataset_files(
+    dataset: Dataset, rows: bytes, password: str | None = None
+) -> Iterator[tuple[str, bytes]]:
     """The dataset's folder: name and content of each file.
 
     Args:
@@ -109,7 +113,9 @@ def _card(dataset: Dataset, place: str, digest: str) -> str:
         "tags": list(dataset.tags),
     }
     if is_open:
-        front["configs"] = [{"config_name": "default", "data_files": [{"split": dataset.split, "path": place}]}]
+        front["configs"] = [
+            {"config_name": "default", "data_files": [{"split": dataset.split, "path": place}]}
+        ]
     else:
         front["viewer"] = False
     if dataset.conditions:
@@ -120,12 +126,17 @@ def _card(dataset: Dataset, place: str, digest: str) -> str:
             "extra_gated_button_content": "I agree",
         }
     header = yaml.safe_dump(front, sort_keys=False, allow_unicode=True, width=1000)
-    columns = [f"| `{name}` | {column.description} |" for name, column in dataset.table.columns.items()]
+    columns = [
+        f"| `{name}` | {column.description} |" for name, column in dataset.table.columns.items()
+    ]
     parts = [
         f"---\n{header}---",
         f"{canary_comments(dataset.canary)}\n# {dataset.name}".lstrip(),
         dataset.about,
-        f"{dataset.n_rows} rows. SHA-256 of the table: `{digest}`. Written by worldprobe {__version__}.",
+        (
+            f"{dataset.n_rows} rows. SHA-256 of the table: `{digest}`. Written by worldprobe"
+            f" {__version__}."
+        ),
         _LOAD.format(split=dataset.split) if is_open else _OPEN,
         dataset.use,
         "\n".join(["| column | what it contains |", "|---|---|", *columns]),

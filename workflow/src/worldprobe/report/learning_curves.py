@@ -1,4 +1,6 @@
-"""Tables and figures of learning curves, the same for every benchmark that scores series of checkpoints."""
+"""Tables and figures of learning curves, the same for every benchmark that scores series of
+checkpoints.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,18 @@ import pandas as pd
 from worldprobe.benchmark import Display, Input, Registry, Section, Study, figure, table
 from worldprobe.contracts import Table
 from worldprobe.contracts.results import OVERALL
-from worldprobe.contracts.series import ALL_SEEDS, ALREADY, CHANCE, NEVER, NONE, OPEN, REACHED, Curves, Onsets, OrderAgreements
+from worldprobe.contracts.series import (
+    ALL_SEEDS,
+    ALREADY,
+    CHANCE,
+    NEVER,
+    NONE,
+    OPEN,
+    REACHED,
+    Curves,
+    Onsets,
+    OrderAgreements,
+)
 from worldprobe.models.series import trainings
 from worldprobe.provenance import Provenance
 from worldprobe.report import style
@@ -25,12 +38,20 @@ if TYPE_CHECKING:
 SECTION = Section(
     "learning",
     "Learning curves",
-    "Accuracy at checkpoints of a training. Chance is 0.5. Bands hold at all checkpoints of a curve at once (95%). An onset is "
-    "where a curve rises above chance and the half width of its band, and stays there.",
+    "Accuracy at checkpoints of a training. Chance is 0.5. Bands hold at all checkpoints of a curve"
+    " at once (95%). An onset is where a curve rises above chance and the half width of its band,"
+    " and stays there.",
 )
 #: What a censored onset is called, and its mark; that below the level has the level beside it.
-WORDS = {REACHED: "", OPEN: "perhaps later", NEVER: "below", ALREADY: "before the first", NONE: "too uncertain"}
-#: Whose means a figure shows besides the models': those of the study's ratings, or the paper's where its items are asked.
+WORDS = {
+    REACHED: "",
+    OPEN: "perhaps later",
+    NEVER: "below",
+    ALREADY: "before the first",
+    NONE: "too uncertain",
+}
+#: Whose means a figure shows besides the models': those of the study's ratings, or the paper's
+#: where its items are asked.
 PEOPLE, PEOPLE_OF_PAPER = "people", "people (paper)"
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _MARKS = {REACHED: "o", OPEN: "o", NEVER: ">", ALREADY: "<"}
@@ -48,7 +69,9 @@ def has_several_trainings(study: Study, registry: Registry) -> bool:
     return len(trainings(study, registry)) > 1
 
 
-def learning_displays(prefix: str, panels: Sequence[str], rows: str, summaries: type[Table]) -> tuple[Display, ...]:
+def learning_displays(
+    prefix: str, panels: Sequence[str], rows: str, summaries: type[Table]
+) -> tuple[Display, ...]:
     """The tables and figures of one benchmark.
 
     Args:
@@ -60,17 +83,25 @@ def learning_displays(prefix: str, panels: Sequence[str], rows: str, summaries: 
     shared: dict[str, Any] = {"section": SECTION.id, "when": has_series}
 
     def learning_curves(
-        curves: pd.DataFrame, summaries: pd.DataFrame, roster: Roster, provenance: Provenance | None = None
+        curves: pd.DataFrame,
+        summaries: pd.DataFrame,
+        roster: Roster,
+        provenance: Provenance | None = None,
     ) -> pd.DataFrame:
         kept = _main(curves[curves["grouping"].isin([OVERALL, *panels])])
-        people = summaries[(summaries["model"] == HUMAN) & summaries["grouping"].isin([OVERALL, *panels])]
+        people = summaries[
+            (summaries["model"] == HUMAN) & summaries["grouping"].isin([OVERALL, *panels])
+        ]
         people = people[(people["condition"] == "all") & (people["metric"] == "accuracy")]
         people = people.assign(name=PEOPLE)
         published = provenance.details.get("people") if provenance else None
         if people.empty and published:
             people = pd.DataFrame(published).assign(name=PEOPLE_OF_PAPER, model=HUMAN)
         people = people.assign(series=HUMAN, colour="", seed="", unit="")
-        return pd.concat([_named(kept, roster)[_CURVE], people.reindex(columns=[*_CURVE, "low", "high"])], ignore_index=True)
+        return pd.concat(
+            [_named(kept, roster)[_CURVE], people.reindex(columns=[*_CURVE, "low", "high"])],
+            ignore_index=True,
+        )
 
     def onsets(onsets: pd.DataFrame, roster: Roster) -> pd.DataFrame:
         return _named(_main(onsets[onsets["grouping"].isin([OVERALL, *panels])]), roster)
@@ -80,7 +111,9 @@ def learning_displays(prefix: str, panels: Sequence[str], rows: str, summaries: 
         return _named(_main(kept), roster)
 
     def onset_table(onsets: pd.DataFrame, roster: Roster) -> Sheet:
-        kept = _named(_main(onsets[onsets["grouping"].isin([OVERALL, *panels]) & _is_main(onsets)]), roster)
+        kept = _named(
+            _main(onsets[onsets["grouping"].isin([OVERALL, *panels]) & _is_main(onsets)]), roster
+        )
         level = kept["level"].map(lambda level: f" {level:.3f}").where(kept["status"] == NEVER, "")
         kept = kept.assign(state=kept["status"].map(WORDS) + level)
         columns = (
@@ -108,7 +141,12 @@ def learning_displays(prefix: str, panels: Sequence[str], rows: str, summaries: 
             Column("95% interval", ("ci_low", "ci_high"), _between_correlations),
             Column("Groups", ("n",), as_text),
         )
-        return Sheet("Agreement on the order of onsets", kept, columns, notes=_agreement_in_words(kept, roster))
+        return Sheet(
+            "Agreement on the order of onsets",
+            kept,
+            columns,
+            notes=_agreement_in_words(kept, roster),
+        )
 
     def spread_table(curves: pd.DataFrame, roster: Roster) -> Sheet:
         kept = curves[curves["grouping"].isin([OVERALL, rows]) & _is_main(curves)]
@@ -122,15 +160,23 @@ def learning_displays(prefix: str, panels: Sequence[str], rows: str, summaries: 
             Column("Between versions", ("between_versions",), decimals(4)),
             Column("Half the interval", ("half",), decimals(4)),
         )
-        note = "Standard deviations of the means of seeds and of versions at the last checkpoint, next to half the 95% interval."
+        note = (
+            "Standard deviations of the means of seeds and of versions at the last checkpoint, next"
+            " to half the 95% interval."
+        )
         said = _curves_in_words(_main(kept), rows)
-        return Sheet("What curves differ by", last.reset_index(drop=True), columns, notes=(*said, note))
+        return Sheet(
+            "What curves differ by", last.reset_index(drop=True), columns, notes=(*said, note)
+        )
 
     curves_figure = figure(
         name=f"{prefix}_learning_curves",
         title="Learning curves",
         inputs=[Curves, Input(summaries, "summaries.parquet", name="summaries")],
-        caption="Accuracy by checkpoint. Bold: the mean over seeds, or the only training, with its band; thin: single seeds.",
+        caption=(
+            "Accuracy by checkpoint. Bold: the mean over seeds, or the only training, with its"
+            " band; thin: single seeds."
+        ),
         **shared,
     )(learning_curves)
     curves_figure.drawn_by(draw_curves)
@@ -138,8 +184,11 @@ def learning_displays(prefix: str, panels: Sequence[str], rows: str, summaries: 
         name=f"{prefix}_onsets",
         title="Onsets",
         inputs=[Onsets],
-        caption="Where curves rise above chance for good, with 95% intervals. Large: mean over seeds; small: seeds. An arrow "
-        "to the right: not by the last checkpoint; to the left: before the first one; an open mark: perhaps after the last one.",
+        caption=(
+            "Where curves rise above chance for good, with 95% intervals. Large: mean over seeds;"
+            " small: seeds. An arrow to the right: not by the last checkpoint; to the left: before"
+            " the first one; an open mark: perhaps after the last one."
+        ),
         **shared,
     )(onsets)
     onset_figure.drawn_by(draw_onsets)
@@ -147,8 +196,10 @@ def learning_displays(prefix: str, panels: Sequence[str], rows: str, summaries: 
         name=f"{prefix}_curve_map",
         title="Checkpoints by group",
         inputs=[Curves],
-        caption=f"Accuracy by {rows} and checkpoint, the mean over seeds; the {rows}s in the order of their accuracy over all "
-        "checkpoints. White is chance.",
+        caption=(
+            f"Accuracy by {rows} and checkpoint, the mean over seeds; the {rows}s in the order of"
+            " their accuracy over all checkpoints. White is chance."
+        ),
         **shared,
     )(curve_map)
     map_figure.drawn_by(draw_map)
@@ -160,27 +211,49 @@ def learning_displays(prefix: str, panels: Sequence[str], rows: str, summaries: 
             name=f"{prefix}_onset_table",
             title="Onsets and falls",
             inputs=[Onsets],
-            caption="When curves rise above a level for good, and the largest fall that chance does not explain.",
+            caption=(
+                "When curves rise above a level for good, and the largest fall that chance does not"
+                " explain."
+            ),
             **shared,
         )(onset_table),
         table(
             name=f"{prefix}_onset_order",
             title="Order of onsets",
             inputs=[OrderAgreements],
-            caption="Rank correlation (Spearman) of the onsets in two trainings; the interval is for other groups.",
+            caption=(
+                "Rank correlation (Spearman) of the onsets in two trainings; the interval is for"
+                " other groups."
+            ),
             **(shared | {"when": (has_series, has_several_trainings)}),
         )(order_table),
         table(
             name=f"{prefix}_curve_spread",
             title="Seeds and fillers",
             inputs=[Curves],
-            caption="Which is large: the spread between seeds, between fillers, or the uncertainty of the concepts or skins?",
+            caption=(
+                "Which is large: the spread between seeds, between fillers, or the uncertainty of"
+                " the concepts or skins?"
+            ),
             **shared,
         )(spread_table),
     )
 
 
-_CURVE = ["series", "model", "name", "colour", "seed", "grouping", "group", "unit", "step", "mean", "band_low", "band_high"]
+_CURVE = [
+    "series",
+    "model",
+    "name",
+    "colour",
+    "seed",
+    "grouping",
+    "group",
+    "unit",
+    "step",
+    "mean",
+    "band_low",
+    "band_high",
+]
 
 
 def _is_main(rows: pd.DataFrame) -> pd.Series:
@@ -199,10 +272,17 @@ def _named(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     ids = roster.in_order(rows["series"])
     colours = style.model_colours(roster, ids)
     shades = style.looks({one: colours[one] for one in ids}, by_marks=False)
-    named = rows.assign(name=[roster[one].name for one in rows["series"]], colour=[shades[one][0] for one in rows["series"]])
+    named = rows.assign(
+        name=[roster[one].name for one in rows["series"]],
+        colour=[shades[one][0] for one in rows["series"]],
+    )
     order = {one: n for n, one in enumerate(ids)}
     named = named.assign(_first=named["grouping"] != OVERALL, _series=named["series"].map(order))
-    return named.sort_values(["_series", "_first"], kind="stable").drop(columns=["_first", "_series"]).reset_index(drop=True)
+    return (
+        named.sort_values(["_series", "_first"], kind="stable")
+        .drop(columns=["_first", "_series"])
+        .reset_index(drop=True)
+    )
 
 
 def _step(value: Any) -> str:
@@ -237,35 +317,71 @@ def _onsets_in_words(rows: pd.DataFrame) -> list[str]:
     for name, one in rows[rows["grouping"] != OVERALL].groupby("name", sort=False):
         counts = one["status"].value_counts()
         reached = one[one["status"] == REACHED].sort_values("onset")
-        parts = [f"{len(reached)} of {counted(len(one), 'group')} {'has' if 1 in (len(reached), len(one)) else 'have'} an onset"]
+        parts = [
+            f"{len(reached)} of {counted(len(one), 'group')}"
+            f" {'has' if 1 in (len(reached), len(one)) else 'have'} an onset"
+        ]
         if len(reached) == 1:
-            parts[0] += f", at {_step(reached['onset'].iloc[0])} {reached['unit'].iloc[0]} ({reached['group'].iloc[0]})"
+            parts[0] += (
+                f", at {_step(reached['onset'].iloc[0])} {reached['unit'].iloc[0]}"
+                f" ({reached['group'].iloc[0]})"
+            )
         elif len(reached) > 1:
             parts[0] += f", from {_step(reached['onset'].iloc[0])} ({reached['group'].iloc[0]})"
-            parts[0] += f" to {_step(reached['onset'].iloc[-1])} {reached['unit'].iloc[0]} ({reached['group'].iloc[-1]})"
-        levels = " to ".join(sorted({f"{level:.3f}" for level in one.loc[one["status"] == NEVER, "level"].agg(["min", "max"])}))
-        censored = [f"{counts[key]} {words[int(counts[key] > 1)]}" for key, words in _CENSORED.items() if key in counts]
+            parts[0] += (
+                f" to {_step(reached['onset'].iloc[-1])} {reached['unit'].iloc[0]}"
+                f" ({reached['group'].iloc[-1]})"
+            )
+        levels = " to ".join(
+            sorted(
+                {
+                    f"{level:.3f}"
+                    for level in one.loc[one["status"] == NEVER, "level"].agg(["min", "max"])
+                }
+            )
+        )
+        censored = [
+            f"{counts[key]} {words[int(counts[key] > 1)]}"
+            for key, words in _CENSORED.items()
+            if key in counts
+        ]
         parts += [words.format(levels) for words in censored]
         fallen = one.loc[one["fall"] > 0, "group"]
-        parts += [f"{listed(fallen)} {'falls' if len(fallen) == 1 else 'fall'} again"] if len(fallen) else []
+        parts += (
+            [f"{listed(fallen)} {'falls' if len(fallen) == 1 else 'fall'} again"]
+            if len(fallen)
+            else []
+        )
         said.append(f"{name}: {'; '.join(parts)}.")
     return said
 
 
 _CENSORED = {
-    OPEN: ("may have its onset after the last checkpoint", "may have theirs after the last checkpoint"),
+    OPEN: (
+        "may have its onset after the last checkpoint",
+        "may have theirs after the last checkpoint",
+    ),
     NEVER: (
         "is below {} at the last checkpoint, and may have learned less than that",
         "are below {} at the last checkpoint, and may have learned less than that",
     ),
-    ALREADY: ("is above the level from the first checkpoint on", "are above the level from the first checkpoint on"),
+    ALREADY: (
+        "is above the level from the first checkpoint on",
+        "are above the level from the first checkpoint on",
+    ),
     NONE: ("is known too badly to tell", "are known too badly to tell"),
 }
 
 
 def _curves_in_words(rows: pd.DataFrame, grouping: str) -> list[str]:
-    """Of each series, where its curve begins and ends, which of its uncertainties is the largest, and what its map shows."""
-    from worldprobe.analysis.comparisons import ABOVE, BELOW, place  # SciPy, which Snakemake need not load
+    """Of each series, where its curve begins and ends, which of its uncertainties is the largest,
+    and what its map shows.
+    """
+    from worldprobe.analysis.comparisons import (
+        ABOVE,
+        BELOW,
+        place,
+    )  # SciPy, which Snakemake need not load
 
     said = []
     for name, one in rows.groupby("name", sort=False):
@@ -273,7 +389,11 @@ def _curves_in_words(rows: pd.DataFrame, grouping: str) -> list[str]:
         first, last = overall.iloc[0], overall.iloc[-1]
         ends = [
             f"{row['mean']:.3f} at {_step(row['step'])} {row['unit']}"
-            + ("" if np.isnan(row["ci_low"]) else f" (95%: {row['ci_low']:.3f} to {row['ci_high']:.3f})")
+            + (
+                ""
+                if np.isnan(row["ci_low"])
+                else f" (95%: {row['ci_low']:.3f} to {row['ci_high']:.3f})"
+            )
             for row in ([first, last] if len(overall) > 1 else [last])
         ]
         spreads = {
@@ -282,29 +402,47 @@ def _curves_in_words(rows: pd.DataFrame, grouping: str) -> list[str]:
             "half the interval": last["half"],
         }
         known = {what: value for what, value in spreads.items() if not np.isnan(value)}
-        largest = f"; the largest of {counted(len(known), 'spread')} is {max(known, key=lambda what: known[what])}"
+        largest = (
+            f"; the largest of {counted(len(known), 'spread')} is"
+            f" {max(known, key=lambda what: known[what])}"
+        )
         groups = one[one["grouping"] == grouping]
         groups = groups[groups["step"] == groups["step"].max()]
         where = place(groups, CHANCE)
         above, below = (where == ABOVE).sum(), (where == BELOW).sum()
-        shown = f"; of {counted(len(groups), grouping)}, {above} end above chance and {below} below" if len(groups) else ""
+        shown = (
+            f"; of {counted(len(groups), grouping)}, {above} end above chance and {below} below"
+            if len(groups)
+            else ""
+        )
         shown += AT_ONCE if len(groups) else ""
-        said.append(f"{name}: accuracy is {' and '.join(ends)}{largest if len(known) > 1 else ''}{shown}.")
+        said.append(
+            f"{name}: accuracy is {' and '.join(ends)}{largest if len(known) > 1 else ''}{shown}."
+        )
     return said
 
 
 def _agreement_in_words(rows: pd.DataFrame, roster: Roster) -> tuple[str, ...]:
-    """The mean correlation of seeds of one series, and those of two series, of their means over seeds where there are some."""
+    """The mean correlation of seeds of one series, and those of two series, of their means over
+    seeds where there are some.
+    """
     known, said = rows[rows["correlation"].notna()], []
     seeds = known[known["same_series"]]
     if len(seeds):
         means = seeds.groupby("grouping")["correlation"].mean()
-        said.append("Mean over pairs of seeds: " + listed(f"{value:.2f} by {name}" for name, value in means.items()) + ".")
+        said.append(
+            "Mean over pairs of seeds: "
+            + listed(f"{value:.2f} by {name}" for name, value in means.items())
+            + "."
+        )
     others = known[~known["same_series"]]
-    others = others[others["seed_a"] == ALL_SEEDS] if (others["seed_a"] == ALL_SEEDS).any() else others
+    others = (
+        others[others["seed_a"] == ALL_SEEDS] if (others["seed_a"] == ALL_SEEDS).any() else others
+    )
     for (first, second), some in others.groupby(["model_a", "model_b"], observed=True, sort=False):
         values = listed(
-            f"{row['correlation']:.2f} ({_between_correlations(row['ci_low'], row['ci_high'])}) by {row['grouping']}"
+            f"{row['correlation']:.2f} ({_between_correlations(row['ci_low'], row['ci_high'])}) by"
+            f" {row['grouping']}"
             for row in some.to_dict("records")
         )
         said.append(f"{roster[str(first)].name} and {roster[str(second)].name}: {values}.")
@@ -316,7 +454,9 @@ _LABEL, _DECADES_TO_ZERO = 0.36, 0.7
 
 
 def _decades(steps: np.ndarray) -> tuple[np.ndarray, float]:
-    """Places of steps on a logarithmic axis, in decades from the first one above 0, where 0 has a place left of it; that step."""
+    """Places of steps on a logarithmic axis, in decades from the first one above 0, where 0 has a
+    place left of it; that step.
+    """
     positive = steps[steps > 0]
     least = float(positive.min()) if len(positive) else 1.0
     with np.errstate(divide="ignore"):
@@ -328,11 +468,15 @@ def _power_of_ten(power: int) -> str:
 
 
 def _label_steps(axes: Axes, steps: np.ndarray, size: float, across: float) -> None:
-    """Ticks at powers of ten that do not touch each other, on an axis in decades (``_decades``) that is as wide as stated."""
+    """Ticks at powers of ten that do not touch each other, on an axis in decades (``_decades``)
+    that is as wide as stated.
+    """
     places, least = _decades(steps)
     has_zero = bool((steps == 0).any())
     inches = across / max(float(np.ptp(places)), 0.1)
-    first, last = (int(end(np.log10(one))) for end, one in ((np.ceil, least), (np.floor, steps.max() or 1.0)))
+    first, last = (
+        int(end(np.log10(one))) for end, one in ((np.ceil, least), (np.floor, steps.max() or 1.0))
+    )
     powers = np.arange(last, first - 1, -max(int(np.ceil(_LABEL / inches)), 1))[::-1]
     if has_zero:
         powers = powers[(powers - np.log10(least) + _DECADES_TO_ZERO) * inches >= _LABEL]
@@ -357,13 +501,23 @@ def draw_curves(frame: pd.DataFrame, width: str = "double") -> Figure:
     for number, (axes, (grouping, group)) in enumerate(zip(grid, groups, strict=True)):
         here = curves[(curves["grouping"] == grouping) & (curves["group"] == group)]
         style.dash(axes, across=True)
-        style.people(axes, people[(people["grouping"] == grouping) & (people["group"] == group)], across=True)
+        style.people(
+            axes, people[(people["grouping"] == grouping) & (people["group"] == group)], across=True
+        )
         for _, rows in here.groupby(["series", "seed"], sort=False):
             rows = rows.sort_values("step")
             place = _decades(rows["step"].to_numpy(float))[0]
             colour = rows["colour"].iloc[0]
             if bool(_is_main(here)[rows.index[0]]):
-                axes.fill_between(place, rows["band_low"], rows["band_high"], color=colour, alpha=0.25, lw=0, zorder=2)
+                axes.fill_between(
+                    place,
+                    rows["band_low"],
+                    rows["band_high"],
+                    color=colour,
+                    alpha=0.25,
+                    lw=0,
+                    zorder=2,
+                )
                 axes.plot(place, rows["mean"], color=colour, lw=1.3, zorder=4)
             else:
                 axes.plot(place, rows["mean"], color=colour, lw=0.4, alpha=0.7, zorder=3)
@@ -371,14 +525,20 @@ def draw_curves(frame: pd.DataFrame, width: str = "double") -> Figure:
         axes.margins(x=0.02)
         if number + per_row >= len(groups):
             axes.set_xlabel(here["unit"].iloc[0], fontsize=size)
-        axes.set_title(style.shortened("all" if grouping == OVERALL else group, size, across), fontsize=size)
+        axes.set_title(
+            style.shortened("all" if grouping == OVERALL else group, size, across), fontsize=size
+        )
         axes.set_ylim(*limits)
         axes.tick_params(labelleft=number % per_row == 0)
         if number % per_row == 0:
             axes.set_ylabel("accuracy", fontsize=size)
     names = dict(zip(curves["name"], curves["colour"], strict=True))
-    handles: list[Any] = [style.handle(color=colour, lw=1.3, label=name) for name, colour in names.items()]
-    handles += [style.chance_line("chance")] + ([style.human_patch(people["name"].iloc[0])] if len(people) else [])
+    handles: list[Any] = [
+        style.handle(color=colour, lw=1.3, label=name) for name, colour in names.items()
+    ]
+    handles += [style.chance_line("chance")] + (
+        [style.human_patch(people["name"].iloc[0])] if len(people) else []
+    )
     style.legend(figure, handles, 4 if width == "double" else 2, size)
     return figure
 
@@ -388,10 +548,18 @@ def draw_onsets(frame: pd.DataFrame, width: str = "double") -> Figure:
     size = style.BODY if width == "double" else style.SMALL
     main = frame[_is_main(frame)]
     late = main["onset"].fillna(np.inf).mask(main["status"] == ALREADY, -np.inf)
-    groups = list(main.assign(late=late).groupby("group", sort=False)["late"].median().sort_values(kind="stable").index)
+    groups = list(
+        main.assign(late=late)
+        .groupby("group", sort=False)["late"]
+        .median()
+        .sort_values(kind="stable")
+        .index
+    )
     names = list(dict.fromkeys(frame["name"]))
     left = style.widest(["all" if one == "all" else one for one in groups], size) + 0.2
-    figure, grid, across = style.grid(width, len(names), len(names), max(0.17 * len(groups), 0.3), left, head=0.3, foot=0.4)
+    figure, grid, across = style.grid(
+        width, len(names), len(names), max(0.17 * len(groups), 0.3), left, head=0.3, foot=0.4
+    )
     known = frame[["onset", "ci_low", "ci_high"]].to_numpy(float).ravel()
     known = known[np.isfinite(known) & (known > 0)]
     first, last = (known.min() / 1.5, known.max() * 1.5) if len(known) else (1.0, 10.0)
@@ -404,12 +572,32 @@ def draw_onsets(frame: pd.DataFrame, width: str = "double") -> Figure:
             if row["status"] == NONE:
                 continue
             y = groups.index(row["group"]) + (0 if large else 0.22)
-            place = {NEVER: last, ALREADY: first}.get(row["status"], row["onset"] if np.isfinite(row["onset"]) else last)
+            place = {NEVER: last, ALREADY: first}.get(
+                row["status"], row["onset"] if np.isfinite(row["onset"]) else last
+            )
             if large and row["status"] in (REACHED, OPEN):
                 low = row["ci_low"] if np.isfinite(row["ci_low"]) else first
-                axes.hlines(y, low, row["ci_high"] if np.isfinite(row["ci_high"]) else last, color=row["colour"], lw=0.9)
-            looks = {"color": row["colour"]} if row["status"] != OPEN else {"facecolors": "white", "edgecolors": row["colour"]}
-            axes.scatter([place], [y], s=18 if large else 3, marker=_MARKS[row["status"]], zorder=3, linewidths=0.7, **looks)
+                axes.hlines(
+                    y,
+                    low,
+                    row["ci_high"] if np.isfinite(row["ci_high"]) else last,
+                    color=row["colour"],
+                    lw=0.9,
+                )
+            looks = (
+                {"color": row["colour"]}
+                if row["status"] != OPEN
+                else {"facecolors": "white", "edgecolors": row["colour"]}
+            )
+            axes.scatter(
+                [place],
+                [y],
+                s=18 if large else 3,
+                marker=_MARKS[row["status"]],
+                zorder=3,
+                linewidths=0.7,
+                **looks,
+            )
         style.name_rows(axes, groups, size, is_first=number == 0)
         axes.set_xlim(first / 1.1, last * 1.1)
         axes.minorticks_off()
@@ -421,18 +609,31 @@ def draw_onsets(frame: pd.DataFrame, width: str = "double") -> Figure:
 def draw_map(frame: pd.DataFrame, width: str = "double") -> Figure:
     """Colours: rows are groups, columns checkpoints; a panel for each series."""
     size = style.SMALL
-    order = list(frame.groupby("group")["mean"].mean().sort_values(ascending=False, kind="stable").index)[:MOST_ROWS]
+    order = list(
+        frame.groupby("group")["mean"].mean().sort_values(ascending=False, kind="stable").index
+    )[:MOST_ROWS]
     names = list(dict.fromkeys(frame["name"]))
     left = style.widest(order, size) + 0.2
-    figure, grid, across = style.grid(width, len(names), len(names), max(0.11 * len(order), 0.4), left, head=0.3, foot=0.5)
+    figure, grid, across = style.grid(
+        width, len(names), len(names), max(0.11 * len(order), 0.4), left, head=0.3, foot=0.5
+    )
     for number, (axes, name) in enumerate(zip(grid, names, strict=True)):
         here = frame[frame["name"] == name]
         matrix = here.pivot_table(index="group", columns="step", values="mean").reindex(index=order)
         steps = matrix.columns.to_numpy(float)
         places = _decades(steps)[0]
         middles = (places[1:] + places[:-1]) / 2
-        edges = [2 * places[0] - middles[0], *middles, 2 * places[-1] - middles[-1]] if len(middles) else [-0.5, 0.5]
-        looks: dict[str, Any] = {"cmap": style.diverging(), "vmin": 0, "vmax": 1, "rasterized": True}
+        edges = (
+            [2 * places[0] - middles[0], *middles, 2 * places[-1] - middles[-1]]
+            if len(middles)
+            else [-0.5, 0.5]
+        )
+        looks: dict[str, Any] = {
+            "cmap": style.diverging(),
+            "vmin": 0,
+            "vmax": 1,
+            "rasterized": True,
+        }
         axes.pcolormesh(edges, np.arange(len(order) + 1) - 0.5, matrix.to_numpy(float), **looks)
         style.name_rows(axes, order, size, is_first=number == 0)
         axes.set_ylim(len(order) - 0.5, -0.5)

@@ -1,7 +1,7 @@
 """How the models of a study are named, ordered and coloured wherever a reader meets them.
 
-The registry (``config/models.yaml``) says who they are; this module only reads its display fields, so that a new colour
-touches figures and never scores.
+The registry (``config/models.yaml``) says who they are; this module only reads its display fields,
+so that a new colour touches figures and never scores.
 """
 
 from __future__ import annotations
@@ -91,7 +91,9 @@ class Roster:
         """Unique ids in the registry's order: humans first, then models, then baselines."""
         among = set(models)
         listed = sorted(among - set(YARDSTICKS), key=lambda model: (self[model].position, model))
-        return [HUMAN] * (HUMAN in among) + listed + [model for model in BASELINES if model in among]
+        return (
+            [HUMAN] * (HUMAN in among) + listed + [model for model in BASELINES if model in among]
+        )
 
     def with_trained(self, folders: Iterable[Path | str]) -> Roster:
         """The roster with the number of parameters that each control model's folder states.
@@ -109,7 +111,9 @@ class Roster:
                 count = int(made["details"]["n_parameters"])
             except (OSError, ValueError, KeyError) as error:
                 problem = "does not say how many parameters its model has."
-                raise UserError(folder / "provenance.json", problem, "Train the control model again.") from error
+                raise UserError(
+                    folder / "provenance.json", problem, "Train the control model again."
+                ) from error
             models[folder.name] = replace(self[folder.name], parameters=count)
         return Roster(models)
 
@@ -134,7 +138,12 @@ def read_roster(path: Path | str | None) -> Roster:
     """
     if path is None:
         return Roster()
-    return Roster({name: _model(name, entry, place) for place, (name, entry) in enumerate(read_registry(path).items())})
+    return Roster(
+        {
+            name: _model(name, entry, place)
+            for place, (name, entry) in enumerate(read_registry(path).items())
+        }
+    )
 
 
 def _model(name: str, entry: Mapping[str, Any], place: int) -> Model:
@@ -172,7 +181,8 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 
 def ranging(means: pd.Series, what: str) -> str:
-    """From the lowest to the highest of some means, each with the name that is its index; equal ones as one number.
+    """From the lowest to the highest of some means, each with the name that is its index; equal
+    ones as one number.
 
     Args:
         means: at least one, none missing.
@@ -188,36 +198,53 @@ def ranging(means: pd.Series, what: str) -> str:
         return f"{what} are {texts.iloc[0]} ({texts.index[0]})"
     if texts.nunique() == 1:
         return f"{what} are all {texts.iloc[0]}"
-    first, last = (f"{text} ({listed(texts.index[texts == text].map(str))})" for text in texts.iloc[[0, -1]])
+    first, last = (
+        f"{text} ({listed(texts.index[texts == text].map(str))})" for text in texts.iloc[[0, -1]]
+    )
     return f"{what} run from {first} to {last}"
 
 
-#: Said of intervals that hold for everything that they are said of, see ``analysis.comparisons.at_once``.
+#: Said of intervals that hold for everything that they are said of, see
+#: ``analysis.comparisons.at_once``.
 AT_ONCE = " (for all at once)"
 
 
 def against_chance(rows: pd.DataFrame, chance: float | None = 0.5, over: str = "") -> str:
-    """The mean accuracy of one model, or the range of several, and whose intervals lie above chance, or below.
+    """The mean accuracy of one model, or the range of several, and whose intervals lie above
+    chance, or below.
 
     Args:
         rows: of each model name, and what ``analysis.comparisons.place`` takes.
         chance: what guessing reaches; None where it differs from item to item.
         over: what the intervals are over, such as " over skins".
     """
-    from worldprobe.analysis.comparisons import ABOVE, BELOW, NEAR_TIES, place  # SciPy, which Snakemake need not load
+    from worldprobe.analysis.comparisons import (
+        ABOVE,
+        BELOW,
+        NEAR_TIES,
+        place,
+    )  # SciPy, which Snakemake need not load
 
     rows = rows[rows["mean"].notna()]
     if rows.empty:
         return "No model has a mean accuracy."
     where = place(rows, 0.5 if chance is None else chance)
     tied = rows["name"][where == NEAR_TIES]
-    note = f" Most targets of {listed(tied)} are near ties, where rounding decides." if len(tied) else ""
+    note = (
+        f" Most targets of {listed(tied)} are near ties, where rounding decides."
+        if len(tied)
+        else ""
+    )
     has_interval = rows["ci_low"].notna() & (where != NEAR_TIES)
     known, where = rows[has_interval], where[has_interval]
     guess = "" if chance is None else f"; chance is {chance:g}"
     if len(rows) == 1:
         row = rows.iloc[0]
-        ends = f" (95% interval{over} {row['ci_low']:.3f} to {row['ci_high']:.3f})" if len(known) else ""
+        ends = (
+            f" (95% interval{over} {row['ci_low']:.3f} to {row['ci_high']:.3f})"
+            if len(known)
+            else ""
+        )
         sentence = f"{row['name']} has a mean accuracy of {row['mean']:.3f}{ends}{guess}"
         if chance is None or known.empty:
             return f"{sentence}.{note}"
@@ -228,17 +255,27 @@ def against_chance(rows: pd.DataFrame, chance: float | None = 0.5, over: str = "
     if chance is None:
         return f"{sentence}."
     if known.empty:
-        return f"{sentence}; no model has an interval.{note}" if tied.empty else f"{sentence}.{note}"
+        return (
+            f"{sentence}; no model has an interval.{note}" if tied.empty else f"{sentence}.{note}"
+        )
     n_above, below = int((where == ABOVE).sum()), known["name"][where == BELOW]
     note = (f"; that of {listed(below)} lies below" if len(below) else "") + "." + note
-    interval, intervals = (f"95% {noun}{over}{AT_ONCE * (len(known) > 1)}" for noun in ("interval", "intervals"))
+    interval, intervals = (
+        f"95% {noun}{over}{AT_ONCE * (len(known) > 1)}" for noun in ("interval", "intervals")
+    )
     models = f"{len(known)} models" + (" that have one" if len(known) < len(rows) else "")
     if len(known) == 1:
-        whose = f"the one {interval}, that of {known['name'].iloc[0]}, {'lies' if n_above else 'does not lie'}"
+        whose = (
+            f"the one {interval}, that of {known['name'].iloc[0]},"
+            f" {'lies' if n_above else 'does not lie'}"
+        )
     elif n_above == 0:
         whose = f"no model's {interval} lies"
     elif n_above == len(known):
-        whose = f"the {intervals} of {models.replace('2', 'both', 1) if len(known) == 2 else f'all {models}'} lie"
+        whose = (
+            f"the {intervals} of"
+            f" {models.replace('2', 'both', 1) if len(known) == 2 else f'all {models}'} lie"
+        )
     else:
         whose = f"the {interval if n_above == 1 else intervals} of {n_above} of {models} lie"
         whose += "s" if n_above == 1 else ""
@@ -246,13 +283,19 @@ def against_chance(rows: pd.DataFrame, chance: float | None = 0.5, over: str = "
 
 
 def who_took_part(models: Iterable[str], roster: Roster) -> str:
-    """How many models were asked, which of them this pipeline made, and whether published ones are among them."""
+    """How many models were asked, which of them this pipeline made, and whether published ones are
+    among them.
+    """
     asked = list(dict.fromkeys(models))
     rules = [model for model in asked if roster[model].is_rule]
     controls = [model for model in asked if roster[model].is_control]
     others = len(asked) - len(rules) - len(controls)
     found = [counted(others, "language model")] if others else []
-    found += [counted(len(controls), "small control model") + " that this pipeline made"] if controls else []
+    found += (
+        [counted(len(controls), "small control model") + " that this pipeline made"]
+        if controls
+        else []
+    )
     found += [counted(len(rules), "rule") + " of known behaviour"] if rules else []
     said = f"Asked: {listed(found)}."
     return said if others else f"No published language model took part. {said}"

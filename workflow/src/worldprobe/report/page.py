@@ -1,4 +1,6 @@
-"""The report: one HTML page for a study, with a part for each of its benchmarks. It opens offline and fetches nothing."""
+"""The report: one HTML page for a study, with a part for each of its benchmarks. It opens offline
+and fetches nothing.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,8 @@ class Material:
         roster: names of the models.
         origins: tables whose making the methods paragraph describes.
         item_text: table of items that may be quoted, or None.
-        eval_type: way of asking that the headline is about; None: the first one that the summary has.
+        eval_type: way of asking that the headline is about; None: the first one that the summary
+            has.
     """
 
     summary: Path
@@ -65,12 +68,15 @@ class Notice:
 
 def notices(provenance: Provenance, roster: Roster) -> list[Notice]:
     """What a summary's provenance says that a reader must know first."""
-    return [Notice(title, text) for title, say in NOTES.items() if (text := say(provenance, roster))]
+    return [
+        Notice(title, text) for title, say in NOTES.items() if (text := say(provenance, roster))
+    ]
 
 
 @dataclass(frozen=True)
 class Part:
-    """A benchmark's part of the report, as it composes it; tables and figures are added by the page.
+    """A benchmark's part of the report, as it composes it; tables and figures are added by the
+    page.
 
     Attributes:
         question: what the benchmark asks; the page's heading where it is the only one.
@@ -152,9 +158,13 @@ class Page:
 
 
 def build_part(
-    benchmark: Benchmark, material: Material, tables: Sequence[PrintedTable] = (), figures: Sequence[Path] = ()
+    benchmark: Benchmark,
+    material: Material,
+    tables: Sequence[PrintedTable] = (),
+    figures: Sequence[Path] = (),
 ) -> ShownPart:
-    """A benchmark's part with its tables and figures in their sections; unknown ones are listed last.
+    """A benchmark's part with its tables and figures in their sections; unknown ones are listed
+    last.
 
     Args:
         benchmark: one that has a page.
@@ -169,15 +179,26 @@ def build_part(
     order = {name: number for number, name in enumerate(declared)}
     sections = {name: one.section for name, one in declared.items()}
     captions = {one.name: one.caption for one in benchmark.displays if one.kind == "figure"}
-    pictures = [read_picture(path, captions.get(path.stem, path.stem.replace("_", " "))) for path in figures]
+    pictures = [
+        read_picture(path, captions.get(path.stem, path.stem.replace("_", " "))) for path in figures
+    ]
     by_section: dict[str, tuple[list[Picture], list[PrintedTable]]] = {}
     for picture in sorted(pictures, key=lambda one: order.get(f"figures/{one.name}", len(order))):
-        by_section.setdefault(sections.get(f"figures/{picture.name}", NO_SECTION.id), ([], []))[0].append(picture)
+        by_section.setdefault(sections.get(f"figures/{picture.name}", NO_SECTION.id), ([], []))[
+            0
+        ].append(picture)
     for table in sorted(tables, key=lambda one: order.get(f"tables/{one.name}", len(order))):
-        by_section.setdefault(sections.get(f"tables/{table.name}", NO_SECTION.id), ([], []))[1].append(table)
+        by_section.setdefault(sections.get(f"tables/{table.name}", NO_SECTION.id), ([], []))[
+            1
+        ].append(table)
     shown = [
         ShownSection(
-            one.id, one.title, one.intro, *by_section.get(one.id, ([], [])), part.extras.get(one.id, Markup("")), one.is_folded
+            one.id,
+            one.title,
+            one.intro,
+            *by_section.get(one.id, ([], [])),
+            part.extras.get(one.id, Markup("")),
+            one.is_folded,
         )
         for one in [*benchmark.page.sections, NO_SECTION]
         if one.id in by_section or part.extras.get(one.id)
@@ -187,7 +208,9 @@ def build_part(
 
 @dataclass(frozen=True)
 class Cell:
-    """An accuracy as shown: its text, its colour step (-1: there is none), its value for sorting and what hovering says."""
+    """An accuracy as shown: its text, its colour step (-1: there is none), its value for sorting
+    and what hovering says.
+    """
 
     text: str
     step: int = -1
@@ -195,7 +218,9 @@ class Cell:
     hint: str = ""
 
 
-def cell_of(value: float | None, hint: str = "", places: int = 2, chance: float | None = 0.5) -> Cell:
+def cell_of(
+    value: float | None, hint: str = "", places: int = 2, chance: float | None = 0.5
+) -> Cell:
     """A cell, white at chance, without a colour where chance differs from item to item.
 
     >>> cell_of(0.5), cell_of(None)
@@ -219,7 +244,8 @@ class Overview:
     Attributes:
         spans: benchmark and its number of columns.
         columns: headings.
-        groups: language models, then rules and other yardsticks: name -> cells, from the highest mean to the lowest.
+        groups: language models, then rules and other yardsticks: name -> cells, from the highest
+            mean to the lowest.
         chance: what guessing reaches, in words.
     """
 
@@ -230,8 +256,12 @@ class Overview:
 
 
 def overview_of(parts: Sequence[ShownPart]) -> Overview:
-    """The parts' overviews side by side, the wholes of all first; a model that a benchmark did not ask has empty cells there."""
-    wholes = [(shown.title, cells) for shown in parts for cells in list(shown.part.overview.values())[:1]]
+    """The parts' overviews side by side, the wholes of all first; a model that a benchmark did not
+    ask has empty cells there.
+    """
+    wholes = [
+        (shown.title, cells) for shown in parts for cells in list(shown.part.overview.values())[:1]
+    ]
     details = [pair for shown in parts for pair in list(shown.part.overview.items())[1:]]
     chances = [shown.part.chance for shown in parts for _ in list(shown.part.overview)[:1]]
     chances += [shown.part.chance for shown in parts for _ in list(shown.part.overview)[1:]]
@@ -241,28 +271,57 @@ def overview_of(parts: Sequence[ShownPart]) -> Overview:
         known = [cells[model] for _, cells in wholes if model in cells]
         return sum(known) / len(known) if known else -1.0
 
-    models = sorted({model for _, cells in wholes + details for model in cells}, key=lambda model: (-mean(model), model))
+    models = sorted(
+        {model for _, cells in wholes + details for model in cells},
+        key=lambda model: (-mean(model), model),
+    )
     columns = list(zip(wholes + details, chances, strict=True))
-    rows = {model: [cell_of(cells.get(model), chance=chance) for (_, cells), chance in columns] for model in models}
-    groups = [{model: rows[model] for model in models if (model in apart) == is_apart} for is_apart in (False, True)]
-    spans = [("overall", len(wholes)), *((shown.title, len(shown.part.overview) - 1) for shown in parts if shown.part.overview)]
+    rows = {
+        model: [cell_of(cells.get(model), chance=chance) for (_, cells), chance in columns]
+        for model in models
+    }
+    groups = [
+        {model: rows[model] for model in models if (model in apart) == is_apart}
+        for is_apart in (False, True)
+    ]
+    spans = [
+        ("overall", len(wholes)),
+        *((shown.title, len(shown.part.overview) - 1) for shown in parts if shown.part.overview),
+    ]
     by_part = {shown.title: shown.part.chance for shown in parts if shown.part.overview}
-    stated = {title: "not one number" if chance is None else f"{chance:g} (white)" for title, chance in by_part.items()}
+    stated = {
+        title: "not one number" if chance is None else f"{chance:g} (white)"
+        for title, chance in by_part.items()
+    }
     is_one = len(set(by_part.values())) == 1
-    words = next(iter(stated.values())) if is_one else ", ".join(f"{chance} in {title}" for title, chance in stated.items())
+    words = (
+        next(iter(stated.values()))
+        if is_one
+        else ", ".join(f"{chance} in {title}" for title, chance in stated.items())
+    )
     headings = [heading for heading, _ in wholes + details]
-    return Overview(spans, headings, [group for group in groups if group], f"Chance is {words}." if by_part else "")
+    return Overview(
+        spans,
+        headings,
+        [group for group in groups if group],
+        f"Chance is {words}." if by_part else "",
+    )
 
 
 def step_colours() -> Markup:
     """The CSS of the cells' colour steps, white at chance."""
     colours = [between(AROUND_CHANCE, step / STEPS) for step in range(STEPS + 1)]
-    rules = (f".k{step}{{background:{one};color:{'#fff' if is_dark(one) else '#1d1d1d'}}}" for step, one in enumerate(colours))
+    rules = (
+        f".k{step}{{background:{one};color:{'#fff' if is_dark(one) else '#1d1d1d'}}}"
+        for step, one in enumerate(colours)
+    )
     return Markup("".join(rules))
 
 
 def build_page(page: Page) -> str:
-    """The page's HTML; it names no resource outside itself, and its policy forbids whatever is not its own."""
+    """The page's HTML; it names no resource outside itself, and its policy forbids whatever is not
+    its own.
+    """
     script = asset("sort.js") + asset("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
     only = page.parts[0].part if len(page.parts) == 1 else None
@@ -273,16 +332,28 @@ def build_page(page: Page) -> str:
             version=__version__,
             style=Markup(asset("page.css")) + step_colours(),
             script=script,
-            policy="default-src 'none'; img-src data:; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'; "
-            f"script-src 'sha256-{digest}'",
+            policy=(
+                "default-src 'none'; img-src data:; style-src 'unsafe-inline'; form-action 'none';"
+                f" base-uri 'none'; script-src 'sha256-{digest}'"
+            ),
             title=page.title or (only.question if only else QUESTION),
             page=page,
             only=only,
             overview=overview_of(page.parts),
             has_item_text=any(shown.part.has_item_text for shown in page.parts),
             job_seconds=sum(time.seconds for time in page.run_times),
-            counts_tokens=any(time.prompt_tokens or time.completion_tokens for time in page.answer_times),
-            dollars=sum(known) if (known := [time.dollars for time in page.answer_times if time.dollars is not None]) else None,
+            counts_tokens=any(
+                time.prompt_tokens or time.completion_tokens for time in page.answer_times
+            ),
+            dollars=(
+                sum(known)
+                if (
+                    known := [
+                        time.dollars for time in page.answer_times if time.dollars is not None
+                    ]
+                )
+                else None
+            ),
             gpu_hours=sum(time.gpu_seconds for time in page.answer_times) / 3600,
         )
     )
@@ -301,13 +372,17 @@ def render_template(package: str, name: str, **values: object) -> Markup:
         name: file name of the template.
         values: what it shows.
     """
-    template = environment().from_string(resources.files(package).joinpath(name).read_text(encoding="utf-8"))
+    template = environment().from_string(
+        resources.files(package).joinpath(name).read_text(encoding="utf-8")
+    )
     return Markup(template.render(**values))
 
 
 def environment() -> Environment:
     """Jinja with everything escaped that is not said to be markup."""
-    made = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    made = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
     made.filters["duration"] = duration_in_words
     return made
 
@@ -340,7 +415,8 @@ class Picture:
 
 
 def read_picture(path: Path | str, caption: str) -> Picture:
-    """Read an SVG file; the note that it carries, such as which models are missing, is added to the caption.
+    """Read an SVG file; the note that it carries, such as which models are missing, is added to the
+    caption.
 
     Raises:
         UserError: the file cannot be read.
@@ -352,13 +428,17 @@ def read_picture(path: Path | str, caption: str) -> Picture:
     points = re.fullmatch(r"([\d.]+)(pt|px)?", root.get("width", "").strip())
     width = float(points.group(1)) if points else FULL_WIDTH
     address = "data:image/svg+xml;base64," + base64.b64encode(text.encode("utf-8")).decode("ascii")
-    return Picture(path.stem, f"{caption} {note}".strip(), address, 100 if width >= 0.9 * FULL_WIDTH else 62)
+    return Picture(
+        path.stem, f"{caption} {note}".strip(), address, 100 if width >= 0.9 * FULL_WIDTH else 62
+    )
 
 
 Paths = Sequence[Path | str]
 
 
-def print_table(display: Display, tables: Paths, roster: Roster, out: Paths, **options: str) -> None:
+def print_table(
+    display: Display, tables: Paths, roster: Roster, out: Paths, **options: str
+) -> None:
     """Print a table.
 
     Args:
@@ -369,14 +449,22 @@ def print_table(display: Display, tables: Paths, roster: Roster, out: Paths, **o
         options: its own; those left out have their defaults.
 
     Raises:
-        UserError: an input that cannot be read or does not have what the table needs, or a suffix that is not known.
+        UserError: an input that cannot be read or does not have what the table needs, or a suffix
+            that is not known.
     """
     sheet: Sheet = _build(display, tables, roster, options)
     sheet = replace(sheet, notes=(*sheet.notes, *notes(read_provenance(tables[0]), roster)))
     sheet.write(out)
 
 
-def draw_figure(display: Display, tables: Paths, roster: Roster, out: Paths, width: str = "double", **options: str) -> None:
+def draw_figure(
+    display: Display,
+    tables: Paths,
+    roster: Roster,
+    out: Paths,
+    width: str = "double",
+    **options: str,
+) -> None:
     """Draw a figure.
 
     Args:
@@ -388,25 +476,33 @@ def draw_figure(display: Display, tables: Paths, roster: Roster, out: Paths, wid
         options: its own; those left out have their defaults.
 
     Raises:
-        UserError: an input that cannot be read or does not have what the figure needs, or a suffix that is not known.
+        UserError: an input that cannot be read or does not have what the figure needs, or a suffix
+            that is not known.
     """
     note = " ".join(notes(read_provenance(tables[0]), roster))
     render(_build(display, tables, roster, options), display.draw, out, note, width=width)
 
 
 def _check_origins(display: Display, tables: Paths) -> None:
-    """Refuse tables of which one was built from another file than the one that is given next to it."""
+    """Refuse tables of which one was built from another file than the one that is given next to
+    it.
+    """
     for path in tables if len(tables) > 1 else ():
         stated = read_provenance(path).inputs
         for source, one in zip(tables, display.inputs, strict=True):
             if stated.get(one.name) not in (None, digest_file(source)):
                 raise UserError(
-                    path, f"was built from other {one.name} than {source}.", f"Give the {one.name} that it was built from."
+                    path,
+                    f"was built from other {one.name} than {source}.",
+                    f"Give the {one.name} that it was built from.",
                 )
 
 
 def _build(display: Display, tables: Paths, roster: Roster, options: Mapping[str, str]) -> Any:
-    frames = [read_table(path, one.contract, one.columns) for path, one in zip(tables, display.inputs, strict=True)]
+    frames = [
+        read_table(path, one.contract, one.columns)
+        for path, one in zip(tables, display.inputs, strict=True)
+    ]
     _check_origins(display, tables)
     extras = taken_by(display.build, roster=roster, provenance=read_provenance(tables[0]))
     return display(*frames, **extras, **options)
@@ -418,7 +514,8 @@ LONGEST_CELL = 300
 
 
 def run_notebook(path: Path | str, settings: Mapping[str, str]) -> str:
-    """Run a notebook in its own folder and return it as HTML without head, scripts or anything to fetch.
+    """Run a notebook in its own folder and return it as HTML without head, scripts or anything to
+    fetch.
 
     What its cells log, with times of day, is left out: the same notebook gives the same bytes.
 
@@ -427,7 +524,8 @@ def run_notebook(path: Path | str, settings: Mapping[str, str]) -> str:
         settings: environment variables that the notebook reads, e.g. ``WORLDPROBE_STUDY``.
 
     Raises:
-        UserError: the file cannot be read or is not a notebook, there is no kernel to run it, or a cell failed.
+        UserError: the file cannot be read or is not a notebook, there is no kernel to run it, or a
+            cell failed.
     """
     import nbformat
     from nbclient import NotebookClient
@@ -440,14 +538,25 @@ def run_notebook(path: Path | str, settings: Mapping[str, str]) -> str:
     except nbformat.reader.NotJSONError as error:
         raise UserError(path, "is not a notebook.", NOTEBOOK_FIX) from error
     resources = {"metadata": {"path": str(path.parent)}}
-    client = NotebookClient(notebook, timeout=LONGEST_CELL, kernel_name="python3", resources=resources)
+    client = NotebookClient(
+        notebook, timeout=LONGEST_CELL, kernel_name="python3", resources=resources
+    )
     try:
-        # matplotlib is not imported with a backend that it does not know, and a kernel keeps that of the environment
-        client.execute(env={**os.environ, "MPLBACKEND": "module://matplotlib_inline.backend_inline", **settings})
+        # matplotlib is not imported with a backend that it does not know, and a kernel keeps that
+        # of the environment
+        client.execute(
+            env={
+                **os.environ,
+                "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+                **settings,
+            }
+        )
     except CellExecutionError as error:
         problem = f"a cell failed: {error.ename}: {error.evalue}."
         raise UserError(
-            path, problem, "Open it in Jupyter and run it cell by cell; check that the study has finished."
+            path,
+            problem,
+            "Open it in Jupyter and run it cell by cell; check that the study has finished.",
         ) from error
     for cell in notebook.cells:
         if "outputs" in cell:
@@ -459,11 +568,17 @@ def run_notebook(path: Path | str, settings: Mapping[str, str]) -> str:
 
 
 def number_table_ids(html: str) -> str:
-    """Replace pandas' random table ids by their numbers, so that the same notebook gives the same bytes.
+    """Replace pandas' random table ids by their numbers, so that the same notebook gives the same
+    bytes.
 
-    >>> number_table_ids('<style>#T_0f3a9 td {}</style><table id="T_0f3a9"></table><table id="T_b01c2"></table>')
+    >>> number_table_ids(
+    ...     '<style>#T_0f3a9 td {}</style><table id="T_0f3a9"></table><table id="T_b01c2"></table>'
+    ... )
     '<style>#T_1 td {}</style><table id="T_1"></table><table id="T_2"></table>'
     """
     random_id = re.compile(r"\bT_[0-9a-f]{5}(?![0-9a-zA-Z])")
-    numbers = {found: f"T_{number}" for number, found in enumerate(dict.fromkeys(random_id.findall(html)), start=1)}
+    numbers = {
+        found: f"T_{number}"
+        for number, found in enumerate(dict.fromkeys(random_id.findall(html)), start=1)
+    }
     return random_id.sub(lambda match: numbers[match.group(0)], html)

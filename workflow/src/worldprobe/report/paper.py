@@ -1,4 +1,6 @@
-r"""A study as a short article in LaTeX, whose numbers and texts have names: ``\result{ewok/mean_accuracy/GPT-2/Mean}``."""
+r"""A study as a short article in LaTeX, whose numbers and texts have names:
+``\result{ewok/mean_accuracy/GPT-2/Mean}``.
+"""
 
 from __future__ import annotations
 
@@ -39,12 +41,17 @@ NUMBERS_HEAD = r"""% Written by `worldprobe paper write`: what paper.tex says, b
 
 
 def key_of(*parts: str) -> str:
-    """What a number or text is called: where it is, each part as it is written there, in characters that TeX takes in a name.
+    """What a number or text is called: where it is, each part as it is written there, in characters
+    that TeX takes in a name.
 
     >>> key_of("ewok", "mean_accuracy", "GPT-2 control, small", "95% interval")
     'ewok/mean_accuracy/GPT-2 control, small/95 interval'
     """
-    plain = (unicodedata.normalize("NFKD", part).encode("ascii", "ignore").decode() for part in parts if part)
+    plain = (
+        unicodedata.normalize("NFKD", part).encode("ascii", "ignore").decode()
+        for part in parts
+        if part
+    )
     return "/".join(" ".join(re.sub(r"[^\w .,:()+-]", "", part).split()) for part in plain)
 
 
@@ -70,7 +77,9 @@ class Numbers:
 
     def file(self) -> str:
         """The content of numbers.tex."""
-        return NUMBERS_HEAD + "".join(f"\\setresult{{{name}}}{{{value}}}\n" for name, value in self.values.items())
+        return NUMBERS_HEAD + "".join(
+            f"\\setresult{{{name}}}{{{value}}}\n" for name, value in self.values.items()
+        )
 
 
 def _latex(text: str) -> str:
@@ -79,11 +88,19 @@ def _latex(text: str) -> str:
     def is_known(character: str) -> bool:
         return character in LATEX_ESCAPES or character in "‘’“”…—" or ord(character) < 256
 
-    return latex("".join(one if is_known(one) else f"[{unicodedata.name(one, 'character').lower()}]" for one in text))
+    return latex(
+        "".join(
+            one if is_known(one) else f"[{unicodedata.name(one, 'character').lower()}]"
+            for one in text
+        )
+    )
 
 
-def write_paper(parts: Sequence[ShownPart], study: str, figures: Sequence[Path], folder: Path) -> tuple[str, str]:
-    """The article and its numbers: of each section that is not about the study's making, the first figure and the first table.
+def write_paper(
+    parts: Sequence[ShownPart], study: str, figures: Sequence[Path], folder: Path
+) -> tuple[str, str]:
+    """The article and its numbers: of each section that is not about the study's making, the first
+    figure and the first table.
 
     Args:
         parts: the benchmarks' parts, as the report shows them.
@@ -95,12 +112,18 @@ def write_paper(parts: Sequence[ShownPart], study: str, figures: Sequence[Path],
         The contents of paper.tex and numbers.tex.
     """
     numbers = Numbers()
-    pictures = {path.stem: Path(os.path.relpath(path.with_suffix(".pdf"), folder)).as_posix() for path in figures}
+    pictures = {
+        path.stem: Path(os.path.relpath(path.with_suffix(".pdf"), folder)).as_posix()
+        for path in figures
+    }
     lines = [
         f"{HEAD}\\title{{{_latex(QUESTION if len(parts) > 1 else parts[0].part.question)}}}",
         f"\\author{{Study \\texttt{{{_latex(study)}}}}}",
         "\\date{}\n\\begin{document}\n\\maketitle\n\\begin{abstract}",
-        *(f"{_latex(shown.title)}: {numbers.define(shown.part.lead, shown.name, 'lead')}" for shown in parts),
+        *(
+            f"{_latex(shown.title)}: {numbers.define(shown.part.lead, shown.name, 'lead')}"
+            for shown in parts
+        ),
         "\\end{abstract}\n",
     ]
     for shown in parts:
@@ -110,11 +133,23 @@ def write_paper(parts: Sequence[ShownPart], study: str, figures: Sequence[Path],
 
 def _part(shown: ShownPart, numbers: Numbers, pictures: dict[str, str]) -> list[str]:
     part, name = shown.part, shown.name
-    counted = ", ".join(f"{numbers.define(number, name, what)} {_latex(what)}" for number, what in part.facts)
-    lines = [f"\\section{{{_latex(shown.title)}}}", numbers.define(f"{part.who} {part.lead}", name, "findings")]
-    lines += [numbers.define(sentence, name, f"finding {place}") for place, sentence in enumerate(part.more, 1)]
+    counted = ", ".join(
+        f"{numbers.define(number, name, what)} {_latex(what)}" for number, what in part.facts
+    )
+    lines = [
+        f"\\section{{{_latex(shown.title)}}}",
+        numbers.define(f"{part.who} {part.lead}", name, "findings"),
+    ]
+    lines += [
+        numbers.define(sentence, name, f"finding {place}")
+        for place, sentence in enumerate(part.more, 1)
+    ]
     lines += [f"The study has {counted}." if counted else "", "", "\\paragraph{Methods.}"]
-    lines += [numbers.define(part.methods.text, name, "methods"), f"Please cite: {numbers.define(part.cite, name, 'cite')}", ""]
+    lines += [
+        numbers.define(part.methods.text, name, "methods"),
+        f"Please cite: {numbers.define(part.cite, name, 'cite')}",
+        "",
+    ]
     for section in shown.sections:
         if not section.is_folded and (section.figures or _short(section)):
             lines += _section(section, name, numbers, pictures)
@@ -126,12 +161,21 @@ def _short(section: ShownSection) -> list[PrintedTable]:
     return [table for table in section.tables if 0 < len(table.rows) <= MOST_ROWS]
 
 
-def _section(section: ShownSection, name: str, numbers: Numbers, pictures: dict[str, str]) -> list[str]:
+def _section(
+    section: ShownSection, name: str, numbers: Numbers, pictures: dict[str, str]
+) -> list[str]:
     lines = [f"\\subsection{{{_latex(section.title)}}}", _latex(section.intro), ""]
     for picture in section.figures[:1]:
         size = "width=\\linewidth,height=0.3\\textheight,keepaspectratio"
-        lines += ["\\begin{figure}[htbp]\\centering", f"\\includegraphics[{size}]{{{pictures[picture.name]}}}"]
-        lines += [f"\\caption{{{numbers.define(picture.caption, name, picture.name, 'caption')}}}", "\\end{figure}", ""]
+        lines += [
+            "\\begin{figure}[htbp]\\centering",
+            f"\\includegraphics[{size}]{{{pictures[picture.name]}}}",
+        ]
+        lines += [
+            f"\\caption{{{numbers.define(picture.caption, name, picture.name, 'caption')}}}",
+            "\\end{figure}",
+            "",
+        ]
     for table in _short(section)[:1]:
         lines += _table(table, name, numbers)
     return lines
@@ -139,17 +183,25 @@ def _section(section: ShownSection, name: str, numbers: Numbers, pictures: dict[
 
 def _table(table: PrintedTable, benchmark: str, numbers: Numbers) -> list[str]:
     """A printed table whose number cells are macros, no wider than the text."""
-    n_labels = next((at for at, column in enumerate(table.columns) if column.is_number), len(table.columns))
+    n_labels = next(
+        (at for at, column in enumerate(table.columns) if column.is_number), len(table.columns)
+    )
     heads = [" & ".join(_latex(one.heading) for one in table.columns) + r" \\"]
     if table.spans():
-        heads.insert(0, " & ".join(f"\\multicolumn{{{n}}}{{c}}{{{_latex(over)}}}" for over, n in table.spans()) + r" \\")
+        heads.insert(
+            0,
+            " & ".join(f"\\multicolumn{{{n}}}{{c}}{{{_latex(over)}}}" for over, n in table.spans())
+            + r" \\",
+        )
     rows = []
     for at, row in enumerate(table.rows):
         label = ", ".join(cell for cell in row[:n_labels] if cell)
         cells = [
-            numbers.define(cell, benchmark, table.name, label, column.over, column.heading)
-            if column.is_number and re.search(r"\d", cell)
-            else _latex(cell)
+            (
+                numbers.define(cell, benchmark, table.name, label, column.over, column.heading)
+                if column.is_number and re.search(r"\d", cell)
+                else _latex(cell)
+            )
             for cell, column in zip(row, table.columns, strict=True)
         ]
         rows += [r"\addlinespace"] * (at in table.breaks and at > 0)

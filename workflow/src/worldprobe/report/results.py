@@ -1,4 +1,6 @@
-"""``result.json``, the result of evaluating one model: its schema, its numbers, the forms of others, and the leaderboard."""
+"""``result.json``, the result of evaluating one model: its schema, its numbers, the forms of
+others, and the leaderboard.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,10 @@ _OF_ACCURACY = (
 )
 #: The estimate of a mean: keys of a result, and the columns of a summary that they are from.
 ESTIMATE = {"mean": "mean", "stderr": "std_error", "ci_low": "ci_low", "ci_high": "ci_high"}
-REPAIR = "Give a result.json that `worldprobe evaluate` of this release wrote, or evaluate the model again."
+REPAIR = (
+    "Give a result.json that `worldprobe evaluate` of this release wrote, or evaluate the model"
+    " again."
+)
 
 
 #: By so much a mean may lie outside its interval, as sums are rounded.
@@ -67,7 +72,9 @@ class Mean(_WithInterval):
     """The highest mean of a version."""
 
     ci_low: Share | None
-    """Lower end of the 95% interval, for other pairs of concepts and versions; with one version, about its fillings only."""
+    """Lower end of the 95% interval, for other pairs of concepts and versions; with one version,
+    about its fillings only.
+    """
 
     ci_high: Share | None
     """Upper end of the 95% interval."""
@@ -92,7 +99,14 @@ class Mean(_WithInterval):
         yield from super().findings()
         for name in ("n_ties", "n_near_ties", "n_missing"):
             if getattr(self, name) > 2 * self.n_items:
-                yield (name,), f"{getattr(self, name)} is more than two targets for each of {self.n_items} items.", REPAIR
+                yield (
+                    (name,),
+                    (
+                        f"{getattr(self, name)} is more than two targets for each of {self.n_items}"
+                        " items."
+                    ),
+                    REPAIR,
+                )
 
 
 class TupleMean(_WithInterval):
@@ -230,7 +244,9 @@ class BenchmarkResult(Block):
 
 
 class Result(Block):
-    """What `worldprobe evaluate` writes about one model. A new key raises nothing; one with another meaning the version."""
+    """What `worldprobe evaluate` writes about one model. A new key raises nothing; one with another
+    meaning the version.
+    """
 
     schema_version: Literal[1]
     """Version of this schema."""
@@ -257,13 +273,16 @@ class Result(Block):
     """How the weights are quantised; without it, not at all, or only a server knows."""
 
     adapter: dict[str, str | None] | None = absent()
-    """The adapter that was put on the weights: name, revision and digest, and its base's name and digest."""
+    """The adapter that was put on the weights: name, revision and digest, and its base's name and
+    digest.
+    """
 
     engine: str | None
     """What computed the answers."""
 
     kind: Literal["causal", "masked", "encoder-decoder"] | None = absent()
-    """How the model reads; without it, causal. Numbers of different kinds are different measures."""
+    """How the model reads; without it, causal. Numbers of different kinds are different measures.
+    """
 
     pseudo_log_likelihood: Literal["within_word_l2r", "original"] | None = absent()
     """What was hidden while a masked model predicted a token; null for other kinds."""
@@ -277,7 +296,9 @@ class Result(Block):
     """How EWoK's items were asked."""
 
     measure: Literal["contexts"] | None = absent()
-    """What is compared, as in the paper: P(target | its context) with P(target | the other context), for both targets."""
+    """What is compared, as in the paper: P(target | its context) with P(target | the other
+    context), for both targets.
+    """
 
     metric: Literal["accuracy"] | None = absent()
     """What the means are means of."""
@@ -286,7 +307,8 @@ class Result(Block):
     """What two equal probabilities count, namely 0.5."""
 
     average: Literal["versions"] | None = absent()
-    """How the means are taken, as in the paper: over the items of each version, then over versions."""
+    """How the means are taken, as in the paper: over the items of each version, then over versions.
+    """
 
     start_tokens: list[str] | None = None
     """Tokens that come before each text; null where the engine does not say."""
@@ -319,7 +341,11 @@ class Result(Block):
                 yield (key,), "is missing.", REPAIR
         parts = sum(one.n_items for one in (self.accuracy_by_domain or {}).values())
         if self.accuracy and parts not in (0, self.accuracy.n_items):
-            yield ("accuracy", "n_items"), f"is {self.accuracy.n_items}, but {parts} over the domains.", REPAIR
+            yield (
+                ("accuracy", "n_items"),
+                f"is {self.accuracy.n_items}, but {parts} over the domains.",
+                REPAIR,
+            )
 
 
 @dataclass(frozen=True)
@@ -331,18 +357,14 @@ class Score:
         group: ``overall``, or a domain or problem.
         metric: what it measures.
         value: the number; None where there is none.
-        low, high: the ends of its 95% interval.
-        stderr: its standard error.
-        n: of how many items or tuples.
-        unit: what ``n`` counts.
-        bounds: the smallest and the largest possible value.
-        items: digest of what was asked; scores can be ranked only where it is equal.
-        asked: how it was asked and averaged, in words, in the order in which they are shown.
-        counts: what else was counted, e.g. ties.
-        release: the hub's dataset with exactly what was asked, as ``.eval_results`` names it, if there is one.
-        interval: how the interval was found: ``bootstrap`` or ``analytic``.
-        chance: what guessing reaches; None where that differs from item to item.
-        published: model and its printed number for the same items.
+        low, high: the ends of its 95% interval. stderr: its standard error. n: of how many items or
+        tuples. unit: what ``n`` counts. bounds: the smallest and the largest possible value. items:
+        digest of what was asked; scores can be ranked only where it is equal. asked: how it was
+        asked and averaged, in words, in the order in which they are shown. counts: what else was
+        counted, e.g. ties. release: the hub's dataset with exactly what was asked, as
+        ``.eval_results`` names it, if there is one. interval: how the interval was found:
+        ``bootstrap`` or ``analytic``. chance: what guessing reaches; None where that differs from
+        item to item. published: model and its printed number for the same items.
     """
 
     benchmark: str
@@ -367,11 +389,15 @@ class Score:
 def merge_results(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
     """Two results of one model as one; of a benchmark in both, the later numbers.
 
-    >>> merge_results({"accuracy": 1, "benchmarks": {"a": 1}}, {"worldsense": 2, "benchmarks": {"b": 3}})
+    >>> merge_results(
+    ...     {"accuracy": 1, "benchmarks": {"a": 1}}, {"worldsense": 2, "benchmarks": {"b": 3}}
+    ... )
     {'accuracy': 1, 'benchmarks': {'a': 1, 'b': 3}, 'worldsense': 2}
     """
     nested = {
-        key: {**earlier[key], **later[key]} for key in ("benchmarks", "options", "packages") if key in earlier and key in later
+        key: {**earlier[key], **later[key]}
+        for key in ("benchmarks", "options", "packages")
+        if key in earlier and key in later
     }
     return {**earlier, **later, **nested}
 
@@ -384,7 +410,9 @@ def check_result(document: Any, name: str = "result.json") -> dict[str, Any]:
     """
     if isinstance(document, dict) and document.get("schema_version") != SCHEMA_VERSION:
         found = document.get("schema_version", "none")
-        raise UserError(name, f"schema_version is {found}; this release reads {SCHEMA_VERSION}.", REPAIR)
+        raise UserError(
+            name, f"schema_version is {found}; this release reads {SCHEMA_VERSION}.", REPAIR
+        )
     _, found = check(Result, document, [Source(name, document)])
     if found:
         raise UserError(name, found[0].problem, REPAIR)
@@ -420,7 +448,8 @@ class Row:
     """One model in one ranking.
 
     Attributes:
-        rank: one more than the number of models whose interval is wholly above its own; None without an interval.
+        rank: one more than the number of models whose interval is wholly above its own; None
+            without an interval.
         is_tied: whether another model has the same rank.
         model: its name.
         facts: how it was loaded, in words.
@@ -464,10 +493,16 @@ class Ranking:
 
     @property
     def axis(self) -> tuple[float, float]:
-        """The least and the largest accuracy on the picture of intervals: tenths around all of them and chance."""
+        """The least and the largest accuracy on the picture of intervals: tenths around all of them
+        and chance.
+        """
         scores = [row.score for row in self.rows]
-        ends = [end for one in scores for end in (one.low, one.high, one.chance) if end is not None] or [0.0, 1.0]
-        return max(0.0, math.floor(10 * min(ends) - 0.1) / 10), min(1.0, math.ceil(10 * max(ends) + 0.1) / 10)
+        ends = [
+            end for one in scores for end in (one.low, one.high, one.chance) if end is not None
+        ] or [0.0, 1.0]
+        return max(0.0, math.floor(10 * min(ends) - 0.1) / 10), min(
+            1.0, math.ceil(10 * max(ends) + 0.1) / 10
+        )
 
     def place(self, value: float) -> str:
         """Where a number is on the axis, in percent of its length."""
@@ -476,7 +511,8 @@ class Ranking:
 
 
 def build_rankings(results: Sequence[tuple[Mapping[str, Any], Sequence[Score]]]) -> list[Ranking]:
-    """Rankings of results, one for each benchmark, set of items and way of asking: numbers of different items are never compared.
+    """Rankings of results, one for each benchmark, set of items and way of asking: numbers of
+    different items are never compared.
 
     Args:
         results: checked results, each with its numbers.
@@ -487,30 +523,55 @@ def build_rankings(results: Sequence[tuple[Mapping[str, Any], Sequence[Score]]])
             own = [score for score in scores if score.benchmark == benchmark]
             asked = {name: text for name, text in own[0].asked.items() if name != "start tokens"}
             kind = str(result.get("kind") or CAUSAL)
-            together.setdefault((benchmark, own[0].items, kind, tuple(asked.items())), []).append((result, own))
+            together.setdefault((benchmark, own[0].items, kind, tuple(asked.items())), []).append(
+                (result, own)
+            )
     return [
         Ranking(benchmark, kind, dict(asked), _group_names(members), _rank(members))
         for (benchmark, _, kind, asked), members in sorted(
-            together.items(), key=lambda entry: (entry[0][0], -len(entry[1]), entry[0][1], entry[0][2])
+            together.items(),
+            key=lambda entry: (entry[0][0], -len(entry[1]), entry[0][1], entry[0][2]),
         )
     ]
 
 
 def _group_names(members: Sequence[tuple[Mapping[str, Any], Sequence[Score]]]) -> list[str]:
-    return list(dict.fromkeys(score.group for _, scores in members for score in scores if score.group != "overall"))
+    return list(
+        dict.fromkeys(
+            score.group for _, scores in members for score in scores if score.group != "overall"
+        )
+    )
 
 
 def _rank(members: Sequence[tuple[Mapping[str, Any], Sequence[Score]]]) -> list[Row]:
-    overall = [next(s for s in scores if s.group == "overall" and s.metric == "accuracy") for _, scores in members]
+    overall = [
+        next(s for s in scores if s.group == "overall" and s.metric == "accuracy")
+        for _, scores in members
+    ]
     lower_ends = [score.low for score in overall if score.low is not None]
-    ranks = [None if score.high is None else 1 + sum(low > score.high for low in lower_ends) for score in overall]
+    ranks = [
+        None if score.high is None else 1 + sum(low > score.high for low in lower_ends)
+        for score in overall
+    ]
     rows = []
     for (result, scores), score, rank in zip(members, overall, ranks, strict=True):
         groups = {one.group: one for one in scores if one.group != "overall"}
         bias = next((one for one in scores if one.metric == "bias"), None)
         facts = ", ".join(filter(None, (result["engine"], *precision(result), result["revision"])))
-        rows.append(Row(rank, rank is not None and ranks.count(rank) > 1, result["model"], facts, score, groups, bias))
-    return sorted(rows, key=lambda row: (row.score.value is None, -(row.score.value or 0), row.model))
+        rows.append(
+            Row(
+                rank,
+                rank is not None and ranks.count(rank) > 1,
+                result["model"],
+                facts,
+                score,
+                groups,
+                bias,
+            )
+        )
+    return sorted(
+        rows, key=lambda row: (row.score.value is None, -(row.score.value or 0), row.model)
+    )
 
 
 def build_page(rankings: Sequence[Ranking], title: str, names: Mapping[str, str]) -> str:
@@ -525,7 +586,10 @@ def build_page(rankings: Sequence[Ranking], title: str, names: Mapping[str, str]
     made.filters["share"] = lambda value: "–" if value is None else f"{value:.3f}"
     style, script = Markup(asset("page.css") + asset("leaderboard.css")), Markup(asset("sort.js"))
     template = made.from_string(asset("leaderboard.html.jinja"))
-    return template.render(title=title, names=names, rankings=rankings, style=style, script=script) + "\n"
+    return (
+        template.render(title=title, names=names, rankings=rankings, style=style, script=script)
+        + "\n"
+    )
 
 
 #: The version of Every Eval Ever's schema that records follow.
@@ -533,9 +597,25 @@ EEE_VERSION = "0.3.0"
 
 
 def task_name(score: Score) -> str:
-    """The name of a number among lm-eval's tasks: prefixed, so that it is never taken for another implementation's.
+    """The name of a number among lm-eval's tasks: prefixed, so that it is never taken for another
+    implementation's.
 
-    >>> task_name(Score("ewok", "social-relations", "accuracy", 0.5, 0.4, 0.6, 0.05, 9, "items", (0, 1), "", {}))
+    >>> task_name(
+    ...     Score(
+    ...         "ewok",
+    ...         "social-relations",
+    ...         "accuracy",
+    ...         0.5,
+    ...         0.4,
+    ...         0.6,
+    ...         0.05,
+    ...         9,
+    ...         "items",
+    ...         (0, 1),
+    ...         "",
+    ...         {},
+    ...     )
+    ... )
     'worldprobe_ewok_social_relations'
     """
     end = "" if score.group == "overall" else f"_{score.group}"
@@ -543,14 +623,33 @@ def task_name(score: Score) -> str:
 
 
 def public_name(result: Mapping[str, Any]) -> str:
-    """The model's id on the hub, or its name: where somebody keeps a folder is nobody else's business.
+    """The model's id on the hub, or its name: where somebody keeps a folder is nobody else's
+    business.
 
-    >>> public_name({"model": "mine", "checkpoint": "/home/ada/mine", "revision": None, "engine": "transformers"})
+    >>> public_name(
+    ...     {
+    ...         "model": "mine",
+    ...         "checkpoint": "/home/ada/mine",
+    ...         "revision": None,
+    ...         "engine": "transformers",
+    ...     }
+    ... )
     'mine'
-    >>> public_name({"model": "gpt2", "checkpoint": "openai-community/gpt2", "revision": "607a30d", "engine": "transformers"})
+    >>> public_name(
+    ...     {
+    ...         "model": "gpt2",
+    ...         "checkpoint": "openai-community/gpt2",
+    ...         "revision": "607a30d",
+    ...         "engine": "transformers",
+    ...     }
+    ... )
     'openai-community/gpt2'
     """
-    return str(result["checkpoint"] if result.get("revision") or _is_id(result["checkpoint"]) else result["model"])
+    return str(
+        result["checkpoint"]
+        if result.get("revision") or _is_id(result["checkpoint"])
+        else result["model"]
+    )
 
 
 def _is_id(name: str) -> bool:
@@ -561,11 +660,15 @@ def _is_id(name: str) -> bool:
 def public_adapter(adapter: Mapping[str, Any]) -> dict[str, Any]:
     """An adapter's facts without folders, of which the last part is left."""
     names = {key: str(adapter[key]) for key in ("name", "base") if adapter.get(key)}
-    return {**adapter, **{key: name if _is_id(name) else Path(name).name for key, name in names.items()}}
+    return {
+        **adapter,
+        **{key: name if _is_id(name) else Path(name).name for key, name in names.items()},
+    }
 
 
 def to_lm_eval(result: Mapping[str, Any], scores: Sequence[Score], date: float) -> dict[str, Any]:
-    """The keys of a results file of lm-evaluation-harness 0.4: one task per number, one group per benchmark.
+    """The keys of a results file of lm-evaluation-harness 0.4: one task per number, one group per
+    benchmark.
 
     Args:
         result: a checked result.
@@ -578,16 +681,24 @@ def to_lm_eval(result: Mapping[str, Any], scores: Sequence[Score], date: float) 
     for score in scores:
         name, metric = task_name(score), {"accuracy": "acc"}.get(score.metric, score.metric)
         entry = tasks.setdefault(name, {"alias": name, "name": name, "sample_len": score.n})
-        entry |= {f"{metric},none": score.value, f"{metric}_stderr,none": "N/A" if score.stderr is None else score.stderr}
+        entry |= {
+            f"{metric},none": score.value,
+            f"{metric}_stderr,none": "N/A" if score.stderr is None else score.stderr,
+        }
         counts[name] = {"original": score.n, "effective": score.n}
-        configs[name] = {"task": name, "metadata": {"version": 1, "items": score.items, **score.asked}}
+        configs[name] = {
+            "task": name,
+            "metadata": {"version": 1, "items": score.items, **score.asked},
+        }
     adapter = public_adapter(result["adapter"]) if result.get("adapter") else None
     benchmarks = dict.fromkeys(score.benchmark for score in scores)
     groups = {f"worldprobe_{name}": tasks[f"worldprobe_{name}"] for name in benchmarks}
     return {
         "results": tasks,
         "groups": groups,
-        "group_subtasks": {name: sorted(task for task in tasks if task.startswith(f"{name}_")) for name in groups},
+        "group_subtasks": {
+            name: sorted(task for task in tasks if task.startswith(f"{name}_")) for name in groups
+        },
         "configs": configs,
         "versions": dict.fromkeys(tasks, 1),
         "n-shot": dict.fromkeys(tasks, 0),
@@ -642,7 +753,8 @@ def to_every_eval_ever(
     relationship: str = "other",
     availability: str = "unknown",
 ) -> dict[str, Any]:
-    """A record of Every Eval Ever (arXiv 2606.14516); numbers that are missing are left out, as it has no place for them.
+    """A record of Every Eval Ever (arXiv 2606.14516); numbers that are missing are left out, as it
+    has no place for them.
 
     Args:
         result: a checked result.
@@ -673,25 +785,42 @@ def to_every_eval_ever(
                 "model_availability": availability,
                 "dtype": str(result["dtype"]),
                 "checkpoint_digest": str(result["checkpoint_digest"]),
-                **({"quantisation": str(result["quantisation"])} if result.get("quantisation") else {}),
+                **(
+                    {"quantisation": str(result["quantisation"])}
+                    if result.get("quantisation")
+                    else {}
+                ),
                 **adapter,
             },
         },
-        "evaluation_results": [_every_eval_ever(score) for score in scores if score.value is not None],
+        "evaluation_results": [
+            _every_eval_ever(score) for score in scores if score.value is not None
+        ],
     }
 
 
 def _every_eval_ever(score: Score) -> dict[str, Any]:
     uncertainty: dict[str, Any] = {"num_samples": score.n}
     if score.low is not None and score.high is not None and score.stderr is not None:
-        interval = {"lower": score.low, "upper": score.high, "confidence_level": 0.95, "method": score.interval}
-        uncertainty |= {"confidence_interval": interval, "standard_error": {"value": score.stderr, "method": score.interval}}
+        interval = {
+            "lower": score.low,
+            "upper": score.high,
+            "confidence_level": 0.95,
+            "method": score.interval,
+        }
+        uncertainty |= {
+            "confidence_interval": interval,
+            "standard_error": {"value": score.stderr, "method": score.interval},
+        }
     return {
         "evaluation_name": f"{task_name(score)}_{score.metric}",
         "source_data": {
             "dataset_name": score.benchmark,
             "source_type": "other",
-            "additional_details": {"items": score.items, "is_official_release": str(score.release is not None).lower()},
+            "additional_details": {
+                "items": score.items,
+                "is_official_release": str(score.release is not None).lower(),
+            },
         },
         "metric_config": {
             "metric_name": score.metric,
@@ -709,13 +838,17 @@ def _every_eval_ever(score: Score) -> dict[str, Any]:
     }
 
 
-def to_hub(result: Mapping[str, Any], scores: Sequence[Score], dataset: str | None) -> list[dict[str, Any]]:
-    """Entries of ``.eval_results/*.yaml`` in a model's repository: the overall accuracies, as shares (never percent).
+def to_hub(
+    result: Mapping[str, Any], scores: Sequence[Score], dataset: str | None
+) -> list[dict[str, Any]]:
+    """Entries of ``.eval_results/*.yaml`` in a model's repository: the overall accuracies, as
+    shares (never percent).
 
     Args:
         result: a checked result.
         scores: its numbers.
-        dataset: the hub's dataset with these items; None: the benchmark's release, for its items only.
+        dataset: the hub's dataset with these items; None: the benchmark's release, for its items
+            only.
 
     Raises:
         UserError: the items are not the release's, and no dataset is named.
@@ -725,12 +858,24 @@ def to_hub(result: Mapping[str, Any], scores: Sequence[Score], dataset: str | No
         if score.group != "overall" or score.metric != "accuracy" or score.value is None:
             continue
         if not (dataset or score.release):
-            problem = f"the numbers of {score.benchmark} are for items that no dataset of the hub is known to contain."
-            raise UserError("--dataset", problem, "Name the dataset on the hub with these items: --dataset OWNER/NAME.")
+            problem = (
+                f"the numbers of {score.benchmark} are for items that no dataset of the hub is"
+                " known to contain."
+            )
+            raise UserError(
+                "--dataset",
+                problem,
+                "Name the dataset on the hub with these items: --dataset OWNER/NAME.",
+            )
         task = score.benchmark if is_of_several else "default"
         place = {"id": dataset, "task_id": task} if dataset else dict(score.release or {})
         how = "; ".join(f"{name}: {text}" for name, text in score.asked.items())
-        interval = "" if score.low is None else f"95% interval {score.low:.4f} to {score.high:.4f}; "
-        notes = f"worldprobe {result['worldprobe_version']}, {score.metric}; {interval}{', '.join(precision(result))}; {how}"
+        interval = (
+            "" if score.low is None else f"95% interval {score.low:.4f} to {score.high:.4f}; "
+        )
+        notes = (
+            f"worldprobe {result['worldprobe_version']}, {score.metric};"
+            f" {interval}{', '.join(precision(result))}; {how}"
+        )
         entries.append({"dataset": place, "value": score.value, "notes": notes})
     return entries

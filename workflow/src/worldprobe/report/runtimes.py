@@ -1,4 +1,6 @@
-"""How long every rule took, from Snakemake's benchmark files, and what each model's answers cost."""
+"""How long every rule took, from Snakemake's benchmark files, and what each model's answers
+cost.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ class RunTime:
 
 
 def read_run_times(folder: Path | str | None) -> list[RunTime]:
-    """Run times by rule, the slowest first; a rule's benchmarks are ``folder/rule.tsv`` or files under ``folder/rule/``.
+    """Run times by rule, the slowest first; a rule's benchmarks are ``folder/rule.tsv`` or files
+    under ``folder/rule/``.
 
     Raises:
         UserError: one of them cannot be read.
@@ -49,7 +52,9 @@ def read_run_times(folder: Path | str | None) -> list[RunTime]:
     for rule, jobs in rows.items():
         peaks = [peak for _length, peak in jobs if peak is not None]
         lengths = [length for length, _peak in jobs]
-        times.append(RunTime(rule, len(jobs), sum(lengths), max(lengths), max(peaks) if peaks else None))
+        times.append(
+            RunTime(rule, len(jobs), sum(lengths), max(lengths), max(peaks) if peaks else None)
+        )
     return sorted(times, key=lambda time: (-time.seconds, time.rule))
 
 
@@ -95,8 +100,8 @@ class Cost:
 def cost(root: Path | str, origins: Iterable[Mapping[str, Any]]) -> Cost:
     """What the answers of some tables cost, each part of the store counted once.
 
-    A part counts where its list of questions is one of the tables' lists. Time that a killed process spent after its last part is
-    lost; loading the model is part of a process's first part.
+    A part counts where its list of questions is one of the tables' lists. Time that a killed
+    process spent after its last part is lost; loading the model is part of a process's first part.
 
     Args:
         root: folder of all stores, for example results/.answers.
@@ -105,7 +110,12 @@ def cost(root: Path | str, origins: Iterable[Mapping[str, Any]]) -> Cost:
     wanted: dict[str, set[str]] = {}
     for one in origins:
         wanted.setdefault(one["store"], set()).update(entry["list"] for entry in one["made_by"])
-    parts = [part for store, lists in wanted.items() for part in read_parts(Path(root) / store) if part[0].questions in lists]
+    parts = [
+        part
+        for store, lists in wanted.items()
+        for part in read_parts(Path(root) / store)
+        if part[0].questions in lists
+    ]
     seconds: dict[str, float] = {}
     for part, _ in parts:
         device = str(part.process.get("device") or "unknown")
@@ -121,7 +131,8 @@ def cost(root: Path | str, origins: Iterable[Mapping[str, Any]]) -> Cost:
 
 
 def cost_by_model(root: Path | str, made: Iterable[Provenance]) -> dict[str, Cost]:
-    """What the answers of each model cost; models of whose answers the store has none left are missing.
+    """What the answers of each model cost; models of whose answers the store has none left are
+    missing.
 
     Args:
         root: folder of all stores, for example results/.answers.
@@ -136,10 +147,13 @@ def cost_by_model(root: Path | str, made: Iterable[Provenance]) -> dict[str, Cos
     return {model: one for model, one in spent.items() if one.answers}
 
 
-def with_all_attempts(times: Sequence[RunTime], answers: Sequence[Cost], rule: str = "score") -> list[RunTime]:
+def with_all_attempts(
+    times: Sequence[RunTime], answers: Sequence[Cost], rule: str = "score"
+) -> list[RunTime]:
     """The run times, where the rule that computes answers has the time of all its attempts.
 
-    Snakemake's benchmark file of a job is that of its last attempt, which may have found most answers in the store.
+    Snakemake's benchmark file of a job is that of its last attempt, which may have found most
+    answers in the store.
 
     Args:
         times: from the benchmark files.
@@ -149,7 +163,11 @@ def with_all_attempts(times: Sequence[RunTime], answers: Sequence[Cost], rule: s
     longest = max((one.seconds for one in answers), default=0.0)
     total = sum(one.seconds for one in answers)
     changed = [
-        replace(time, seconds=max(time.seconds, total), longest=max(time.longest, longest)) if time.rule == rule else time
+        (
+            replace(time, seconds=max(time.seconds, total), longest=max(time.longest, longest))
+            if time.rule == rule
+            else time
+        )
         for time in times
     ]
     return sorted(changed, key=lambda time: (-time.seconds, time.rule))

@@ -1,4 +1,6 @@
-"""One printed table in four forms: CSV for programs, LaTeX (booktabs) for papers, Markdown for people, JSON for the report."""
+"""One printed table in four forms: CSV for programs, LaTeX (booktabs) for papers, Markdown for
+people, JSON for the report.
+"""
 
 from __future__ import annotations
 
@@ -54,9 +56,16 @@ def latex(text: str) -> str:
     >>> latex("")
     ''
     """
-    pairs = zip(text, f"{text[1:]} ", strict=False)  # of two hyphens, or quotes, LaTeX would make one sign
-    shown = "".join(LATEX_ESCAPES.get(one, one) + ("{}" if one == after and one in "-'`" else "") for one, after in pairs)
-    return f"{{}}{shown}" if text.lstrip()[:1] in ("[", "*") else shown  # else an option of the row above
+    pairs = zip(
+        text, f"{text[1:]} ", strict=False
+    )  # of two hyphens, or quotes, LaTeX would make one sign
+    shown = "".join(
+        LATEX_ESCAPES.get(one, one) + ("{}" if one == after and one in "-'`" else "")
+        for one, after in pairs
+    )
+    return (
+        f"{{}}{shown}" if text.lstrip()[:1] in ("[", "*") else shown
+    )  # else an option of the row above
 
 
 def markdown(text: str) -> str:
@@ -182,7 +191,10 @@ class Sheet:
     def cells(self) -> list[list[str]]:
         """The printed text, row by row."""
         records = self.shown().to_dict("records")
-        return [[column.show(*(row[name] for name in column.cells)) for column in self.columns] for row in records]
+        return [
+            [column.show(*(row[name] for name in column.cells)) for column in self.columns]
+            for row in records
+        ]
 
     def breaks(self) -> set[int]:
         """Row numbers above which a thin rule is drawn."""
@@ -193,10 +205,13 @@ class Sheet:
 
     def to_csv(self) -> str:
         """Every number at full precision (9 significant digits), UTF-8, one header line."""
-        return self.frame.drop(columns=list(self.hidden)).to_csv(index=False, float_format="%.9g", lineterminator="\n")
+        return self.frame.drop(columns=list(self.hidden)).to_csv(
+            index=False, float_format="%.9g", lineterminator="\n"
+        )
 
     def to_latex(self, name: str) -> str:
-        r"""A ``table`` float with ``booktabs`` rules; one of many rows is a ``longtable``, which breaks across pages.
+        r"""A ``table`` float with ``booktabs`` rules; one of many rows is a ``longtable``, which
+        breaks across pages.
 
         Args:
             name: of its label.
@@ -204,7 +219,15 @@ class Sheet:
         is_long = len(self.shown()) > LONGEST_FLOAT
         align = "@{}" + "".join("r" if column.is_number else "l" for column in self.columns) + "@{}"
         n_columns = len(self.columns)
-        small = "\\scriptsize" if n_columns > 9 else "\\footnotesize" if is_long else "\\small" if n_columns > 7 else ""
+        small = (
+            "\\scriptsize"
+            if n_columns > 9
+            else "\\footnotesize"
+            if is_long
+            else "\\small"
+            if n_columns > 7
+            else ""
+        )
         if n_columns > 7:
             small += f"\\setlength{{\\tabcolsep}}{{{2 if n_columns > 9 else 4}pt}}"
         caption = f"\\caption{{{latex(self.title)}}}"
@@ -215,8 +238,20 @@ class Sheet:
         head += [" & ".join(latex(column.heading) for column in self.columns) + r" \\", "\\midrule"]
         notes = " ".join(latex(note) for note in self.notes)
         if is_long:
-            lines = ["% needs \\usepackage{booktabs,longtable}", f"{{{small}", f"\\begin{{longtable}}{{{align}}}"]
-            lines += [f"{caption}{label}\\\\", *head, "\\endfirsthead", *head, "\\endhead", *self._latex_rows(), "\\bottomrule"]
+            lines = [
+                "% needs \\usepackage{booktabs,longtable}",
+                f"{{{small}",
+                f"\\begin{{longtable}}{{{align}}}",
+            ]
+            lines += [
+                f"{caption}{label}\\\\",
+                *head,
+                "\\endfirsthead",
+                *head,
+                "\\endhead",
+                *self._latex_rows(),
+                "\\bottomrule",
+            ]
             return "\n".join([*lines, "\\end{longtable}", f"\\noindent {notes}\\par}}", ""])
         lines = [
             "% needs \\usepackage{booktabs}",
@@ -226,10 +261,16 @@ class Sheet:
             f"  {label}",
             "  \\smallskip",
         ]
-        lines += [f"  \\begin{{tabular}}{{{align}}}", *(f"    {line}" for line in [*head, *self._latex_rows(), "\\bottomrule"])]
+        lines += [
+            f"  \\begin{{tabular}}{{{align}}}",
+            *(f"    {line}" for line in [*head, *self._latex_rows(), "\\bottomrule"]),
+        ]
         lines.append("  \\end{tabular}")
         if notes:
-            lines.append(f"  \\par\\medskip\\begin{{minipage}}{{\\linewidth}}\\footnotesize {notes}\\end{{minipage}}")
+            lines.append(
+                "  \\par\\medskip\\begin{minipage}{\\linewidth}\\footnotesize"
+                f" {notes}\\end{{minipage}}"
+            )
         return "\n".join([*lines, "\\end{table}", ""])
 
     def _latex_rows(self) -> list[str]:
@@ -239,35 +280,64 @@ class Sheet:
         for number, row in enumerate(self.cells()):
             if number in breaks:
                 lines.append("\\addlinespace")
-            shown = ["" if c.once and above[i] == row[i] else row[i] for i, c in enumerate(self.columns)]
+            shown = [
+                "" if c.once and above[i] == row[i] else row[i] for i, c in enumerate(self.columns)
+            ]
             lines.append(" & ".join(latex(cell) for cell in shown) + r" \\")
             above = row
         return lines
 
     def to_markdown(self) -> str:
-        """A GitHub table with its title above and its notes below; columns padded, so that it reads as plain text too."""
-        headings = [f"{column.over}: {column.heading}" if column.over else column.heading for column in self.columns]
+        """A GitHub table with its title above and its notes below; columns padded, so that it reads
+        as plain text too.
+        """
+        headings = [
+            f"{column.over}: {column.heading}" if column.over else column.heading
+            for column in self.columns
+        ]
         rows = [[markdown(cell) for cell in row] for row in [headings, *self.cells()]]
         widths = [max(3, *(len(row[i]) for row in rows)) for i in range(len(headings))]
         numbers = [column.is_number for column in self.columns]
 
         def line(cells: Sequence[str]) -> str:
-            padded = (c.rjust(w) if n else c.ljust(w) for c, w, n in zip(cells, widths, numbers, strict=True))
+            padded = (
+                c.rjust(w) if n else c.ljust(w)
+                for c, w, n in zip(cells, widths, numbers, strict=True)
+            )
             return f"| {' | '.join(padded)} |"
 
         ruler = (
-            "|" + "|".join(f"{'-' * (w + 1)}:" if n else f"{'-' * (w + 2)}" for w, n in zip(widths, numbers, strict=True)) + "|"
+            "|"
+            + "|".join(
+                f"{'-' * (w + 1)}:" if n else f"{'-' * (w + 2)}"
+                for w, n in zip(widths, numbers, strict=True)
+            )
+            + "|"
         )
-        text = [f"**{markdown(self.title)}**", "", line(rows[0]), ruler, *(line(row) for row in rows[1:])]
+        text = [
+            f"**{markdown(self.title)}**",
+            "",
+            line(rows[0]),
+            ruler,
+            *(line(row) for row in rows[1:]),
+        ]
         if self.notes:
             text += ["", " ".join(markdown(note) for note in self.notes)]
         return "\n".join([*text, ""])
 
     def to_json(self) -> str:
-        """What is printed, as the report reads it: title, columns, rows of text, numbers of rows below a rule, notes."""
-        columns = [{"heading": c.heading, "over": c.over, "is_number": c.is_number} for c in self.columns]
+        """What is printed, as the report reads it: title, columns, rows of text, numbers of rows
+        below a rule, notes.
+        """
+        columns = [
+            {"heading": c.heading, "over": c.over, "is_number": c.is_number} for c in self.columns
+        ]
         printed: dict[str, Any] = {"title": self.title, "columns": columns, "rows": self.cells()}
-        printed |= {"breaks": sorted(self.breaks()), "notes": " ".join(self.notes), "headline": self.headline}
+        printed |= {
+            "breaks": sorted(self.breaks()),
+            "notes": " ".join(self.notes),
+            "headline": self.headline,
+        }
         return json.dumps(printed, ensure_ascii=False, indent=1) + "\n"
 
     def write(self, paths: Sequence[Path | str]) -> None:
@@ -357,6 +427,10 @@ def read_printed(path: Path | str) -> PrintedTable:
         columns = tuple(PrintedColumn(**column) for column in printed["columns"])
         breaks = frozenset(printed["breaks"])
         words = printed["notes"], printed["headline"]
-        return PrintedTable(Path(path).stem, printed["title"], columns, printed["rows"], breaks, *words)
+        return PrintedTable(
+            Path(path).stem, printed["title"], columns, printed["rows"], breaks, *words
+        )
     except (ValueError, KeyError, TypeError) as error:
-        raise UserError(path, "is not a printed table.", "Give the .json file that `worldprobe table` wrote.") from error
+        raise UserError(
+            path, "is not a printed table.", "Give the .json file that `worldprobe table` wrote."
+        ) from error

@@ -1,8 +1,10 @@
-"""The look of every figure: sizes for print, colours that colour-blind readers can distinguish, files that repeat byte for byte.
+"""The look of every figure: sizes for print, colours that colour-blind readers can distinguish,
+files that repeat byte for byte.
 
-Figures are drawn on ``matplotlib.figure.Figure`` objects, not through pyplot, so nothing global survives a drawing.
-Lengths are inches unless they are called points. Text is DejaVu Sans, which matplotlib brings along, or where that lacks a
-letter, a font that is installed. matplotlib is imported where something is drawn: tidy tables need none.
+Figures are drawn on ``matplotlib.figure.Figure`` objects, not through pyplot, so nothing global
+survives a drawing. Lengths are inches unless they are called points. Text is DejaVu Sans, which
+matplotlib brings along, or where that lacks a letter, a font that is installed. matplotlib is
+imported where something is drawn: tidy tables need none.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ if TYPE_CHECKING:
 
 
 _SHAPES = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
-#: Accuracy from failing (vermilion) over chance (white) to knowing (blue); both ends differ in lightness from the middle.
+#: Accuracy from failing (vermilion) over chance (white) to knowing (blue); both ends differ in
+#: lightness from the middle.
 AROUND_CHANCE = ("#A63A00", "#E58B4A", "#FBE3CF", "#FAFAFA", "#CFE3F1", "#5A9BCB", "#003F72")
 
 
@@ -49,13 +52,21 @@ def shape(number: int) -> str:
 def between(stops: tuple[str, ...], share: float) -> str:
     """The colour at a share (0 to 1) of the way through evenly spaced stops.
 
-    >>> between(("#000000", "#ffffff"), 0.5), between(AROUND_CHANCE, 0.5), between(AROUND_CHANCE, 1.0)
+    >>> (
+    ...     between(("#000000", "#ffffff"), 0.5),
+    ...     between(AROUND_CHANCE, 0.5),
+    ...     between(AROUND_CHANCE, 1.0),
+    ... )
     ('#808080', '#fafafa', '#003f72')
     """
     place = min(max(share, 0.0), 1.0) * (len(stops) - 1)
     first = min(int(place), len(stops) - 2)
-    low, high = (tuple(int(stop[i : i + 2], 16) for i in (1, 3, 5)) for stop in stops[first : first + 2])
-    return "#" + "".join(f"{round(a + (b - a) * (place - first)):02x}" for a, b in zip(low, high, strict=True))
+    low, high = (
+        tuple(int(stop[i : i + 2], 16) for i in (1, 3, 5)) for stop in stops[first : first + 2]
+    )
+    return "#" + "".join(
+        f"{round(a + (b - a) * (place - first)):02x}" for a, b in zip(low, high, strict=True)
+    )
 
 
 def is_dark(colour: str) -> bool:
@@ -71,8 +82,19 @@ def is_dark(colour: str) -> bool:
 #: Column widths of common journals and conference papers.
 WIDTHS = {"single": 3.35, "double": 7.0}
 
-#: Okabe and Ito's set without black and its yellow, which is too pale for marks on white; then three darker companions.
-FAMILY_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#7A5195", "#8C6D1F", "#4D4D4D")
+#: Okabe and Ito's set without black and its yellow, which is too pale for marks on white; then
+#: three darker companions.
+FAMILY_COLOURS = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#CC79A7",
+    "#D55E00",
+    "#56B4E9",
+    "#7A5195",
+    "#8C6D1F",
+    "#4D4D4D",
+)
 INK = "#222222"
 SOFT_INK = "#6B6B6B"
 RULE = "#D5D5D5"
@@ -96,8 +118,12 @@ NOTE_KEYS = {".pdf": "Subject", ".svg": "Description", ".png": "Description"}
 
 
 def apply_settings() -> None:
-    """Set matplotlib's defaults for this process; every drawing command calls it once, before it draws."""
-    os.environ["MPLBACKEND"] = "agg"  # one that matplotlib does not know, e.g. Qt4Agg, would stop its import
+    """Set matplotlib's defaults for this process; every drawing command calls it once, before it
+    draws.
+    """
+    os.environ["MPLBACKEND"] = (
+        "agg"  # one that matplotlib does not know, e.g. Qt4Agg, would stop its import
+    )
     import matplotlib as mpl
     import matplotlib.style
 
@@ -117,20 +143,33 @@ def letters_without_glyph(figure: Figure) -> str:
 
 
 def fonts_with(letters: str) -> list[str]:
-    """Names of installed fonts that have these letters between them, as far as there are any; the fewest first."""
+    """Names of installed fonts that have these letters between them, as far as there are any; the
+    fewest first.
+    """
     from matplotlib.font_manager import findSystemFonts, fontManager
     from matplotlib.ft2font import FT2Font
 
-    for file in set(findSystemFonts()) - {one.fname for one in fontManager.ttflist}:  # installed since the list was cached
+    for file in set(findSystemFonts()) - {
+        one.fname for one in fontManager.ttflist
+    }:  # installed since the list was cached
         with contextlib.suppress(Exception):  # whatever is wrong with a font
             fontManager.addfont(file)
-    # The letters of a font are no setting of its entry: the file is opened. "Last Resort" has a box for every letter.
-    listed = sorted(fontManager.ttflist, key=lambda one: one.weight == 400)  # of a family's weights the regular one counts
-    upright = {one.name: one.fname for one in listed if one.style == "normal" and "LastResort" not in one.fname}
+    # The letters of a font are no setting of its entry: the file is opened. "Last Resort" has a box
+    # for every letter.
+    listed = sorted(
+        fontManager.ttflist, key=lambda one: one.weight == 400
+    )  # of a family's weights the regular one counts
+    upright = {
+        one.name: one.fname
+        for one in listed
+        if one.style == "normal" and "LastResort" not in one.fname
+    }
     has: dict[str, set[str]] = {}
     for name, file in sorted(upright.items()):
         with contextlib.suppress(RuntimeError, OSError):
-            has[name] = {chr(number) for number in FT2Font(file).get_charmap()}.intersection(letters)
+            has[name] = {chr(number) for number in FT2Font(file).get_charmap()}.intersection(
+                letters
+            )
     chosen, left = [], set(letters)
     while has and (best := max(has, key=lambda name: len(has[name] & left))) and has[best] & left:
         chosen.append(best)
@@ -140,7 +179,9 @@ def fonts_with(letters: str) -> list[str]:
 
 @cache
 def text_width(text: str, points: float) -> float:
-    """Width of a line of text in inches, so that margins fit their labels without a trial drawing."""
+    """Width of a line of text in inches, so that margins fit their labels without a trial
+    drawing.
+    """
     if not text.strip():
         return 0.0
     from matplotlib import rcParams
@@ -148,7 +189,9 @@ def text_width(text: str, points: float) -> float:
     from matplotlib.textpath import TextPath
 
     # Outline points instead of exact extents: the same but for hairs, and ten times as fast.
-    across = TextPath((0, 0), text, size=points, prop=FontProperties(family=rcParams["font.family"])).vertices[:, 0]
+    across = TextPath(
+        (0, 0), text, size=points, prop=FontProperties(family=rcParams["font.family"])
+    ).vertices[:, 0]
     return float(across.max() - across.min()) / 72
 
 
@@ -179,15 +222,29 @@ def canvas(width: str, height: float) -> Figure:
     return Figure(figsize=(WIDTHS[width], height), facecolor="white")
 
 
-def axes_at(figure: Figure, left: float, top: float, width: float, height: float, **options: object) -> Axes:
+def axes_at(
+    figure: Figure, left: float, top: float, width: float, height: float, **options: object
+) -> Axes:
     """Axes at a place given in inches from the figure's upper left corner."""
     full_width, full_height = figure.get_size_inches()
-    box = (left / full_width, 1 - (top + height) / full_height, width / full_width, height / full_height)
+    box = (
+        left / full_width,
+        1 - (top + height) / full_height,
+        width / full_width,
+        height / full_height,
+    )
     return figure.add_axes(box, **options)  # type: ignore[call-overload]
 
 
 def grid(
-    width: str, count: int, columns: int, tall: float, left: float, gap: float = 0.14, head: float = 0.24, foot: float = 0.3
+    width: str,
+    count: int,
+    columns: int,
+    tall: float,
+    left: float,
+    gap: float = 0.14,
+    head: float = 0.24,
+    foot: float = 0.3,
 ) -> tuple[Figure, list[Axes], float]:
     """A figure with panels of one size in reading order, and how wide they are; sizes in inches.
 
@@ -204,7 +261,10 @@ def grid(
     columns = min(count, columns)
     across = (WIDTHS[width] - left - 0.1 - gap * (columns - 1)) / columns
     figure = canvas(width, -(-count // columns) * (head + tall) + foot)
-    places = [(left + number % columns * (across + gap), head + number // columns * (head + tall)) for number in range(count)]
+    places = [
+        (left + number % columns * (across + gap), head + number // columns * (head + tall))
+        for number in range(count)
+    ]
     return figure, [axes_at(figure, x, y, across, tall) for x, y in places], across
 
 
@@ -234,14 +294,33 @@ def dots(
     """
     axes.hlines(y, rows[ends[0]], rows[ends[1]], color=colour, lw=0.9, zorder=2)
     open_ones = {"facecolors": faces, "edgecolors": colour, "linewidths": 0.8}
-    looks = open_ones if faces is not None else {"color": colour, "edgecolors": "white", "linewidths": 0.3}
+    looks = (
+        open_ones
+        if faces is not None
+        else {"color": colour, "edgecolors": "white", "linewidths": 0.3}
+    )
     axes.scatter(rows[x], y, s=size, marker=marker, zorder=3, **looks)
 
 
-def line(axes: Axes, x: Any, rows: pd.DataFrame, colour: str, marker: str, size: float = 3, zorder: float = 2) -> None:
+def line(
+    axes: Axes,
+    x: Any,
+    rows: pd.DataFrame,
+    colour: str,
+    marker: str,
+    size: float = 3,
+    zorder: float = 2,
+) -> None:
     """Means with intervals that a line joins."""
     ends = np.nan_to_num([rows["mean"] - rows["ci_low"], rows["ci_high"] - rows["mean"]])
-    looks: dict[str, Any] = {"ms": size, "mec": "white", "mew": 0.3, "lw": 0.8, "elinewidth": 0.6, "zorder": zorder}
+    looks: dict[str, Any] = {
+        "ms": size,
+        "mec": "white",
+        "mew": 0.3,
+        "lw": 0.8,
+        "elinewidth": 0.6,
+        "zorder": zorder,
+    }
     axes.errorbar(x, rows["mean"], ends, color=colour, marker=marker, **looks)
 
 
@@ -263,23 +342,43 @@ def dash(axes: Axes, at: float = 0.5, across: bool = False) -> None:
 def people(axes: Axes, rows: pd.DataFrame, across: bool = False) -> None:
     """People's mean in the band of their range, where the rows have them, upright or across."""
     for row in rows[rows.model == HUMAN].to_dict("records"):
-        (axes.axhspan if across else axes.axvspan)(row["low"], row["high"], color=HUMAN_BAND, lw=0, zorder=0)
-        (axes.axhline if across else axes.axvline)(row["mean"], color=HUMAN_COLOUR, lw=0.7, zorder=0.5)
+        (axes.axhspan if across else axes.axvspan)(
+            row["low"], row["high"], color=HUMAN_BAND, lw=0, zorder=0
+        )
+        (axes.axhline if across else axes.axvline)(
+            row["mean"], color=HUMAN_COLOUR, lw=0.7, zorder=0.5
+        )
 
 
-def fitting_limits(rows: pd.DataFrame, columns: Sequence[str], around: float = 0.5) -> tuple[float, float]:
-    """The ends of an axis that shows all numbers of some columns and the value that they are compared with."""
+def fitting_limits(
+    rows: pd.DataFrame, columns: Sequence[str], around: float = 0.5
+) -> tuple[float, float]:
+    """The ends of an axis that shows all numbers of some columns and the value that they are
+    compared with.
+    """
     values = rows[list(columns)].to_numpy(dtype=float)
     low, high = float(np.nanmin(values, initial=around)), float(np.nanmax(values, initial=around))
     pad = max(0.06 * (high - low), 0.015)
     return low - pad, high + pad
 
 
-def panel_letter(axes: Axes, letter: str, left: float = 0.0, up: float = 0.05, title: str = "", size: float = TITLE) -> None:
-    """A bold letter at the panel's upper left corner, ``left`` and ``up`` inches outside it, and a title right after it."""
+def panel_letter(
+    axes: Axes,
+    letter: str,
+    left: float = 0.0,
+    up: float = 0.05,
+    title: str = "",
+    size: float = TITLE,
+) -> None:
+    """A bold letter at the panel's upper left corner, ``left`` and ``up`` inches outside it, and a
+    title right after it.
+    """
     from matplotlib.transforms import ScaledTranslation
 
-    for text, right, looks in ((letter, 0.0, {"fontsize": 8.5, "fontweight": "bold"}), (title, 0.14, {"fontsize": size})):
+    for text, right, looks in (
+        (letter, 0.0, {"fontsize": 8.5, "fontweight": "bold"}),
+        (title, 0.14, {"fontsize": size}),
+    ):
         shift = ScaledTranslation(right - left, up, axes.figure.dpi_scale_trans)
         axes.text(0, 1, text, transform=axes.transAxes + shift, ha="left", va="bottom", **looks)
 
@@ -295,7 +394,9 @@ def sequential() -> Colormap:
     """White at nothing."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    return LinearSegmentedColormap.from_list("share", ["#FAFAFA", "#CFE3F1", "#5A9BCB", "#00518F", "#002B50"])
+    return LinearSegmentedColormap.from_list(
+        "share", ["#FAFAFA", "#CFE3F1", "#5A9BCB", "#00518F", "#002B50"]
+    )
 
 
 def handle(**looks: Any) -> Line2D:
@@ -307,18 +408,38 @@ def handle(**looks: Any) -> Line2D:
 
 def mark(marker: str, colour: str, label: str, **looks: Any) -> Line2D:
     """The legend's entry of a mark."""
-    return handle(**{"marker": marker, "ms": 4, "color": colour, "mec": "white", "mew": 0.3, "ls": "", "label": label} | looks)
+    return handle(
+        **{
+            "marker": marker,
+            "ms": 4,
+            "color": colour,
+            "mec": "white",
+            "mew": 0.3,
+            "ls": "",
+            "label": label,
+        }
+        | looks
+    )
 
 
 def legend(figure: Figure, handles: Sequence[Any], columns: int, size: float) -> None:
     """The legend below all panels."""
     columns = min(columns, len(handles))
-    figure.legend(handles=handles, loc="lower center", ncols=columns, fontsize=size, bbox_to_anchor=(0.5, 0), borderaxespad=0.2)
+    figure.legend(
+        handles=handles,
+        loc="lower center",
+        ncols=columns,
+        fontsize=size,
+        bbox_to_anchor=(0.5, 0),
+        borderaxespad=0.2,
+    )
 
 
 def corner_note(figure: Figure, text: str, size: float) -> None:
     """A soft line in the lower right corner."""
-    figure.text(0.995, 0.05 / figure.get_size_inches()[1], text, fontsize=size, ha="right", color=SOFT_INK)
+    figure.text(
+        0.995, 0.05 / figure.get_size_inches()[1], text, fontsize=size, ha="right", color=SOFT_INK
+    )
 
 
 AROUND_CHANCE_WORDS = "white: chance (0.5), blue: above, orange: below"
@@ -337,7 +458,9 @@ def human_patch(label: str) -> Patch:
 
 
 def family_colours(families: Sequence[str]) -> dict[str, str]:
-    """A hue for each family, in the order given; from the tenth family on the hues repeat darker, and darker still."""
+    """A hue for each family, in the order given; from the tenth family on the hues repeat darker,
+    and darker still.
+    """
     colours = {}
     for number, family in enumerate(dict.fromkeys(families)):
         colour = FAMILY_COLOURS[number % len(FAMILY_COLOURS)]
@@ -350,8 +473,8 @@ def looks(colours: Mapping[str, str], by_marks: bool = True) -> dict[str, tuple[
 
     Args:
         colours: series -> the colour that it should have.
-        by_marks: series of one colour keep it and have different markers; else there are no markers, and all but the first have
-            other shades, or other hues where there are many.
+        by_marks: series of one colour keep it and have different markers; else there are no
+            markers, and all but the first have other shades, or other hues where there are many.
 
     >>> looks({"a": "#0072b2", "b": "#0072b2"})
     {'a': ('#0072b2', 'o'), 'b': ('#0072b2', 's')}
@@ -360,11 +483,17 @@ def looks(colours: Mapping[str, str], by_marks: bool = True) -> dict[str, tuple[
     """
     chosen: dict[str, tuple[str, str]] = {}
     for number, (series, colour) in enumerate(colours.items()):
-        others = [with_lightness(hue, change) for change in (0, -0.25, 0.4, -0.5) for hue in FAMILY_COLOURS]
+        others = [
+            with_lightness(hue, change)
+            for change in (0, -0.25, 0.4, -0.5)
+            for hue in FAMILY_COLOURS
+        ]
         shades = [colour, with_lightness(colour, 0.4), with_lightness(colour, -0.4), *others]
         marks = [shape(number + more) for more in range(len(_SHAPES))] if by_marks else [shape(0)]
         taken = set(chosen.values())
-        chosen[series] = next((one for one in product(shades, marks) if one not in taken), (colour, marks[0]))
+        chosen[series] = next(
+            (one for one in product(shades, marks) if one not in taken), (colour, marks[0])
+        )
     return chosen
 
 
@@ -382,12 +511,15 @@ def with_lightness(colour: str, change: float) -> str:
 
 
 def model_colours(roster: Roster, models: Iterable[str]) -> dict[str, str]:
-    """A colour per model: the registry's own, else its family's hue, the smaller the model the lighter.
+    """A colour per model: the registry's own, else its family's hue, the smaller the model the
+    lighter.
 
     A model that no registry knows has a hue of its own.
     """
     models = [model for model in dict.fromkeys(models) if model not in YARDSTICKS]
-    family_of = {model: roster[model].family if model in roster.models else model for model in models}
+    family_of = {
+        model: roster[model].family if model in roster.models else model for model in models
+    }
     hues = family_colours(list(family_of.values()))
     colours = {HUMAN: HUMAN_COLOUR} | dict.fromkeys(BASELINES, BASELINE_COLOUR)
     for family, hue in hues.items():
@@ -402,7 +534,9 @@ def model_colours(roster: Roster, models: Iterable[str]) -> dict[str, str]:
 
 
 def model_order(roster: Roster, models: Iterable[str]) -> list[str]:
-    """Models in blocks of one family, in the registry's order of families, from small to large; controls last."""
+    """Models in blocks of one family, in the registry's order of families, from small to large;
+    controls last.
+    """
     inside = [model for model in dict.fromkeys(models) if model not in YARDSTICKS]
     position = {
         family: min(roster[m].position for m in inside if roster[m].family == family)
@@ -413,13 +547,22 @@ def model_order(roster: Roster, models: Iterable[str]) -> list[str]:
         entry = roster[model]
         is_mixed = entry.family == CONTROL_FAMILY
         size = 0 if is_mixed else entry.parameters or 0
-        return is_mixed, not entry.is_untrained, position[entry.family], entry.family, size, entry.position, model
+        return (
+            is_mixed,
+            not entry.is_untrained,
+            position[entry.family],
+            entry.family,
+            size,
+            entry.position,
+            model,
+        )
 
     return sorted(inside, key=rank)
 
 
 def with_identity(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
-    """The rows with each model's name, family, parameters and colour added, sorted into the models' order.
+    """The rows with each model's name, family, parameters and colour added, sorted into the models'
+    order.
 
     Humans come first and baselines last, where they are present.
     """
@@ -434,7 +577,9 @@ def with_identity(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
         parameters=pd.array([roster[model].parameters for model in rows.model], dtype="Int64"),
         colour=rows.model.map(colours),
     )
-    return named.sort_values("model", key=lambda column: column.map(place_of), kind="stable").reset_index(drop=True)
+    return named.sort_values(
+        "model", key=lambda column: column.map(place_of), kind="stable"
+    ).reset_index(drop=True)
 
 
 def write(figure: Figure, csv: str, paths: Sequence[Path | str], note: str = "") -> None:
@@ -452,7 +597,11 @@ def write(figure: Figure, csv: str, paths: Sequence[Path | str], note: str = "")
     targets = [Path(path) for path in paths]
     for path in targets:
         if path.suffix not in FORMATS:
-            raise UserError(path, f'"{path.suffix}" is not a form of a figure.', f"Give names that end in {', '.join(FORMATS)}.")
+            raise UserError(
+                path,
+                f'"{path.suffix}" is not a form of a figure.',
+                f"Give names that end in {', '.join(FORMATS)}.",
+            )
     for path in targets:
         if path.suffix == ".csv":
             write_text(path, csv)
@@ -461,7 +610,8 @@ def write(figure: Figure, csv: str, paths: Sequence[Path | str], note: str = "")
             figure.savefig(
                 temporary,
                 format=path.suffix[1:],
-                metadata=FILE_METADATA[path.suffix] | ({NOTE_KEYS[path.suffix]: note} if note else {}),
+                metadata=FILE_METADATA[path.suffix]
+                | ({NOTE_KEYS[path.suffix]: note} if note else {}),
             )
 
 
@@ -473,25 +623,35 @@ def to_csv(frame: pd.DataFrame) -> str:
 def from_csv(text: str, is_text: Mapping[str, bool]) -> pd.DataFrame:
     """The tidy table as the drawing functions take it.
 
-    A text field is taken letter by letter: a concept named "null" is not missing, and a column of empty fields is text too.
+    A text field is taken letter by letter: a concept named "null" is not missing, and a column of
+    empty fields is text too.
 
     Args:
         text: of the CSV file.
         is_text: column -> whether it contains text; all others contain numbers, or nothing.
     """
     frame = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
-    numbers = {column: pd.to_numeric(frame[column]) for column in frame.columns if not is_text[column]}
+    numbers = {
+        column: pd.to_numeric(frame[column]) for column in frame.columns if not is_text[column]
+    }
     return frame.assign(**numbers)
 
 
 def text_columns(frame: pd.DataFrame) -> dict[str, bool]:
     """Which columns of a tidy table contain text; yes and no are text."""
     types = pd.api.types
-    return {str(name): not types.is_numeric_dtype(kind) or types.is_bool_dtype(kind) for name, kind in frame.dtypes.items()}
+    return {
+        str(name): not types.is_numeric_dtype(kind) or types.is_bool_dtype(kind)
+        for name, kind in frame.dtypes.items()
+    }
 
 
 def render(
-    frame: pd.DataFrame, draw: Callable[..., Figure], paths: Sequence[Path | str], note: str = "", **options: object
+    frame: pd.DataFrame,
+    draw: Callable[..., Figure],
+    paths: Sequence[Path | str],
+    note: str = "",
+    **options: object,
 ) -> None:
     """Write a figure in every form that ``paths`` names by suffix (.pdf, .svg, .png, .csv).
 
@@ -516,7 +676,10 @@ def render(
             letters = letters_without_glyph(figure)
         if letters:
             boxes = f"Letters that no installed font has are boxes: {letters[:20]}."
-            LOGGER.warning("%s Install a font that has them, e.g. of Noto (fonts-noto-core, fonts-noto-cjk).", boxes)
+            LOGGER.warning(
+                "%s Install a font that has them, e.g. of Noto (fonts-noto-core, fonts-noto-cjk).",
+                boxes,
+            )
             note = f"{note} {boxes}".strip()
         write(figure, text, paths, note)
 
@@ -560,7 +723,13 @@ def draw_block(
     shown = np.ma.masked_invalid(block.values)
     palette = (colours or diverging()).with_extremes(bad=MISSING_COLOUR)
     axes.pcolormesh(
-        np.arange(width + 1), np.arange(height + 1), shown, cmap=palette, norm=scale, edgecolors="white", linewidth=0.35
+        np.arange(width + 1),
+        np.arange(height + 1),
+        shown,
+        cmap=palette,
+        norm=scale,
+        edgecolors="white",
+        linewidth=0.35,
     )
     axes.set_xlim(0, width)
     axes.set_ylim(height, 0)
@@ -575,4 +744,12 @@ def draw_block(
             if np.isnan(value):
                 continue
             colour = "white" if is_dark(to_hex(palette(scale(value)))) else INK
-            axes.text(j + 0.5, i + 0.53, f"{value:.{places}f}", ha="center", va="center", fontsize=size, color=colour)
+            axes.text(
+                j + 0.5,
+                i + 0.53,
+                f"{value:.{places}f}",
+                ha="center",
+                va="center",
+                fontsize=size,
+                color=colour,
+            )

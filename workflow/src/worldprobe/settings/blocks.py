@@ -1,7 +1,8 @@
-"""What every class of settings is made of: closed blocks of keys, and what is said where a document does not fit its class.
+"""What every class of settings is made of: closed blocks of keys, and what is said where a document
+does not fit its class.
 
-A setting is an attribute with its type, bounds and default; the text below it is its meaning. The first sentence stands in
-messages and in ``config/config.yaml``, and all of it in the reference.
+A setting is an attribute with its type, bounds and default; the text below it is its meaning. The
+first sentence stands in messages and in ``config/config.yaml``, and all of it in the reference.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ M = TypeVar("M", bound=BaseModel)
 class Block(BaseModel):
     """A block of settings that allows no unknown key."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True
+    )
 
     @field_validator("*", mode="wrap")
     @classmethod
@@ -47,7 +50,9 @@ class Block(BaseModel):
         return _whole(value, check(value))
 
     def findings(self) -> Iterator[Finding]:
-        """What is wrong beyond types and bounds, e.g. settings that contradict each other or files that do not exist."""
+        """What is wrong beyond types and bounds, e.g. settings that contradict each other or files
+        that do not exist.
+        """
         yield from ()
 
 
@@ -76,7 +81,9 @@ Whole = Annotated[int, Field(ge=0)]
 Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
 Text = Annotated[str, Field(min_length=1)]
 #: A list without an entry twice.
-Distinct = Annotated[list[T], AfterValidator(_distinct), Field(json_schema_extra={"uniqueItems": True})]
+Distinct = Annotated[
+    list[T], AfterValidator(_distinct), Field(json_schema_extra={"uniqueItems": True})
+]
 
 
 def name(pattern: str, advice: str, longest: int = 60) -> Any:
@@ -90,7 +97,9 @@ def name(pattern: str, advice: str, longest: int = 60) -> Any:
     return Field(pattern=f"^{pattern}$", max_length=longest, description=advice)
 
 
-def check(kind: type[M], document: Any, sources: Sequence[Source], strict: bool = True) -> tuple[M | None, list[UserError]]:
+def check(
+    kind: type[M], document: Any, sources: Sequence[Source], strict: bool = True
+) -> tuple[M | None, list[UserError]]:
     """A document as its class, and every problem of it in the order of its lines.
 
     Args:
@@ -101,15 +110,27 @@ def check(kind: type[M], document: Any, sources: Sequence[Source], strict: bool 
     """
     if not isinstance(document, dict):
         where = sources[-1].name if sources else "configuration"
-        return None, [UserError(where, "does not consist of keys and values.", "Write `key: value` lines.")]
+        return None, [
+            UserError(where, "does not consist of keys and values.", "Write `key: value` lines.")
+        ]
     try:
         parsed = kind.model_validate(document, strict=strict)
     except ValidationError as error:
-        return None, in_order(complaint(one, kind, sources) for one in error.errors(include_url=False))
-    return parsed, in_order(_found(keys, problem, fix, sources) for keys, problem, fix in all_findings(parsed))
+        return None, in_order(
+            complaint(one, kind, sources) for one in error.errors(include_url=False)
+        )
+    return parsed, in_order(
+        _found(keys, problem, fix, sources) for keys, problem, fix in all_findings(parsed)
+    )
 
 
-def parse(kind: type[M], document: Any, sources: Sequence[Source], is_listed: bool = False, strict: bool = True) -> M:
+def parse(
+    kind: type[M],
+    document: Any,
+    sources: Sequence[Source],
+    is_listed: bool = False,
+    strict: bool = True,
+) -> M:
     """A document as its class.
 
     Args:
@@ -144,11 +165,15 @@ def parse_given(kind: type[M], given: str | None, **options: Any) -> M:
         try:
             source = Source("--settings", json.loads(given))
         except ValueError as error:
-            raise UserError("--settings", f"is not valid JSON: {error}.", "Correct it, or name a YAML file.") from error
+            raise UserError(
+                "--settings", f"is not valid JSON: {error}.", "Correct it, or name a YAML file."
+            ) from error
     elif given:
         source = read_yaml(given)
     stated = {key: value for key, value in options.items() if value is not None}
-    document = {**source.document, **stated} if isinstance(source.document, dict) else source.document
+    document = (
+        {**source.document, **stated} if isinstance(source.document, dict) else source.document
+    )
     return parse(kind, document, [source, Source("options", stated)])
 
 
@@ -186,14 +211,18 @@ def json_schema(kind: type[BaseModel]) -> dict[str, Any]:
 
 
 def schema_at(kind: type[BaseModel], keys: Keys) -> dict[str, Any]:
-    """The part of the JSON Schema of a class that describes a key; empty where the class does not know it."""
+    """The part of the JSON Schema of a class that describes a key; empty where the class does not
+    know it.
+    """
     root = json_schema(kind)
     part = _resolved(root, root)
     for key in keys:
         if isinstance(key, int):
             found = part.get("items", {})
         else:
-            free: Any = part.get("additionalProperties") or next(iter(part.get("patternProperties", {}).values()), {})
+            free: Any = part.get("additionalProperties") or next(
+                iter(part.get("patternProperties", {}).values()), {}
+            )
             found = part.get("properties", {}).get(key, free)
         part = _resolved(found, root)
     return part
@@ -205,7 +234,9 @@ def _resolved(part: Any, root: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     if "$ref" in part:
         target = root["$defs"][part["$ref"].rpartition("/")[2]]
-        return _resolved({**target, **{key: value for key, value in part.items() if key != "$ref"}}, root)
+        return _resolved(
+            {**target, **{key: value for key, value in part.items() if key != "$ref"}}, root
+        )
     others = [one for one in part.get("anyOf", ()) if one != {"type": "null"}]
     if len(others) == 1:
         rest = {key: value for key, value in part.items() if key != "anyOf"}
@@ -222,13 +253,22 @@ def meaning(part: Mapping[str, Any], whole: bool = False) -> str:
 def in_words(part: Mapping[str, Any]) -> str:
     """What may be written.
 
-    >>> in_words({"type": "array", "items": {"type": "integer", "minimum": 3, "maximum": 8}, "minItems": 1})
+    >>> in_words(
+    ...     {
+    ...         "type": "array",
+    ...         "items": {"type": "integer", "minimum": 3, "maximum": 8},
+    ...         "minItems": 1,
+    ...     }
+    ... )
     'a list of at least 1 entry, each a whole number from 3 to 8'
     >>> in_words({"enum": ["a", "b", None]})
     'a, b or null'
     """
     if "enum" in part or "const" in part:
-        *others, last = ["null" if value is None else str(value) for value in part.get("enum", [part.get("const")])]
+        *others, last = [
+            "null" if value is None else str(value)
+            for value in part.get("enum", [part.get("const")])
+        ]
         return f"{', '.join(others)} or {last}" if others else last
     kind = part.get("type")
     low, high = part.get("minimum"), part.get("maximum")
@@ -238,8 +278,17 @@ def in_words(part: Mapping[str, Any]) -> str:
         if low is not None and high is not None:
             words += f" from {low} to {high}"
         else:
-            bounds = [(low, "of", "or more"), (above, "above", ""), (high, "up to", ""), (below, "below", "")]
-            words += "".join(f" {before} {bound:g} {after}".rstrip() for bound, before, after in bounds if bound is not None)
+            bounds = [
+                (low, "of", "or more"),
+                (above, "above", ""),
+                (high, "up to", ""),
+                (below, "below", ""),
+            ]
+            words += "".join(
+                f" {before} {bound:g} {after}".rstrip()
+                for bound, before, after in bounds
+                if bound is not None
+            )
     elif kind == "array":
         fewest = part.get("minItems", 0)
         least = f" of at least {fewest} {'entry' if fewest == 1 else 'entries'}" if fewest else ""
@@ -269,24 +318,43 @@ def complaint(error: Any, kind: type[BaseModel], sources: Sequence[Source]) -> U
         near = did_you_mean(str(keys[-1]), known, f"; the known keys are {', '.join(known)}.")
         return _found(keys, f"unknown key{near}", "Fix or remove the key.", sources)
     if keys[-1:] == ("[key]",):
-        advice = schema_at(kind, keys[:-2]).get("propertyNames", {}).get("description", "Write it as text, in quotes.")
+        advice = (
+            schema_at(kind, keys[:-2])
+            .get("propertyNames", {})
+            .get("description", "Write it as text, in quotes.")
+        )
         return _found(keys[:-1], "is not a valid name.", advice, sources)
     part = schema_at(kind, keys)
     meant = f" Meaning: {meaning(part)}" if "description" in part else ""
     if rule == "missing":
         return _found(keys, "is missing.", f"Add the key.{meant}", sources)
-    if isinstance(value, str) and part.get("type") in ("integer", "number") and _NUMBER.fullmatch(value):
+    if (
+        isinstance(value, str)
+        and part.get("type") in ("integer", "number")
+        and _NUMBER.fullmatch(value)
+    ):
         # YAML 1.1 takes 1e-5 for a text
         number = float(value)
         text = str(int(number)) if number.is_integer() else yaml.safe_dump(number).split()[0]
         return _found(keys, f"YAML reads {value} as a text.", f"Write {text}.{meant}", sources)
-    quotes = ", in quotes" if rule == "string_type" and isinstance(value, bool | int | float) else ""
-    fix = f"{'Choose' if 'enum' in part or 'const' in part else 'Write'} {in_words(part)}{quotes}.{meant}"
+    quotes = (
+        ", in quotes" if rule == "string_type" and isinstance(value, bool | int | float) else ""
+    )
+    fix = (
+        f"{'Choose' if 'enum' in part or 'const' in part else 'Write'}"
+        f" {in_words(part)}{quotes}.{meant}"
+    )
     if rule == "value_error":
         problem, *better = error["ctx"]["error"].args
         return _found(keys, problem, better[0] if better else fix, sources)
-    text = re.sub(r"dictionary.*", "block of keys", error["msg"].replace(" after validation", "").replace("tuple", "list"))
-    text = text.replace("greater than or equal to", "at least").replace("less than or equal to", "at most")
+    text = re.sub(
+        r"dictionary.*",
+        "block of keys",
+        error["msg"].replace(" after validation", "").replace("tuple", "list"),
+    )
+    text = text.replace("greater than or equal to", "at least").replace(
+        "less than or equal to", "at most"
+    )
     problem = re.sub(r"^(Input|String|List|Dictionary)", lambda _: _shown(value, part), text)
     near = did_you_mean(str(value), map(str, part["enum"])) if "enum" in part else "."
     return _found(keys, problem + near, fix, sources)

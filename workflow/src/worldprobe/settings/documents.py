@@ -16,20 +16,25 @@ from worldprobe.errors import UserError
 Keys = tuple[str | int, ...]
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the loader in C is six times as quick
-#: Of what YAML 1.1 (PyYAML, Snakemake) takes for a number, truth value or date, these alone have the same value in YAML 1.2.
-#: What only 1.2 takes for a number, e.g. 1e-5, is a text.
+#: Of what YAML 1.1 (PyYAML, Snakemake) takes for a number, truth value or date, these alone have
+#: the same value in YAML 1.2. What only 1.2 takes for a number, e.g. 1e-5, is a text.
 _SAME = {
     "int": re.compile(r"[-+]?(0|[1-9][0-9]*)|0x[0-9a-fA-F]+"),
-    "float": re.compile(r"[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+][0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"),
+    "float": re.compile(
+        r"[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+][0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
+    ),
     "bool": re.compile("true|True|TRUE|false|False|FALSE"),
     "timestamp": re.compile("(?!)"),
 }
-#: Lists and mappings within one another at most: the loader in C ends the process where there are many thousands.
+#: Lists and mappings within one another at most: the loader in C ends the process where there are
+#: many thousands.
 DEEPEST = 100
 
 
 class Repeated(NamedTuple):
-    """A key that is set twice: its line, that of the first, and whether both have the same value."""
+    """A key that is set twice: its line, that of the first, and whether both have the same
+    value.
+    """
 
     keys: Keys
     line: int
@@ -67,21 +72,27 @@ def read_yaml(path: Path | str) -> Source:
     try:
         content = Path(path).read_bytes()
     except OSError as error:
-        raise UserError(path, f"cannot be read ({error.strerror}).", "Give the path of a YAML file.") from error
+        raise UserError(
+            path, f"cannot be read ({error.strerror}).", "Give the path of a YAML file."
+        ) from error
     return parse_yaml(str(path), content)
 
 
-def parse_yaml(name: str, content: bytes, kind: Any = LOADER, repeated: list[Repeated] | None = None) -> Source:
+def parse_yaml(
+    name: str, content: bytes, kind: Any = LOADER, repeated: list[Repeated] | None = None
+) -> Source:
     """YAML with the line of every key.
 
     Args:
         name: of the file, for messages.
         content: its bytes.
         kind: class of the loader; another one may read other words as numbers or truth values.
-        repeated: where keys that are set twice are noted, of which the last one counts; None: they are refused.
+        repeated: where keys that are set twice are noted, of which the last one counts; None: they
+            are refused.
 
     Raises:
-        UserError: it is not valid YAML, sets a key twice, or has a value that is another one in YAML 1.2.
+        UserError: it is not valid YAML, sets a key twice, or has a value that is another one in
+            YAML 1.2.
     """
     lines: dict[Keys, int] = {(): 1}
     try:
@@ -92,7 +103,9 @@ def parse_yaml(name: str, content: bytes, kind: Any = LOADER, repeated: list[Rep
             root = loader.get_single_node()
             if root is not None:
                 _note_lines(name, root, (), lines, repeated)
-                if kind is LOADER:  # others read words that have two meanings as the texts that they are
+                if (
+                    kind is LOADER
+                ):  # others read words that have two meanings as the texts that they are
                     _check_values(name, root, ())
             document = None if root is None else loader.construct_document(root)
         finally:
@@ -105,25 +118,47 @@ def parse_yaml(name: str, content: bytes, kind: Any = LOADER, repeated: list[Rep
         raise UserError(where, problem, fix) from error
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise UserError(f"{name}, line {line}", "is not UTF-8 text.", "Save the file as UTF-8.") from error
+        raise UserError(
+            f"{name}, line {line}", "is not UTF-8 text.", "Save the file as UTF-8."
+        ) from error
     except yaml.reader.ReaderError as error:
         before = yaml.reader.Reader.NON_PRINTABLE.split(content.decode("utf-8-sig"), maxsplit=1)[0]
         line = before.count("\n") + 1
-        raise UserError(f"{name}, line {line}", f"is not valid YAML: {error.reason}.", "Remove what is not text.") from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date such as 2020-99-99, a list within itself
+        raise UserError(
+            f"{name}, line {line}",
+            f"is not valid YAML: {error.reason}.",
+            "Remove what is not text.",
+        ) from error
+    except (
+        yaml.YAMLError,
+        ValueError,
+        RecursionError,
+    ) as error:  # a date such as 2020-99-99, a list within itself
         reason = " ".join(str(error).split())
-        raise UserError(name, f"is not valid YAML ({reason}).", "Save it as UTF-8, and put text in quotes.") from error
+        raise UserError(
+            name, f"is not valid YAML ({reason}).", "Save it as UTF-8, and put text in quotes."
+        ) from error
     return Source(name, document, lines)
 
 
 def find_decomposed(name: str, content: bytes) -> UserError | None:
-    """Letters in two characters, which a model reads as other tokens than the letters themselves; None where there are none."""
+    """Letters in two characters, which a model reads as other tokens than the letters themselves;
+    None where there are none.
+    """
     lines = content.decode("utf-8", "replace").splitlines()
-    decomposed = [number for number, line in enumerate(lines, 1) if not unicodedata.is_normalized("NFC", line)]
+    decomposed = [
+        number for number, line in enumerate(lines, 1) if not unicodedata.is_normalized("NFC", line)
+    ]
     if not decomposed:
         return None
-    problem = f"contains letters in two characters (decomposed Unicode, NFD), in {len(decomposed)} lines."
-    return UserError(f"{name}, line {decomposed[0]}", problem, "Save the file in composed Unicode (NFC): uconv -x any-nfc.")
+    problem = (
+        f"contains letters in two characters (decomposed Unicode, NFD), in {len(decomposed)} lines."
+    )
+    return UserError(
+        f"{name}, line {decomposed[0]}",
+        problem,
+        "Save the file in composed Unicode (NFC): uconv -x any-nfc.",
+    )
 
 
 def _check_depth(name: str, text: str, kind: Any) -> None:
@@ -132,9 +167,15 @@ def _check_depth(name: str, text: str, kind: Any) -> None:
         return
     depth = 0
     for event in yaml.parse(text, kind):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
+            event, yaml.CollectionEndEvent
+        )
         if depth > DEEPEST:
-            raise UserError(name, f"is nested more than {DEEPEST} levels deep.", "Give settings, or materials, as YAML.")
+            raise UserError(
+                name,
+                f"is nested more than {DEEPEST} levels deep.",
+                "Give settings, or materials, as YAML.",
+            )
 
 
 def dotted(keys: Keys) -> str:
@@ -145,12 +186,18 @@ def dotted(keys: Keys) -> str:
     >>> dotted(("../mine",))
     '../mine'
     """
-    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).removeprefix(".")
+    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).removeprefix(
+        "."
+    )
 
 
 def place(keys: Keys, sources: Sequence[Source], default: str = "configuration") -> str:
     """The strongest source that sets the key; where none does, the nearest key above it."""
-    found = (source.place(keys[:length]) for length in range(len(keys), -1, -1) for source in reversed(sources))
+    found = (
+        source.place(keys[:length])
+        for length in range(len(keys), -1, -1)
+        for source in reversed(sources)
+    )
     return next(filter(None, found), default)
 
 
@@ -173,7 +220,9 @@ def _reaches(document: Any, keys: Keys) -> bool:
     return True
 
 
-def _note_lines(name: str, node: yaml.Node, keys: Keys, lines: dict[Keys, int], repeated: list[Repeated] | None) -> None:
+def _note_lines(
+    name: str, node: yaml.Node, keys: Keys, lines: dict[Keys, int], repeated: list[Repeated] | None
+) -> None:
     """Note the line of every key, and keys that are set twice."""
     if isinstance(node, yaml.MappingNode):
         values: dict[Keys, Any] = {}
@@ -194,7 +243,9 @@ def _note_lines(name: str, node: yaml.Node, keys: Keys, lines: dict[Keys, int], 
 
 
 def _check_values(name: str, node: yaml.Node, keys: Keys) -> None:
-    """Refuse what means one thing in YAML 1.1 and another in 1.2, e.g. 24:00:00, which PyYAML reads as 86400."""
+    """Refuse what means one thing in YAML 1.1 and another in 1.2, e.g. 24:00:00, which PyYAML reads
+    as 86400.
+    """
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             _check_values(name, key, keys)
@@ -207,9 +258,17 @@ def _check_values(name: str, node: yaml.Node, keys: Keys) -> None:
     tag, text = node.tag.rpartition(":")[2], str(node.value)
     if tag in _SAME and not _SAME[tag].fullmatch(text):
         digits = text.replace("_", "").lstrip("+-0") or "0"
-        number = f"{'-' * text.startswith('-')}{digits}" if digits.replace(".", "", 1).isdigit() else "a decimal number"
+        number = (
+            f"{'-' * text.startswith('-')}{digits}"
+            if digits.replace(".", "", 1).isdigit()
+            else "a decimal number"
+        )
         instead = {"bool": "true or false, or ", "timestamp": ""}.get(tag, f"{number}, or ")
         fix = f'Write {instead}"{text}" in quotes where a text is meant.'
         if {"materials", "password"}.intersection(map(str, keys)):  # may be a password
             text, fix = "the value", "Write it in quotes."
-        raise UserError(f"{name}, line {node.start_mark.line + 1}", f"{text} is read differently by YAML 1.1 and 1.2.", fix)
+        raise UserError(
+            f"{name}, line {node.start_mark.line + 1}",
+            f"{text} is read differently by YAML 1.1 and 1.2.",
+            fix,
+        )

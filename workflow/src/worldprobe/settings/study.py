@@ -34,7 +34,11 @@ _SHARED = ("models", "controls")
 class Report(Block):
     """What the report shows besides tables and figures."""
 
-    notebooks: Distinct[Text] = ["1_explore_failures_by_concept", "2_compare_two_models", "3_add_a_concept"]
+    notebooks: Distinct[Text] = [
+        "1_explore_failures_by_concept",
+        "2_compare_two_models",
+        "3_add_a_concept",
+    ]
     """Notebooks of the folder `notebooks/` that are run and become part of the report."""
 
     def findings(self) -> Iterator[Finding]:
@@ -52,16 +56,21 @@ class Controls(Block):
     """Seed of the corpus, the control models and the word vectors."""
 
     taught: PartialShare = 0.15
-    """Share of the training part's templates that is taught, of each domain and contrast of targets."""
+    """Share of the training part's templates that is taught, of each domain and contrast of
+    targets.
+    """
 
     fillings: Count = 100
     """Number of fillings of each taught template in the stories."""
 
     doses: Annotated[list[Whole], Field(min_length=1)] = [1]
-    """How often the taught templates' items of the first version occur, drawn for each pair of concepts."""
+    """How often the taught templates' items of the first version occur, drawn for each pair of
+    concepts.
+    """
 
     sentences: Whole = 7_000
-    """About how many single sentences there are, from which only tokenizer and word vectors learn."""
+    """About how many single sentences there are, from which only tokenizer and word vectors learn.
+    """
 
     vocabulary: Annotated[int, Field(ge=300)] = 2000
     """Most tokens that the control models' tokenizer may have."""
@@ -71,26 +80,31 @@ class SharedSettings(Block):
     """What is set for all benchmarks of a study."""
 
     study: str = Field("default", pattern="^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=60)
-    """Name of the study, of letters, digits, dashes and underscores. Its results are in `results/NAME`, so studies never
-    overwrite each other; `models` and `controls` are taken."""
+    """Name of the study, of letters, digits, dashes and underscores. Its results are in
+    `results/NAME`, so studies never overwrite each other; `models` and `controls` are taken.
+    """
 
     registry: Text = "config/models.yaml"
-    """File of the model registry, which lists the models that a study may name, how to load and how to show them. Paper:
-    A.2."""
+    """File of the model registry, which lists the models that a study may name, how to load and how
+    to show them. Paper: A.2.
+    """
 
     models: Annotated[Distinct[str], Field(min_length=1)] = [
         *("control_untrained", "control_heart", "control_half", "control_taught")
     ]
-    """Models that are evaluated, by their names in the registry. `control_untrained` is never trained, so it must be at chance.
-    Paper: A.2."""
+    """Models that are evaluated, by their names in the registry. `control_untrained` is never
+    trained, so it must be at chance. Paper: A.2.
+    """
 
     series: Distinct[str] = []
-    """Models of the registry whose checkpoints are scored one after the other, for learning curves; their cards have a
-    `series`."""
+    """Models of the registry whose checkpoints are scored one after the other, for learning curves;
+    their cards have a `series`.
+    """
 
     allow_missing: bool = True
-    """Whether the models that have answers are summarised when others failed. Tables, captions and the report name the missing
-    ones."""
+    """Whether the models that have answers are summarised when others failed. Tables, captions and
+    the report name the missing ones.
+    """
 
     controls: Controls = Controls()
 
@@ -99,19 +113,33 @@ class SharedSettings(Block):
     def findings(self) -> Iterator[Finding]:
         """A name that is taken, or a registry that does not exist."""
         if self.study in _SHARED:
-            yield ("study",), f"results/{self.study} is a folder of all studies.", "Choose another name."
+            yield (
+                ("study",),
+                f"results/{self.study} is a folder of all studies.",
+                "Choose another name.",
+            )
         if not _exists(self.registry):
-            yield ("registry",), f"there is no file {self.registry}.", "Correct the path, or put the file there."
+            yield (
+                ("registry",),
+                f"there is no file {self.registry}.",
+                "Correct the path, or put the file there.",
+            )
 
 
 def study_class(blocks: Mapping[str, type[Block]]) -> type[SharedSettings]:
     """The class of a study's settings.
 
     Args:
-        blocks: benchmark -> the class of its block; ``null`` in a configuration leaves the benchmark out.
+        blocks: benchmark -> the class of its block; ``null`` in a configuration leaves the
+            benchmark out.
     """
-    fields: dict[str, Any] = {name: (kind | None, Field(kind(), description=kind.__doc__)) for name, kind in blocks.items()}
-    return create_model("Study", __base__=SharedSettings, __doc__="Configuration of a study.", **fields)
+    fields: dict[str, Any] = {
+        name: (kind | None, Field(kind(), description=kind.__doc__))
+        for name, kind in blocks.items()
+    }
+    return create_model(
+        "Study", __base__=SharedSettings, __doc__="Configuration of a study.", **fields
+    )
 
 
 def read_study(
@@ -126,17 +154,21 @@ def read_study(
         settings: the settings as merged by the caller.
         files: the files they come from, the strongest last; only to name lines.
         blocks: benchmark -> the class of its block.
-        options: settings given on the command line, stronger than any file. Snakemake passes their inner values as
-            text, so ``ewok={materials: {compat: true}}`` is read again here.
+        options: settings given on the command line, stronger than any file. Snakemake passes their
+            inner values as text, so ``ewok={materials: {compat: true}}`` is read again here.
 
     Raises:
-        UserError: an unknown key, a wrong type, a value outside its bounds, settings that contradict each other.
+        UserError: an unknown key, a wrong type, a value outside its bounds, settings that
+            contradict each other.
     """
     kind = study_class(blocks)
     sources = [_part_for(settings, read_yaml(path)) for path in files]
     typed = _typed(options or {}, kind, ())
-    # Snakemake has merged the options into the settings as text already; the typed ones replace them.
-    study, found = check(kind, merge(settings, typed), [*sources, *([Source("--config", typed)] if typed else [])])
+    # Snakemake has merged the options into the settings as text already; the typed ones replace
+    # them.
+    study, found = check(
+        kind, merge(settings, typed), [*sources, *([Source("--config", typed)] if typed else [])]
+    )
     raise_first(found)
     assert study is not None
     return study.model_dump()
@@ -147,7 +179,11 @@ def study_problems(sources: Sequence[Source], blocks: Mapping[str, type[Block]])
     settings: dict[str, Any] = {}
     for source in sources:
         if not isinstance(source.document, Mapping | None):
-            return [UserError(source.name, "does not consist of keys and values.", "Write `key: value` lines.")]
+            return [
+                UserError(
+                    source.name, "does not consist of keys and values.", "Write `key: value` lines."
+                )
+            ]
         settings = merge(settings, source.document or {})
     return check(study_class(blocks), settings, sources)[1]
 
@@ -166,17 +202,25 @@ def merge(base: Mapping[str, Any], stronger: Mapping[str, Any]) -> dict[str, Any
 
 
 def _part_for(settings: Mapping[str, Any], source: Source) -> Source:
-    """The part of a file that settings come from: the whole, or one block where a workflow keeps a module's settings in it."""
+    """The part of a file that settings come from: the whole, or one block where a workflow keeps a
+    module's settings in it.
+    """
     document = source.document
     if document is None:
         return Source(source.name, {}, source.lines)
     if not isinstance(document, Mapping):
-        raise UserError(source.name, "does not consist of keys and values.", "Write `key: value` lines.")
+        raise UserError(
+            source.name, "does not consist of keys and values.", "Write `key: value` lines."
+        )
     if document.keys() <= settings.keys():
         return source
     for name, block in document.items():
         if isinstance(block, Mapping) and merge(settings, block) == settings:
-            return Source(source.name, block, {keys[1:]: line for keys, line in source.lines.items() if keys[:1] == (name,)})
+            return Source(
+                source.name,
+                block,
+                {keys[1:]: line for keys, line in source.lines.items() if keys[:1] == (name,)},
+            )
     return Source(source.name, {})
 
 
@@ -189,7 +233,9 @@ def _typed(value: Any, kind: type[BaseModel], keys: Keys) -> Any:
     part = schema_at(kind, keys)
     is_text = part.get("type") == "string"
     if isinstance(value, str) and (not is_text or (value == "null" and part.get("nullable"))):
-        with contextlib.suppress(UserError):  # what is no YAML stays a text, which the check refuses with its key
+        with contextlib.suppress(
+            UserError
+        ):  # what is no YAML stays a text, which the check refuses with its key
             return parse_yaml("--config", value.encode()).document
         return value
     return str(value) if is_text and isinstance(value, int | float) else value
@@ -200,8 +246,8 @@ def _exists(path: str) -> bool:
 
 
 class Site(Block):
-    """Facts of one SLURM site, for `snakemake --profile slurm`. Each key can also be set in the environment, e.g. as
-    `WORLDPROBE_PARTITION`. Names are passed to SLURM as they are written.
+    """Facts of one SLURM site, for `snakemake --profile slurm`. Each key can also be set in the
+    environment, e.g. as `WORLDPROBE_PARTITION`. Names are passed to SLURM as they are written.
     """
 
     partition: str | None = None
@@ -223,27 +269,35 @@ class Site(Block):
     """Reservation that jobs run in."""
 
     cluster: str | None = None
-    """Cluster that jobs are sent to, where SLURM has several; null takes the one of the login node."""
+    """Cluster that jobs are sent to, where SLURM has several; null takes the one of the login node.
+    """
 
     gpu_model: str | None = Field(None, pattern=r"^[A-Za-z0-9_.]+$")
     """GPU type as the site's GRES calls it, e.g. a100; null takes any."""
 
-    gres: str | None = Field(None, pattern=r"^[A-Za-z0-9_]+(:[A-Za-z0-9_.]*[A-Za-z_.][A-Za-z0-9_.]*)?$")
-    """For sites whose SLURM has no `--gpus`: what to request instead, e.g. gpu, or gpu:a100, which becomes `--gres=gpu:a100:2`
-    for a model on two GPUs. The number follows from the model; `gpu_model` is then unused."""
+    gres: str | None = Field(
+        None, pattern=r"^[A-Za-z0-9_]+(:[A-Za-z0-9_.]*[A-Za-z_.][A-Za-z0-9_.]*)?$"
+    )
+    """For sites whose SLURM has no `--gpus`: what to request instead, e.g. gpu, or gpu:a100, which
+    becomes `--gres=gpu:a100:2` for a model on two GPUs. The number follows from the model;
+    `gpu_model` is then unused.
+    """
 
     gpu_memory_gb: float = Field(80, ge=1)
     """Memory of one GPU in GB; models are spread over as many as they need."""
 
     longest_minutes: Count | None = None
-    """The longest time that the partitions give a job, in minutes; later attempts request no more. null means no limit."""
+    """The longest time that the partitions give a job, in minutes; later attempts request no more.
+    null means no limit.
+    """
 
     checkpoints_per_job: Count | None = None
     """Number of checkpoints of a series that one job scores; null scores all in one job."""
 
 
 def read_site(path: Path | str, environment: Mapping[str, str]) -> dict[str, Any]:
-    """The facts of a SLURM site; ``WORLDPROBE_PARTITION`` and its like in the environment override the file.
+    """The facts of a SLURM site; ``WORLDPROBE_PARTITION`` and its like in the environment override
+    the file.
 
     Raises:
         UserError: the file is missing, or it or the environment contains something else.

@@ -1,1 +1,3 @@
-"""The survey that people take: a web server in front of one SQLite file, for any benchmark's lists of trials."""
+"""The survey that people take: a web server in front of one SQLite file, for any benchmark's lists
+of trials.
+"""

@@ -1,4 +1,6 @@
-"""The web applications: which page a person sees and what it can change; the researcher's page; how they are served."""
+"""The web applications: which page a person sees and what it can change; the researcher's page; how
+they are served.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,12 @@ from worldprobe.survey.settings import Settings
 from worldprobe.survey.store import Database, UnavailableError, add_tally
 from worldprobe.survey.study import Survey, is_token, read_fact
 
-_STATUS = {progress.UNKNOWN: 404, progress.IMPOSSIBLE: 422, progress.CONFLICTING: 409, progress.FUTURE: 409}
+_STATUS = {
+    progress.UNKNOWN: 404,
+    progress.IMPOSSIBLE: 422,
+    progress.CONFLICTING: 409,
+    progress.FUTURE: 409,
+}
 
 
 @dataclass(frozen=True)
@@ -87,7 +94,9 @@ class Site:
     def origins(self) -> frozenset[str]:
         """Origins whose pages may change anything."""
         public = urlsplit(self.url)
-        return frozenset({f"{public.scheme}://{public.netloc}", *(f"http://{host}" for host in self.hosts)})
+        return frozenset(
+            {f"{public.scheme}://{public.netloc}", *(f"http://{host}" for host in self.hosts)}
+        )
 
 
 class Application:
@@ -103,10 +112,13 @@ class Application:
         self.pages = Pages(survey.settings, site.prefix)
         self.door = Doorkeeper(survey.settings, survey.key, survey.answers.clock)
 
-    # Pages -----------------------------------------------------------------------------------------------------------------
+    # Pages
+    # -----------------------------------------------------------------------------------------------------------------
 
     def show(self, request: Request) -> Response:
-        """The page at which this person is; or, for an entry link, the way to it without its parameters."""
+        """The page at which this person is; or, for an entry link, the way to it without its
+        parameters.
+        """
         if self.door.is_entry(request.query_params):
             return self._enter(request)
         caller = self._caller(request)
@@ -118,10 +130,17 @@ class Application:
             return self._page("no_link" if caller.kind == "none" else caller.kind)
         if caller.kind in ("withdrawn", "paid", "gone"):
             return self._page(
-                "withdrawn", code=self.survey.settings.codes.complete, link=self._link("complete"), kind=caller.kind
+                "withdrawn",
+                code=self.survey.settings.codes.complete,
+                link=self._link("complete"),
+                kind=caller.kind,
             )
         if caller.kind == "declined":
-            return self._page("declined", code=self.survey.settings.codes.no_consent, link=self._link("no_consent"))
+            return self._page(
+                "declined",
+                code=self.survey.settings.codes.no_consent,
+                link=self._link("no_consent"),
+            )
         if caller.kind == "entry":
             return self._begin(caller.visitor is not None and caller.visitor.is_preview)
         return self._show_person(caller.participant)
@@ -154,27 +173,48 @@ class Application:
                 is_preview=state.is_preview,
             )
         if state.stage == "ineligible":
-            return self._page("ineligible", code=survey.settings.codes.ineligible, link=self._link("ineligible"))
-        one, wording = survey.questionnaire.lists[state.name], survey.questionnaire.wording(state.name)
+            return self._page(
+                "ineligible", code=survey.settings.codes.ineligible, link=self._link("ineligible")
+            )
+        one, wording = (
+            survey.questionnaire.lists[state.name],
+            survey.questionnaire.wording(state.name),
+        )
         # What a browser keeps of an unsent answer is kept for this session alone.
-        pending = f"{survey.settings.cookie}-{hashlib.sha256(state.session.encode()).hexdigest()[:12]}"
+        pending = (
+            f"{survey.settings.cookie}-{hashlib.sha256(state.session.encode()).hexdigest()[:12]}"
+        )
         asked = {"evalType": one.eval_type, "task": wording.task, "answers": wording.answers}
         config = asked | {"response": survey.settings.response, "pending": pending}
-        values: dict[str, Any] = {"eval_type": one.eval_type, "wording": wording, "n_trials": len(one.trials), "config": config}
+        values: dict[str, Any] = {
+            "eval_type": one.eval_type,
+            "wording": wording,
+            "n_trials": len(one.trials),
+            "config": config,
+        }
         return self._page(state.stage, is_preview=state.is_preview, **values)
 
     def show_withdrawal(self, request: Request) -> Response:
         """The page that asks whether a person really wants to withdraw."""
         caller = self._caller(request)
-        state = progress.find_state(self.survey, caller.participant) if caller.kind == "person" else None
+        state = (
+            progress.find_state(self.survey, caller.participant)
+            if caller.kind == "person"
+            else None
+        )
         if state is None:
             return RedirectResponse(self.site.prefix, 303)
-        return self._page("withdraw", is_finished=state.stage == "complete" and bool(self.survey.settings.codes.complete))
+        return self._page(
+            "withdraw",
+            is_finished=state.stage == "complete" and bool(self.survey.settings.codes.complete),
+        )
 
     def show_consent(self, request: Request) -> Response:
         """The consent as a file that people can keep."""
         name = f"attachment; filename={self.survey.settings.study}_consent.txt"
-        return PlainTextResponse(self.survey.settings.consent_text, headers={"content-disposition": name})
+        return PlainTextResponse(
+            self.survey.settings.consent_text, headers={"content-disposition": name}
+        )
 
     def _enter(self, request: Request) -> Response:
         survey = self.survey
@@ -185,7 +225,11 @@ class Application:
         participant = identities.find_participant(survey.identities, visitor)
         response = RedirectResponse(self.site.prefix, 303)
         if participant is None:
-            self._set_cookie(response, "paid" if identities.is_owed(survey.identities, visitor) else "entry", visitor)
+            self._set_cookie(
+                response,
+                "paid" if identities.is_owed(survey.identities, visitor) else "entry",
+                visitor,
+            )
         elif not identities.may_enter(survey.identities, participant, visitor, survey.settings):
             self._refuse(response)
         else:
@@ -193,11 +237,19 @@ class Application:
         return response
 
     def _enter_known(self, response: Response, participant: str, visitor: Visitor) -> None:
-        """Somebody who was here before: on with their session, or, one list per domain, to the consent for the next."""
+        """Somebody who was here before: on with their session, or, one list per domain, to the
+        consent for the next.
+        """
         survey = self.survey
         state = progress.find_state(survey, participant)
-        is_next = survey.settings.participation == "once_per_domain" and state is not None and state.stage == "complete"
-        if state is None or (is_next and not identities.has_code(survey.identities, participant, visitor)):
+        is_next = (
+            survey.settings.participation == "once_per_domain"
+            and state is not None
+            and state.stage == "complete"
+        )
+        if state is None or (
+            is_next and not identities.has_code(survey.identities, participant, visitor)
+        ):
             self._set_cookie(response, "entry", visitor)
             return
         if identities.note_submission(survey.identities, participant, visitor, state.session):
@@ -208,7 +260,8 @@ class Application:
         add_tally(self.survey.answers, "refused another submission")
         self._set_cookie(response, "refused")
 
-    # Changes ---------------------------------------------------------------------------------------------------------------
+    # Changes
+    # ---------------------------------------------------------------------------------------------------------------
 
     def consent(self, request: Request, body: ConsentBody) -> Response:
         """Consent was given: reserve a list."""
@@ -221,9 +274,12 @@ class Application:
         visitor = caller.visitor
         if read_fact(survey.answers, "closed_at") and not visitor.is_preview:
             return JSONResponse({"state": "full"})
-        # The link may be older than the consent that somebody else gave in this person's name, or this person elsewhere.
+        # The link may be older than the consent that somebody else gave in this person's name, or
+        # this person elsewhere.
         known = identities.find_participant(survey.identities, visitor)
-        if known is not None and not identities.may_enter(survey.identities, known, visitor, survey.settings):
+        if known is not None and not identities.may_enter(
+            survey.identities, known, visitor, survey.settings
+        ):
             self._refuse(response)
             return response
         if known is None and progress.is_crowded(survey):
@@ -247,7 +303,9 @@ class Application:
         if caller.kind not in ("entry", "declined") or caller.visitor is None:
             return _error(403, "there is nothing to decline")
         response = JSONResponse({"state": "moved"})
-        self._set_cookie(response, "declined" if caller.kind == "entry" else "entry", caller.visitor)
+        self._set_cookie(
+            response, "declined" if caller.kind == "entry" else "entry", caller.visitor
+        )
         return response
 
     def demographics(self, request: Request, body: DemographicsBody) -> Response:
@@ -311,12 +369,14 @@ class Application:
             return _error(404, "there is nobody to withdraw")
         withdrawn = export.withdraw(self.survey.answers, self.survey.identities, caller.participant)
         response = JSONResponse({"state": "moved"})
-        # Asked again, because the reply was lost or from another browser: only the link still tells whether they are to be paid.
+        # Asked again, because the reply was lost or from another browser: only the link still tells
+        # whether they are to be paid.
         kind = "withdrawn" if withdrawn.was_known else "gone"
         self._set_cookie(response, "paid" if withdrawn.is_owed else kind)
         return response
 
-    # Parts -----------------------------------------------------------------------------------------------------------------
+    # Parts
+    # -----------------------------------------------------------------------------------------------------------------
 
     def _caller(self, request: Request) -> Caller:
         return self.door.read_cookie(request.cookies.get(self.survey.settings.cookie))
@@ -332,7 +392,9 @@ class Application:
         code = getattr(self.survey.settings.codes, outcome)
         return self.survey.settings.return_url.replace("{code}", quote(code)) if code else None
 
-    def _set_cookie(self, response: Response, kind: str, visitor: Visitor | None = None, participant: str = "") -> None:
+    def _set_cookie(
+        self, response: Response, kind: str, visitor: Visitor | None = None, participant: str = ""
+    ) -> None:
         response.set_cookie(
             self.survey.settings.cookie,
             self.door.write_cookie(kind, visitor, participant),
@@ -372,7 +434,11 @@ def build_app(survey: Survey, site: Site) -> FastAPI:
         return not request.url.path.startswith(("/api/", "/static/", "/health"))
 
     async def unavailable(request: Request, error: Exception) -> Response:
-        response: Response = application._page("busy", status=503) if is_page(request) else _error(503, "not stored; try again")
+        response: Response = (
+            application._page("busy", status=503)
+            if is_page(request)
+            else _error(503, "not stored; try again")
+        )
         response.headers["retry-after"] = "1"
         return response
 
@@ -411,7 +477,18 @@ STATIC = HERE / "static"
 SCRIPT_TEXTS = {
     "frame": ("unreachable", "waiting", "check"),
     "demographics": ("choose", "answer", "number"),
-    "trials": ("done", "practice", "contexts", "scenario", "unsent", "saving", "break", "rest", "continue", "number"),
+    "trials": (
+        "done",
+        "practice",
+        "contexts",
+        "scenario",
+        "unsent",
+        "saving",
+        "break",
+        "rest",
+        "continue",
+        "number",
+    ),
 }
 
 
@@ -439,7 +516,9 @@ class Pages:
             settings=settings,
             prefix=prefix,
             t=texts,
-            script_texts={name: {key: texts[name][key] for key in keys} for name, keys in SCRIPT_TEXTS.items()},
+            script_texts={
+                name: {key: texts[name][key] for key in keys} for name, keys in SCRIPT_TEXTS.items()
+            },
             static=lambda name: f"{prefix}static/{name}?v={version}",
             consent=_as_html(settings.consent_text),
             debriefing=_as_html(settings.debriefing_text),
@@ -458,7 +537,10 @@ def _as_html(text: str) -> Markup:
 def speaks(answer: str, language: str) -> bool:
     """Whether somebody names this language, possibly among others or with a country.
 
-    >>> [speaks(answer, "English") for answer in ("american english", "English (US).", "Spanish, English", "Englisch")]
+    >>> [
+    ...     speaks(answer, "English")
+    ...     for answer in ("american english", "English (US).", "Spanish, English", "Englisch")
+    ... ]
     [True, True, True, False]
     """
     return re.search(rf"\b{re.escape(language.casefold())}\b", answer.casefold()) is not None
@@ -479,9 +561,17 @@ def site_of(public_url: str | None, host: str, port: int) -> Site:
     if public_url is None:
         return Site(f"http://{host if host != '0.0.0.0' else '127.0.0.1'}:{port}/", local)
     parts = urlsplit(public_url)
-    if parts.scheme not in ("http", "https") or not parts.netloc or parts.query or parts.fragment or "@" in parts.netloc:
+    if (
+        parts.scheme not in ("http", "https")
+        or not parts.netloc
+        or parts.query
+        or parts.fragment
+        or "@" in parts.netloc
+    ):
         raise UserError(
-            f"--public-url {public_url}", "is not the address of a page.", "Write https://HOST/ or https://HOST/PATH/."
+            f"--public-url {public_url}",
+            "is not the address of a page.",
+            "Write https://HOST/ or https://HOST/PATH/.",
         )
     return Site(public_url, local)
 
@@ -497,12 +587,16 @@ def listen(host: str, port: int) -> socket.socket:
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((host, port))
-        bound.listen(BACKLOG)  # whoever comes before the server is ready waits instead of being refused
+        bound.listen(
+            BACKLOG
+        )  # whoever comes before the server is ready waits instead of being refused
     except (OSError, OverflowError) as error:
         bound.close()
         taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
         problem = "is used by another program." if taken else f"cannot be used ({error})."
-        raise UserError(f"{host}, port {port}", problem, "Choose another --port, or stop what uses it.") from error
+        raise UserError(
+            f"{host}, port {port}", problem, "Choose another --port, or stop what uses it."
+        ) from error
     return bound
 
 
@@ -532,8 +626,11 @@ def serve(survey: Survey, site: Site, bound: socket.socket) -> None:
     stopped = threading.Event()
     reporter = threading.Thread(target=_report, args=(survey, stopped), daemon=True)
     reporter.start()
-    # When it has ended, uvicorn raises the signal that ended it once more, which would kill us before the databases are closed.
-    former = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)}
+    # When it has ended, uvicorn raises the signal that ended it once more, which would kill us
+    # before the databases are closed.
+    former = {
+        number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)
+    }
     try:
         uvicorn.Server(config).run(sockets=[bound])
     finally:
@@ -543,17 +640,24 @@ def serve(survey: Survey, site: Site, bound: socket.socket) -> None:
         reporter.join(timeout=5)
         survey.close()
         bound.close()
-        LOGGER.info("Stopped; everything that was acknowledged is in %s", os.path.basename(survey.answers.path))
+        LOGGER.info(
+            "Stopped; everything that was acknowledged is in %s",
+            os.path.basename(survey.answers.path),
+        )
 
 
 def _report(survey: Survey, stopped: threading.Event) -> None:
-    """A line at the start and every minute, where something changed, and what the researcher should look at."""
+    """A line at the start and every minute, where something changed, and what the researcher should
+    look at.
+    """
     told: set[str] = set()
     while True:
         with contextlib.suppress(UnavailableError):
             lines = {summarize(survey).line(), *find_alarms(survey.answers, survey.identities)}
             for line in sorted(lines - told):
-                LOGGER.log(logging.WARNING if line.startswith("ALARM") else logging.INFO, "%s", line)
+                LOGGER.log(
+                    logging.WARNING if line.startswith("ALARM") else logging.INFO, "%s", line
+                )
             told = lines
         if stopped.wait(SECONDS_BETWEEN_REPORTS):
             return
@@ -564,13 +668,19 @@ STAGES = {
     "agreed to take part": "1",
     "told about themselves, or were not asked": "asked_at IS NOT NULL OR instructed_at IS NOT NULL",
     "read the instructions": "instructed_at IS NOT NULL",
-    "answered a scenario": "EXISTS (SELECT 1 FROM trials WHERE trials.session = people.session AND answer IS NOT NULL)",
+    "answered a scenario": (
+        "EXISTS (SELECT 1 FROM trials WHERE trials.session = people.session AND answer IS NOT NULL)"
+    ),
     "answered half of them": (
-        "(SELECT count(answer) * 2 >= count(*) FROM trials WHERE trials.session = people.session) AND instructed_at IS NOT NULL"
+        "(SELECT count(answer) * 2 >= count(*) FROM trials WHERE trials.session = people.session)"
+        " AND instructed_at IS NOT NULL"
     ),
     "finished": "finished_at IS NOT NULL",
 }
-_TIMES = "SELECT (finished_at - started_at) / 60000.0 FROM real_sessions WHERE finished_at IS NOT NULL ORDER BY 1"
+_TIMES = (
+    "SELECT (finished_at - started_at) / 60000.0 FROM real_sessions WHERE finished_at IS NOT NULL"
+    " ORDER BY 1"
+)
 #: The name of a catch trial's question ends in the answer that it asks for.
 _FAILED = """
 SELECT n_failed, count(*) FROM (
@@ -591,14 +701,21 @@ def observe(answers: Database, identities: Database) -> dict[str, Any]:
     with answers.read() as connection:
         status = count(connection, before, int(read_fact(answers, "wanted_per_list")))
         query = "SELECT count(*) FROM real_sessions AS people WHERE status != 'ineligible' AND ({})"
-        stages = {name: connection.execute(query.format(reached)).fetchone()[0] for name, reached in STAGES.items()}
+        stages = {
+            name: connection.execute(query.format(reached)).fetchone()[0]
+            for name, reached in STAGES.items()
+        }
         minutes = [row[0] for row in connection.execute(_TIMES)]
         failed = {int(row[0]): int(row[1]) for row in connection.execute(_FAILED)}
     times = statistics.quantiles(minutes, n=10) if len(minutes) > 1 else minutes * 9
     return {
         "status": status,
         "stages": stages,
-        "times": {"a tenth in": times[0], "half in": times[4], "nine tenths in": times[8]} if times else {},
+        "times": (
+            {"a tenth in": times[0], "half in": times[4], "nine tenths in": times[8]}
+            if times
+            else {}
+        ),
         "failed": failed,
         "alarms": find_alarms(answers, identities),
     }
@@ -607,14 +724,21 @@ def observe(answers: Database, identities: Database) -> dict[str, Any]:
 def build_page(answers: Database, identities: Database) -> FastAPI:
     """The web application; it asks for the survey's token as password, under any name."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    pages = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined)
+    pages = Environment(
+        loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined
+    )
 
     def show(request: Request) -> Response:
         if not is_token(identities, _password(request)):
-            return Response(status_code=401, headers={"www-authenticate": 'Basic realm="worldprobe", charset="UTF-8"'})
+            return Response(
+                status_code=401,
+                headers={"www-authenticate": 'Basic realm="worldprobe", charset="UTF-8"'},
+            )
         page = pages.get_template("watch.html.jinja").render(observe(answers, identities))
         policy = "default-src 'none'; frame-ancestors 'none'"
-        return HTMLResponse(page, headers={"cache-control": "no-store", "content-security-policy": policy})
+        return HTMLResponse(
+            page, headers={"cache-control": "no-store", "content-security-policy": policy}
+        )
 
     app.add_api_route("/", show, methods=["GET"], response_model=None)
     return app
@@ -622,7 +746,13 @@ def build_page(answers: Database, identities: Database) -> FastAPI:
 
 def serve_page(answers: Database, identities: Database, bound: socket.socket) -> None:
     """Serve until Ctrl-C or SIGTERM."""
-    config = uvicorn.Config(build_page(answers, identities), log_level="warning", access_log=False, lifespan="off", ws="none")
+    config = uvicorn.Config(
+        build_page(answers, identities),
+        log_level="warning",
+        access_log=False,
+        lifespan="off",
+        ws="none",
+    )
     uvicorn.Server(config).run(sockets=[bound])
 
 
@@ -630,6 +760,10 @@ def _password(request: Request) -> bytes:
     """Of the header; empty where there is none."""
     scheme, _, content = request.headers.get("authorization", "").partition(" ")
     try:
-        return base64.b64decode(content, validate=True).partition(b":")[2] if scheme.lower() == "basic" else b""
+        return (
+            base64.b64decode(content, validate=True).partition(b":")[2]
+            if scheme.lower() == "basic"
+            else b""
+        )
     except (binascii.Error, ValueError):
         return b""

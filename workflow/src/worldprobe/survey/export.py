@@ -1,4 +1,6 @@
-"""What was answered, without who answered: the three tables of an export, and the list of whom to pay."""
+"""What was answered, without who answered: the three tables of an export, and the list of whom to
+pay.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +21,13 @@ from worldprobe.survey.study import read_fact
 def export_ratings(connection: sqlite3.Connection) -> pd.DataFrame:
     """Rows of contracts.RawRatings: every trial that was shown, practice left out."""
     query = (
-        "SELECT sessions.participant, sessions.session AS key, trials.list, trials.position, trials.number, list_trials.question,"
-        " trials.kind, lists.eval_type, trials.answer, trials.rt_ms, trials.is_resumed,"
-        " trials.n_blurs, (SELECT count(*) FROM list_trials AS examples WHERE examples.list = trials.list"
-        " AND examples.kind = 'practice') AS n_practice"
-        " FROM trials JOIN real_sessions AS sessions USING (session) JOIN list_trials USING (list, number)"
-        " JOIN lists USING (list)"
-        " WHERE trials.shown_at IS NOT NULL AND trials.kind != 'practice' AND sessions.status != 'ineligible'"
+        "SELECT sessions.participant, sessions.session AS key, trials.list, trials.position,"
+        " trials.number, list_trials.question, trials.kind, lists.eval_type, trials.answer,"
+        " trials.rt_ms, trials.is_resumed, trials.n_blurs, (SELECT count(*) FROM list_trials AS"
+        " examples WHERE examples.list = trials.list AND examples.kind = 'practice') AS n_practice"
+        " FROM trials JOIN real_sessions AS sessions USING (session) JOIN list_trials USING (list,"
+        " number) JOIN lists USING (list) WHERE trials.shown_at IS NOT NULL AND trials.kind !="
+        " 'practice' AND sessions.status != 'ineligible'"
     )
     frame, numbers, digest = _read(connection, query)
     return pd.DataFrame(
@@ -38,7 +40,9 @@ def export_ratings(connection: sqlite3.Connection) -> pd.DataFrame:
             "question": frame["question"].astype("str"),
             "kind": frame["kind"].astype("str"),
             "eval_type": frame["eval_type"].astype("str"),
-            "response": _texts(None if pd.isna(answer) else str(int(answer)) for answer in frame["answer"]),
+            "response": _texts(
+                None if pd.isna(answer) else str(int(answer)) for answer in frame["answer"]
+            ),
             "rt_ms": frame["rt_ms"].astype("float64"),
             "is_resumed": frame["is_resumed"].astype("bool"),
             "n_blurs": frame["n_blurs"].fillna(0).astype("int64"),
@@ -55,12 +59,14 @@ def export_participants(connection: sqlite3.Connection, before: int) -> pd.DataF
         before: reservations untouched since then have expired, in milliseconds since 1970.
     """
     query = (
-        "SELECT participant, session AS key, list, eval_type, status, is_late, started_at, finished_at, touched_at,"
-        " n_tries, design"
-        " FROM real_sessions AS sessions JOIN lists USING (list) WHERE status != 'ineligible'"
+        "SELECT participant, session AS key, list, eval_type, status, is_late, started_at,"
+        " finished_at, touched_at, n_tries, design FROM real_sessions AS sessions JOIN lists USING"
+        " (list) WHERE status != 'ineligible'"
     )
     frame, numbers, digest = _read(connection, query)
-    status = frame["status"].where((frame["status"] != "active") | (frame["touched_at"] >= before), "expired")
+    status = frame["status"].where(
+        (frame["status"] != "active") | (frame["touched_at"] >= before), "expired"
+    )
     return pd.DataFrame(
         {
             "participant": frame["participant"].astype("str"),
@@ -70,7 +76,9 @@ def export_participants(connection: sqlite3.Connection, before: int) -> pd.DataF
             "status": status.replace({"active": "partial"}).astype("str"),
             "is_late": frame["is_late"].astype("bool") & (frame["status"] == "complete"),
             "day": _texts(_day(value) for value in frame["started_at"]),
-            "minutes": ((frame["finished_at"].astype("float64") - frame["started_at"]) / 60_000).round(),
+            "minutes": (
+                ((frame["finished_at"].astype("float64") - frame["started_at"]) / 60_000).round()
+            ),
             "n_tries": frame["n_tries"].astype("int64"),
             "design": frame["design"].astype("str"),
             "lists_digest": digest,
@@ -79,7 +87,9 @@ def export_participants(connection: sqlite3.Connection, before: int) -> pd.DataF
 
 
 def export_demographics(connection: sqlite3.Connection) -> pd.DataFrame:
-    """Rows of contracts.Demographics: what people said about themselves; where they said it twice, the last."""
+    """Rows of contracts.Demographics: what people said about themselves; where they said it twice,
+    the last.
+    """
     query = (
         "SELECT participant, session AS key, started_at, question, answer"
         " FROM real_sessions AS sessions LEFT JOIN demographics USING (session)"
@@ -97,7 +107,9 @@ def export_demographics(connection: sqlite3.Connection) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "participant": pd.Series(people, dtype="str"),
-            "age": pd.Series([float(age) if age else float("nan") for age in said("age")], dtype="float64"),
+            "age": pd.Series(
+                [float(age) if age else float("nan") for age in said("age")], dtype="float64"
+            ),
             "gender": _texts(said("gender")),
             "country": _texts(said("country")),
             "first_language": _texts(said("language")),
@@ -108,24 +120,30 @@ def export_demographics(connection: sqlite3.Connection) -> pd.DataFrame:
 def export_designs(connection: sqlite3.Connection) -> dict[str, Any]:
     """The designs under which people answered, by digest: settings, words and consent."""
     rows = connection.execute(
-        "SELECT design, first_at, content FROM designs WHERE design IN (SELECT design FROM real_sessions) ORDER BY first_at"
+        "SELECT design, first_at, content FROM designs WHERE design IN (SELECT design FROM"
+        " real_sessions) ORDER BY first_at"
     )
-    return {row["design"]: {"from": _day(row["first_at"]), **json.loads(row["content"])} for row in rows}
+    return {
+        row["design"]: {"from": _day(row["first_at"]), **json.loads(row["content"])} for row in rows
+    }
 
 
 def list_identities(answers: Database, identities: Database) -> list[dict[str, Any]]:
-    """Whom to pay: one row per submission, with the code that was given, minutes taken and catch trials failed.
+    """Whom to pay: one row per submission, with the code that was given, minutes taken and catch
+    trials failed.
 
-    A catch trial failed is a fact for the reader: what follows from it is decided by people, by the platform's rules. Who
-    withdrew after finishing has a row, without anything else about them.
+    A catch trial failed is a fact for the reader: what follows from it is decided by people, by the
+    platform's rules. Who withdrew after finishing has a row, without anything else about them.
     """
     with identities.read() as connection:
         people = connection.execute(
-            "SELECT pid, study, submission, session, code, outcome FROM submissions JOIN people USING (participant)"
-            " WHERE study != ? ORDER BY pid, submission",
+            "SELECT pid, study, submission, session, code, outcome FROM submissions JOIN people"
+            " USING (participant) WHERE study != ? ORDER BY pid, submission",
             (PREVIEW,),
         ).fetchall()
-        owed = connection.execute("SELECT submission, study, code FROM owed ORDER BY submission").fetchall()
+        owed = connection.execute(
+            "SELECT submission, study, code FROM owed ORDER BY submission"
+        ).fetchall()
     with answers.read() as connection:
         sessions = {row["session"]: row for row in connection.execute(_OUTCOMES)}
     rows: list[dict[str, Any]] = []
@@ -138,17 +156,32 @@ def list_identities(answers: Database, identities: Database) -> list[dict[str, A
             | {
                 "status": row["status"] if row else "no session",
                 "is_late": bool(row["is_late"]) if row else False,
-                "minutes": round((row["finished_at"] - row["started_at"]) / 60_000, 1) if row and row["finished_at"] else None,
+                "minutes": (
+                    round((row["finished_at"] - row["started_at"]) / 60_000, 1)
+                    if row and row["finished_at"]
+                    else None
+                ),
                 "n_answers": row["n_answers"] if row else 0,
                 "n_catch": row["n_catch"] if row else 0,
                 "n_catch_failed": row["n_failed"] if row else 0,
                 "comment": row["comment"] if row else None,
             }
         )
-    return rows + [dict.fromkeys(IDENTITY_COLUMNS) | dict(row) | {"status": "withdrawn"} for row in owed]
+    return rows + [
+        dict.fromkeys(IDENTITY_COLUMNS) | dict(row) | {"status": "withdrawn"} for row in owed
+    ]
 
 
-IDENTITY_COLUMNS: tuple[str, ...] = ("pid", "study", "submission", "code", "outcome", "status", "is_late", "minutes")
+IDENTITY_COLUMNS: tuple[str, ...] = (
+    "pid",
+    "study",
+    "submission",
+    "code",
+    "outcome",
+    "status",
+    "is_late",
+    "minutes",
+)
 IDENTITY_COLUMNS += ("n_answers", "n_catch", "n_catch_failed", "comment")
 #: The name of a catch trial's question ends in the answer that it asks for.
 _OUTCOMES = """
@@ -164,12 +197,18 @@ FROM sessions
 def copy_person(answers: Database, identities: Database, participant: str) -> dict[str, Any]:
     """All that is stored about one person, as they may ask for it: table -> rows."""
     with answers.read() as connection:
-        own = "SELECT * FROM {} WHERE session IN (SELECT session FROM sessions WHERE participant = ?)"
-        queries = {name: own.format(name) for name in ("sessions", "demographics", "trials", "events")}
+        own = (
+            "SELECT * FROM {} WHERE session IN (SELECT session FROM sessions WHERE participant = ?)"
+        )
+        queries = {
+            name: own.format(name) for name in ("sessions", "demographics", "trials", "events")
+        }
         found = {name: _rows(connection, query, participant) for name, query in queries.items()}
     with identities.read() as connection:
         for name in ("people", "submissions"):
-            found[name] = _rows(connection, f"SELECT * FROM {name} WHERE participant = ?", participant)
+            found[name] = _rows(
+                connection, f"SELECT * FROM {name} WHERE participant = ?", participant
+            )
     return found
 
 
@@ -177,18 +216,28 @@ def _rows(connection: sqlite3.Connection, query: str, participant: str) -> list[
     return [dict(row) for row in connection.execute(query, (participant,))]
 
 
-def _read(connection: sqlite3.Connection, query: str) -> tuple[pd.DataFrame, Mapping[str, int], str]:
+def _read(
+    connection: sqlite3.Connection, query: str
+) -> tuple[pd.DataFrame, Mapping[str, int], str]:
     """The rows, the number of each session among its person's, and the digest of the lists."""
     frame = _frame(connection, query)
-    started = _frame(connection, "SELECT participant, session FROM real_sessions ORDER BY participant, started_at, session")
+    started = _frame(
+        connection,
+        "SELECT participant, session FROM real_sessions ORDER BY participant, started_at, session",
+    )
     digest = connection.execute("SELECT value FROM facts WHERE name = 'lists_digest'").fetchone()[0]
-    numbers = dict(zip(started["session"], started.groupby("participant").cumcount() + 1, strict=True))
+    numbers = dict(
+        zip(started["session"], started.groupby("participant").cumcount() + 1, strict=True)
+    )
     return frame, numbers, str(digest)
 
 
 def _frame(connection: sqlite3.Connection, query: str) -> pd.DataFrame:
     cursor = connection.execute(query)
-    return pd.DataFrame([tuple(row) for row in cursor.fetchall()], columns=[column[0] for column in cursor.description])
+    return pd.DataFrame(
+        [tuple(row) for row in cursor.fetchall()],
+        columns=[column[0] for column in cursor.description],
+    )
 
 
 def _texts(values: Iterable[str | None]) -> pd.Series[str]:
@@ -196,14 +245,18 @@ def _texts(values: Iterable[str | None]) -> pd.Series[str]:
 
 
 def _day(milliseconds: int) -> str:
-    """The day alone: the recruiter keeps the times of each person, so that times in an export would lead back to them."""
+    """The day alone: the recruiter keeps the times of each person, so that times in an export would
+    lead back to them.
+    """
     return datetime.fromtimestamp(milliseconds / 1000, UTC).date().isoformat()
 
 
 def find_person(identities: Database, name: str) -> str | None:
     """The random key of a person, named by the recruiter's id or by the key of their last page."""
     with identities.read() as connection:
-        row = connection.execute("SELECT participant FROM people WHERE pid = ? OR withdrawal_key = ?", (name, name)).fetchone()
+        row = connection.execute(
+            "SELECT participant FROM people WHERE pid = ? OR withdrawal_key = ?", (name, name)
+        ).fetchone()
     return row["participant"] if row else None
 
 
@@ -221,10 +274,11 @@ class Withdrawn:
 
 
 def withdraw(answers: Database, identities: Database, participant: str) -> Withdrawn:
-    """Delete a person's answers, demographics and identity; their list is free again, and a dated count remains.
+    """Delete a person's answers, demographics and identity; their list is free again, and a dated
+    count remains.
 
-    Of somebody who had finished, the submission and the code are kept apart, for the payment. Answers go before the identity:
-    after a fault in between, the same call finishes the work.
+    Of somebody who had finished, the submission and the code are kept apart, for the payment.
+    Answers go before the identity: after a fault in between, the same call finishes the work.
 
     Raises:
         UnavailableError: not everything was deleted; call again.
@@ -236,14 +290,20 @@ def withdraw(answers: Database, identities: Database, participant: str) -> Withd
     with identities.write() as connection:
         for session in sessions if code else ():
             connection.execute(
-                "INSERT OR IGNORE INTO owed SELECT submission, study, coalesce(code, ?), ? FROM submissions WHERE session = ?",
+                "INSERT OR IGNORE INTO owed SELECT submission, study, coalesce(code, ?), ? FROM"
+                " submissions WHERE session = ?",
                 (code, identities.now(), session),
             )
         # Also where an interrupted call has noted it, and the answers are gone.
-        query = "SELECT count(*) FROM owed WHERE submission IN (SELECT submission FROM submissions WHERE participant = ?)"
+        query = (
+            "SELECT count(*) FROM owed WHERE submission IN (SELECT submission FROM submissions"
+            " WHERE participant = ?)"
+        )
         is_owed = connection.execute(query, (participant,)).fetchone()[0] > 0
     with answers.write() as connection:
-        n = connection.execute("DELETE FROM sessions WHERE participant = ?", (participant,)).rowcount
+        n = connection.execute(
+            "DELETE FROM sessions WHERE participant = ?", (participant,)
+        ).rowcount
         if n:
             count_tally(connection, "withdrawn", answers.now())
     was_known = forget(identities, participant)
@@ -255,8 +315,9 @@ def withdraw(answers: Database, identities: Database, participant: str) -> Withd
 def purge(answers: Database, identities: Database) -> int:
     """Delete all identities; the answers stay, under keys that nothing leads to.
 
-    What could lead to somebody without their identity goes, too: comments, and times of day, of which the recruiter keeps a
-    record. Each person's day then begins at midnight; what an export contains stays the same.
+    What could lead to somebody without their identity goes, too: comments, and times of day, of
+    which the recruiter keeps a record. Each person's day then begins at midnight; what an export
+    contains stays the same.
 
     Returns:
         How many.
@@ -267,7 +328,12 @@ def purge(answers: Database, identities: Database) -> int:
     with answers.write() as connection:
         connection.execute("UPDATE sessions SET comment = NULL")
         early = f"min(started_at) OVER (PARTITION BY participant, started_at / {DAY_MS}) % {DAY_MS}"
-        moves = [dict(row) for row in connection.execute(f"SELECT session, {early} AS early FROM sessions").fetchall()]
+        moves = [
+            dict(row)
+            for row in connection.execute(
+                f"SELECT session, {early} AS early FROM sessions"
+            ).fetchall()
+        ]
         for table, times in _TIMES_OF_PEOPLE.items():
             change = ", ".join(f"{name} = {name} - :early" for name in times)
             connection.executemany(f"UPDATE {table} SET {change} WHERE session = :session", moves)

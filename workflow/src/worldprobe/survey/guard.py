@@ -1,4 +1,6 @@
-"""What every request passes first: who it is for, where it comes from, how large it is. How many there are, the proxy limits."""
+"""What every request passes first: who it is for, where it comes from, how large it is. How many
+there are, the proxy limits.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ LONGEST_HEAD = 16 * 1024
 
 
 class Guard:
-    """Middleware around the whole application; refuses early and adds the headers that every response carries.
+    """Middleware around the whole application; refuses early and adds the headers that every
+    response carries.
 
     Args:
         hosts: values of the Host header that are served.
@@ -30,11 +33,14 @@ class Guard:
         is_secure: served by TLS.
     """
 
-    def __init__(self, hosts: frozenset[str], origins: frozenset[str], form_action: str, is_secure: bool) -> None:
+    def __init__(
+        self, hosts: frozenset[str], origins: frozenset[str], form_action: str, is_secure: bool
+    ) -> None:
         self.hosts, self.origins = hosts, origins
         policy = (
-            "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; "
-            f"object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self' {form_action}"
+            "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self'; font-src"
+            " 'self'; connect-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors"
+            f" 'none'; form-action 'self' {form_action}"
         )
         self.headers = {
             "content-security-policy": policy,
@@ -52,17 +58,29 @@ class Guard:
         """One request."""
         try:
             refusal = self._refusal(request)
-            response = await answer(request) if refusal is None else JSONResponse({"error": refusal[1]}, refusal[0])
+            response = (
+                await answer(request)
+                if refusal is None
+                else JSONResponse({"error": refusal[1]}, refusal[0])
+            )
         except Exception as error:
             # The traceback could quote what a person sent.
             place = traceback.extract_tb(error.__traceback__)[-1]
-            LOGGER.error("internal error: %s at %s:%s", type(error).__name__, Path(place.filename).name, place.lineno)
+            LOGGER.error(
+                "internal error: %s at %s:%s",
+                type(error).__name__,
+                Path(place.filename).name,
+                place.lineno,
+            )
             response = JSONResponse({"error": "internal error"}, 500)
         if response.status_code == 429:
             response.headers["retry-after"] = "2"
         is_kept = "/static/" in request.scope["path"] and response.status_code < 400
         kept = "public, max-age=31536000, immutable"  # a changed file has another address
-        for name, value in {**self.headers, "cache-control": kept if is_kept else "no-store"}.items():
+        for name, value in {
+            **self.headers,
+            "cache-control": kept if is_kept else "no-store",
+        }.items():
             response.headers.setdefault(name, value)
         return response
 
@@ -79,15 +97,22 @@ class Guard:
         if request.method == "POST":
             if not self._is_own(headers):
                 return 403, "this request does not come from the survey's own page"
-            if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            if (
+                headers.get("content-type", "").partition(";")[0].strip().lower()
+                != "application/json"
+            ):
                 return 415, "send JSON"
-            length = headers.get("content-length", "")  # the web server reads no more than is stated here
+            length = headers.get(
+                "content-length", ""
+            )  # the web server reads no more than is stated here
             if not length.isdigit() or int(length) > LARGEST_BODY:
                 return 413, "the request is too large, or does not say how large it is"
         return None
 
     def _is_own(self, headers: Mapping[str, str]) -> bool:
-        """Whether a request was made by a page of this server; one that says neither where from nor how is refused."""
+        """Whether a request was made by a page of this server; one that says neither where from nor
+        how is refused.
+        """
         site, origin = headers.get("sec-fetch-site"), headers.get("origin")
         if site is not None and site != "same-origin":
             return False

@@ -1,4 +1,6 @@
-"""Who the people are: links and cookies by which they come in, and the recruiter's list of their submissions."""
+"""Who the people are: links and cookies by which they come in, and the recruiter's list of their
+submissions.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ class Visitor:
 def find_participant(identities: Database, visitor: Visitor) -> str | None:
     """The random key of a person who consented before."""
     with identities.read() as connection:
-        row = connection.execute("SELECT participant FROM people WHERE pid = ?", (visitor.pid,)).fetchone()
+        row = connection.execute(
+            "SELECT participant FROM people WHERE pid = ?", (visitor.pid,)
+        ).fetchone()
     return row["participant"] if row else None
 
 
@@ -63,37 +67,53 @@ def register(identities: Database, visitor: Visitor) -> str:
             "INSERT INTO people VALUES (?, ?, ?, ?) ON CONFLICT (pid) DO NOTHING",
             (secrets.token_hex(12), visitor.pid, secrets.token_hex(12), now),
         )
-        participant: str = connection.execute("SELECT participant FROM people WHERE pid = ?", (visitor.pid,)).fetchone()[0]
+        participant: str = connection.execute(
+            "SELECT participant FROM people WHERE pid = ?", (visitor.pid,)
+        ).fetchone()[0]
         connection.execute(_NEW_SUBMISSION, (participant, visitor.submission, visitor.study, now))
     return participant
 
 
-_NEW_SUBMISSION = "INSERT INTO submissions (participant, submission, study, first_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+_NEW_SUBMISSION = (
+    "INSERT INTO submissions (participant, submission, study, first_at) VALUES (?, ?, ?, ?) ON"
+    " CONFLICT DO NOTHING"
+)
 
 
 def may_enter(identities: Database, participant: str, visitor: Visitor, settings: Settings) -> bool:
     """Whether somebody who names a known person is let in as that person.
 
-    An id alone is known to others. Besides the submission with which a person came first, another one is let in only where the
-    settings say so, which needs signed links; and another study of the recruiter, whose pay is its own, only for another list.
+    An id alone is known to others. Besides the submission with which a person came first, another
+    one is let in only where the settings say so, which needs signed links; and another study of the
+    recruiter, whose pay is its own, only for another list.
     """
     known = _submissions(identities, participant)
-    if any((row["submission"], row["study"]) == (visitor.submission, visitor.study) for row in known):
+    if any(
+        (row["submission"], row["study"]) == (visitor.submission, visitor.study) for row in known
+    ):
         return True
     is_other_allowed = settings.another_submission == "resume"
-    return is_other_allowed and (settings.participation != "once" or any(row["study"] == visitor.study for row in known))
+    return is_other_allowed and (
+        settings.participation != "once" or any(row["study"] == visitor.study for row in known)
+    )
 
 
-def note_submission(identities: Database, participant: str, visitor: Visitor, session: str | None) -> bool:
-    """Note the submission with which a known person comes, and for which session; True where they came with another one before.
+def note_submission(
+    identities: Database, participant: str, visitor: Visitor, session: str | None
+) -> bool:
+    """Note the submission with which a known person comes, and for which session; True where they
+    came with another one before.
 
     Raises:
         UnavailableError: nothing was stored.
     """
     with identities.write() as connection:
-        connection.execute(_NEW_SUBMISSION, (participant, visitor.submission, visitor.study, identities.now()))
         connection.execute(
-            "UPDATE submissions SET session = ? WHERE participant = ? AND submission = ? AND session IS NULL",
+            _NEW_SUBMISSION, (participant, visitor.submission, visitor.study, identities.now())
+        )
+        connection.execute(
+            "UPDATE submissions SET session = ? WHERE participant = ? AND submission = ? AND"
+            " session IS NULL",
             (session, participant, visitor.submission),
         )
         query = "SELECT count(*) FROM submissions WHERE participant = ? AND submission != ?"
@@ -108,13 +128,17 @@ def has_code(identities: Database, participant: str, visitor: Visitor) -> bool:
 
 def _submissions(identities: Database, participant: str) -> list[sqlite3.Row]:
     with identities.read() as connection:
-        return connection.execute("SELECT * FROM submissions WHERE participant = ?", (participant,)).fetchall()
+        return connection.execute(
+            "SELECT * FROM submissions WHERE participant = ?", (participant,)
+        ).fetchall()
 
 
 def is_owed(identities: Database, visitor: Visitor) -> bool:
     """Whether somebody finished under this submission and withdrew afterwards."""
     with identities.read() as connection:
-        row = connection.execute("SELECT 1 FROM owed WHERE submission = ?", (visitor.submission,)).fetchone()
+        row = connection.execute(
+            "SELECT 1 FROM owed WHERE submission = ?", (visitor.submission,)
+        ).fetchone()
     return row is not None
 
 
@@ -125,13 +149,17 @@ def note_code(identities: Database, session: str, code: str) -> None:
         UnavailableError: nothing was stored.
     """
     with identities.write() as connection:
-        connection.execute("UPDATE submissions SET code = ? WHERE session = ? AND code IS NULL", (code, session))
+        connection.execute(
+            "UPDATE submissions SET code = ? WHERE session = ? AND code IS NULL", (code, session)
+        )
 
 
 def find_withdrawal_key(identities: Database, participant: str) -> str:
     """With what a person can ask for deletion later; empty where their identity is deleted."""
     with identities.read() as connection:
-        row = connection.execute("SELECT withdrawal_key FROM people WHERE participant = ?", (participant,)).fetchone()
+        row = connection.execute(
+            "SELECT withdrawal_key FROM people WHERE participant = ?", (participant,)
+        ).fetchone()
     return row["withdrawal_key"] if row else ""
 
 
@@ -142,13 +170,23 @@ def forget(identities: Database, participant: str) -> bool:
         UnavailableError: nothing was deleted.
     """
     with identities.write() as connection:
-        return connection.execute("DELETE FROM people WHERE participant = ?", (participant,)).rowcount > 0
+        return (
+            connection.execute("DELETE FROM people WHERE participant = ?", (participant,)).rowcount
+            > 0
+        )
 
 
 #: Statuses of Prolific that give a place back.
 RETURNED = "RETURNED"
 GIVEN_BACK = {RETURNED, "TIMED OUT", "SCREENED OUT", "CANCELLED"}
-KNOWN = GIVEN_BACK | {"APPROVED", "AWAITING REVIEW", "ACTIVE", "REJECTED", "RESERVED", "PARTIALLY APPROVED"}
+KNOWN = GIVEN_BACK | {
+    "APPROVED",
+    "AWAITING REVIEW",
+    "ACTIVE",
+    "REJECTED",
+    "RESERVED",
+    "PARTIALLY APPROVED",
+}
 #: In place of Prolific's status of a submission that its list does not have.
 ABSENT = "NOT IN THE LIST"
 PERSON, SUBMISSION, STATUS = "Participant id", "Submission id", "Status"
@@ -161,13 +199,14 @@ class Imported:
     Attributes:
         statuses: how many submissions have each status.
         n_freed: sessions whose list is free again.
-        n_returned: of these, sessions that were finished: who returns a submission takes part no longer, so the answers are
-            marked as returned, and cleaning leaves them out.
-        n_kept: submissions that timed out or were cancelled there after they had been finished here; their answers are kept.
+        n_returned: of these, sessions that were finished: who returns a submission takes part no
+            longer, so the answers are marked as returned, and cleaning leaves them out.
+        n_kept: submissions that timed out or were cancelled there after they had been finished
+            here; their answers are kept.
         n_incomplete: approved there, or waiting for it, but not complete here.
         n_unknown: people of the file who never consented here.
-        n_absent: submissions here of the file's studies that it does not have: invented ids, or researchers who forgot to use a
-            preview.
+        n_absent: submissions here of the file's studies that it does not have: invented ids, or
+            researchers who forgot to use a preview.
     """
 
     statuses: dict[str, int]
@@ -179,7 +218,9 @@ class Imported:
     n_absent: int
 
 
-def import_submissions(answers: Database, identities: Database, frame: pd.DataFrame, where: object) -> Imported:
+def import_submissions(
+    answers: Database, identities: Database, frame: pd.DataFrame, where: object
+) -> Imported:
     """Note each submission's status, and free the lists of people who gave theirs back.
 
     Args:
@@ -189,27 +230,50 @@ def import_submissions(answers: Database, identities: Database, frame: pd.DataFr
         where: the file, for messages.
 
     Raises:
-        UserError: a column is missing, a status is unknown, a submission has two, or none of this survey is in the list.
+        UserError: a column is missing, a status is unknown, a submission has two, or none of this
+            survey is in the list.
         UnavailableError: not everything was noted; call again.
     """
     if missing := [name for name in (PERSON, SUBMISSION, STATUS) if name not in frame]:
-        raise UserError(where, f'has no column "{missing[0]}".', "Export the submissions of the study from Prolific as CSV.")
+        raise UserError(
+            where,
+            f'has no column "{missing[0]}".',
+            "Export the submissions of the study from Prolific as CSV.",
+        )
     status = frame[STATUS].str.strip().str.upper().str.replace(r"[-_\s]+", " ", regex=True)
     for line, word in status.items():
         if word not in KNOWN:
             fix = f"Known are {', '.join(sorted(KNOWN))}."
-            raise UserError(f"{where}, line {line}", "has a status that is not one of Prolific's.", fix)
+            raise UserError(
+                f"{where}, line {line}", "has a status that is not one of Prolific's.", fix
+            )
     submission = frame[SUBMISSION].str.strip()
-    again = pd.DataFrame({"submission": submission, "status": status}).drop_duplicates()["submission"].duplicated()
+    again = (
+        pd.DataFrame({"submission": submission, "status": status})
+        .drop_duplicates()["submission"]
+        .duplicated()
+    )
     if again.any():
         line = again.index[again][0]
-        problem = "has a submission a second time, with another status: which is the latest is not certain."
-        raise UserError(f"{where}, line {line}", problem, "Export the list again, and give one export at a time.")
+        problem = (
+            "has a submission a second time, with another status: which is the latest is not"
+            " certain."
+        )
+        raise UserError(
+            f"{where}, line {line}",
+            problem,
+            "Export the list again, and give one export at a time.",
+        )
     statuses = dict(zip(submission, status, strict=True))
     pids = frame[PERSON].str.strip()
     with identities.write() as connection:
-        known = {row["pid"]: row["participant"] for row in connection.execute("SELECT pid, participant FROM people")}
-        here = connection.execute("SELECT * FROM submissions WHERE study != ?", (PREVIEW,)).fetchall()
+        known = {
+            row["pid"]: row["participant"]
+            for row in connection.execute("SELECT pid, participant FROM people")
+        }
+        here = connection.execute(
+            "SELECT * FROM submissions WHERE study != ?", (PREVIEW,)
+        ).fetchall()
         # A list is of one study, or of some: it says nothing of the people of others.
         studies = {row["study"] for row in here if row["submission"] in statuses}
         if here and not studies:
@@ -224,7 +288,8 @@ def import_submissions(answers: Database, identities: Database, frame: pd.DataFr
             "UPDATE submissions SET outcome = ? WHERE participant = ? AND submission = ?",
             [(outcome, *key) for key, outcome in outcomes.items()],
         )
-    # A session for which a person came back under another submission has its place as long as one of them has.
+    # A session for which a person came back under another submission has its place as long as one
+    # of them has.
     listed = {row["session"] for row in here if row["submission"] in statuses}
     of_session: dict[str, set[str]] = {}
     for row in here:
@@ -234,20 +299,26 @@ def import_submissions(answers: Database, identities: Database, frame: pd.DataFr
     n_freed = n_returned = n_kept = n_incomplete = 0
     with answers.write() as connection:
         for session, words in of_session.items():
-            row = connection.execute("SELECT status, finished_at FROM sessions WHERE session = ?", (session,)).fetchone()
+            row = connection.execute(
+                "SELECT status, finished_at FROM sessions WHERE session = ?", (session,)
+            ).fetchone()
             if row is None:
                 continue
             is_finished, has_place = row["finished_at"] is not None, not words <= GIVEN_BACK
             n_incomplete += has_place and not is_finished
             if row["status"] == "returned" and has_place:  # the return was undone
                 status_again = "complete" if is_finished else "active"
-                connection.execute("UPDATE sessions SET status = ? WHERE session = ?", (status_again, session))
+                connection.execute(
+                    "UPDATE sessions SET status = ? WHERE session = ?", (status_again, session)
+                )
             if has_place or row["status"] in ("returned", "ineligible"):
                 continue
             if is_finished and RETURNED not in words:
                 n_kept += 1
                 continue
-            connection.execute("UPDATE sessions SET status = 'returned' WHERE session = ?", (session,))
+            connection.execute(
+                "UPDATE sessions SET status = 'returned' WHERE session = ?", (session,)
+            )
             count_tally(connection, "returned", answers.now())
             n_freed += 1
             n_returned += is_finished
@@ -274,9 +345,14 @@ def reopen(answers: Database, participants: list[str]) -> tuple[int, int]:
     n_changed = n_unknown = 0
     with answers.write() as connection:
         for person in participants:
-            n_sessions = connection.execute("SELECT count(*) FROM sessions WHERE participant = ?", (person,)).fetchone()[0]
+            n_sessions = connection.execute(
+                "SELECT count(*) FROM sessions WHERE participant = ?", (person,)
+            ).fetchone()[0]
             n_unknown += not n_sessions
-            change = "UPDATE sessions SET is_reopened = 1 WHERE participant = ? AND status = 'complete' AND NOT is_reopened"
+            change = (
+                "UPDATE sessions SET is_reopened = 1 WHERE participant = ? AND status = 'complete'"
+                " AND NOT is_reopened"
+            )
             n_changed += connection.execute(change, (person,)).rowcount
     return n_changed, n_unknown
 
@@ -321,14 +397,21 @@ class Doorkeeper:
         UserError: the file of public keys cannot be used.
     """
 
-    def __init__(self, settings: Settings, key: bytes, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, settings: Settings, key: bytes, clock: Callable[[], float] = time.time
+    ) -> None:
         self.settings, self.key, self.clock = settings, key, clock
         self._pattern = re.compile(settings.id_pattern)
-        self._public_keys = _read_keys(Path(settings.signed.keys or "")) if settings.entry == "signed" else {}
+        self._public_keys = (
+            _read_keys(Path(settings.signed.keys or "")) if settings.entry == "signed" else {}
+        )
 
     def is_entry(self, query: Mapping[str, str]) -> bool:
         """Whether an address is an entry link, right or wrong."""
-        return PREVIEW in query or (self.settings.entry != "open" and any(name in query for _, name in self.settings.parameters))
+        return PREVIEW in query or (
+            self.settings.entry != "open"
+            and any(name in query for _, name in self.settings.parameters)
+        )
 
     def read_link(self, query: Mapping[str, str]) -> Visitor:
         """The person whom an entry link names.
@@ -343,10 +426,16 @@ class Doorkeeper:
             query = self._verify(query.get(names["token"], ""))
         values = [query.get(names[role]) for role in ("participant", "study", "submission")]
         for value in values:
-            if not isinstance(value, str) or len(value) > LONGEST_ID or not self._pattern.fullmatch(value):
+            if (
+                not isinstance(value, str)
+                or len(value) > LONGEST_ID
+                or not self._pattern.fullmatch(value)
+            ):
                 raise BadLinkError
         visitor = Visitor(*map(str, values))
-        if visitor.is_preview:  # an id_pattern may let the word through, which would take part in a closed study
+        if (
+            visitor.is_preview
+        ):  # an id_pattern may let the word through, which would take part in a closed study
             raise BadLinkError
         return visitor
 
@@ -387,8 +476,8 @@ class Doorkeeper:
         """A signed cookie.
 
         Args:
-            kind: entry (before consent), declined, person (consented), withdrawn, paid (withdrawn after the end), gone (withdrawn
-                before) or refused.
+            kind: entry (before consent), declined, person (consented), withdrawn, paid (withdrawn
+                after the end), gone (withdrawn before) or refused.
             visitor: who, before consent; kept on their own device only.
             participant: the random key, after consent.
         """
@@ -412,7 +501,11 @@ class Doorkeeper:
         """Claims that this survey signed; None where it did not, or too long ago."""
         try:
             claims: dict[str, Any] = jwt.decode(
-                token[:LONGEST_TOKEN], self.key, algorithms=["HS256"], audience=audience, options={"verify_exp": False}
+                token[:LONGEST_TOKEN],
+                self.key,
+                algorithms=["HS256"],
+                audience=audience,
+                options={"verify_exp": False},
             )
             return claims if claims["exp"] > self.clock() else None
         except (jwt.PyJWTError, KeyError, TypeError, ValueError):
@@ -432,7 +525,9 @@ def sign(key: bytes, audience: str, until: float, claims: Mapping[str, Any]) -> 
 
 
 def preview_link(url: str, study: str, key: bytes) -> str:
-    """A link by which researchers can look at the survey for a week; what they answer counts nowhere."""
+    """A link by which researchers can look at the survey for a week; what they answer counts
+    nowhere.
+    """
     return f"{url}?{PREVIEW}={sign(key, f'{study}/{PREVIEW}', time.time() + 7 * 24 * 3600, {})}"
 
 
@@ -441,7 +536,9 @@ def _read_keys(path: Path) -> dict[str, Any]:
     fix = "Save the recruiter's public keys (Prolific: /.well-known/study/jwks.json) in this file."
     try:
         keys = json.loads(path.read_text(encoding="utf-8"))["keys"]
-        found = {str(one.get("kid", "")): jwt.PyJWK(one).key for one in keys if one.get("kty") == "RSA"}
+        found = {
+            str(one.get("kid", "")): jwt.PyJWK(one).key for one in keys if one.get("kty") == "RSA"
+        }
     except (OSError, ValueError, KeyError, TypeError, AttributeError, jwt.PyJWTError) as error:
         raise UserError(path, "is not a readable set of public keys (JWKS).", fix) from error
     if not found:

@@ -1,4 +1,6 @@
-"""One person's way (the list they take, which trial comes next, what becomes of an answer), and how far the survey is."""
+"""One person's way (the list they take, which trial comes next, what becomes of an answer), and how
+far the survey is.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,9 @@ class Answer:
 
 
 def find_state(survey: Survey, participant: str) -> State | None:
-    """Where a person is in the session that their page shows: the unfinished one, or else the latest."""
+    """Where a person is in the session that their page shows: the unfinished one, or else the
+    latest.
+    """
     with survey.answers.read() as connection:
         return _state(connection, survey, participant)
 
@@ -79,11 +83,16 @@ def _state(connection: sqlite3.Connection, survey: Survey, participant: str) -> 
         stage = "demographics"
     elif row["instructed_at"] is None:
         stage = "instructions"
-    return State(row["session"], stage, row["list"], bool(row["is_preview"]), row["comment"] is not None)
+    return State(
+        row["session"], stage, row["list"], bool(row["is_preview"]), row["comment"] is not None
+    )
 
 
-def note_demographics(survey: Survey, participant: str, answers: dict[str, str], is_eligible: bool) -> None:
-    """Store what a person says about themselves, once; an ineligible person's list is free again, and nothing is kept.
+def note_demographics(
+    survey: Survey, participant: str, answers: dict[str, str], is_eligible: bool
+) -> None:
+    """Store what a person says about themselves, once; an ineligible person's list is free again,
+    and nothing is kept.
 
     Raises:
         UnavailableError: nothing was stored.
@@ -96,10 +105,16 @@ def note_demographics(survey: Survey, participant: str, answers: dict[str, str],
         if is_eligible:
             rows = [(session, question, answer) for question, answer in answers.items()]
             connection.executemany("INSERT INTO demographics VALUES (?, ?, ?)", rows)
-            connection.execute("UPDATE sessions SET asked_at = ?, touched_at = ? WHERE session = ?", (now, now, session))
+            connection.execute(
+                "UPDATE sessions SET asked_at = ?, touched_at = ? WHERE session = ?",
+                (now, now, session),
+            )
         else:
             connection.execute("DELETE FROM trials WHERE session = ?", (session,))
-            connection.execute("UPDATE sessions SET status = 'ineligible', asked_at = ? WHERE session = ?", (now, session))
+            connection.execute(
+                "UPDATE sessions SET status = 'ineligible', asked_at = ? WHERE session = ?",
+                (now, session),
+            )
 
 
 def note_instructed(survey: Survey, participant: str, has_understood: bool) -> None:
@@ -113,7 +128,8 @@ def note_instructed(survey: Survey, participant: str, has_understood: bool) -> N
         if state is not None and state.stage == "instructions":
             now = survey.answers.now()
             connection.execute(
-                "UPDATE sessions SET instructed_at = ?, touched_at = ?, n_tries = n_tries + 1 WHERE session = ?",
+                "UPDATE sessions SET instructed_at = ?, touched_at = ?, n_tries = n_tries + 1 WHERE"
+                " session = ?",
                 (now if has_understood else None, now, state.session),
             )
 
@@ -128,12 +144,15 @@ def note_comment(survey: Survey, participant: str, text: str) -> bool:
         state = _state(connection, survey, participant)
         if state is None or state.stage != "complete":
             return False
-        connection.execute("UPDATE sessions SET comment = ? WHERE session = ?", (text, state.session))
+        connection.execute(
+            "UPDATE sessions SET comment = ? WHERE session = ?", (text, state.session)
+        )
         return True
 
 
 def show_trial(survey: Survey, participant: str) -> dict[str, Any] | None:
-    """The trial that a person's page shows now, or that there is none left; the first sight is noted.
+    """The trial that a person's page shows now, or that there is none left; the first sight is
+    noted.
 
     Returns:
         What the page needs; None where this person is not at the trials.
@@ -151,8 +170,9 @@ def show_trial(survey: Survey, participant: str) -> dict[str, Any] | None:
 def take_answer(survey: Survey, participant: str, answer: Answer) -> tuple[str, dict[str, Any]]:
     """Store an answer; it is on the disk when this returns.
 
-    The same answer again changes nothing and is acknowledged again, as its acknowledgement may have been lost. Another answer to
-    an answered trial, or one to a trial that was not shown yet, is refused and noted.
+    The same answer again changes nothing and is acknowledged again, as its acknowledgement may have
+    been lost. Another answer to an answered trial, or one to a trial that was not shown yet, is
+    refused and noted.
 
     Returns:
         What became of it, and the trial that comes next.
@@ -178,49 +198,80 @@ def _store(connection: sqlite3.Connection, survey: Survey, row: sqlite3.Row, ans
     now, session = survey.answers.now(), row["session"]
     if row["answer"] is None and row["shown_at"] is not None:
         connection.execute(
-            "UPDATE trials SET answer = ?, answered_at = ?, rt_ms = ?, n_blurs = ? WHERE session = ? AND position = ?",
-            (answer.answer, max(now, row["shown_at"]), answer.rt_ms, answer.n_blurs, session, row["position"]),
+            "UPDATE trials SET answer = ?, answered_at = ?, rt_ms = ?, n_blurs = ? WHERE session ="
+            " ? AND position = ?",
+            (
+                answer.answer,
+                max(now, row["shown_at"]),
+                answer.rt_ms,
+                answer.n_blurs,
+                session,
+                row["position"],
+            ),
         )
         _touch(connection, session, now, now - survey.settings.expiry_ms)
         return STORED
     if row["answer"] == answer.answer:
         return REPEATED
     outcome = FUTURE if row["answer"] is None else CONFLICTING
-    if connection.execute("SELECT count(*) FROM events WHERE session = ?", (session,)).fetchone()[0] < MOST_EVENTS:
-        connection.execute("INSERT INTO events (session, at, kind) VALUES (?, ?, ?)", (session, now, outcome))
+    if (
+        connection.execute("SELECT count(*) FROM events WHERE session = ?", (session,)).fetchone()[
+            0
+        ]
+        < MOST_EVENTS
+    ):
+        connection.execute(
+            "INSERT INTO events (session, at, kind) VALUES (?, ?, ?)", (session, now, outcome)
+        )
     return outcome
 
 
 def _touch(connection: sqlite3.Connection, session: str, now: int, before: int) -> None:
-    """Note a sign of life; whoever comes back after their place expired goes on, and is marked late."""
+    """Note a sign of life; whoever comes back after their place expired goes on, and is marked
+    late.
+    """
     connection.execute(
-        "UPDATE sessions SET touched_at = ?, is_late = is_late OR status = 'expired' OR touched_at < ?,"
-        " status = CASE status WHEN 'expired' THEN 'active' ELSE status END WHERE session = ?",
+        "UPDATE sessions SET touched_at = ?, is_late = is_late OR status = 'expired' OR touched_at"
+        " < ?, status = CASE status WHEN 'expired' THEN 'active' ELSE status END WHERE session = ?",
         (now, before, session),
     )
 
 
-def _show(connection: sqlite3.Connection, survey: Survey, session: str, is_loaded: bool) -> dict[str, Any]:
-    """The first unanswered trial as the page needs it: its texts and a random token, nothing that tells which it is."""
+def _show(
+    connection: sqlite3.Connection, survey: Survey, session: str, is_loaded: bool
+) -> dict[str, Any]:
+    """The first unanswered trial as the page needs it: its texts and a random token, nothing that
+    tells which it is.
+    """
     rows = connection.execute(
-        "SELECT count(*) AS total, count(answer) AS done FROM trials WHERE session = ? AND kind != 'practice'", (session,)
+        "SELECT count(*) AS total, count(answer) AS done FROM trials WHERE session = ? AND kind !="
+        " 'practice'",
+        (session,),
     ).fetchone()
     row = connection.execute(
-        "SELECT * FROM trials WHERE session = ? AND answer IS NULL ORDER BY position LIMIT 1", (session,)
+        "SELECT * FROM trials WHERE session = ? AND answer IS NULL ORDER BY position LIMIT 1",
+        (session,),
     ).fetchone()
     progress = {"done": rows["done"], "total": rows["total"]}
     now = survey.answers.now()
     if row is None:
         connection.execute(
-            "UPDATE sessions SET status = 'complete', finished_at = coalesce(finished_at, max(?, started_at))"
-            " WHERE session = ? AND status IN ('active', 'expired') AND instructed_at IS NOT NULL",
+            "UPDATE sessions SET status = 'complete', finished_at = coalesce(finished_at, max(?,"
+            " started_at)) WHERE session = ? AND status IN ('active', 'expired') AND instructed_at"
+            " IS NOT NULL",
             (now, session),
         )
         return {"state": "complete", **progress}
     if row["shown_at"] is None:
-        connection.execute("UPDATE trials SET shown_at = ? WHERE session = ? AND position = ?", (now, session, row["position"]))
+        connection.execute(
+            "UPDATE trials SET shown_at = ? WHERE session = ? AND position = ?",
+            (now, session, row["position"]),
+        )
     elif is_loaded:
-        connection.execute("UPDATE trials SET is_resumed = 1 WHERE session = ? AND position = ?", (session, row["position"]))
+        connection.execute(
+            "UPDATE trials SET is_resumed = 1 WHERE session = ? AND position = ?",
+            (session, row["position"]),
+        )
     trial = survey.trials[row["list"]][row["number"]]
     every, n_left = survey.settings.break_every, rows["total"] - rows["done"]
     return {
@@ -229,7 +280,9 @@ def _show(connection: sqlite3.Connection, survey: Survey, session: str, is_loade
         "practice": row["kind"] == "practice",
         "contexts": list(trial.contexts),
         "target": trial.target,
-        "break": bool(every and rows["done"] and rows["done"] % every == 0 and n_left >= FEWEST_AFTER_BREAK),
+        "break": bool(
+            every and rows["done"] and rows["done"] % every == 0 and n_left >= FEWEST_AFTER_BREAK
+        ),
         **progress,
     }
 
@@ -245,9 +298,11 @@ class FullError(Exception):
 
 
 def reserve(survey: Survey, participant: str, is_preview: bool = False) -> str:
-    """The session of a person who consents: the unfinished one, or a new one with the list that is wanted most.
+    """The session of a person who consents: the unfinished one, or a new one with the list that is
+    wanted most.
 
-    Of the lists with the fewest complete and live sessions, one is drawn. Reservations that expired are given back first.
+    Of the lists with the fewest complete and live sessions, one is drawn. Reservations that expired
+    are given back first.
 
     Args:
         survey: the survey.
@@ -263,7 +318,9 @@ def reserve(survey: Survey, participant: str, is_preview: bool = False) -> str:
         now = survey.answers.now()
         expire(connection, now - settings.expiry_ms)
         own = connection.execute(
-            "SELECT session, domain, status FROM sessions WHERE participant = ? ORDER BY started_at, session", (participant,)
+            "SELECT session, domain, status FROM sessions WHERE participant = ? ORDER BY"
+            " started_at, session",
+            (participant,),
         ).fetchall()
         for row in own:
             if settings.participation == "once" or row["status"] in ("active", "expired"):
@@ -272,8 +329,9 @@ def reserve(survey: Survey, participant: str, is_preview: bool = False) -> str:
         session = secrets.token_hex(12)
         seed = _seed(settings.seed, session)
         connection.execute(
-            "INSERT INTO sessions (session, participant, list, domain, seed, is_preview, status, consent_digest, design,"
-            " started_at, touched_at) VALUES (?, ?, ?, ?, ?, ?, 'active', ?, ?, ?, ?)",
+            "INSERT INTO sessions (session, participant, list, domain, seed, is_preview, status,"
+            " consent_digest, design, started_at, touched_at) VALUES (?, ?, ?, ?, ?, ?, 'active',"
+            " ?, ?, ?, ?)",
             (
                 session,
                 participant,
@@ -289,9 +347,13 @@ def reserve(survey: Survey, participant: str, is_preview: bool = False) -> str:
         )
         trials = survey.trials[name]
         n_practice = sum(trial.kind == "practice" for trial in trials)
-        order = [*range(n_practice), *(n_practice + k for k in shuffled(trials[n_practice:], seed, settings.shuffle))]
+        order = [
+            *range(n_practice),
+            *(n_practice + k for k in shuffled(trials[n_practice:], seed, settings.shuffle)),
+        ]
         connection.executemany(
-            "INSERT INTO trials (session, position, list, number, kind, token) VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT INTO trials (session, position, list, number, kind, token) VALUES (?, ?, ?, ?,"
+            " ?, ?)",
             [
                 (session, position, name, number, trials[number].kind, secrets.token_urlsafe(16))
                 for position, number in enumerate(order, start=1)
@@ -304,19 +366,26 @@ def is_crowded(survey: Survey) -> bool:
     """Whether as many people began in the last minute as may."""
     with survey.answers.read() as connection:
         since = survey.answers.now() - MINUTE_MS
-        begun = connection.execute("SELECT count(*) FROM sessions WHERE started_at > ?", (since,)).fetchone()[0]
+        begun = connection.execute(
+            "SELECT count(*) FROM sessions WHERE started_at > ?", (since,)
+        ).fetchone()[0]
     return bool(begun >= survey.settings.new_per_minute)
 
 
 def expire(connection: sqlite3.Connection, before: int) -> int:
-    """Give back the lists of people who have not answered since ``before`` (milliseconds since 1970); how many."""
+    """Give back the lists of people who have not answered since ``before`` (milliseconds since
+    1970); how many.
+    """
     return connection.execute(
-        "UPDATE sessions SET status = 'expired' WHERE status = 'active' AND touched_at < ?", (before,)
+        "UPDATE sessions SET status = 'expired' WHERE status = 'active' AND touched_at < ?",
+        (before,),
     ).rowcount
 
 
 def places(connection: sqlite3.Connection, before: int) -> dict[str, int]:
-    """How many complete and live sessions each list has; reservations untouched since ``before`` do not count."""
+    """How many complete and live sessions each list has; reservations untouched since ``before`` do
+    not count.
+    """
     rows = connection.execute(
         "SELECT lists.list, count(sessions.session) AS n FROM lists"
         f" LEFT JOIN real_sessions AS sessions ON sessions.list = lists.list AND {TAKEN}"
@@ -338,12 +407,15 @@ def has_place(survey: Survey) -> bool:
     return min(taken.values()) < wanted_per_list(survey)
 
 
-def _choose(connection: sqlite3.Connection, survey: Survey, done: set[str], is_preview: bool) -> str:
+def _choose(
+    connection: sqlite3.Connection, survey: Survey, done: set[str], is_preview: bool
+) -> str:
     taken = places(connection, survey.answers.now() - survey.settings.expiry_ms)
     open_lists = {
         name: n
         for name, n in taken.items()
-        if is_preview or (n < wanted_per_list(survey) and survey.questionnaire.lists[name].domain not in done)
+        if is_preview
+        or (n < wanted_per_list(survey) and survey.questionnaire.lists[name].domain not in done)
     }
     if not open_lists:
         raise FullError
@@ -364,9 +436,9 @@ class ListStatus:
 
     Attributes:
         name: of the list.
-        complete, live, expired, returned: sessions in each state; a reopened one counts under reopened alone.
-        reopened: complete sessions whose answers are not kept, so that somebody else is wanted.
-        needed: people still wanted.
+        complete, live, expired, returned: sessions in each state; a reopened one counts under
+        reopened alone. reopened: complete sessions whose answers are not kept, so that somebody
+        else is wanted. needed: people still wanted.
     """
 
     name: str
@@ -404,8 +476,13 @@ class Status:
 
     def line(self) -> str:
         """All in one line."""
-        parts = [f"{self.total(name)} {name}" for name in ("complete", "live", "expired", "returned")]
-        return f"{', '.join(parts)}; {self.n_answers} answers; {self.total('needed')} people still wanted"
+        parts = [
+            f"{self.total(name)} {name}" for name in ("complete", "live", "expired", "returned")
+        ]
+        return (
+            f"{', '.join(parts)}; {self.n_answers} answers; {self.total('needed')} people still"
+            " wanted"
+        )
 
 
 def summarize(survey: Survey) -> Status:
@@ -415,7 +492,9 @@ def summarize(survey: Survey) -> Status:
         UnavailableError: the database is busy.
     """
     with survey.answers.read() as connection:
-        return count(connection, survey.answers.now() - survey.settings.expiry_ms, wanted_per_list(survey))
+        return count(
+            connection, survey.answers.now() - survey.settings.expiry_ms, wanted_per_list(survey)
+        )
 
 
 def count(connection: sqlite3.Connection, before: int, wanted: int) -> Status:
@@ -427,24 +506,32 @@ def count(connection: sqlite3.Connection, before: int, wanted: int) -> Status:
         wanted: people wanted from each list.
     """
     rows = connection.execute(
-        "SELECT lists.list AS name,"
-        " count(*) FILTER (WHERE status = 'complete' AND NOT is_reopened) AS complete,"
-        " count(*) FILTER (WHERE status = 'active' AND touched_at >= :before) AS live,"
-        " count(*) FILTER (WHERE status = 'expired' OR (status = 'active' AND touched_at < :before)) AS expired,"
-        " count(*) FILTER (WHERE status = 'returned') AS returned,"
-        " count(*) FILTER (WHERE status = 'complete' AND is_reopened) AS reopened"
-        " FROM lists LEFT JOIN real_sessions AS sessions ON sessions.list = lists.list GROUP BY lists.list ORDER BY lists.list",
+        "SELECT lists.list AS name, count(*) FILTER (WHERE status = 'complete' AND NOT is_reopened)"
+        " AS complete, count(*) FILTER (WHERE status = 'active' AND touched_at >= :before) AS live,"
+        " count(*) FILTER (WHERE status = 'expired' OR (status = 'active' AND touched_at <"
+        " :before)) AS expired, count(*) FILTER (WHERE status = 'returned') AS returned, count(*)"
+        " FILTER (WHERE status = 'complete' AND is_reopened) AS reopened FROM lists LEFT JOIN"
+        " real_sessions AS sessions ON sessions.list = lists.list GROUP BY lists.list ORDER BY"
+        " lists.list",
         {"before": before},
     ).fetchall()
-    lists = tuple(ListStatus(**row, needed=max(0, wanted - row["complete"] - row["live"])) for row in map(dict, rows))
+    lists = tuple(
+        ListStatus(**row, needed=max(0, wanted - row["complete"] - row["live"]))
+        for row in map(dict, rows)
+    )
 
     def number(query: str) -> int:
         return int(connection.execute(query).fetchone()[0])
 
-    tallied = connection.execute("SELECT kind, sum(n) AS n FROM tallies GROUP BY kind ORDER BY kind")
+    tallied = connection.execute(
+        "SELECT kind, sum(n) AS n FROM tallies GROUP BY kind ORDER BY kind"
+    )
     return Status(
         lists,
-        number("SELECT count(answer) FROM trials JOIN real_sessions USING (session) WHERE kind = 'test'"),
+        number(
+            "SELECT count(answer) FROM trials JOIN real_sessions USING (session) WHERE kind ="
+            " 'test'"
+        ),
         number("SELECT count(*) FROM real_sessions WHERE is_late AND status = 'complete'"),
         wanted,
         {row["kind"]: row["n"] for row in tallied},
@@ -457,23 +544,35 @@ QUIET_DAYS = 14
 
 
 def find_alarms(answers: Database, identities: Database) -> list[str]:
-    """What the researcher should look at: ids that may be invented, and data that are kept longer than people were told.
+    """What the researcher should look at: ids that may be invented, and data that are kept longer
+    than people were told.
 
     Raises:
         UnavailableError: a database is busy.
     """
     alarms = []
     with answers.read() as connection:
-        held_up = connection.execute("SELECT sum(n) FROM tallies WHERE kind = ?", (HELD_UP,)).fetchone()[0]
+        held_up = connection.execute(
+            "SELECT sum(n) FROM tallies WHERE kind = ?", (HELD_UP,)
+        ).fetchone()[0]
         last = connection.execute("SELECT max(touched_at) FROM real_sessions").fetchone()[0]
     with identities.read() as connection:
-        n_absent = connection.execute("SELECT count(*) FROM submissions WHERE outcome = ?", (ABSENT,)).fetchone()[0]
-        n_studies = connection.execute("SELECT count(DISTINCT study) FROM submissions WHERE study != ?", (PREVIEW,)).fetchone()[0]
+        n_absent = connection.execute(
+            "SELECT count(*) FROM submissions WHERE outcome = ?", (ABSENT,)
+        ).fetchone()[0]
+        n_studies = connection.execute(
+            "SELECT count(DISTINCT study) FROM submissions WHERE study != ?", (PREVIEW,)
+        ).fetchone()[0]
         n_people = connection.execute("SELECT count(*) FROM people").fetchone()[0]
     if held_up:
-        alarms.append(f"ALARM: {held_up} times more people began in a minute than new_per_minute allows; ids may be invented")
+        alarms.append(
+            f"ALARM: {held_up} times more people began in a minute than new_per_minute allows; ids"
+            " may be invented"
+        )
     if n_absent:
-        alarms.append(f"ALARM: {n_absent} submissions are not in the recruiter's list; ids may be invented")
+        alarms.append(
+            f"ALARM: {n_absent} submissions are not in the recruiter's list; ids may be invented"
+        )
     if n_studies > 1:
         alarms.append(f"NOTE: people came from {n_studies} studies of the recruiter")
     now, closed_at = answers.now(), read_fact(answers, "closed_at")
@@ -482,11 +581,15 @@ def find_alarms(answers: Database, identities: Database) -> list[str]:
         day = datetime.fromtimestamp(due / 1000, UTC).date()
         if n_people and now > due:
             alarms.append(
-                f"ALARM: {n_people} identities should have been deleted by {day}, as people were told: run `human purge`"
+                f"ALARM: {n_people} identities should have been deleted by {day}, as people were"
+                " told: run `human purge`"
             )
         elif n_people:
             alarms.append(f"NOTE: {n_people} identities are to be deleted on {day}")
     elif last and now - last > QUIET_DAYS * DAY_MS:
         days = (now - last) // DAY_MS
-        alarms.append(f"REMINDER: nobody has answered for {days} days; if the study has ended, run `human close`")
+        alarms.append(
+            f"REMINDER: nobody has answered for {days} days; if the study has ended, run `human"
+            " close`"
+        )
     return alarms

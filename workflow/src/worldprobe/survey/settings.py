@@ -17,8 +17,15 @@ from worldprobe.paths import RESOURCES
 from worldprobe.settings.blocks import Block, Count, Distinct, Finding, Seed, Text, Whole, parse
 from worldprobe.settings.documents import read_yaml
 
-#: The paper's way, where ours differs: typed answers, the list's own order, no practice, no breaks, no check of understanding.
-PAPER = {"response": "text", "shuffle": False, "practice": False, "break_every": 0, "comprehension": False}
+#: The paper's way, where ours differs: typed answers, the list's own order, no practice, no breaks,
+#: no check of understanding.
+PAPER = {
+    "response": "text",
+    "shuffle": False,
+    "practice": False,
+    "break_every": 0,
+    "comprehension": False,
+}
 _Id = Annotated[str, Field(pattern="^[A-Za-z0-9_-]{1,64}$")]
 _Parameter = Annotated[str, Field(pattern="^[A-Za-z0-9_.-]{1,64}$")]
 _Title = Annotated[str, Field(min_length=1, max_length=200)]
@@ -44,7 +51,9 @@ class Signed(Block):
     """With `entry: signed`, what a link's token (JWT, RS256) is verified against."""
 
     keys: str | None = None
-    """File of public keys (JWKS) next to this file; Prolific's are at api.prolific.com/.well-known/study/jwks.json."""
+    """File of public keys (JWKS) next to this file; Prolific's are at
+    api.prolific.com/.well-known/study/jwks.json.
+    """
 
     audience: str | None = None
     """Value of the token's claim aud."""
@@ -54,7 +63,9 @@ class Signed(Block):
 
 
 class Codes(Block):
-    """What people hand in at the end of each way through the survey; null asks them to return their submission."""
+    """What people hand in at the end of each way through the survey; null asks them to return their
+    submission.
+    """
 
     complete: _Id | None = None
     """Code of people who gave all answers."""
@@ -76,8 +87,9 @@ class Settings(Block):
     """What is decided for a survey."""
 
     study: _Id
-    """Name of the survey and its cookie, of letters, digits, dashes and underscores; it must stay the same while the survey
-    runs."""
+    """Name of the survey and its cookie, of letters, digits, dashes and underscores; it must stay
+    the same while the survey runs.
+    """
 
     title: _Title
     """Title of the pages."""
@@ -86,24 +98,30 @@ class Settings(Block):
     """Whom people write to; shown on the pages."""
 
     consent: Text
-    """Markdown file of the consent page, next to this file. In it, `{{recorded}}` and `{{deleted}}` stand for what the survey
-    says about itself, and `{{minutes}}` and `{{retention_days}}` for the settings. With `entry: open`, what is between `{{#ids}}`
-    and `{{/ids}}` is left out, else what is between `{{^ids}}` and `{{/ids}}`."""
+    """Markdown file of the consent page, next to this file. In it, `{{recorded}}` and `{{deleted}}`
+    stand for what the survey says about itself, and `{{minutes}}` and `{{retention_days}}` for the
+    settings. With `entry: open`, what is between `{{#ids}}` and `{{/ids}}` is left out, else what
+    is between `{{^ids}}` and `{{/ids}}`.
+    """
 
     texts: Text = "en"
-    """Words of all pages: a language in resources/survey/texts, or a YAML file next to this file."""
+    """Words of all pages: a language in resources/survey/texts, or a YAML file next to this file.
+    """
 
     debriefing: Text | None = None
     """Markdown file next to this file that is shown after the last answer."""
 
     style: Literal["ours", "paper"] = "ours"
-    """How the survey asks; paper is as in the EWoK paper where ours differs (typed answers, unshuffled lists, no practice, no
-    breaks, no check of understanding). `style: paper` means `response: text`, `shuffle: false`, `practice: false`,
-    `break_every: 0` and `comprehension: false`."""
+    """How the survey asks; paper is as in the EWoK paper where ours differs (typed answers,
+    unshuffled lists, no practice, no breaks, no check of understanding). `style: paper` means
+    `response: text`, `shuffle: false`, `practice: false`, `break_every: 0` and `comprehension:
+    false`.
+    """
 
     entry: Literal["open", "prolific", "signed"] = "signed"
-    """Who may take part. signed, links that Prolific signs; prolific, links with Prolific's parameters, which anybody can make
-    up; open, everybody, once per browser."""
+    """Who may take part. signed, links that Prolific signs; prolific, links with Prolific's
+    parameters, which anybody can make up; open, everybody, once per browser.
+    """
 
     parameters: Parameters = Parameters()
 
@@ -123,11 +141,14 @@ class Settings(Block):
     """How long the survey takes, as people are told."""
 
     max_minutes: Annotated[float, Field(ge=1)] | None = None
-    """Minutes without an answer after which a reserved list returns to the pool; null is Prolific's limit, 2 + X + 2
-    sqrt(X)."""
+    """Minutes without an answer after which a reserved list returns to the pool; null is Prolific's
+    limit, 2 + X + 2 sqrt(X).
+    """
 
     participation: Literal["once", "once_per_domain"] = "once"
-    """How often a person may take part. once, one list; once_per_domain, one list of each domain, as in the paper."""
+    """How often a person may take part. once, one list; once_per_domain, one list of each domain,
+    as in the paper.
+    """
 
     another_submission: Literal["resume", "refuse"] = "refuse"
     """What happens when a person comes back with another submission id."""
@@ -145,12 +166,21 @@ class Settings(Block):
     """Number of trials after which a break is offered; 0 offers none."""
 
     comprehension: bool = True
-    """Whether people are asked what the answers mean, and told if they are wrong, before they begin."""
+    """Whether people are asked what the answers mean, and told if they are wrong, before they
+    begin.
+    """
 
     devices: Literal["any", "desktop"] = "any"
-    """Devices that may be used; with desktop, people with phones are asked to come back with a computer."""
+    """Devices that may be used; with desktop, people with phones are asked to come back with a
+    computer.
+    """
 
-    demographics: Distinct[Literal["age", "gender", "country", "language"]] = ["age", "gender", "country", "language"]
+    demographics: Distinct[Literal["age", "gender", "country", "language"]] = [
+        "age",
+        "gender",
+        "country",
+        "language",
+    ]
     """Questions before the first trial; each can be declined."""
 
     youngest: Annotated[int, Field(ge=18, le=120)] = 18
@@ -160,11 +190,14 @@ class Settings(Block):
     """First languages with which people may take part; an empty list admits all."""
 
     new_per_minute: Count = 30
-    """Most new people in a minute; others wait, and `human status` shows an alarm, so that invented ids cannot use up the lists
-    unseen."""
+    """Most new people in a minute; others wait, and `human status` shows an alarm, so that invented
+    ids cannot use up the lists unseen.
+    """
 
     retention_days: Count = 90
-    """Days for which identities are kept after `human close` ended the study; the consent states them."""
+    """Days for which identities are kept after `human close` ended the study; the consent states
+    them.
+    """
 
     seed: Seed = 0
     """Seed of the choice among equally wanted lists and of each person's order."""
@@ -220,23 +253,53 @@ class Settings(Block):
         except re.error as error:
             yield ("id_pattern",), f"is not a regular expression ({error}).", "Correct it."
         if "{code}" not in self.return_url or urlsplit(self.return_url).scheme != "https":
-            yield ("return_url",), "does not begin with https:// or lacks {code}.", "Write the address with {code} in it."
+            yield (
+                ("return_url",),
+                "does not begin with https:// or lacks {code}.",
+                "Write the address with {code} in it.",
+            )
         if self.entry != "open" and not self.codes.complete:
             problem = "is missing: people could not show that they took part."
-            yield ("codes", "complete"), problem, "Copy the completion code from Prolific's page of the study."
+            yield (
+                ("codes", "complete"),
+                problem,
+                "Copy the completion code from Prolific's page of the study.",
+            )
         if self.entry == "signed" and not (self.signed.keys and self.signed.audience):
-            yield ("signed",), "needs keys and audience with `entry: signed`.", "Name the JWKS file and the audience."
+            yield (
+                ("signed",),
+                "needs keys and audience with `entry: signed`.",
+                "Name the JWKS file and the audience.",
+            )
         if self.entry == "prolific" and self.another_submission == "resume":
             problem = "would let anybody who knows a person's id in, as links are not signed."
-            yield ("another_submission",), problem, "Write `entry: signed`, or `another_submission: refuse`."
-        if self.participation == "once_per_domain" and self.another_submission == "refuse" and self.entry != "open":
-            fix = "Write `another_submission: resume`: every list comes with a submission of its own."
-            yield ("another_submission",), "refuses people who come for a list of another domain.", fix
+            yield (
+                ("another_submission",),
+                problem,
+                "Write `entry: signed`, or `another_submission: refuse`.",
+            )
+        if (
+            self.participation == "once_per_domain"
+            and self.another_submission == "refuse"
+            and self.entry != "open"
+        ):
+            fix = (
+                "Write `another_submission: resume`: every list comes with a submission of its own."
+            )
+            yield (
+                ("another_submission",),
+                "refuses people who come for a list of another domain.",
+                fix,
+            )
         if self.max_minutes is not None and self.max_minutes < self.minutes:
             problem = f"is less than the {self.minutes:g} minutes that the survey takes."
             yield ("max_minutes",), problem, "Allow at least as many minutes as people are told."
         if self.languages and "language" not in self.demographics:
-            yield ("languages",), "needs the question about the first language.", "Add language to demographics."
+            yield (
+                ("languages",),
+                "needs the question about the first language.",
+                "Add language to demographics.",
+            )
 
 
 def allowed_minutes(minutes: float) -> float:
@@ -252,8 +315,8 @@ def read_settings(path: Path) -> Settings:
     """Read a settings file and the texts that it names.
 
     Raises:
-        UserError: an unknown or missing key, a value out of bounds, a missing file, a gap of a template that is not filled in, or
-            settings that contradict each other.
+        UserError: an unknown or missing key, a value out of bounds, a missing file, a gap of a
+            template that is not filled in, or settings that contradict each other.
     """
     source = read_yaml(path)
     refuse_gaps(path, path.read_text(encoding="utf-8"))
@@ -263,9 +326,13 @@ def read_settings(path: Path) -> Settings:
     for page, words in settings._texts.pop("open", {}).items() if settings.entry == "open" else ():
         settings._texts[page] |= words
     fix = "Copy resources/survey/consent.md, adapt it to your study, and name it here."
-    settings._consent_text = write_consent(_read_text(path, "consent", settings.consent, fix), settings)
+    settings._consent_text = write_consent(
+        _read_text(path, "consent", settings.consent, fix), settings
+    )
     if settings.debriefing:
-        settings._debriefing_text = _read_text(path, "debriefing", settings.debriefing, "Write it, or leave the key out.")
+        settings._debriefing_text = _read_text(
+            path, "debriefing", settings.debriefing, "Write it, or leave the key out."
+        )
     if settings.signed.keys is not None:
         settings.signed.keys = str(path.parent / settings.signed.keys)
     return settings
@@ -276,7 +343,9 @@ def _read_text(settings: Path, key: str, name: str, fix: str) -> str:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{settings}: {key}", f"{path} cannot be read as UTF-8 text.", fix) from error
+        raise UserError(
+            f"{settings}: {key}", f"{path} cannot be read as UTF-8 text.", fix
+        ) from error
     refuse_gaps(path, text)
     if not text.strip():
         raise UserError(path, "is empty.", "Write what people should read.")
@@ -291,7 +360,9 @@ def refuse_gaps(path: Path, text: str) -> None:
     """
     lines = [number for number, line in enumerate(text.splitlines(), 1) if "[[" in line]
     if lines:
-        problem = f"still contains gaps, [[...]], of the template: on lines {', '.join(map(str, lines))}."
+        problem = (
+            f"still contains gaps, [[...]], of the template: on lines {', '.join(map(str, lines))}."
+        )
         raise UserError(path, problem, "Fill them in.")
 
 
@@ -315,7 +386,9 @@ def read_texts(name: str, folder: Path) -> dict[str, Any]:
     for problem, keys in (("lacks", lacking), ("has no use for", found - known)):
         if keys:
             raise UserError(
-                path, f"{problem} {', '.join(sorted(keys))}.", "Translate each text of resources/survey/texts/en.yaml."
+                path,
+                f"{problem} {', '.join(sorted(keys))}.",
+                "Translate each text of resources/survey/texts/en.yaml.",
             )
     return dict(texts)
 
@@ -328,33 +401,59 @@ def _keys_of(texts: Any, above: str = "") -> Iterator[str]:
         yield above.rstrip(".")
 
 
-#: What is stored about a person: its name in the texts. A test says which columns of the databases each one is.
-RECORDED = ("answers", "times", "attention", "demographics", "comment", "consent", "keys", "ids", "outcome", "owed")
+#: What is stored about a person: its name in the texts. A test says which columns of the databases
+#: each one is.
+RECORDED = (
+    "answers",
+    "times",
+    "attention",
+    "demographics",
+    "comment",
+    "consent",
+    "keys",
+    "ids",
+    "outcome",
+    "owed",
+)
 
 
 def write_consent(text: str, settings: Settings) -> str:
-    """The consent with what the survey says about itself in the places that the lab's text leaves for it.
+    """The consent with what the survey says about itself in the places that the lab's text leaves
+    for it.
 
-    What stands between ``{{#ids}}`` and ``{{/ids}}`` is for people who come with an id, between ``{{^ids}}`` and ``{{/ids}}`` for
-    those of an open survey, of whom no id is known.
+    What stands between ``{{#ids}}`` and ``{{/ids}}`` is for people who come with an id, between
+    ``{{^ids}}`` and ``{{/ids}}`` for those of an open survey, of whom no id is known.
 
     Raises:
         UserError: the text leaves no place for one of them.
     """
     words = settings.page_texts["consent"]
     other = "#" if settings.entry == "open" else "^"
-    text = re.sub(r"\{\{([#^])ids\}\}(.*?)\{\{/ids\}\}", lambda part: "" if part[1] == other else part[2], text, flags=re.DOTALL)
+    text = re.sub(
+        r"\{\{([#^])ids\}\}(.*?)\{\{/ids\}\}",
+        lambda part: "" if part[1] == other else part[2],
+        text,
+        flags=re.DOTALL,
+    )
     numbers = {"minutes": f"{settings.minutes:g}", "retention_days": str(settings.retention_days)}
     recorded = [name for name in RECORDED if name != "demographics" or settings.demographics]
     if settings.entry == "open":
         recorded = [name for name in recorded if name not in ("ids", "outcome", "owed")]
-    asked = ", ".join(settings.page_texts["demographics"][name]["name"] for name in settings.demographics)
+    asked = ", ".join(
+        settings.page_texts["demographics"][name]["name"] for name in settings.demographics
+    )
     items = [words["recorded"][name].replace("{{demographics}}", asked) for name in recorded]
-    filled = text.replace("{{recorded}}", "\n".join(f"- {item}" for item in items)).replace("{{deleted}}", words["deleted"])
+    filled = text.replace("{{recorded}}", "\n".join(f"- {item}" for item in items)).replace(
+        "{{deleted}}", words["deleted"]
+    )
     for name in ("{{recorded}}", "{{deleted}}"):
         if name not in text:
             fix = "Put it where people should read it; resources/survey/consent.md shows how."
-            raise UserError(settings.consent, f"has no {name}, where the survey says what it stores and when it deletes it.", fix)
+            raise UserError(
+                settings.consent,
+                f"has no {name}, where the survey says what it stores and when it deletes it.",
+                fix,
+            )
     for name, value in numbers.items():
         filled = filled.replace(f"{{{{{name}}}}}", value)
     return filled

@@ -1,4 +1,6 @@
-"""SQLite files that lose nothing: one writer at a time, every commit on the disk before it is acknowledged."""
+"""SQLite files that lose nothing: one writer at a time, every commit on the disk before it is
+acknowledged.
+"""
 
 from __future__ import annotations
 
@@ -18,26 +20,31 @@ from worldprobe.errors import UserError
 ANSWERS = "answers.sqlite"
 IDENTITIES = "identities.sqlite"
 DAY_MS = 24 * 3600 * 1000
-#: How long a writer waits for another one, in this process or the next, before the page is told to try again.
+#: How long a writer waits for another one, in this process or the next, before the page is told to
+#: try again.
 PATIENCE_SECONDS = 4.0
 
 
 class UnavailableError(Exception):
-    """The database could not take the change now (locked, disk full): nothing was stored, and nothing may be acknowledged."""
+    """The database could not take the change now (locked, disk full): nothing was stored, and
+    nothing may be acknowledged.
+    """
 
 
 def steady_clock() -> Callable[[], float]:
-    """The time in seconds since 1970: as it was at the start, plus what has passed since, or the machine's where that is earlier.
+    """The time in seconds since 1970: as it was at the start, plus what has passed since, or the
+    machine's where that is earlier.
 
-    So a clock that is set ahead ends nobody's time, and one that was ahead at the start (the hardware's, before the network's
-    time was there) is right as soon as it is corrected.
+    So a clock that is set ahead ends nobody's time, and one that was ahead at the start (the
+    hardware's, before the network's time was there) is right as soon as it is corrected.
     """
     start, began = time.time(), time.monotonic()
     return lambda: min(start + time.monotonic() - began, time.time())
 
 
 class Database:
-    """One SQLite file, shared by all threads of this process: one of them writes at a time, any number read.
+    """One SQLite file, shared by all threads of this process: one of them writes at a time, any
+    number read.
 
     Args:
         path: the file; it exists.
@@ -56,12 +63,14 @@ class Database:
 
     @contextlib.contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """One transaction that begins by taking the write lock, so that what it reads is still true when it writes.
+        """One transaction that begins by taking the write lock, so that what it reads is still true
+        when it writes.
 
         At the end of the block the change is on the disk.
 
         Raises:
-            UnavailableError: locked for too long, disk full, or damaged; nothing was stored, and the change may be repeated.
+            UnavailableError: locked for too long, disk full, or damaged; nothing was stored, and
+                the change may be repeated.
         """
         if not self._lock.acquire(timeout=PATIENCE_SECONDS):
             raise UnavailableError("busy")
@@ -108,7 +117,8 @@ class Database:
             self._readers.append(connection)
 
     def forget_deleted(self, is_vacuumed: bool = True) -> None:
-        """Leave no byte of deleted rows: in the file they are overwritten at once, here their copies in the log go, too.
+        """Leave no byte of deleted rows: in the file they are overwritten at once, here their
+        copies in the log go, too.
 
         Args:
             is_vacuumed: rewrite the whole file as well.
@@ -150,15 +160,30 @@ class Database:
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """A connection with the settings that durability and deletion rest on; transactions are begun by hand."""
-    connection = sqlite3.connect(path, timeout=PATIENCE_SECONDS, isolation_level=None, check_same_thread=False)
+    """A connection with the settings that durability and deletion rest on; transactions are begun
+    by hand.
+    """
+    connection = sqlite3.connect(
+        path, timeout=PATIENCE_SECONDS, isolation_level=None, check_same_thread=False
+    )
     connection.row_factory = sqlite3.Row
-    for setting in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "secure_delete = ON", "temp_store = MEMORY"):
+    for setting in (
+        "journal_mode = WAL",
+        "synchronous = FULL",
+        "foreign_keys = ON",
+        "secure_delete = ON",
+        "temp_store = MEMORY",
+    ):
         connection.execute(f"PRAGMA {setting}")
     return connection
 
 
-def create(path: Path, tables: str, facts: Mapping[str, str], rows: Callable[[sqlite3.Connection], None] | None = None) -> None:
+def create(
+    path: Path,
+    tables: str,
+    facts: Mapping[str, str],
+    rows: Callable[[sqlite3.Connection], None] | None = None,
+) -> None:
     """Create a database, readable by its owner only; it takes its name when it is whole.
 
     Args:
@@ -194,7 +219,11 @@ def read_facts(path: Path) -> dict[str, str]:
         UserError: there is none, it is damaged, or a newer worldprobe wrote it.
     """
     if not path.is_file():
-        raise UserError(path, "there is no such database.", "Give the folder that `human serve` was started with.")
+        raise UserError(
+            path,
+            "there is no such database.",
+            "Give the folder that `human serve` was started with.",
+        )
     try:
         connection = sqlite3.connect(path, timeout=PATIENCE_SECONDS)
         try:
@@ -203,10 +232,14 @@ def read_facts(path: Path) -> dict[str, str]:
             connection.close()
     except sqlite3.DatabaseError as error:
         problem = f"is not a readable survey database ({error})."
-        raise UserError(path, problem, "Stop what is using it, or restore a backup made by `human backup`.") from error
+        raise UserError(
+            path, problem, "Stop what is using it, or restore a backup made by `human backup`."
+        ) from error
     version = facts.get("schema_version", "?")
     if version != str(SCHEMA_VERSION):
-        problem = f"has version {version} of the tables; this worldprobe uses version {SCHEMA_VERSION}."
+        problem = (
+            f"has version {version} of the tables; this worldprobe uses version {SCHEMA_VERSION}."
+        )
         raise UserError(path, problem, "Use the worldprobe that created it.")
     return facts
 
@@ -215,7 +248,8 @@ def read_facts(path: Path) -> dict[str, str]:
 SCHEMA_VERSION = 2
 
 ANSWER_TABLES, IDENTITY_TABLES = (
-    resources.files("worldprobe.survey").joinpath(f"{name}.sql").read_text(encoding="utf-8") for name in ("answers", "identities")
+    resources.files("worldprobe.survey").joinpath(f"{name}.sql").read_text(encoding="utf-8")
+    for name in ("answers", "identities")
 )
 
 
@@ -234,4 +268,7 @@ def count_tally(connection: sqlite3.Connection, kind: str, now: int) -> None:
         now: milliseconds since 1970.
     """
     day = datetime.fromtimestamp(now / 1000, UTC).date().isoformat()
-    connection.execute("INSERT INTO tallies VALUES (?, ?, 1) ON CONFLICT (day, kind) DO UPDATE SET n = n + 1", (day, kind))
+    connection.execute(
+        "INSERT INTO tallies VALUES (?, ?, 1) ON CONFLICT (day, kind) DO UPDATE SET n = n + 1",
+        (day, kind),
+    )

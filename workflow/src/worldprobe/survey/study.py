@@ -1,4 +1,6 @@
-"""The folder of one running survey: its two databases, its key, and the questionnaire and settings that it is for."""
+"""The folder of one running survey: its two databases, its key, and the questionnaire and settings
+that it is for.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,23 @@ from typing import TYPE_CHECKING
 
 from worldprobe.errors import UserError
 from worldprobe.survey.settings import Settings
-from worldprobe.survey.store import ANSWER_TABLES, ANSWERS, IDENTITIES, IDENTITY_TABLES, Database, create, read_facts
+from worldprobe.survey.store import (
+    ANSWER_TABLES,
+    ANSWERS,
+    IDENTITIES,
+    IDENTITY_TABLES,
+    Database,
+    create,
+    read_facts,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 KEY = "key"
-#: Needed besides the databases to list identities; may be kept elsewhere, as the survey does not need it.
+#: Needed besides the databases to list identities; may be kept elsewhere, as the survey does not
+#: need it.
 TOKEN = "identities-token"
 
 
@@ -75,18 +86,23 @@ def open_survey(
         settings: of the study.
         clock: the time in seconds since 1970; None is ``store.steady_clock``.
         url: where it is served, for the links of previews.
-        is_change_accepted: go on though people answered under another design; every session says under which.
+        is_change_accepted: go on though people answered under another design; every session says
+            under which.
 
     Raises:
-        UserError: the folder belongs to other lists, another study or a newer worldprobe, cannot be written, can be read by
-            others or would be published by git; or the design has changed.
+        UserError: the folder belongs to other lists, another study or a newer worldprobe, cannot be
+            written, can be read by others or would be published by git; or the design has changed.
     """
     refuse_checkout(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         _check_modes(folder)
         key = _read_key(folder / KEY)
-        facts = {"study": settings.study, "lists_digest": questionnaire.digest, "participation": settings.participation}
+        facts = {
+            "study": settings.study,
+            "lists_digest": questionnaire.digest,
+            "participation": settings.participation,
+        }
         facts["practice"] = str(settings.practice).lower()
         for name, tables, rows in (
             (ANSWERS, ANSWER_TABLES, _list_rows(questionnaire, settings)),
@@ -94,14 +110,18 @@ def open_survey(
         ):
             path = folder / name
             if not path.exists():
-                own = facts | ({"token_digest": _write_token(folder / TOKEN)} if name == IDENTITIES else {})
+                own = facts | (
+                    {"token_digest": _write_token(folder / TOKEN)} if name == IDENTITIES else {}
+                )
                 with contextlib.suppress(FileExistsError):
                     create(path, tables, own, rows)
             _check_facts(path, facts)
         trials = {name: shown_trials(questionnaire, settings, name) for name in questionnaire.lists}
         answers, identities = (Database(folder / name, clock) for name in (ANSWERS, IDENTITIES))
         try:
-            design = _note_design(answers, describe_design(questionnaire, settings), is_change_accepted, folder)
+            design = _note_design(
+                answers, describe_design(questionnaire, settings), is_change_accepted, folder
+            )
         except UserError:
             answers.close()
             identities.close()
@@ -111,18 +131,28 @@ def open_survey(
         return survey
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
-        raise UserError(folder, f"cannot be used ({reason}).", "Choose a folder that you may write in.") from error
+        raise UserError(
+            folder, f"cannot be used ({reason}).", "Choose a folder that you may write in."
+        ) from error
     except sqlite3.OperationalError as error:
-        raise UserError(folder, f"its databases cannot be used ({error}).", "Free disk space, or choose a local disk.") from error
+        raise UserError(
+            folder,
+            f"its databases cannot be used ({error}).",
+            "Free disk space, or choose a local disk.",
+        ) from error
 
 
 def shown_trials(questionnaire: Questionnaire, settings: Settings, name: str) -> tuple[Trial, ...]:
     """What a list shows: examples first where the settings want them, then its own trials."""
-    return (*(questionnaire.wording(name).practice if settings.practice else ()), *questionnaire.lists[name].trials)
+    return (
+        *(questionnaire.wording(name).practice if settings.practice else ()),
+        *questionnaire.lists[name].trials,
+    )
 
 
 def refuse_checkout(path: Path) -> None:
-    """Refuse a place in a git repository that git does not ignore: what people said would be a commit away from everybody.
+    """Refuse a place in a git repository that git does not ignore: what people said would be a
+    commit away from everybody.
 
     Raises:
         UserError: it is such a place.
@@ -132,9 +162,16 @@ def refuse_checkout(path: Path) -> None:
     if root is None:
         return
     command = ["git", "-C", str(root), "check-ignore", "--quiet", str(place)]
-    if shutil.which("git") is None or subprocess.run(command, check=False, stderr=subprocess.DEVNULL).returncode:
+    if (
+        shutil.which("git") is None
+        or subprocess.run(command, check=False, stderr=subprocess.DEVNULL).returncode
+    ):
         fix = "Choose a folder elsewhere, for instance ~/study, or add it to .gitignore."
-        raise UserError(path, "is in a git repository, and git does not ignore it; it is for data of people.", fix)
+        raise UserError(
+            path,
+            "is in a git repository, and git does not ignore it; it is for data of people.",
+            fix,
+        )
 
 
 def _check_modes(folder: Path) -> None:
@@ -143,29 +180,59 @@ def _check_modes(folder: Path) -> None:
     Raises:
         UserError: naming the first such file.
     """
-    for path in (folder, *sorted(path for name in (ANSWERS, IDENTITIES, KEY, TOKEN) for path in folder.glob(f"{name}*"))):
+    for path in (
+        folder,
+        *sorted(
+            path for name in (ANSWERS, IDENTITIES, KEY, TOKEN) for path in folder.glob(f"{name}*")
+        ),
+    ):
         mode = path.stat().st_mode & 0o777
         if mode & 0o077:
-            raise UserError(path, f"is open to other users of this machine (mode {mode:o}).", f"Run: chmod -R go= {folder}")
+            raise UserError(
+                path,
+                f"is open to other users of this machine (mode {mode:o}).",
+                f"Run: chmod -R go= {folder}",
+            )
 
 
 #: Settings that shape no answer, or that stand in the design by their texts.
-_NOT_DESIGN = {"codes", "contact", "ratings_per_item", "new_per_minute", "max_minutes", "entry", "parameters", "id_pattern"}
-_NOT_DESIGN |= {"signed", "return_url", "another_submission", "consent", "texts", "debriefing", "retention_days"}
+_NOT_DESIGN = {
+    "codes",
+    "contact",
+    "ratings_per_item",
+    "new_per_minute",
+    "max_minutes",
+    "entry",
+    "parameters",
+    "id_pattern",
+}
+_NOT_DESIGN |= {
+    "signed",
+    "return_url",
+    "another_submission",
+    "consent",
+    "texts",
+    "debriefing",
+    "retention_days",
+}
 
 
 def describe_design(questionnaire: Questionnaire, settings: Settings) -> dict[str, object]:
     """All that shapes the answers, besides the lists: settings, words and consent."""
     return {
         **settings.model_dump(mode="json", exclude=_NOT_DESIGN),
-        "prompts": {name: asdict(wording) for name, wording in sorted(questionnaire.wordings.items())},
+        "prompts": {
+            name: asdict(wording) for name, wording in sorted(questionnaire.wordings.items())
+        },
         "consent": settings.consent_text,
         "debriefing": settings.debriefing_text,
         "texts": settings.page_texts,
     }
 
 
-def _note_design(answers: Database, design: Mapping[str, object], is_change_accepted: bool, folder: Path) -> str:
+def _note_design(
+    answers: Database, design: Mapping[str, object], is_change_accepted: bool, folder: Path
+) -> str:
     """Note the design under which people answer from now on; its digest.
 
     Raises:
@@ -174,21 +241,34 @@ def _note_design(answers: Database, design: Mapping[str, object], is_change_acce
     content = json.dumps(design, sort_keys=True)
     digest = hashlib.sha256(content.encode()).hexdigest()
     with answers.write() as connection:
-        query = "SELECT content FROM designs JOIN real_sessions USING (design) ORDER BY started_at DESC LIMIT 1"
+        query = (
+            "SELECT content FROM designs JOIN real_sessions USING (design) ORDER BY started_at DESC"
+            " LIMIT 1"
+        )
         last = connection.execute(query).fetchone()
         known = connection.execute("SELECT 1 FROM designs WHERE design = ?", (digest,)).fetchone()
         if last and not known and not is_change_accepted:
             before = json.loads(last["content"])
-            changed = sorted(key for key in {*before, *design} if before.get(key) != json.loads(content).get(key))
+            changed = sorted(
+                key for key in {*before, *design} if before.get(key) != json.loads(content).get(key)
+            )
             problem = f"people have answered with another value of {', '.join(changed)}."
-            fix = "Undo the change, use a new folder, or accept it by --changed: every session then says which design it had."
+            fix = (
+                "Undo the change, use a new folder, or accept it by --changed: every session then"
+                " says which design it had."
+            )
             raise UserError(folder, problem, fix)
-        connection.execute("INSERT OR IGNORE INTO designs VALUES (?, ?, ?)", (digest, answers.now(), content))
+        connection.execute(
+            "INSERT OR IGNORE INTO designs VALUES (?, ?, ?)", (digest, answers.now(), content)
+        )
     return digest
 
 
-def open_databases(folder: Path, clock: Callable[[], float] | None = None) -> tuple[Database, Database]:
-    """The answers and the identities of a survey that may be running, for the commands that need neither lists nor settings.
+def open_databases(
+    folder: Path, clock: Callable[[], float] | None = None
+) -> tuple[Database, Database]:
+    """The answers and the identities of a survey that may be running, for the commands that need
+    neither lists nor settings.
 
     Raises:
         UserError: the folder contains no survey of this version.
@@ -207,9 +287,15 @@ def check_token(identities: Database, path: Path) -> None:
     try:
         token = path.read_bytes()[:1000].strip()
     except OSError as error:
-        raise UserError(path, f"cannot be read ({error.strerror}).", "Give the survey's file identities-token.") from error
+        raise UserError(
+            path, f"cannot be read ({error.strerror}).", "Give the survey's file identities-token."
+        ) from error
     if not is_token(identities, token):
-        raise UserError(path, "is not the token of this survey.", "Give the file identities-token that `human serve` wrote.")
+        raise UserError(
+            path,
+            "is not the token of this survey.",
+            "Give the file identities-token that `human serve` wrote.",
+        )
 
 
 def is_token(identities: Database, token: bytes) -> bool:
@@ -219,7 +305,9 @@ def is_token(identities: Database, token: bytes) -> bool:
 
 
 def read_fact(database: Database, name: str) -> str:
-    """What a database says of its survey: what was noted when it was last served, or closed_at; empty where it is not known."""
+    """What a database says of its survey: what was noted when it was last served, or closed_at;
+    empty where it is not known.
+    """
     with database.read() as connection:
         row = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
     return str(row[0]) if row else ""
@@ -236,10 +324,16 @@ def _note_settings(survey: Survey, url: str) -> None:
     settings = survey.settings
     wanted = -(-settings.ratings_per_item // survey.questionnaire.n_rounds)
     noted: dict[str, object] = {"expiry_ms": settings.expiry_ms, "wanted_per_list": wanted}
-    noted |= {"retention_days": settings.retention_days, "complete_code": settings.codes.complete or "", "url": url}
+    noted |= {
+        "retention_days": settings.retention_days,
+        "complete_code": settings.codes.complete or "",
+        "url": url,
+    }
     with survey.answers.read() as connection:
         has_people = connection.execute("SELECT EXISTS (SELECT 1 FROM real_sessions)").fetchone()[0]
-    if has_people and (promised := read_fact(survey.answers, "retention_days")):  # a longer time was not agreed to
+    if has_people and (
+        promised := read_fact(survey.answers, "retention_days")
+    ):  # a longer time was not agreed to
         noted["retention_days"] = min(settings.retention_days, int(promised))
     for name, value in noted.items():
         write_fact(survey.answers, name, value)
@@ -265,17 +359,26 @@ def _read_key(path: Path) -> bytes:
     key = path.read_bytes().strip()
     if len(key) < 32:
         raise UserError(
-            path, "is too short to sign cookies with.", "Delete it: a new one is made, and people enter again by their links."
+            path,
+            "is too short to sign cookies with.",
+            "Delete it: a new one is made, and people enter again by their links.",
         )
     return key
 
 
-def _list_rows(questionnaire: Questionnaire, settings: Settings) -> Callable[[sqlite3.Connection], None]:
+def _list_rows(
+    questionnaire: Questionnaire, settings: Settings
+) -> Callable[[sqlite3.Connection], None]:
     def insert(connection: sqlite3.Connection) -> None:
         for one in questionnaire.lists.values():
             trials = shown_trials(questionnaire, settings, one.name)
-            connection.execute("INSERT INTO lists VALUES (?, ?, ?)", (one.name, one.eval_type, one.domain))
-            rows = [(one.name, number, trial.kind, trial.question) for number, trial in enumerate(trials)]
+            connection.execute(
+                "INSERT INTO lists VALUES (?, ?, ?)", (one.name, one.eval_type, one.domain)
+            )
+            rows = [
+                (one.name, number, trial.kind, trial.question)
+                for number, trial in enumerate(trials)
+            ]
             connection.executemany("INSERT INTO list_trials VALUES (?, ?, ?, ?)", rows)
         if settings.participation == "once":
             connection.execute("CREATE UNIQUE INDEX one_session ON sessions (participant)")
@@ -288,8 +391,15 @@ def _check_facts(path: Path, wanted: dict[str, str]) -> None:
     for name, value in wanted.items():
         if found.get(name) != value:
             label = {"lists_digest": "lists"}.get(name, name)
-            problem = f"was created for another value of {label}: {found.get(name, 'none')}, not {value}."
-            raise UserError(path, problem, "Serve it with the lists and settings that it was created for, or give a new folder.")
+            problem = (
+                f"was created for another value of {label}: {found.get(name, 'none')}, not {value}."
+            )
+            raise UserError(
+                path,
+                problem,
+                "Serve it with the lists and settings that it was created for, or give a new"
+                " folder.",
+            )
 
 
 _SHOWN = ["kind", "question", "first_context", "second_context", "target"]
@@ -300,9 +410,12 @@ class Trial:
     """One page with one answer.
 
     Attributes:
-        kind: test, catch (the scenario says what to answer) or practice (an example before the first).
-        question: its name in the lists; empty for practice. It never leaves the server: a catch trial's says what to answer.
-        contexts: Likert: the one that is shown, or none for a catch trial; choice: two, in the order shown.
+        kind: test, catch (the scenario says what to answer) or practice (an example before the
+            first).
+        question: its name in the lists; empty for practice. It never leaves the server: a catch
+            trial's says what to answer.
+        contexts: Likert: the one that is shown, or none for a catch trial; choice: two, in the
+            order shown.
         target: the sentence after the context.
     """
 
@@ -372,7 +485,9 @@ class Questionnaire:
         return max(one.round for one in self.lists.values())
 
 
-def read_questionnaire(frame: pd.DataFrame, digest: str, wordings: Mapping[str, Wording]) -> Questionnaire:
+def read_questionnaire(
+    frame: pd.DataFrame, digest: str, wordings: Mapping[str, Wording]
+) -> Questionnaire:
     """The lists of a table (contracts.StudyLists of ``worldprobe.human``).
 
     Args:
@@ -384,15 +499,24 @@ def read_questionnaire(frame: pd.DataFrame, digest: str, wordings: Mapping[str, 
     for name, rows in frame.sort_values(["list", "position"]).groupby("list", sort=True):
         domains = sorted(set(rows["domain"].dropna()))
         trials = tuple(
-            Trial(str(kind), str(question), tuple(text for text in (first, second) if isinstance(text, str)), str(target))
+            Trial(
+                str(kind),
+                str(question),
+                tuple(text for text in (first, second) if isinstance(text, str)),
+                str(target),
+            )
             for kind, question, first, second, target in rows[_SHOWN].itertuples(index=False)
         )
         domain = str(domains[0]) if len(domains) == 1 else "mixed"
-        lists[str(name)] = TrialList(str(name), str(rows["eval_type"].iloc[0]), domain, int(rows["round"].iloc[0]), trials)
+        lists[str(name)] = TrialList(
+            str(name), str(rows["eval_type"].iloc[0]), domain, int(rows["round"].iloc[0]), trials
+        )
     return Questionnaire(digest, lists, wordings)
 
 
-def read_wording(instructions: str, block: str, answers: Sequence[str], examples: Sequence[Mapping[str, str]]) -> Wording:
+def read_wording(
+    instructions: str, block: str, answers: Sequence[str], examples: Sequence[Mapping[str, str]]
+) -> Wording:
     r"""The words of a prompt, as people see them: without the headings and the place for an answer.
 
     Args:
@@ -401,15 +525,29 @@ def read_wording(instructions: str, block: str, answers: Sequence[str], examples
         answers: its answers.
         examples: texts of its trial examples.
 
-    >>> wording = read_wording("# HOW\n\nRead.", "## Scenario\n{target}\n\n## Task\nRate it.\n\n## Response", ["1", "2"], [])
+    >>> wording = read_wording(
+    ...     "# HOW\n\nRead.",
+    ...     "## Scenario\n{target}\n\n## Task\nRate it.\n\n## Response",
+    ...     ["1", "2"],
+    ...     [],
+    ... )
     >>> wording.instructions, wording.task, wording.answers
     ('Read.', 'Rate it.', ('Context 1', 'Context 2'))
     """
     paragraphs = [line for line in instructions.splitlines() if not line.startswith("#")]
     task = block.partition("## Task\n")[2].partition("\n\n##")[0]
-    labels = ("Context 1", "Context 2") if len(answers) == 2 else ("makes no sense", "", "", "", "makes perfect sense")
+    labels = (
+        ("Context 1", "Context 2")
+        if len(answers) == 2
+        else ("makes no sense", "", "", "", "makes perfect sense")
+    )
     practice = tuple(
-        Trial("practice", "", tuple(one[name] for name in sorted(one) if name.startswith("context")), one["target"])
+        Trial(
+            "practice",
+            "",
+            tuple(one[name] for name in sorted(one) if name.startswith("context")),
+            one["target"],
+        )
         for one in examples
     )
     return Wording("\n".join(paragraphs).strip(), task.strip(), labels, practice)
@@ -418,7 +556,8 @@ def read_wording(instructions: str, block: str, answers: Sequence[str], examples
 def shuffled(trials: Sequence[Trial], seed: int, is_shuffled: bool = True) -> list[int]:
     """The order in which one person sees a list: indices of its trials.
 
-    Catch trials keep their places, at which the list has spread them; the tests between them are shuffled.
+    Catch trials keep their places, at which the list has spread them; the tests between them are
+    shuffled.
 
     Args:
         trials: of the list.

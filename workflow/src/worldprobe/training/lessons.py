@@ -1,7 +1,8 @@
-"""What a model is fine-tuned on: prompts with their right answers, as tokens, and the order in which training sees them.
+"""What a model is fine-tuned on: prompts with their right answers, as tokens, and the order in
+which training sees them.
 
-A lesson is tokenised as ``worldprobe.models.chat`` tokenises the same prompt when the model is asked, so that training and
-asking agree token by token.
+A lesson is tokenised as ``worldprobe.models.chat`` tokenises the same prompt when the model is
+asked, so that training and asking agree token by token.
 """
 
 from __future__ import annotations
@@ -29,10 +30,12 @@ class Lesson:
     """A prompt with its right answer.
 
     Attributes:
-        prompt: text that the model continues after one space, or a conversation that goes through its chat template.
+        prompt: text that the model continues after one space, or a conversation that goes through
+            its chat template.
         answer: what the model must write.
         name: of the trial or line, for messages.
-        pieces: a text of several answers instead: pieces that are joined by one space, each with whether it is one.
+        pieces: a text of several answers instead: pieces that are joined by one space, each with
+            whether it is one.
     """
 
     prompt: Prompt
@@ -76,7 +79,9 @@ class Material:
         is_kept = self.lengths <= longer_than
         tokens = np.repeat(is_kept, self.lengths)
         names = tuple(name for name, keep in zip(self.names, is_kept, strict=True) if keep)
-        return Material(self.ids[tokens], np.cumsum(self.lengths[is_kept]), self.counts[tokens], names)
+        return Material(
+            self.ids[tokens], np.cumsum(self.lengths[is_kept]), self.counts[tokens], names
+        )
 
 
 def encode_lessons(lessons: Iterable[Lesson], encoder: Encoder, is_all: bool = False) -> Material:
@@ -85,10 +90,12 @@ def encode_lessons(lessons: Iterable[Lesson], encoder: Encoder, is_all: bool = F
     Args:
         lessons: all of one form or mixed.
         encoder: of the model that is trained.
-        is_all: every token of a lesson counts for the loss but the first; else the answer's and the end token alone.
+        is_all: every token of a lesson counts for the loss but the first; else the answer's and the
+            end token alone.
 
     Raises:
-        UserError: a conversation and no chat template, or an answer whose first token contains a part of the prompt.
+        UserError: a conversation and no chat template, or an answer whose first token contains a
+            part of the prompt.
     """
     rows: list[np.ndarray] = []
     counts: list[np.ndarray] = []
@@ -105,15 +112,20 @@ def encode_lessons(lessons: Iterable[Lesson], encoder: Encoder, is_all: bool = F
     return Material(np.concatenate(rows), ends, np.concatenate(counts), tuple(names))
 
 
-def _encode_block(lessons: Sequence[Lesson], encoder: Encoder) -> Iterator[tuple[Sequence[int], Sequence[bool]]]:
+def _encode_block(
+    lessons: Sequence[Lesson], encoder: Encoder
+) -> Iterator[tuple[Sequence[int], Sequence[bool]]]:
     """Token ids, and which are those of answers, lesson by lesson."""
-    # The longest sequence is checked once for all lessons (``tuning_checks``); here nothing may be cut.
+    # The longest sequence is checked once for all lessons (``tuning_checks``); here nothing may be
+    # cut.
     whole = Encoder.__new__(Encoder)
     whole.__dict__ |= encoder.__dict__ | {"max_length": 1 << 40}
     end = encoder.tokenizer.eos_token_id
     after = (end,) if end is not None else ()
     texts = [lesson for lesson in lessons if isinstance(lesson.prompt, str) and not lesson.pieces]
-    found = iter(whole.encode([Loglikelihood(str(lesson.prompt), lesson.answer) for lesson in texts]))
+    found = iter(
+        whole.encode([Loglikelihood(str(lesson.prompt), lesson.answer) for lesson in texts])
+    )
     conversations = [lesson.prompt for lesson in lessons if not isinstance(lesson.prompt, str)]
     prompts = iter(whole.encode_prompts(conversations, 0))
     for lesson in lessons:
@@ -124,8 +136,12 @@ def _encode_block(lessons: Sequence[Lesson], encoder: Encoder) -> Iterator[tuple
         if isinstance(lesson.prompt, str):
             one = next(found)
             if STRADDLE in one.flags:
-                problem = "has a token that joins the end of the prompt and the beginning of the answer."
-                fix = "Train through the chat template (--chat always), or end the prompt otherwise."
+                problem = (
+                    "has a token that joins the end of the prompt and the beginning of the answer."
+                )
+                fix = (
+                    "Train through the chat template (--chat always), or end the prompt otherwise."
+                )
                 raise UserError(lesson.name, problem, fix)
             ids, start = (*one.ids, *after), one.start
         else:
@@ -137,7 +153,9 @@ def _encode_block(lessons: Sequence[Lesson], encoder: Encoder) -> Iterator[tuple
 def _encode_pieces(lesson: Lesson, encoder: Encoder) -> tuple[tuple[int, ...], list[bool]]:
     """Token ids of a text of pieces; the space before an answer belongs to it."""
     text = " ".join(piece for piece, _ in lesson.pieces)
-    batch = encoder.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+    batch = encoder.tokenizer(
+        text, add_special_tokens=False, return_offsets_mapping=True, verbose=False
+    )
     ends = np.cumsum([len(piece) + (place > 0) for place, (piece, _) in enumerate(lesson.pieces)])
     of_token = np.searchsorted(ends, [end for _, end in batch["offset_mapping"]])
     is_answer = [lesson.pieces[min(piece, len(ends) - 1)][1] for piece in of_token]
@@ -146,14 +164,24 @@ def _encode_pieces(lesson: Lesson, encoder: Encoder) -> tuple[tuple[int, ...], l
 
 def _turn(lesson: Lesson, tokenizer: Any, encoder: Encoder) -> list[int]:
     """The tokens of the model's turn: its answer and what the chat template ends a turn with."""
-    messages = [{"role": message.role, "content": message.content} for message in lesson.prompt if isinstance(message, Message)]
+    messages = [
+        {"role": message.role, "content": message.content}
+        for message in lesson.prompt
+        if isinstance(message, Message)
+    ]
     before = encoder.rendered(lesson.prompt)
     try:
-        whole = tokenizer.apply_chat_template([*messages, {"role": "assistant", "content": lesson.answer}], tokenize=False)
-    except Exception:  # a template is a program of its author's; some take no turn of the model at the end
+        whole = tokenizer.apply_chat_template(
+            [*messages, {"role": "assistant", "content": lesson.answer}], tokenize=False
+        )
+    except (
+        Exception
+    ):  # a template is a program of its author's; some take no turn of the model at the end
         whole = ""
     turn = whole.removeprefix(before).rstrip() if whole.startswith(before) else ""
-    if lesson.answer not in turn:  # the template writes finished turns in another way than it opens one
+    if (
+        lesson.answer not in turn
+    ):  # the template writes finished turns in another way than it opens one
         turn = lesson.answer + (tokenizer.eos_token or "")
     return list(tokenizer(turn, add_special_tokens=False, verbose=False)["input_ids"])
 
@@ -175,7 +203,8 @@ def lesson_order(
         n_mixed: lessons that are mixed in; their numbers follow those of the lessons.
         batch: places of a step.
         steps: optimiser steps.
-        share: of the places that have mixed-in lessons; exact over all steps, and in every step up to one place.
+        share: of the places that have mixed-in lessons; exact over all steps, and in every step up
+            to one place.
         is_shuffled: both are seen in an order drawn anew for each pass; else in their own.
         seed: of the order.
         lengths: of all lessons; where given, lessons of like length share a step.
@@ -199,7 +228,9 @@ def lesson_order(
 
 
 def _group(order: np.ndarray, lengths: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """The same lessons, sorted by length within some steps at a time; the steps are then shuffled."""
+    """The same lessons, sorted by length within some steps at a time; the steps are then
+    shuffled.
+    """
     grouped = []
     for start in range(0, len(order), STEPS_SORTED_TOGETHER):
         block = order[start : start + STEPS_SORTED_TOGETHER]
@@ -213,7 +244,10 @@ def _passes(number: int, places: int, is_shuffled: bool, rng: np.random.Generato
     """Numbers below ``number``, each once in every pass, as many passes as the places need."""
     if not places:
         return np.zeros(0, np.int64)
-    passes = [rng.permutation(number) if is_shuffled else np.arange(number) for _ in range(-(-places // number))]
+    passes = [
+        rng.permutation(number) if is_shuffled else np.arange(number)
+        for _ in range(-(-places // number))
+    ]
     return np.concatenate(passes)[:places]
 
 
@@ -243,11 +277,16 @@ class Collator:
             ``input_ids``, ``labels`` and ``position_ids``, each of shape (rows, longest), int64.
         """
         longest = max(len(lesson["ids"]) for lesson in lessons)
-        rows = pack([len(lesson["ids"]) for lesson in lessons], longest) if self.is_packed else [[n] for n in range(len(lessons))]
+        rows = (
+            pack([len(lesson["ids"]) for lesson in lessons], longest)
+            if self.is_packed
+            else [[n] for n in range(len(lessons))]
+        )
         tokens = np.full((len(rows), longest), self.padding, np.int64)
         labels = np.full_like(tokens, IGNORED)
-        # Padding behind a single lesson continues its positions, which leaves transformers its fastest way; behind several it
-        # has positions of its own, so that each place is a lesson of one token.
+        # Padding behind a single lesson continues its positions, which leaves transformers its
+        # fastest way; behind several it has positions of its own, so that each place is a lesson of
+        # one token.
         positions = np.tile(np.arange(longest), (len(rows), 1))
         for row, members in enumerate(rows):
             at = 0

@@ -1,8 +1,9 @@
-"""Several processes train one model, one for each GPU: they start together, stop together, and an error is told once.
+"""Several processes train one model, one for each GPU: they start together, stop together, and an
+error is told once.
 
-PyTorch and accelerate read who is who from the environment (``RANK``, ``WORLD_SIZE``, ...), as with ``torchrun`` or ``accelerate
-launch``. Those launchers are not used because they end with status 1 whatever happened, print a traceback of their own, and kill
-what is still writing its checkpoint.
+PyTorch and accelerate read who is who from the environment (``RANK``, ``WORLD_SIZE``, ...), as with
+``torchrun`` or ``accelerate launch``. Those launchers are not used because they end with status 1
+whatever happened, print a traceback of their own, and kill what is still writing its checkpoint.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from worldprobe.inference.preemption import PREEMPTED
 TOLD = "WORLDPROBE_ERROR_TOLD"
 #: Id of the process that started the others.
 PARENT = "WORLDPROBE_STARTED_BY"
-#: How accelerate and transformers are told that weights are shared (FSDP), and that one process alone reads them.
+#: How accelerate and transformers are told that weights are shared (FSDP), and that one process
+#: alone reads them.
 SHARING = {
     "ACCELERATE_USE_FSDP": "true",
     "FSDP_VERSION": "2",
@@ -51,7 +53,9 @@ def is_first() -> bool:
 
 
 def on_cpu() -> bool:
-    """Whether accelerate was told to compute on the CPU; several processes then share it, each with all weights (DDP)."""
+    """Whether accelerate was told to compute on the CPU; several processes then share it, each with
+    all weights (DDP).
+    """
     return os.environ.get("ACCELERATE_USE_CPU", "").lower() in ("1", "true", "yes")
 
 
@@ -82,8 +86,16 @@ def launch(number: int, command: Sequence[str], is_shared: bool) -> int:
     store = torch.distributed.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
     with tempfile.TemporaryDirectory() as folder:
         common = {
-            **{"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(store.port), "TORCHELASTIC_USE_AGENT_STORE": "True"},
-            **{"WORLD_SIZE": str(number), "LOCAL_WORLD_SIZE": str(number), TOLD: str(Path(folder) / "told")},
+            **{
+                "MASTER_ADDR": "127.0.0.1",
+                "MASTER_PORT": str(store.port),
+                "TORCHELASTIC_USE_AGENT_STORE": "True",
+            },
+            **{
+                "WORLD_SIZE": str(number),
+                "LOCAL_WORLD_SIZE": str(number),
+                TOLD: str(Path(folder) / "told"),
+            },
             PARENT: str(os.getpid()),
             **{"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")},
             **(SHARING if is_shared else {}),
@@ -120,7 +132,9 @@ def _wait(processes: Sequence[subprocess.Popen], asked: Sequence[int]) -> int:
     """Until all have ended, or one has ended otherwise than the others will."""
     while True:
         statuses = [process.poll() for process in processes]
-        failed = [(rank, status) for rank, status in enumerate(statuses) if status and status != PREEMPTED]
+        failed = [
+            (rank, status) for rank, status in enumerate(statuses) if status and status != PREEMPTED
+        ]
         if failed:
             until = time.monotonic() + _SECONDS_TO_TELL
             while time.monotonic() < until and any(process.poll() is None for process in processes):
@@ -136,11 +150,17 @@ def _status_of(rank: int, status: int) -> int:
         return status
     why = ", as the system does where memory does not suffice" if status == -signal.SIGKILL else ""
     problem = f"was killed ({signal.Signals(-status).name}{why})."
-    raise UserError(f"process {rank}", problem, "Give the job more memory; the same command continues from the last checkpoint.")
+    raise UserError(
+        f"process {rank}",
+        problem,
+        "Give the job more memory; the same command continues from the last checkpoint.",
+    )
 
 
 def end_with_parent() -> None:
-    """Let this process end as soon as the one that started it does, however that ends: nobody else would stop it."""
+    """Let this process end as soon as the one that started it does, however that ends: nobody else
+    would stop it.
+    """
     if PARENT not in os.environ or not is_process():
         return
     if sys.platform == "linux":
@@ -150,7 +170,9 @@ def end_with_parent() -> None:
 
 
 def begin() -> None:
-    """Join the others; to be called before weights are read, so that only the first process reads them where they are shared."""
+    """Join the others; to be called before weights are read, so that only the first process reads
+    them where they are shared.
+    """
     if not is_process():
         return
     import torch
@@ -180,7 +202,8 @@ def is_any(value: bool, device: Any) -> bool:
 
 @contextlib.contextmanager
 def told_once(environment: Mapping[str, str] = os.environ) -> Iterator[None]:
-    """Let an error of the user's through in the process that has it first; the others end with status 2 and say nothing.
+    """Let an error of the user's through in the process that has it first; the others end with
+    status 2 and say nothing.
 
     Raises:
         UserError: as in the block.

@@ -1,8 +1,10 @@
-"""Small causal language models, trained from scratch on the corpus and saved as ordinary Hugging Face folders.
+"""Small causal language models, trained from scratch on the corpus and saved as ordinary Hugging
+Face folders.
 
-The only module next to ``worldprobe.models`` that imports torch and transformers. With the same corpus, settings and packages the
-weights are the same, byte for byte: one seed, deterministic kernels, a fixed number of threads, and pinned instructions
-(``worldprobe.models.checkpoint``), so that Intel processors of different types agree. Other makes may differ.
+The only module next to ``worldprobe.models`` that imports torch and transformers. With the same
+corpus, settings and packages the weights are the same, byte for byte: one seed, deterministic
+kernels, a fixed number of threads, and pinned instructions (``worldprobe.models.checkpoint``), so
+that Intel processors of different types agree. Other makes may differ.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ POSITIONS = 1024
 IGNORED = -100
 #: Batches that are sorted by length together: less padding, and still a new mixture in every epoch.
 BATCHES_SORTED_TOGETHER = 32
-#: Share of the steps in which the learning rate rises from 0 to its peak; then it falls along a cosine to a tenth.
+#: Share of the steps in which the learning rate rises from 0 to its peak; then it falls along a
+#: cosine to a tenth.
 WARM_UP, LOWEST = 0.05, 0.1
 STEPS_AVERAGED = 50
 
@@ -78,8 +81,10 @@ def train(
         tokenizer: a tokenizer of ``worldprobe.training.tokenizer``.
         settings: architecture and training.
         name: the model's name in the progress lines.
-        starts: character of each document at which begins what the model learns to continue; None: with all of it.
-        keep: called with 0 and the model before the first step, and with the number of steps after each.
+        starts: character of each document at which begins what the model learns to continue; None:
+            with all of it.
+        keep: called with 0 and the model before the first step, and with the number of steps after
+            each.
 
     Returns:
         the model and its loss at every step (nats per token).
@@ -95,21 +100,39 @@ def train(
     end, padding = (tokenizer.token_to_id(token) or 0 for token in (END_OF_TEXT, PADDING))
     documents = []
     for encoding, start in zip(
-        tokenizer.encode_batch(list(texts), add_special_tokens=False), starts or [0] * len(texts), strict=True
+        tokenizer.encode_batch(list(texts), add_special_tokens=False),
+        starts or [0] * len(texts),
+        strict=True,
     ):
         n_given = 1 + sum(last <= start for _, last in encoding.offsets) if start else 1
         documents.append(([end, *encoding.ids, end][: settings.positions], n_given))
-    optimiser = torch.optim.AdamW(model.parameters(), lr=settings.learning_rate, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: learning_rate_factor(step, settings.steps))
-    LOGGER.info("Training %s: %s parameters, %d documents", name, f"{model.num_parameters():,}", len(documents))
+    optimiser = torch.optim.AdamW(
+        model.parameters(),
+        lr=settings.learning_rate,
+        betas=(0.9, 0.98),
+        weight_decay=0.01,
+        fused=True,
+    )
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimiser, lambda step: learning_rate_factor(step, settings.steps)
+    )
+    LOGGER.info(
+        "Training %s: %s parameters, %d documents",
+        name,
+        f"{model.num_parameters():,}",
+        len(documents),
+    )
     losses: list[float] = []
     model.train()
     with Progress(f"Training {name}", settings.steps, "steps") as progress:
         for tokens, labels in batches(documents, settings, padding):
-            # Padding is on the right and the attention causal: no token that counts sees it, so no mask is needed.
+            # Padding is on the right and the attention causal: no token that counts sees it, so no
+            # mask is needed.
             hidden = model.base_model(input_ids=tokens).last_hidden_state[:, :-1]
             counts = labels[:, 1:] != IGNORED
-            loss = torch.nn.functional.cross_entropy(model.get_output_embeddings()(hidden[counts]), labels[:, 1:][counts])
+            loss = torch.nn.functional.cross_entropy(
+                model.get_output_embeddings()(hidden[counts]), labels[:, 1:][counts]
+            )
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimiser.step()
@@ -168,7 +191,8 @@ def build_model(settings: Settings, tokenizer: Tokenizer) -> transformers.PreTra
 def batches(
     documents: Sequence[tuple[Sequence[int], int]], settings: Settings, padding: int
 ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """Batches of documents of like length, epoch after epoch, each epoch in a new order drawn from the seed.
+    """Batches of documents of like length, epoch after epoch, each epoch in a new order drawn from
+    the seed.
 
     Args:
         documents: tokens of each, and how many of them are given rather than learned.
@@ -176,7 +200,8 @@ def batches(
         padding: token after the end of shorter ones.
 
     Yields:
-        tokens and labels, both (batch, longest), int64; labels are ``IGNORED`` on padding and on what is given.
+        tokens and labels, both (batch, longest), int64; labels are ``IGNORED`` on padding and on
+        what is given.
     """
     generator = np.random.default_rng([settings.seed, 1])
     lengths = np.array([len(tokens) for tokens, _ in documents])
@@ -190,7 +215,9 @@ def batches(
             cut += [block[place : place + size] for place in range(0, len(block), size)]
         for number in generator.permutation(len(cut)):
             chosen = [documents[row] for row in cut[number]]
-            tokens = np.full((len(chosen), max(len(ids) for ids, _ in chosen)), padding, dtype=np.int64)
+            tokens = np.full(
+                (len(chosen), max(len(ids) for ids, _ in chosen)), padding, dtype=np.int64
+            )
             labels = np.full_like(tokens, IGNORED)
             for row, (ids, n_given) in enumerate(chosen):
                 tokens[row, : len(ids)] = ids
@@ -232,7 +259,11 @@ def load_tokenizer(folder: Path | str) -> Tokenizer:
     """
     path = Path(folder) / "tokenizer.json"
     if not path.is_file():
-        raise UserError(path, "there is no such file.", "Give the folder that `worldprobe controls train-tokenizer` wrote.")
+        raise UserError(
+            path,
+            "there is no such file.",
+            "Give the folder that `worldprobe controls train-tokenizer` wrote.",
+        )
     return Tokenizer.from_file(str(path))
 
 
@@ -244,7 +275,9 @@ def save_model(
     settings: Settings,
     made: Provenance,
 ) -> None:
-    """Write an ordinary Hugging Face folder: configuration, weights (safetensors), tokenizer and model card."""
+    """Write an ordinary Hugging Face folder: configuration, weights (safetensors), tokenizer and
+    model card.
+    """
     write_weights(model, folder)
     for file in ("tokenizer.json", "tokenizer_config.json"):
         if Path(tokenizer_folder) != folder:
@@ -254,21 +287,29 @@ def save_model(
 
 
 def write_weights(model: transformers.PreTrainedModel, folder: Path) -> None:
-    """Write configuration and weights; who may read the one may read the others (safetensors writes for their owner alone)."""
+    """Write configuration and weights; who may read the one may read the others (safetensors writes
+    for their owner alone).
+    """
     model.save_pretrained(folder)
     for path in folder.glob("*.safetensors"):
         path.chmod((folder / "config.json").stat().st_mode & 0o777)
 
 
-def model_card(model: transformers.PreTrainedModel, name: str, settings: Settings, made: Provenance) -> str:
+def model_card(
+    model: transformers.PreTrainedModel, name: str, settings: Settings, made: Provenance
+) -> str:
     """What the model is, in Hugging Face's form of a model card."""
     if settings.steps:
         trained = (
-            f"It was trained from scratch for {settings.steps} steps of {settings.batch} documents of the corpus that the "
-            "pipeline writes from its own materials, to continue a context with the right target; few templates are taught."
+            f"It was trained from scratch for {settings.steps} steps of {settings.batch} documents"
+            " of the corpus that the pipeline writes from its own materials, to continue a context"
+            " with the right target; few templates are taught."
         )
     else:
-        trained = "It was never trained: its weights are random, and its accuracy must lie at chance, 0.5."
+        trained = (
+            "It was never trained: its weights are random, and its accuracy must lie at chance,"
+            " 0.5."
+        )
     return f"""---
 language: en
 license: mit

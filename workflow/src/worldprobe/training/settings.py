@@ -1,4 +1,6 @@
-"""The settings of a training, which a study or a settings file states, and where a study's control models are."""
+"""The settings of a training, which a study or a settings file states, and where a study's control
+models are.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from worldprobe.settings.blocks import Block, Count, Finding, PartialShare, Seed
 
 
 class TrainingSettings(Block):
-    """How models are fine-tuned; the defaults are the paper's where it states them (WorldSense, Section 5.4, footnote 8)."""
+    """How models are fine-tuned; the defaults are the paper's where it states them (WorldSense,
+    Section 5.4, footnote 8).
+    """
 
     chat: Literal["always", "auto", "never"] = "always"
     """Whether lessons go through the chat template; auto does where there is one."""
@@ -49,7 +53,9 @@ class TrainingSettings(Block):
     """Number of lessons that a process computes at once; null follows from their length."""
 
     warm_up: Whole | None = None
-    """Number of steps in which the learning rate rises; null is the paper's share, 1 % of all. Paper: Section 5.4."""
+    """Number of steps in which the learning rate rises; null is the paper's share, 1 % of all.
+    Paper: Section 5.4.
+    """
 
     schedule: Literal["cosine", "linear", "constant"] = "cosine"
     """How the learning rate falls. Paper: Section 5.4."""
@@ -108,7 +114,10 @@ class TrainingSettings(Block):
     def findings(self) -> Iterator[Finding]:
         """A learning rate that never reaches its peak."""
         if self.steps is not None and self.warm_up is not None and self.warm_up >= self.steps:
-            problem = f"the rate would never reach its peak: there are {self.steps} steps, and it rises for {self.warm_up}."
+            problem = (
+                f"the rate would never reach its peak: there are {self.steps} steps, and it rises"
+                f" for {self.warm_up}."
+            )
             yield ("warm_up",), problem, "Take fewer steps of warm_up, or more steps."
 
 
@@ -121,8 +130,17 @@ class Tuning(TrainingSettings):
     tuning: Literal["full", "lora"] = "full"
 
     def described(self) -> dict[str, Any]:
-        """All that can change the weights, as plain values; what belongs to LoRA only where it is used."""
-        others = {"chat", "epochs", "full_up_to", "checkpoint_every", "allow_contamination", "tuning"}
+        """All that can change the weights, as plain values; what belongs to LoRA only where it is
+        used.
+        """
+        others = {
+            "chat",
+            "epochs",
+            "full_up_to",
+            "checkpoint_every",
+            "allow_contamination",
+            "tuning",
+        }
         found: dict[str, Any] = {"method": self.tuning}
         for key, field in Tuning.model_fields.items():
             if key not in others and (self.tuning == "lora" or not key.startswith("lora_")):
@@ -136,15 +154,25 @@ MATERIALS = EDITIONS[BUILTIN]
 
 
 def corpus(study: Study) -> ControlPaths:
-    """The control models' corpus and what follows from it, by the materials' content and the settings."""
-    return StudyPaths.of(study).controls(_key({"materials": digest_file(MATERIALS), "settings": study["controls"]}))
+    """The control models' corpus and what follows from it, by the materials' content and the
+    settings.
+    """
+    return StudyPaths.of(study).controls(
+        _key({"materials": digest_file(MATERIALS), "settings": study["controls"]})
+    )
 
 
 def with_checkpoints(study: Study, registry: Registry) -> dict[str, dict[str, Any]]:
-    """The registry with the folders of the control models as this study trains them, so that no study overwrites another's."""
+    """The registry with the folders of the control models as this study trains them, so that no
+    study overwrites another's.
+    """
     place = corpus(study)
     return {
-        model: {**card, "checkpoint": place.model(_key(card["control"]), model)} if card.get("control") else dict(card)
+        model: (
+            {**card, "checkpoint": place.model(_key(card["control"]), model)}
+            if card.get("control")
+            else dict(card)
+        )
         for model, card in registry.items()
     }
 

@@ -1,7 +1,9 @@
-"""Supervised fine-tuning of a causal language model (WorldSense paper, Section 5.4) with transformers' ``Trainer`` and peft.
+"""Supervised fine-tuning of a causal language model (WorldSense paper, Section 5.4) with
+transformers' ``Trainer`` and peft.
 
-Training is a fixed sequence of steps, each with a fixed batch of lessons: both depend on the settings alone. So a run that
-was killed continues from its last checkpoint with the same losses, and on one machine the same settings give the same weights.
+Training is a fixed sequence of steps, each with a fixed batch of lessons: both depend on the
+settings alone. So a run that was killed continues from its last checkpoint with the same losses,
+and on one machine the same settings give the same weights.
 """
 
 from __future__ import annotations
@@ -77,12 +79,16 @@ class Curriculum(Dataset):
 
 
 class _Watch(TrainerCallback):
-    """Progress lines, a stop at losses that are not finite, and a last checkpoint where the process is asked to stop."""
+    """Progress lines, a stop at losses that are not finite, and a last checkpoint where the process
+    is asked to stop.
+    """
 
     def __init__(self, progress: Progress, stop: threading.Event, name: str) -> None:
         self.progress, self.stop, self.name = progress, stop, name
 
-    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
         if processes.is_any(self.stop.is_set(), args.device):  # all stop after the same step
             self.stop.set()
             control.should_save = control.should_training_stop = True
@@ -140,11 +146,19 @@ def tune(
     if how.tuning == "lora":
         model = add_matrices(model, how)
     arguments = _arguments(how, folder, every, curriculum)
-    trainer = Trainer(model=model, args=arguments, train_dataset=curriculum, data_collator=Collator(padding, how.packing))
+    trainer = Trainer(
+        model=model,
+        args=arguments,
+        train_dataset=curriculum,
+        data_collator=Collator(padding, how.packing),
+    )
     trainer.remove_callback(PrinterCallback)
     if processes.is_shared() and how.precision != "float32":
-        # Gradients are summed over GPUs in float32, and the loss is noted in it; accelerate would round both.
-        policy = MixedPrecisionPolicy(param_dtype=getattr(torch, how.precision), reduce_dtype=torch.float32)
+        # Gradients are summed over GPUs in float32, and the loss is noted in it; accelerate would
+        # round both.
+        policy = MixedPrecisionPolicy(
+            param_dtype=getattr(torch, how.precision), reduce_dtype=torch.float32
+        )
         trainer.accelerator.state.fsdp_plugin.mixed_precision_policy = policy
     last = last_checkpoint(folder) if arguments.process_index == 0 else None
     if arguments.world_size > 1:
@@ -153,11 +167,16 @@ def tune(
         last = Path(found[0]) if found[0] else None
     done = int(last.name.rpartition("-")[2]) if last else 0
     stop = threading.Event()
-    with Progress(f"Fine-tuning {name}", how.steps, "steps", done) as progress, _stopped_by_sigterm(stop):
+    with (
+        Progress(f"Fine-tuning {name}", how.steps, "steps", done) as progress,
+        _stopped_by_sigterm(stop),
+    ):
         trainer.add_callback(_Watch(progress, stop, name))
         _run(trainer, str(last) if last else None, name)
         if stop.is_set() and trainer.state.global_step < how.steps:
-            LOGGER.warning("asked to stop: the same command continues from step %d", trainer.state.global_step)
+            LOGGER.warning(
+                "asked to stop: the same command continues from step %d", trainer.state.global_step
+            )
             raise SystemExit(PREEMPTED)
     trainer.save_model(str(folder / "final"))
     processes.end()
@@ -170,14 +189,17 @@ def _run(trainer: Trainer, last: str | None, name: str) -> None:
     except (torch.cuda.OutOfMemoryError, MemoryError, RuntimeError) as error:
         if "deterministic implementation" in str(error):
             reason = str(error).partition(", but you")[0][:200]
-            problem = f"computes with an operation that gives other numbers each time on a GPU: {reason}."
+            problem = (
+                f"computes with an operation that gives other numbers each time on a GPU: {reason}."
+            )
             raise UserError(name, problem, "Train it on the CPU: --gpus 0.") from error
         if not is_out_of_memory(error):
             raise
         raise UserError(
             name,
             f"memory does not suffice for a step: {(str(error).splitlines() or ['no message'])[0]}",
-            "Set gradient_checkpointing: true or tuning: lora, take more GPUs, or fewer lessons in one pass (per_pass).",
+            "Set gradient_checkpointing: true or tuning: lora, take more GPUs, or fewer lessons in"
+            " one pass (per_pass).",
         ) from error
 
 
@@ -212,7 +234,9 @@ def add_matrices(model: PreTrainedModel, how: Tuning) -> Any:
     except ValueError as error:
         reason = (str(error).splitlines() or [""])[0][:200]
         raise UserError(
-            f"lora_targets: {how.lora_targets}", f"LoRA cannot be added ({reason}).", "Name modules that it has."
+            f"lora_targets: {how.lora_targets}",
+            f"LoRA cannot be added ({reason}).",
+            "Name modules that it has.",
         ) from error
     if how.gradient_checkpointing:
         found.enable_input_require_grads()
@@ -220,40 +244,64 @@ def add_matrices(model: PreTrainedModel, how: Tuning) -> Any:
 
 
 def _lora_targets(model: PreTrainedModel, wanted: str) -> str | list[str]:
-    """What gets LoRA's matrices, as peft names it; all of it is there, and no weight of it serves another module too."""
+    """What gets LoRA's matrices, as peft names it; all of it is there, and no weight of it serves
+    another module too.
+    """
     where = f"lora_targets: {wanted}"
     if wanted == "all-linear":
         return wanted
     names = [name.strip() for name in wanted.split(",")]
     modules = dict(model.named_modules())
-    found = {name: [path for path in modules if name and f".{path}".endswith(f".{name}")] for name in names}
+    found = {
+        name: [path for path in modules if name and f".{path}".endswith(f".{name}")]
+        for name in names
+    }
     lacking = [name for name, paths in found.items() if not paths]
     if lacking:
-        ends = sorted({path.rpartition(".")[2] for path, module in modules.items() if isinstance(module, torch.nn.Linear)})
+        ends = sorted(
+            {
+                path.rpartition(".")[2]
+                for path, module in modules.items()
+                if isinstance(module, torch.nn.Linear)
+            }
+        )
         problem = f"LoRA cannot be added: the model has no module {lacking[0]!r}."
         raise UserError(where, problem, f"Name modules that it has: {', '.join(ends)}.")
     ends_of_model = [model.get_input_embeddings(), model.get_output_embeddings()]
     if ends_of_model[1] is not None and ends_of_model[0].weight is ends_of_model[1].weight:
-        tied = next((path for paths in found.values() for path in paths if modules[path] in ends_of_model), None)
+        tied = next(
+            (path for paths in found.values() for path in paths if modules[path] in ends_of_model),
+            None,
+        )
         if tied:
-            problem = f"LoRA cannot be added to {tied}: the model reads and writes words by the same weights."
+            problem = (
+                f"LoRA cannot be added to {tied}: the model reads and writes words by the same"
+                " weights."
+            )
             raise UserError(where, problem, "Leave it out.")
     return names
 
 
 def longest_of(material: Material, mixed: Material | None) -> int:
     """Tokens of the longest lesson."""
-    return int(max(part.lengths.max() for part in (material, mixed) if part is not None and len(part)))
+    return int(
+        max(part.lengths.max() for part in (material, mixed) if part is not None and len(part))
+    )
 
 
 def lessons_per_pass(per_process: int, longest: int, wanted: int | None = None) -> int:
-    """Lessons that a process computes at once: a divisor of its share of a step, as large as tokens (or the user) allow.
+    """Lessons that a process computes at once: a divisor of its share of a step, as large as tokens
+    (or the user) allow.
 
     >>> lessons_per_pass(64, 100), lessons_per_pass(64, 4096), lessons_per_pass(64, 100, wanted=10)
     (64, 4, 8)
     """
     most = min(wanted or per_process, per_process if wanted else max(1, TOKENS_PER_PASS // longest))
-    return max(number for number in range(1, per_process + 1) if per_process % number == 0 and number <= most)
+    return max(
+        number
+        for number in range(1, per_process + 1)
+        if per_process % number == 0 and number <= most
+    )
 
 
 def check_batch(batch: int, number: int) -> None:
@@ -268,7 +316,9 @@ def _arguments(how: Tuning, folder: Path, every: int, curriculum: Curriculum) ->
     number = int(os.environ.get("WORLD_SIZE", "1"))
     check_batch(how.batch, number)
     per_process = how.batch // number
-    passes = per_process // lessons_per_pass(per_process, longest_of(curriculum.material, curriculum.mixed), how.per_pass)
+    passes = per_process // lessons_per_pass(
+        per_process, longest_of(curriculum.material, curriculum.mixed), how.per_pass
+    )
     sharded: dict[str, Any] = {}
     if processes.is_shared():
         sharded = {
@@ -293,9 +343,12 @@ def _arguments(how: Tuning, folder: Path, every: int, curriculum: Curriculum) ->
         max_grad_norm=how.clip,
         bf16=how.precision == "bfloat16",
         fp16=how.precision == "float16",
-        # Not accelerate's way of it for FSDP: that renames modules, and LoRA's matrices are then not found in what is saved.
+        # Not accelerate's way of it for FSDP: that renames modules, and LoRA's matrices are then
+        # not found in what is saved.
         gradient_checkpointing=how.gradient_checkpointing,
-        gradient_checkpointing_kwargs={"use_reentrant": False} if how.gradient_checkpointing else None,
+        gradient_checkpointing_kwargs=(
+            {"use_reentrant": False} if how.gradient_checkpointing else None
+        ),
         train_sampling_strategy="sequential",
         remove_unused_columns=False,
         dataloader_drop_last=True,
@@ -342,7 +395,9 @@ def recorded_steps(history: list[dict[str, float]], batch: int) -> list[dict[str
 
 
 def stored_dtype(config: Mapping[str, Any]) -> str:
-    """The precision of a base's own weights, by its configuration; float32 where it says nothing that we know."""
+    """The precision of a base's own weights, by its configuration; float32 where it says nothing
+    that we know.
+    """
     named = config.get("dtype") or config.get("torch_dtype")
     return named if named in DTYPES else "float32"
 
@@ -350,11 +405,19 @@ def stored_dtype(config: Mapping[str, Any]) -> str:
 #: Files that are the base's, unchanged: its tokenizer, chat template, way of generating, and code.
 KEPT = (
     *("tokenizer*", "vocab*", "merges.txt", "spiece.model", "*.tiktoken", "tekken.json"),
-    *("special_tokens_map.json", "added_tokens.json", "chat_template*", "generation_config.json", "*.py"),
+    *(
+        "special_tokens_map.json",
+        "added_tokens.json",
+        "chat_template*",
+        "generation_config.json",
+        "*.py",
+    ),
 )
 
 
-def save_tuned(final: Path, base: Checkpoint, config: dict[str, Any], is_lora: bool, folder: Path) -> None:
+def save_tuned(
+    final: Path, base: Checkpoint, config: dict[str, Any], is_lora: bool, folder: Path
+) -> None:
     """Write the model in the precision of its base, LoRA's matrices added to the weights.
 
     Args:
@@ -365,12 +428,19 @@ def save_tuned(final: Path, base: Checkpoint, config: dict[str, Any], is_lora: b
         folder: to write into.
     """
     dtype = getattr(torch, stored_dtype(config))
-    options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": base.trust_remote_code}
+    options: dict[str, Any] = {
+        "local_files_only": True,
+        "trust_remote_code": base.trust_remote_code,
+    }
     if is_lora:
         from peft import PeftModel
 
-        loaded = AutoModelForCausalLM.from_pretrained(str(base.folder), dtype=torch.float32, **options)
-        with warnings.catch_warnings():  # matrices under other names would be left out, and the base saved as it was
+        loaded = AutoModelForCausalLM.from_pretrained(
+            str(base.folder), dtype=torch.float32, **options
+        )
+        with (
+            warnings.catch_warnings()
+        ):  # matrices under other names would be left out, and the base saved as it was
             warnings.filterwarnings("error", message=".*adapter keys")
             added = PeftModel.from_pretrained(loaded, str(final))
         model: Any = added.merge_and_unload().to(dtype)
@@ -403,7 +473,8 @@ def work_folder(folder: Path, name: str, content: str) -> Path:
 
 @contextlib.contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Keep other runs out of a folder of checkpoints; the system lets go of it when this process ends, however it ends.
+    """Keep other runs out of a folder of checkpoints; the system lets go of it when this process
+    ends, however it ends.
 
     Raises:
         UserError: another run is in it, or nothing can be written there.
@@ -413,9 +484,15 @@ def held(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         lock.acquire()
     except Timeout as error:
-        raise UserError(folder, "another process trains this model just now.", "Wait for it, or end it first.") from error
+        raise UserError(
+            folder, "another process trains this model just now.", "Wait for it, or end it first."
+        ) from error
     except OSError as error:
-        raise UserError(folder, f"cannot have checkpoints ({error.strerror}).", "Name another folder: --checkpoints.") from error
+        raise UserError(
+            folder,
+            f"cannot have checkpoints ({error.strerror}).",
+            "Name another folder: --checkpoints.",
+        ) from error
     try:
         yield
     finally:
@@ -427,10 +504,12 @@ def held(folder: Path) -> Iterator[None]:
 def last_checkpoint(folder: Path) -> Path | None:
     """The last whole checkpoint of a folder; what was cut off while it was written is removed.
 
-    The state is the last file that the first process writes; others may still be writing the state of their random numbers then,
-    and a machine that lost its power may have kept the state alone.
+    The state is the last file that the first process writes; others may still be writing the state
+    of their random numbers then, and a machine that lost its power may have kept the state alone.
     """
-    for path in sorted(folder.glob("checkpoint-*"), key=lambda path: -int(path.name.rpartition("-")[2])):
+    for path in sorted(
+        folder.glob("checkpoint-*"), key=lambda path: -int(path.name.rpartition("-")[2])
+    ):
         if _is_whole(path):
             return path
         shutil.rmtree(path, ignore_errors=True)
@@ -445,7 +524,11 @@ def _is_whole(checkpoint: Path) -> bool:
                 pass
     except (OSError, ValueError, SafetensorError):
         return False
-    return all(zipfile.is_zipfile(part) for part in checkpoint.iterdir() if part.suffix in (".bin", ".pt", ".pth"))
+    return all(
+        zipfile.is_zipfile(part)
+        for part in checkpoint.iterdir()
+        if part.suffix in (".bin", ".pt", ".pth")
+    )
 
 
 #: Nats by which a log probability may move when lessons share a row: rounding moves it by less.
@@ -453,7 +536,8 @@ TOLERANCE = 1e-3
 
 
 def choose_precision(precision: str) -> str:
-    """The precision in which activations are computed; ``auto``: bfloat16 on GPUs that have it, else float32.
+    """The precision in which activations are computed; ``auto``: bfloat16 on GPUs that have it,
+    else float32.
 
     Raises:
         UserError: this machine cannot train in it.
@@ -463,9 +547,13 @@ def choose_precision(precision: str) -> str:
     if precision == "auto":
         return "bfloat16" if has_bfloat else "float32"
     if precision == "float16" and not has_gpu:
-        raise UserError("precision: float16", "cannot be trained in on a CPU.", "Take bfloat16 or float32.")
+        raise UserError(
+            "precision: float16", "cannot be trained in on a CPU.", "Take bfloat16 or float32."
+        )
     if precision == "bfloat16" and has_gpu and not has_bfloat:
-        raise UserError("precision: bfloat16", "this GPU does not compute in it.", "Take float16 or float32.")
+        raise UserError(
+            "precision: bfloat16", "this GPU does not compute in it.", "Take float16 or float32."
+        )
     return precision
 
 
@@ -479,13 +567,18 @@ def check_base(checkpoint: Checkpoint, tokenizer: Any, is_chat: bool) -> dict[st
         raise UserError(
             checkpoint.name,
             "has no chat template, and lessons are written through it.",
-            "Save one into the folder (chat_template.jinja), or train on plain text: --chat never --prompt-set constrained.",
+            "Save one into the folder (chat_template.jinja), or train on plain text: --chat never"
+            " --prompt-set constrained.",
         )
     checkpoint.refuse_adapter("fine-tuning")
     config = read_object(checkpoint.folder / "config.json")
     quantised = config.get("quantization_config")
     if quantised:
-        method = quantised.get("quant_method", "unknown method") if isinstance(quantised, dict) else "unknown method"
+        method = (
+            quantised.get("quant_method", "unknown method")
+            if isinstance(quantised, dict)
+            else "unknown method"
+        )
         raise UserError(
             checkpoint.name,
             f"has quantised weights ({method}), which cannot be trained.",
@@ -499,10 +592,14 @@ def count_parameters(checkpoint: Checkpoint) -> int:
     from transformers import AutoConfig, AutoModelForCausalLM
 
     config = AutoConfig.from_pretrained(
-        str(checkpoint.folder), local_files_only=True, trust_remote_code=checkpoint.trust_remote_code
+        str(checkpoint.folder),
+        local_files_only=True,
+        trust_remote_code=checkpoint.trust_remote_code,
     )
     with torch.device("meta"):
-        model = AutoModelForCausalLM.from_config(config, trust_remote_code=checkpoint.trust_remote_code)
+        model = AutoModelForCausalLM.from_config(
+            config, trust_remote_code=checkpoint.trust_remote_code
+        )
     return int(model.num_parameters())
 
 
@@ -515,7 +612,8 @@ def check_memory(
     processes: int = 1,
     free: int | None = None,
 ) -> None:
-    """Raise UserError unless there is memory for weights, gradients, the optimiser and the activations of one pass.
+    """Raise UserError unless there is memory for weights, gradients, the optimiser and the
+    activations of one pass.
 
     Args:
         name: the model's.
@@ -538,16 +636,21 @@ def check_memory(
     activations = tokens * (layers * per_layer + vocabulary * (size + 8))
     if free is None:
         gpus = range(torch.cuda.device_count()) if torch.cuda.is_available() else ()
-        free = min((torch.cuda.mem_get_info(gpu)[0] for gpu in gpus), default=psutil.virtual_memory().available)
+        free = min(
+            (torch.cuda.mem_get_info(gpu)[0] for gpu in gpus),
+            default=psutil.virtual_memory().available,
+        )
     if states + activations > free:
         less = [] if how.tuning == "lora" else ["tuning: lora"]
         less += [] if how.gradient_checkpointing else ["gradient_checkpointing: true"]
         where = "a GPU" if torch.cuda.is_available() else "this machine"
         raise UserError(
             name,
-            f"needs about {_gb(states + activations)} to be fine-tuned ({how.tuning}: {_gb(states)} for weights, gradients and "
-            f"the optimiser, {_gb(activations)} for {tokens:,} tokens of a pass), and {where} has {_gb(free)} free.",
-            f"Take {', '.join([*less, 'fewer lessons in one pass (per_pass)'])}, or more GPUs (--gpus).",
+            f"needs about {_gb(states + activations)} to be fine-tuned ({how.tuning}: {_gb(states)}"
+            f" for weights, gradients and the optimiser, {_gb(activations)} for {tokens:,} tokens"
+            f" of a pass), and {where} has {_gb(free)} free.",
+            f"Take {', '.join([*less, 'fewer lessons in one pass (per_pass)'])}, or more GPUs"
+            " (--gpus).",
         )
 
 
@@ -556,44 +659,59 @@ def _gb(number: float) -> str:
 
 
 def check_lengths(material: Material, longest: int, where: str) -> None:
-    """Raise UserError where a lesson has more tokens than training takes: its answer would be cut off silently."""
+    """Raise UserError where a lesson has more tokens than training takes: its answer would be cut
+    off silently.
+    """
     too_long = np.flatnonzero(material.lengths > longest)
     if len(too_long):
         worst = int(material.lengths.max())
         raise UserError(
             where,
-            f"{len(too_long)} of {len(material)} lessons have more than {longest} tokens (the longest {worst}), e.g. "
-            f"{material.names[too_long[0]]}.",
+            f"{len(too_long)} of {len(material)} lessons have more than {longest} tokens (the"
+            f" longest {worst}), e.g. {material.names[too_long[0]]}.",
             "Set a longer sequence_length if the model has as many positions, or leave them out.",
         )
 
 
-def check_pass(name: str, model: PreTrainedModel, curriculum: Curriculum, padding: int, how: Tuning) -> None:
-    """One pass without a step: raise UserError where its loss is not finite, or packed lessons see each other."""
+def check_pass(
+    name: str, model: PreTrainedModel, curriculum: Curriculum, padding: int, how: Tuning
+) -> None:
+    """One pass without a step: raise UserError where its loss is not finite, or packed lessons see
+    each other.
+    """
     lessons = [curriculum[place] for place in range(min(4, len(curriculum)))]
     shortest = sorted(lessons, key=lambda lesson: len(lesson["ids"]))[:2]
     device = next(model.parameters()).device
     kind = getattr(torch, how.precision)
     losses = []
-    model.config.use_cache = False  # with a cache transformers does not look for where lessons end; ``Trainer`` has none either
+    # with a cache transformers does not look for where lessons end; ``Trainer`` has none either
+    model.config.use_cache = False
     model.eval()
     with torch.no_grad(), torch.autocast(device.type, kind, enabled=kind != torch.float32):
         batch = Collator(padding, is_packed=False)(lessons)
         loss = model(**{key: tensor.to(device) for key, tensor in batch.items()}).loss
         if not torch.isfinite(loss):
-            fix = "Set precision: float32 or bfloat16, or check the base: its answers are not numbers either."
+            fix = (
+                "Set precision: float32 or bfloat16, or check the base: its answers are not numbers"
+                " either."
+            )
             raise UserError(name, f"computes no finite loss in {how.precision}.", fix)
     if how.packing and len(shortest) == 2:
-        row = {key: np.concatenate([lesson[key] for lesson in shortest]) for key in ("ids", "labels")}
+        row = {
+            key: np.concatenate([lesson[key] for lesson in shortest]) for key in ("ids", "labels")
+        }
         for is_packed in (False, True):
             # A third, longer lesson gives the batch rows in which the two others fit.
             batch = Collator(padding, is_packed)([*shortest, row])
             with torch.no_grad():
-                losses.append(float(model(**{key: tensor.to(device) for key, tensor in batch.items()}).loss))
+                losses.append(
+                    float(model(**{key: tensor.to(device) for key, tensor in batch.items()}).loss)
+                )
     model.train()
     if len(losses) == 2 and abs(losses[0] - losses[1]) > TOLERANCE * max(1.0, abs(losses[0])):
         raise UserError(
             "packing",
-            f"lessons in one row of {name} see each other (loss {losses[1]:.4f} instead of {losses[0]:.4f}).",
+            f"lessons in one row of {name} see each other (loss {losses[1]:.4f} instead of"
+            f" {losses[0]:.4f}).",
             "Set packing: false.",
         )

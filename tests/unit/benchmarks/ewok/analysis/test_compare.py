@@ -11,7 +11,14 @@ from worldprobe import cli
 from worldprobe.benchmarks.ewok.analysis.compare import compare_models, pairs_without_items
 from worldprobe.benchmarks.ewok.analysis.judge import judge_responses
 from worldprobe.benchmarks.ewok.analysis.summarize import agree, correlate, correlation
-from worldprobe.benchmarks.ewok.contracts import Agreements, Comparisons, Correlations, FeatureMeans, Judgements, SurfaceFeatures
+from worldprobe.benchmarks.ewok.contracts import (
+    Agreements,
+    Comparisons,
+    Correlations,
+    FeatureMeans,
+    Judgements,
+    SurfaceFeatures,
+)
 from worldprobe.contracts import read_provenance, read_table, validate, write_table
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
@@ -20,7 +27,9 @@ from worldprobe.provenance import Provenance
 def two_models(difference, n_templates=120, seed=0):
     items = simulate_items(n_templates, 4, seed)
     common = np.random.default_rng(seed).normal(0.5, 1, (1, len(items), 2))
-    return simulate_judgements(items, common + np.array([difference, 0.0])[:, None, None], ["ant", "bee"], "logprobs", seed)
+    return simulate_judgements(
+        items, common + np.array([difference, 0.0])[:, None, None], ["ant", "bee"], "logprobs", seed
+    )
 
 
 def shared_fillings(n_versions, sd_version, sd_pair=0.4, n_models=2, n_templates=240):
@@ -32,7 +41,9 @@ def shared_fillings(n_versions, sd_version, sd_pair=0.4, n_models=2, n_templates
     taste = random.normal(0, sd_pair, (n_models, pair.max() + 1))[:, pair]
     taste = taste + random.normal(0, sd_version, (n_models, n_versions))[:, version]
     names = [f"m{i:02}" for i in range(n_models)]
-    return simulate_judgements(items, (0.2 + taste)[:, :, None].repeat(2, axis=2), names, "logprobs", n_versions)
+    return simulate_judgements(
+        items, (0.2 + taste)[:, :, None].repeat(2, axis=2), names, "logprobs", n_versions
+    )
 
 
 @pytest.mark.parametrize("n_versions", [2, 3, 5])
@@ -42,8 +53,12 @@ def test_versions_that_favour_one_model_are_not_taken_for_its_merit(n_versions):
     table = compare_models(rows).query(wanted)
     assert ((table["p"] < 0.05) == ((table["ci_low"] > 0) | (table["ci_high"] < 0))).all()
     assert (table["p"] < 0.05).mean() <= 0.08  # 190 pairs of 20 models
-    as_own = compare_models(rows.assign(filling="own")).query(wanted)  # said to be own, and yet versions differ
-    assert (as_own["p"] < 0.05).mean() <= (0.2 if n_versions == 2 else 0.1)  # two hardly show that they differ
+    as_own = compare_models(rows.assign(filling="own")).query(
+        wanted
+    )  # said to be own, and yet versions differ
+    assert (as_own["p"] < 0.05).mean() <= (
+        0.2 if n_versions == 2 else 0.1
+    )  # two hardly show that they differ
     assert as_own["interval_over"].str.contains("versions").mean() > 0.5
 
 
@@ -59,18 +74,27 @@ def test_one_version_is_about_its_fillings_only_and_says_so():
 
 def test_items_with_fillings_of_their_own_have_no_versions_to_draw():
     rows = two_models(1.0)
-    own = compare_models(rows[rows["version"] == 0].assign(filling="own")).query("grouping == 'overall'").iloc[0]
+    own = (
+        compare_models(rows[rows["version"] == 0].assign(filling="own"))
+        .query("grouping == 'overall'")
+        .iloc[0]
+    )
     assert own["status"] == "ok"
     assert "1 item per template" in own["sentence"]
 
 
 def test_a_pair_that_was_compared_is_named_as_missing_in_neither_order():
     judgements = two_models(1.0)
-    turned = judgements.assign(model=pd.Categorical(judgements["model"], ["bee", "ant"]))  # as tables that are read one by one
+    turned = judgements.assign(
+        model=pd.Categorical(judgements["model"], ["bee", "ant"])
+    )  # as tables that are read one by one
     for rows in (judgements, turned):
         compared = compare_models(rows)
         assert pairs_without_items(compared, ["ant", "bee"]) == []
-        assert pairs_without_items(compared, ["cow", "bee", "ant"]) == [["ant", "cow"], ["bee", "cow"]]
+        assert pairs_without_items(compared, ["cow", "bee", "ant"]) == [
+            ["ant", "cow"],
+            ["bee", "cow"],
+        ]
 
 
 def test_a_real_difference_is_found_and_the_sentence_says_which_is_better():
@@ -78,7 +102,10 @@ def test_a_real_difference_is_found_and_the_sentence_says_which_is_better():
     overall = table[table["grouping"] == "overall"].iloc[0]
     assert overall["p"] < 0.05
     assert overall["ci_low"] > 0
-    assert "ant is better, on other pairs of concepts and versions of this kind too" in overall["sentence"]
+    assert (
+        "ant is better, on other pairs of concepts and versions of this kind too"
+        in overall["sentence"]
+    )
     assert overall["n"] == 480
     assert not (table["p_holm"] < table["p"]).any()
     assert (table["grouping"] == "domain").sum() == 3
@@ -92,7 +119,9 @@ def test_a_difference_between_guesses_makes_neither_better():
     """One untrained model in two precisions was "better" in one of them (p = 0.015)."""
     rows = two_models(0.0)
     share = np.where(rows["model"] == "ant", 0.5, 0.2)
-    guessed = rows.assign(accuracy=(np.random.default_rng(1).random(len(rows)) < share).astype(float))
+    guessed = rows.assign(
+        accuracy=(np.random.default_rng(1).random(len(rows)) < share).astype(float)
+    )
     assert "neither is shown to be above chance" in overall_sentence(guessed)
     assert "is better" not in overall_sentence(guessed)
 
@@ -100,9 +129,14 @@ def test_a_difference_between_guesses_makes_neither_better():
 def test_a_model_that_is_right_everywhere_is_not_said_to_be_at_chance_for_want_of_an_interval():
     rows = two_models(0.0)
     share = np.where(rows["model"] == "ant", 2, 0.5)
-    sentence = overall_sentence(rows.assign(accuracy=(np.random.default_rng(1).random(len(rows)) < share).astype(float)))
+    sentence = overall_sentence(
+        rows.assign(accuracy=(np.random.default_rng(1).random(len(rows)) < share).astype(float))
+    )
     assert "ant has 100.0%" in sentence
-    assert "neither is shown to be above chance (50%): the accuracy of ant is the same everywhere" in sentence
+    assert (
+        "neither is shown to be above chance (50%): the accuracy of ant is the same everywhere"
+        in sentence
+    )
 
 
 def test_a_difference_of_near_ties_makes_neither_better_and_the_precision_is_said():
@@ -130,7 +164,9 @@ def test_no_difference_is_called_that_with_what_could_have_been_seen():
     sentence = compare_models(rows).query("grouping == 'overall'")["sentence"].item()
     assert "cannot tell the two apart" in sentence
     assert "points would be missed in more than one of five such samples" in sentence
-    twin = pd.concat([rows[rows["model"] == "ant"], rows[rows["model"] == "ant"].assign(model="bee")])
+    twin = pd.concat(
+        [rows[rows["model"] == "ant"], rows[rows["model"] == "ant"].assign(model="bee")]
+    )
     same = compare_models(twin)
     assert (same["status"] == "no_spread").all()
     assert same["p"].isna().all()
@@ -143,7 +179,9 @@ def test_a_pairs_numbers_do_not_depend_on_the_other_models():
     third.iloc[:4, third.columns.get_loc("accuracy")] = np.nan  # another set of items in common
     alone = compare_models(rows)
     together = compare_models(pd.concat([rows, third]))
-    same = together[(together["model_a"] == "ant") & (together["model_b"] == "bee")].reset_index(drop=True)
+    same = together[(together["model_a"] == "ant") & (together["model_b"] == "bee")].reset_index(
+        drop=True
+    )
     columns = ["difference", "p", "ci_low", "ci_high", "n"]
     pd.testing.assert_frame_equal(alone[columns], same[columns])
     assert (together[together["model_b"] == "cat"].query("grouping == 'overall'")["n"] == 118).all()
@@ -154,15 +192,26 @@ def test_swapping_the_models_swaps_only_the_sign():
     forth = compare_models(rows).query("grouping == 'overall'").iloc[0]
     back = rows.assign(model=rows["model"].map({"ant": "zoe", "bee": "bee"}))
     back = compare_models(back).query("grouping == 'overall'").iloc[0]
-    assert (back["model_a"], back["difference"], back["p"]) == ("bee", pytest.approx(-forth["difference"]), forth["p"])
+    assert (back["model_a"], back["difference"], back["p"]) == (
+        "bee",
+        pytest.approx(-forth["difference"]),
+        forth["p"],
+    )
 
 
 def test_a_model_is_compared_with_baselines_which_cost_comparisons_of_models_nothing(caplog):
     rows = two_models(0.5)
     bee = rows[rows["model"] == "bee"]
     baselines = [bee.assign(model=name, eval_type=name) for name in ("wordnet", "word2vec")]
-    table = compare_models(pd.concat([rows, *baselines])).query("grouping == 'overall'").set_index(["model_a", "model_b"])
-    assert set(table.index) == {("ant", "bee"), *((model, name) for model in ("ant", "bee") for name in ("wordnet", "word2vec"))}
+    table = (
+        compare_models(pd.concat([rows, *baselines]))
+        .query("grouping == 'overall'")
+        .set_index(["model_a", "model_b"])
+    )
+    assert set(table.index) == {
+        ("ant", "bee"),
+        *((model, name) for model in ("ant", "bee") for name in ("wordnet", "word2vec")),
+    }
     assert table["difference"]["ant", "wordnet"] == table["difference"]["ant", "bee"] > 0
     alone = compare_models(rows).query("grouping == 'overall'")
     assert table["p_holm"]["ant", "bee"] == alone["p_holm"].item()
@@ -175,7 +224,9 @@ def test_a_baseline_has_no_precision_that_a_sentence_would_have_to_tell():
     is_bee = rows["model"] == "bee"
     baseline = rows[is_bee].assign(model="wordnet", eval_type="wordnet", dtype=None)
     assert "near ties" not in overall_sentence(pd.concat([rows[~is_bee], baseline]))
-    assert "0 (ant, bfloat16) and 0 (bee) of" in overall_sentence(rows.assign(dtype=rows["dtype"].mask(is_bee)))
+    assert "0 (ant, bfloat16) and 0 (bee) of" in overall_sentence(
+        rows.assign(dtype=rows["dtype"].mask(is_bee))
+    )
 
 
 def test_baselines_without_a_model_are_not_said_to_lack_common_items():
@@ -211,7 +262,9 @@ def test_the_command_prints_the_sentence_and_writes_a_table_or_json(tmp_path, ca
     assert "of the targets right" in capsys.readouterr().out
     assert cli.main(["compare", *names, "--out", str(tmp_path / "c.json")]) == 0
     written = read_table(tmp_path / "c.parquet", Comparisons)
-    assert json.loads((tmp_path / "c.json").read_text())[0]["p"] == pytest.approx(written["p"].iloc[0])
+    assert json.loads((tmp_path / "c.json").read_text())[0]["p"] == pytest.approx(
+        written["p"].iloc[0]
+    )
 
 
 def test_correlations_are_over_domain_and_version_means_and_over_items(tmp_path):
@@ -243,7 +296,12 @@ def test_correlations_are_over_domain_and_version_means_and_over_items(tmp_path)
 
     write_table(rows, Judgements, tmp_path / "judgements.parquet", Provenance())
     write_table(surface, SurfaceFeatures, tmp_path / "surface.parquet", Provenance())
-    command = ["correlate", str(tmp_path / "judgements.parquet"), "--surface", str(tmp_path / "surface.parquet")]
+    command = [
+        "correlate",
+        str(tmp_path / "judgements.parquet"),
+        "--surface",
+        str(tmp_path / "surface.parquet"),
+    ]
     outs = ["--points-out", str(tmp_path / "points.parquet"), "--out", str(tmp_path / "r.parquet")]
     assert cli.main([*command, *outs]) == 0
     assert len(read_table(tmp_path / "r.parquet", Correlations)) == len(table)
@@ -267,7 +325,10 @@ def test_points_of_one_domain_are_no_independent_evidence():
 
 def test_a_missing_baseline_leaves_its_correlation_out_not_zero():
     items = simulate_items(20, 2, seed=2)
-    table, points = correlate(simulate_judgements(items, np.zeros((1, 40, 2)), ["m"], "logprobs", 1), simulate_features(items, 2))
+    table, points = correlate(
+        simulate_judgements(items, np.zeros((1, 40, 2)), ["m"], "logprobs", 1),
+        simulate_features(items, 2),
+    )
     assert set(table["feature"]) == {"n_words", "log_frequency"}
     assert points["word2vec"].isna().all()
 
@@ -298,7 +359,10 @@ LIKERT = {
 def judged(rows):
     """The judgements of answers to two items."""
     items = simulate_items(2, 1, seed=1).assign(item_id=list(LIKERT))
-    return pd.concat([judge_responses(items, part, model).table for model, part in rows.groupby("model")], ignore_index=True)
+    return pd.concat(
+        [judge_responses(items, part, model).table for model, part in rows.groupby("model")],
+        ignore_index=True,
+    )
 
 
 def test_agreement_counts_equal_ratings_and_position_following_as_no_preference():
@@ -306,17 +370,26 @@ def test_agreement_counts_equal_ratings_and_position_following_as_no_preference(
         "a-a_1_1_v0": {"t1": 1, "t1s": 2, "t2": 1, "t2s": 1},
         "a-a_1_1_v1": {"t1": 1, "t1s": 2, "t2": 2, "t2s": None},
     }
-    rows = pd.concat([answers("m", "likert_free_two", LIKERT), answers("m", "choice_free_two", choice)])
+    rows = pd.concat(
+        [answers("m", "likert_free_two", LIKERT), answers("m", "choice_free_two", choice)]
+    )
     table = validate(agree(judged(rows)), Agreements)
     assert table["n"].sum() == 4
     found = table[table["n"] > 0].set_index(["likert", "choice"])["n"].to_dict()
-    assert found == {("context1", "context1"): 1, ("none", "none"): 1, ("context2", "context1"): 1, ("missing", "missing"): 1}
+    assert found == {
+        ("context1", "context1"): 1,
+        ("none", "none"): 1,
+        ("context2", "context1"): 1,
+        ("missing", "missing"): 1,
+    }
     assert table["share"].sum() == pytest.approx(1)
 
 
 def test_without_swapped_presentations_choice_always_prefers_one():
     choice = {"a-a_1_1_v0": {"t1": 1, "t2": 2}, "a-a_1_1_v1": {"t1": 2, "t2": 1}}
-    rows = pd.concat([answers("m", "likert_free_two", LIKERT), answers("m", "choice_free_two", choice)])
+    rows = pd.concat(
+        [answers("m", "likert_free_two", LIKERT), answers("m", "choice_free_two", choice)]
+    )
     table = agree(judged(rows))
     assert table.loc[table["choice"] == "none", "n"].sum() == 0
     with pytest.raises(UserError, match="both Likert and Choice"):
@@ -325,10 +398,18 @@ def test_without_swapped_presentations_choice_always_prefers_one():
 
 def test_the_agree_command_reads_judgements_of_many_files(tmp_path):
     choice = {"a-a_1_1_v0": {"t1": 1, "t2": 2}, "a-a_1_1_v1": {"t1": 2, "t2": 1}}
-    for name, rows in {"l": answers("m", "likert_free_two", LIKERT), "c": answers("m", "choice_free_two", choice)}.items():
+    for name, rows in {
+        "l": answers("m", "likert_free_two", LIKERT),
+        "c": answers("m", "choice_free_two", choice),
+    }.items():
         write_table(judged(rows), Judgements, tmp_path / f"{name}.parquet", Provenance())
     out = tmp_path / "agreements.parquet"
-    assert cli.main(["agree", str(tmp_path / "l.parquet"), str(tmp_path / "c.parquet"), "--out", str(out)]) == 0
+    assert (
+        cli.main(
+            ["agree", str(tmp_path / "l.parquet"), str(tmp_path / "c.parquet"), "--out", str(out)]
+        )
+        == 0
+    )
     assert read_table(out, Agreements)["n"].sum() == 4
 
 
@@ -340,15 +421,24 @@ def test_word2vec_alone_has_nothing_to_be_correlated_with_and_says_so():
 
 
 def test_models_that_are_means_of_training_runs_are_compared_for_other_runs():
-    runs = [two_models(0.4).assign(model=lambda rows, run=run: rows["model"] + str(run)) for run in range(3)]
+    runs = [
+        two_models(0.4).assign(model=lambda rows, run=run: rows["model"] + str(run))
+        for run in range(3)
+    ]
     lucky = runs[0].assign(accuracy=runs[0]["accuracy"].where(runs[0]["model"] != "ant0", 1.0))
     rows = pd.concat([lucky, *runs[1:]])
     named = {"ant": ["ant0", "ant1", "ant2"], "bee": ["bee0", "bee1", "bee2"]}
     overall = compare_models(rows, replicates=named).query("grouping == 'overall'").iloc[0]
     assert overall["model_a"] == "ant"
-    assert overall["mean_a"] == pytest.approx(rows[rows["model"].str.startswith("ant")]["accuracy"].mean())
+    assert overall["mean_a"] == pytest.approx(
+        rows[rows["model"].str.startswith("ant")]["accuracy"].mean()
+    )
     assert "replicates of each model" in overall["interval_over"]
-    one_run = compare_models(rows[rows["model"].isin(["ant0", "bee0"])]).query("grouping == 'overall'").iloc[0]
+    one_run = (
+        compare_models(rows[rows["model"].isin(["ant0", "bee0"])])
+        .query("grouping == 'overall'")
+        .iloc[0]
+    )
     assert one_run["p"] < 0.001 < overall["p"]
     with pytest.raises(UserError, match="not of one size"):
         compare_models(rows, replicates={"ant": ["ant0", "ant1"], "bee": ["bee0", "bee1", "bee2"]})

@@ -14,7 +14,9 @@ from worldprobe.provenance import Provenance
 
 def condition(level, n_versions=2, models=("ant", "bee"), n_templates=60, seed=0):
     items = simulate_items(n_templates, n_versions, seed=1)
-    return simulate_judgements(items, np.full((len(models), len(items), 2), level), models, "logprobs", seed)
+    return simulate_judgements(
+        items, np.full((len(models), len(items), 2), level), models, "logprobs", seed
+    )
 
 
 def test_a_templates_value_is_the_mean_of_its_items_and_only_common_templates_are_paired():
@@ -23,7 +25,12 @@ def test_a_templates_value_is_the_mean_of_its_items_and_only_common_templates_ar
     table = validate(compare_conditions({"main": main, "nonce": nonce}), ConditionComparisons)
     row = table.query("model_a == 'ant' and grouping == 'overall'").iloc[0]
     common = main[main["meta_template"] > 2]
-    expected = common[common["model"] == "ant"].groupby(["domain", "meta_template"])["accuracy"].mean().mean()
+    expected = (
+        common[common["model"] == "ant"]
+        .groupby(["domain", "meta_template"])["accuracy"]
+        .mean()
+        .mean()
+    )
     assert row["mean_b"] == pytest.approx(expected)
     assert (row["condition_b"], row["condition_a"], row["n"]) == ("main", "nonce", 54)
     assert (row["n_items_b"], row["n_items_a"]) == (162, 216)
@@ -57,7 +64,11 @@ def test_the_spread_is_that_of_the_versions_means_over_the_common_templates():
 
 
 def test_every_other_condition_is_compared_with_the_first_for_models_that_both_have():
-    conditions = {"main": condition(0.5), "names": condition(0.5, seed=3), "nonce": condition(0.5, models=["bee", "cat"], seed=4)}
+    conditions = {
+        "main": condition(0.5),
+        "names": condition(0.5, seed=3),
+        "nonce": condition(0.5, models=["bee", "cat"], seed=4),
+    }
     table = compare_conditions(conditions).query("grouping == 'overall'")
     found = set(zip(table["condition_a"], table["model_a"], strict=True))
     assert found == {("names", "ant"), ("names", "bee"), ("nonce", "bee")}
@@ -74,10 +85,21 @@ def test_what_cannot_be_compared_is_refused():
 def test_the_command_names_conditions_and_missing_models(tmp_path, capsys):
     for name, seed in (("main", 0), ("nonce", 1)):
         for model, part in condition(0.5, seed=seed).groupby("model"):
-            write_table(part, Judgements, tmp_path / f"{name}-{model}.parquet", Provenance(inputs={"items": name}))
-    files = {name: [str(tmp_path / f"{name}-{model}.parquet") for model in ("ant", "bee")] for name in ("main", "nonce")}
+            write_table(
+                part,
+                Judgements,
+                tmp_path / f"{name}-{model}.parquet",
+                Provenance(inputs={"items": name}),
+            )
+    files = {
+        name: [str(tmp_path / f"{name}-{model}.parquet") for model in ("ant", "bee")]
+        for name in ("main", "nonce")
+    }
     out = tmp_path / "conditions.parquet"
-    command = ["compare-conditions", *(x for name in files for x in ("--judgements", name, *files[name]))]
+    command = [
+        "compare-conditions",
+        *(x for name in files for x in ("--judgements", name, *files[name])),
+    ]
     titled = ["--condition-title", "nonce", "Nonce words"]
     assert cli.main([*command, *titled, "--missing", "cat=out of memory", "--out", str(out)]) == 0
     assert len(read_table(out, ConditionComparisons)) == 8
@@ -86,7 +108,15 @@ def test_the_command_names_conditions_and_missing_models(tmp_path, capsys):
     assert details["titles"] == {"nonce": "Nonce words"}
     assert "templates in both" in capsys.readouterr().out
 
-    mixed = ["--judgements", "main", files["main"][0], files["nonce"][1], "--judgements", "nonce", *files["nonce"]]
+    mixed = [
+        "--judgements",
+        "main",
+        files["main"][0],
+        files["nonce"][1],
+        "--judgements",
+        "nonce",
+        *files["nonce"],
+    ]
     assert cli.main(["compare-conditions", *mixed, "--out", str(out)]) == 2
     assert "other items" in capsys.readouterr().err
     assert cli.main([*command, "--missing", "ant=lost"]) == 2
@@ -110,11 +140,17 @@ def kind_versions(numbers, seed, sd_version=0.3, n_templates=240):
     random = np.random.default_rng(seed)
     luck = random.normal(0, sd_version, (20, max(numbers) + 1))[:, items["version"].to_numpy()]
     return simulate_judgements(
-        items, (0.3 + luck)[:, :, None].repeat(2, axis=2), [f"m{i:02}" for i in range(20)], "logprobs", seed
+        items,
+        (0.3 + luck)[:, :, None].repeat(2, axis=2),
+        [f"m{i:02}" for i in range(20)],
+        "logprobs",
+        seed,
     )
 
 
-@pytest.mark.parametrize(("first", "second"), [((0, 1, 2), (0, 1, 2)), ((0, 1, 2), (1, 2, 3, 4, 5))])
+@pytest.mark.parametrize(
+    ("first", "second"), [((0, 1, 2), (0, 1, 2)), ((0, 1, 2), (1, 2, 3, 4, 5))]
+)
 def test_conditions_whose_versions_were_lucky_are_not_told_apart(first, second):
     """Versions of the same numbers are pairs, others are not: both are right."""
     conditions = {"main": kind_versions(first, 1), "other": kind_versions(second, 2)}
@@ -131,5 +167,7 @@ def test_one_version_in_a_condition_leaves_no_test_unless_each_item_has_its_own_
     assert table["p"].isna().all()
     assert table["ci_low"].notna().all()
     assert "about these fillings only" in table["sentence"].iloc[0]
-    own = compare_conditions({name: rows.assign(filling="own") for name, rows in conditions.items()})
+    own = compare_conditions(
+        {name: rows.assign(filling="own") for name, rows in conditions.items()}
+    )
     assert set(own["status"]) == {"ok"}

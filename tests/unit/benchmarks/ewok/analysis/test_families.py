@@ -1,4 +1,6 @@
-"""Accuracy by level of families, and slopes within bases: numbers by hand, an effect that is found, a null that is not."""
+"""Accuracy by level of families, and slopes within bases: numbers by hand, an effect that is found,
+a null that is not.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +16,29 @@ from worldprobe.errors import UserError
 LEVELS = (0, 1, 2)
 
 
-def judged(rng: np.random.Generator, shares: dict[str, tuple[float, ...]], n_bases: int = 24, n_versions: int = 3):
-    """Items of one family, and judgements of models that are right at each level with these probabilities."""
+def judged(
+    rng: np.random.Generator,
+    shares: dict[str, tuple[float, ...]],
+    n_bases: int = 24,
+    n_versions: int = 3,
+):
+    """Items of one family, and judgements of models that are right at each level with these
+    probabilities.
+    """
     rows, judgements = [], []
     for base in range(n_bases):
         for place, level in enumerate(LEVELS, start=1):
             for version in range(n_versions):
                 item = f"social-relations_{1001 + base}_{place}_v{version}"
-                rows.append({"item_id": item, "family": "negation", "base": f"b{base}", "level": level, "version": version})
+                rows.append(
+                    {
+                        "item_id": item,
+                        "family": "negation",
+                        "base": f"b{base}",
+                        "level": level,
+                        "version": version,
+                    }
+                )
                 for model, share in shares.items():
                     for target in (1, 2):
                         judgements.append(
@@ -53,7 +70,9 @@ def slope_of(table: pd.DataFrame, model: str) -> pd.Series:
 
 
 def test_means_and_slope_are_those_computed_by_hand():
-    judgements, items = judged(np.random.default_rng(0), {"m": (1.0, 1.0, 0.0), "n": (0.0, 1.0, 1.0)}, n_bases=3)
+    judgements, items = judged(
+        np.random.default_rng(0), {"m": (1.0, 1.0, 0.0), "n": (0.0, 1.0, 1.0)}, n_bases=3
+    )
     table = validate(measure_families(judgements, items), FamilyLevels)
     m = table[table["model"] == "m"]
     assert m["mean"].tolist() == [1.0, 1.0, 0.0, pytest.approx(-0.5)]
@@ -91,10 +110,13 @@ def test_a_base_that_is_easy_at_all_levels_moves_no_slope():
 
 
 def test_a_missing_answer_takes_its_base_and_version_out_of_the_slope_only():
-    judgements, items = judged(np.random.default_rng(4), {"m": (1.0, 1.0, 0.0)}, n_bases=3, n_versions=1)
+    judgements, items = judged(
+        np.random.default_rng(4), {"m": (1.0, 1.0, 0.0)}, n_bases=3, n_versions=1
+    )
     gone = judgements["item_id"] == "social-relations_1001_3_v0"
     lost = judgements.assign(
-        accuracy=judgements["accuracy"].where(~gone), status=judgements["status"].where(~gone, "missing_score")
+        accuracy=judgements["accuracy"].where(~gone),
+        status=judgements["status"].where(~gone, "missing_score"),
     )
     table = measure_families(lost, items)
     assert slope_of(table, "m")[["mean", "n_bases", "n_missing"]].tolist() == [-0.5, 2, 2]

@@ -8,7 +8,13 @@ import pytest
 
 from worldprobe import cli
 from worldprobe.benchmarks.ewok.analysis import judge
-from worldprobe.benchmarks.ewok.contracts import Items, Judgements, Responses, Similarities, TargetScores
+from worldprobe.benchmarks.ewok.contracts import (
+    Items,
+    Judgements,
+    Responses,
+    Similarities,
+    TargetScores,
+)
 from worldprobe.contracts import read_provenance, read_table, validate, write_table
 from worldprobe.errors import UserError
 from worldprobe.models.checkpoint import taught_here
@@ -47,7 +53,14 @@ def scores_of(item_id, grid, n_tokens=(4, 4), flags=""):
     """``grid``: (target, context) -> log probability."""
     return pd.DataFrame(
         [
-            {"item_id": item_id, "target": t, "context": c, "logprob": v, "n_tokens": n_tokens[t - 1], "flags": flags}
+            {
+                "item_id": item_id,
+                "target": t,
+                "context": c,
+                "logprob": v,
+                "n_tokens": n_tokens[t - 1],
+                "flags": flags,
+            }
             for (t, c), v in grid.items()
         ]
     )
@@ -72,7 +85,11 @@ def test_an_exact_tie_counts_half_and_a_near_tie_is_decided_but_counted():
     assert accuracies(judged) == [0.5, 1.0]
     assert judged.table["is_tie"].tolist() == [True, False]
     assert judged.table["is_near_tie"].tolist() == [False, True]
-    assert (judged.details["n_ties"], judged.details["n_near_ties"], judged.details["near_tie"]) == (1, 1, 1e-3)
+    assert (
+        judged.details["n_ties"],
+        judged.details["n_near_ties"],
+        judged.details["near_tie"],
+    ) == (1, 1, 1e-3)
 
 
 @pytest.mark.parametrize("absent", [None, np.nan, -np.inf])
@@ -97,7 +114,10 @@ def test_the_order_of_items_and_rows_does_not_matter():
         ]
     )
     straight = validate(judge.judge_target_scores(items_of(a, b), scores, "m").table, Judgements)
-    shuffled = validate(judge.judge_target_scores(items_of(b, a), scores.sample(frac=1, random_state=1), "m").table, Judgements)
+    shuffled = validate(
+        judge.judge_target_scores(items_of(b, a), scores.sample(frac=1, random_state=1), "m").table,
+        Judgements,
+    )
     pd.testing.assert_frame_equal(straight, shuffled)
     assert straight["accuracy"].tolist() == [1.0, 1.0, 0.0, 0.0]
 
@@ -105,17 +125,26 @@ def test_the_order_of_items_and_rows_does_not_matter():
 @pytest.mark.parametrize(
     ("measure", "expected"),
     [
-        (None, [0.0, 1.0]),  # -6 < -5 for target 1 under its own and the other context; -8 > -9 for target 2
+        (
+            None,
+            [0.0, 1.0],
+        ),  # -6 < -5 for target 1 under its own and the other context; -8 > -9 for target 2
         ("sum", [1.0, 0.0]),  # under context 1: -6 > -9; under context 2: -8 < -5
         ("mean", [0.0, 1.0]),  # -6/2 < -9/9; -8/9 > -5/2
         ("pmi", [0.0, 1.0]),  # -6+1 < -9+7; -8+7 > -5+1
     ],
 )
-def test_both_targets_can_be_compared_under_one_context_where_length_and_frequency_matter(measure, expected):
+def test_both_targets_can_be_compared_under_one_context_where_length_and_frequency_matter(
+    measure, expected
+):
     grid = {(1, 1): -6.0, (1, 2): -5.0, (2, 1): -9.0, (2, 2): -8.0, (1, 0): -1.0, (2, 0): -7.0}
-    judged = judge.judge_target_scores(items_of(ONE), scores_of(ONE, grid, n_tokens=(2, 9)), "m", measure)
+    judged = judge.judge_target_scores(
+        items_of(ONE), scores_of(ONE, grid, n_tokens=(2, 9)), "m", measure
+    )
     assert accuracies(judged) == expected
-    assert set(judged.table["eval_type"]) == {f"logprobs_targets_{measure}" if measure else "logprobs"}
+    assert set(judged.table["eval_type"]) == {
+        f"logprobs_targets_{measure}" if measure else "logprobs"
+    }
     assert judged.details["metric"] == measure or measure is None
     validate(judged.table, Judgements)
 
@@ -126,7 +155,9 @@ def test_pmi_needs_the_targets_without_context():
         judge.judge_target_scores(items_of(ONE), scores_of(ONE, grid), "m", "pmi")
 
 
-@pytest.mark.parametrize(("dtype", "n_near"), [("float32", 0), ("float16", 1), ("bfloat16", 2), (None, 2)])
+@pytest.mark.parametrize(
+    ("dtype", "n_near"), [("float32", 0), ("float16", 1), ("bfloat16", 2), (None, 2)]
+)
 def test_near_ties_are_counted_by_the_precision_of_the_scores(dtype, n_near):
     grid = {(1, 1): -5.0, (1, 2): -5.02, (2, 1): -4.0, (2, 2): -4.15}
     judged = judge.judge_target_scores(items_of(ONE), scores_of(ONE, grid), "m", dtype=dtype)
@@ -162,7 +193,11 @@ def test_likert_compares_ratings_and_a_missing_one_counts_as_wrong_and_says_so()
     rows = pd.concat(
         [
             answers_of(ONE, "likert_free_zero", {"t1c1": 5, "t1c2": 2, "t2c1": 3, "t2c2": 3}),
-            answers_of("toy-world_2_1_v0", "likert_free_zero", {"t1c1": 5, "t1c2": None, "t2c1": 4, "t2c2": 1}),
+            answers_of(
+                "toy-world_2_1_v0",
+                "likert_free_zero",
+                {"t1c1": 5, "t1c2": None, "t2c1": 4, "t2c2": 1},
+            ),
         ]
     )
     judged = judge.judge_responses(items_of(ONE, "toy-world_2_1_v0"), rows, "m")
@@ -173,9 +208,13 @@ def test_likert_compares_ratings_and_a_missing_one_counts_as_wrong_and_says_so()
 
 
 def test_choice_wants_one_for_target_one_and_two_for_target_two():
-    judged = judge.judge_responses(items_of(ONE), answers_of(ONE, "choice_constrained_two", {"t1": 1, "t2": 1}), "m")
+    judged = judge.judge_responses(
+        items_of(ONE), answers_of(ONE, "choice_constrained_two", {"t1": 1, "t2": 1}), "m"
+    )
     assert judged.table["accuracy"].tolist() == [1.0, 0.0]
-    missing = judge.judge_responses(items_of(ONE), answers_of(ONE, "choice_constrained_two", {"t1": None, "t2": 2}), "m")
+    missing = judge.judge_responses(
+        items_of(ONE), answers_of(ONE, "choice_constrained_two", {"t1": None, "t2": 2}), "m"
+    )
     assert missing.table["accuracy"].tolist() == [0.0, 1.0]
     assert missing.table["status"].tolist() == ["missing_response", "ok"]
 
@@ -191,7 +230,9 @@ def test_swapped_presentations_are_averaged_and_show_the_position_bias():
         "share_following_position": 1.0,
     }
     knowing = judge.judge_responses(
-        items_of(ONE), answers_of(ONE, "choice_free_zero", {"t1": 1, "t2": 2, "t1s": 2, "t2s": 1}), "m"
+        items_of(ONE),
+        answers_of(ONE, "choice_free_zero", {"t1": 1, "t2": 2, "t1s": 2, "t2s": 1}),
+        "m",
     )
     assert knowing.table["accuracy"].tolist() == [1.0, 1.0]
     assert knowing.details["choice_free_zero"]["position_bias"]["share_first"] == 0.5
@@ -201,21 +242,43 @@ def test_the_command_tells_what_kind_of_evidence_it_got(tmp_path, capsys):
     items, out = tmp_path / "items.parquet", tmp_path / "judgements.parquet"
     write_table(items_of(ONE), Items, items, Provenance())
     scores = scores_of(ONE, {(1, 1): -5.0, (1, 2): -6.0, (2, 1): -3.0, (2, 2): -4.0})
-    write_table(scores, TargetScores, tmp_path / "scores.parquet", Provenance(model="tiny", dtype="float32"))
+    write_table(
+        scores, TargetScores, tmp_path / "scores.parquet", Provenance(model="tiny", dtype="float32")
+    )
     assert cli.main(["judge", str(items), str(tmp_path / "scores.parquet"), "--out", str(out)]) == 0
     table = read_table(out, Judgements)
     assert table["model"].tolist() == ["tiny", "tiny"]
     assert table["accuracy"].tolist() == [1.0, 0.0]
     assert read_provenance(out).details["metric"] == "sum"
 
-    cosines = scores.drop(columns=["logprob", "n_tokens", "flags"]).assign(similarity=[0.5, 0.5, 0.1, 0.2])
+    cosines = scores.drop(columns=["logprob", "n_tokens", "flags"]).assign(
+        similarity=[0.5, 0.5, 0.1, 0.2]
+    )
     write_table(cosines, Similarities, tmp_path / "cosines.parquet", Provenance())
-    assert cli.main(["judge", str(items), str(tmp_path / "cosines.parquet"), "--out", str(out)]) == 0
-    assert read_table(out, Judgements)[["model", "accuracy"]].to_numpy().tolist() == [["word2vec", 0.5], ["word2vec", 1.0]]
+    assert (
+        cli.main(["judge", str(items), str(tmp_path / "cosines.parquet"), "--out", str(out)]) == 0
+    )
+    assert read_table(out, Judgements)[["model", "accuracy"]].to_numpy().tolist() == [
+        ["word2vec", 0.5],
+        ["word2vec", 1.0],
+    ]
 
     answers = answers_of(ONE, "choice_free_two", {"t1": 1, "t2": 2})
     write_table(answers, Responses, tmp_path / "answers.parquet", Provenance())
-    assert cli.main(["judge", str(items), str(tmp_path / "answers.parquet"), "--model", "chatty", "--out", str(out)]) == 0
+    assert (
+        cli.main(
+            [
+                "judge",
+                str(items),
+                str(tmp_path / "answers.parquet"),
+                "--model",
+                "chatty",
+                "--out",
+                str(out),
+            ]
+        )
+        == 0
+    )
     assert set(read_table(out, Judgements)["eval_type"]) == {"choice_free_two"}
 
     assert cli.main(["judge", str(items), str(items), "--out", str(out)]) == 2
@@ -228,10 +291,16 @@ def test_one_command_judges_many_tables_each_into_its_own_file(tmp_path, capsys)
     for name, value in (("choice_free_two", 1), ("choice_free_zero", 2)):
         answers = answers_of(ONE, name, {"t1": value, "t2": 2})
         write_table(answers, Responses, tmp_path / f"{name}.parquet", Provenance(model="tiny"))
-    evidence = [str(tmp_path / "choice_free_two.parquet"), str(tmp_path / "choice_free_zero.parquet")]
+    evidence = [
+        str(tmp_path / "choice_free_two.parquet"),
+        str(tmp_path / "choice_free_zero.parquet"),
+    ]
     outs = [tmp_path / "two.parquet", tmp_path / "zero.parquet"]
     assert cli.main(["judge", str(items), *evidence, "--out", *map(str, outs)]) == 0
-    assert [read_table(out, Judgements)["accuracy"].tolist() for out in outs] == [[1.0, 1.0], [0.0, 1.0]]
+    assert [read_table(out, Judgements)["accuracy"].tolist() for out in outs] == [
+        [1.0, 1.0],
+        [0.0, 1.0],
+    ]
 
     assert cli.main(["judge", str(items), *evidence, "--out", str(outs[0])]) == 2
     assert "1 files for 2 tables" in capsys.readouterr().err
@@ -245,7 +314,12 @@ def written(tmp_path, items_digest=None, **provenance):
     write_table(items_of(ONE), Items, items, Provenance())
     grid = {(1, 1): -5.0, (1, 2): -6.0, (2, 1): -3.0, (2, 2): -4.0}
     inputs = {"items": items_digest or digest_file(items)}
-    write_table(scores_of(ONE, grid), TargetScores, scores, Provenance(model="tiny", inputs=inputs, **provenance))
+    write_table(
+        scores_of(ONE, grid),
+        TargetScores,
+        scores,
+        Provenance(model="tiny", inputs=inputs, **provenance),
+    )
     return str(items), str(scores)
 
 
@@ -262,7 +336,9 @@ def test_nothing_is_written_when_a_later_table_cannot_be_judged(tmp_path):
     first = tmp_path / "a.parquet"
     first.write_bytes(b"precious")
     outs = [str(first), str(tmp_path / "b.parquet")]
-    assert cli.main(["judge", items, scores, str(tmp_path / "strange.parquet"), "--out", *outs]) == 2
+    assert (
+        cli.main(["judge", items, scores, str(tmp_path / "strange.parquet"), "--out", *outs]) == 2
+    )
     assert first.read_bytes() == b"precious"
 
 
@@ -271,30 +347,57 @@ def test_options_that_do_nothing_for_answers_are_refused(tmp_path, capsys, optio
     items, _ = written(tmp_path)
     answers = answers_of(ONE, "choice_free_two", {"t1": 1, "t2": 2})
     write_table(answers, Responses, tmp_path / "answers.parquet", Provenance())
-    assert cli.main(["judge", items, str(tmp_path / "answers.parquet"), *option, "--out", str(tmp_path / "j.parquet")]) == 2
+    assert (
+        cli.main(
+            [
+                "judge",
+                items,
+                str(tmp_path / "answers.parquet"),
+                *option,
+                "--out",
+                str(tmp_path / "j.parquet"),
+            ]
+        )
+        == 2
+    )
     assert option[0] in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("value", ["nan", "-1", "inf", "abc"])
 def test_a_tolerance_without_sense_is_refused(tmp_path, value):
     items, scores = written(tmp_path)
-    assert cli.main(["judge", items, scores, f"--near-tie={value}", "--out", str(tmp_path / "j.parquet")]) == 2
+    assert (
+        cli.main(
+            ["judge", items, scores, f"--near-tie={value}", "--out", str(tmp_path / "j.parquet")]
+        )
+        == 2
+    )
 
 
-@pytest.mark.parametrize(("mode", "filling"), [("fixed", "shared"), ("balanced", "own"), ("independent", "own")])
-def test_judgements_say_whether_versions_share_fillings_whatever_made_the_items(mode, filling, tmp_path):
+@pytest.mark.parametrize(
+    ("mode", "filling"), [("fixed", "shared"), ("balanced", "own"), ("independent", "own")]
+)
+def test_judgements_say_whether_versions_share_fillings_whatever_made_the_items(
+    mode, filling, tmp_path
+):
     """Read from the fillers, as tables of others have no such metadata."""
     assert cli.main(["materials", "new-domain", str(tmp_path / "own"), "office-work"]) == 0
     command = ["items", "build", str(tmp_path / "own"), "--mode", mode, "--versions", "0-2"]
     assert cli.main([*command, "--out", str(tmp_path / "items.parquet")]) == 0
     items = pd.read_parquet(tmp_path / "items.parquet")
-    scores = items.loc[items.index.repeat(4), ["item_id"]].assign(logprob=-1.0, n_tokens=1, flags="")
+    scores = items.loc[items.index.repeat(4), ["item_id"]].assign(
+        logprob=-1.0, n_tokens=1, flags=""
+    )
     scores = scores.assign(target=[1, 1, 2, 2] * len(items), context=[1, 2, 1, 2] * len(items))
     judged = judge.judge_target_scores(items, scores, "ant").table
     assert judged["filling"].unique().tolist() == [filling]
     assert judged["dtype"].unique().tolist() == ["float32"]
-    alone = items.assign(fillers="{}")  # no slots: nothing says that another version would be as kind
-    assert judge.judge_target_scores(alone, scores, "ant").table["filling"].unique().tolist() == ["shared"]
+    alone = items.assign(
+        fillers="{}"
+    )  # no slots: nothing says that another version would be as kind
+    assert judge.judge_target_scores(alone, scores, "ant").table["filling"].unique().tolist() == [
+        "shared"
+    ]
 
 
 def test_what_a_control_model_read_is_known_from_its_folder(tmp_path):
@@ -303,4 +406,6 @@ def test_what_a_control_model_read_is_known_from_its_folder(tmp_path):
     assert taught_here(str(tmp_path)) == {"taught": "story, item"}
     made["details"]["loss"] = None  # never trained
     (tmp_path / "provenance.json").write_text(json.dumps(made))
-    assert taught_here(str(tmp_path)) == taught_here("gpt2") == taught_here(str(tmp_path / "x")) == {}
+    assert (
+        taught_here(str(tmp_path)) == taught_here("gpt2") == taught_here(str(tmp_path / "x")) == {}
+    )

@@ -1,4 +1,6 @@
-"""Both regressions: coding, recovery of known coefficients, agreement, and what is said when something is wrong."""
+"""Both regressions: coding, recovery of known coefficients, agreement, and what is said when
+something is wrong.
+"""
 
 import os
 import shutil
@@ -14,7 +16,12 @@ from scipy import stats
 from simulated_judgements import simulate_features, simulate_items, simulate_judgements
 from worldprobe import cli
 from worldprobe.benchmarks.ewok.analysis import regression
-from worldprobe.benchmarks.ewok.analysis.regression import build_design, find_separation, fit_fixed_effects, random_effects
+from worldprobe.benchmarks.ewok.analysis.regression import (
+    build_design,
+    find_separation,
+    fit_fixed_effects,
+    random_effects,
+)
 from worldprobe.benchmarks.ewok.contracts import Coefficients, Judgements, SurfaceFeatures
 from worldprobe.contracts import read_provenance, read_table, validate, write_table
 from worldprobe.errors import UserError
@@ -39,12 +46,17 @@ TRUTH = {
 TEMPLATE, PAIR = ["domain", "meta_template", "template"], ["domain", "concept_a", "concept_b"]
 
 
-def study(n_templates=120, n_versions=3, n_models=8, sd_item=0.8, sd_model=0.6, seed=1, share_tied=0.0):
+def study(
+    n_templates=120, n_versions=3, n_models=8, sd_item=0.8, sd_model=0.6, seed=1, share_tied=0.0
+):
     """Judgements whose log odds are TRUTH plus random intercepts."""
     items = simulate_items(n_templates, n_versions, seed)
     surface = simulate_features(items, seed)
     rng = np.random.default_rng(seed)
-    z = {n: ((surface[n] - surface[n].mean()) / surface[n].std()).to_numpy().reshape(-1, 2) for n in ("log_frequency", "n_words")}
+    z = {
+        n: ((surface[n] - surface[n].mean()) / surface[n].std()).to_numpy().reshape(-1, 2)
+        for n in ("log_frequency", "n_words")
+    }
     contrasts = {c: TRUTH[c] for c in ("antonym", "negation", "variable swap")}
     contrasts["other"] = -sum(contrasts.values())
     fixed = (
@@ -53,7 +65,11 @@ def study(n_templates=120, n_versions=3, n_models=8, sd_item=0.8, sd_model=0.6, 
         + items["target_contrast"].map({"variable swap": 1, "concept swap": -1}) * TRUTH["target"]
         + items["context_type"].map({"direct": 1, "indirect": -1}) * TRUTH["direct"]
     ).to_numpy(float)[:, None] + sum(TRUTH[n] * z[n] for n in z)
-    log_odds = fixed + rng.normal(0, sd_item, len(items))[:, None] + rng.normal(0, sd_model, (n_models, 1, 1))
+    log_odds = (
+        fixed
+        + rng.normal(0, sd_item, len(items))[:, None]
+        + rng.normal(0, sd_model, (n_models, 1, 1))
+    )
     models = [f"model_{i}" for i in range(n_models)]
     return simulate_judgements(items, log_odds, models, "logprobs", seed, share_tied), surface
 
@@ -64,11 +80,13 @@ def sloped(n_models=5):
     rng = np.random.default_rng(4)
     is_swap = np.where(items["target_contrast"] == "variable swap", 1, -1)
     shared = np.repeat(rng.normal(0.5, 0.5, 30), 2) + rng.normal(0, 0.6, len(items))
-    log_odds = shared + rng.normal(0, 0.6, (n_models, 1)) + rng.normal(0, 0.6, (n_models, 1)) * is_swap
-    models = [f"model_{i}" for i in range(n_models)]
-    return simulate_judgements(items, np.repeat(log_odds[:, :, None], 2, axis=2), models, "logprobs", 1), simulate_features(
-        items, 1
+    log_odds = (
+        shared + rng.normal(0, 0.6, (n_models, 1)) + rng.normal(0, 0.6, (n_models, 1)) * is_swap
     )
+    models = [f"model_{i}" for i in range(n_models)]
+    return simulate_judgements(
+        items, np.repeat(log_odds[:, :, None], 2, axis=2), models, "logprobs", 1
+    ), simulate_features(items, 1)
 
 
 def test_the_coding_is_the_papers():
@@ -81,13 +99,35 @@ def test_the_coding_is_the_papers():
     surface = simulate_features(items, 0)
     design = build_design(table, surface)
     assert design.terms["term"].tolist()[:2] == ["domain-a", "domain-b"]
-    assert design.terms["is_fitted"].tolist() == [True, True, True, True, True, False, False, True, True]
+    assert design.terms["is_fitted"].tolist() == [
+        True,
+        True,
+        True,
+        True,
+        True,
+        False,
+        False,
+        True,
+        True,
+    ]
     one_per_item = design.matrix[:12:2]
     assert one_per_item[:, 0].tolist() == [1, 0, 1, 0, 1, 0]
-    assert one_per_item[:, 2:5].tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1], [-1, -1, -1], [-1, -1, -1], [-1, -1, -1]]
+    assert one_per_item[:, 2:5].tolist() == [
+        [1, 0, 0],
+        [0, 1, 0],
+        [0, 0, 1],
+        [-1, -1, -1],
+        [-1, -1, -1],
+        [-1, -1, -1],
+    ]
     words = surface["n_words"].to_numpy()
-    np.testing.assert_allclose(design.matrix[:, -1], np.tile(words - words.mean(), 8) / np.tile(words, 8).std(ddof=1))
-    assert "variable vs. concept swap is left out: the other terms determine it in these items." in design.notes
+    np.testing.assert_allclose(
+        design.matrix[:, -1], np.tile(words - words.mean(), 8) / np.tile(words, 8).std(ddof=1)
+    )
+    assert (
+        "variable vs. concept swap is left out: the other terms determine it in these items."
+        in design.notes
+    )
 
 
 def test_target_contrast_is_coded_as_the_paper_says_or_as_it_did():
@@ -133,22 +173,31 @@ def test_known_coefficients_come_back_within_their_standard_errors():
         build_design(*study(n_templates=120, n_versions=2, n_models=8)), structure="intercepts"
     )
     truth = np.array(list(TRUTH.values()))
-    # a domain's coefficient shares the models' mean intercept, whose own error (0.6 / sqrt(8)) lme4's standard error includes
+    # a domain's coefficient shares the models' mean intercept, whose own error (0.6 / sqrt(8))
+    # lme4's standard error includes
     assert (np.abs(table["z"] - truth / table["std_error"]) < 3.5).all()
     assert details["random_sd"]["item"] == pytest.approx(0.8, abs=0.2)
     assert details["random_sd"]["model"] == pytest.approx(0.6, abs=0.35)
     assert details["is_converged"]
-    assert validate(table, Coefficients)["term"].tolist()[:3] == ["domain-a", "domain-b", "domain-c"]
+    assert validate(table, Coefficients)["term"].tolist()[:3] == [
+        "domain-a",
+        "domain-b",
+        "domain-c",
+    ]
 
 
 @needs_r
 def test_the_fast_way_finds_what_the_papers_call_finds():
     design = build_design(*study(n_templates=60, n_versions=2, n_models=4))
     fast, fast_details = regression.fit_mixed_model(design, structure="intercepts")
-    plain, plain_details = regression.fit_mixed_model(design, method="plain", structure="intercepts")
+    plain, plain_details = regression.fit_mixed_model(
+        design, method="plain", structure="intercepts"
+    )
     np.testing.assert_allclose(fast["estimate"], plain["estimate"], atol=1e-3)
     np.testing.assert_allclose(fast["std_error"], plain["std_error"], rtol=0.02)
-    assert fast_details["log_likelihood"] == pytest.approx(plain_details["log_likelihood"], abs=1e-3)
+    assert fast_details["log_likelihood"] == pytest.approx(
+        plain_details["log_likelihood"], abs=1e-3
+    )
     assert fast_details["random_sd"] == pytest.approx(plain_details["random_sd"], abs=1e-3)
     assert fast["stars"].tolist() == plain["stars"].tolist()
 
@@ -160,7 +209,9 @@ def test_random_slopes_are_those_of_lme4_with_degrees_of_freedom():
     plain, plain_details = regression.fit_mixed_model(design, "plain", "maximal")
     assert details["formula"] == plain_details["formula"]
     assert "(1|Model:TargetContrast)" in details["formula"]
-    np.testing.assert_allclose((fast["estimate"] - plain["estimate"]) / plain["std_error"], 0, atol=1e-3)
+    np.testing.assert_allclose(
+        (fast["estimate"] - plain["estimate"]) / plain["std_error"], 0, atol=1e-3
+    )
     assert details["log_likelihood"] == pytest.approx(plain_details["log_likelihood"], abs=1e-3)
     assert details["random_sd"] == pytest.approx(plain_details["random_sd"], abs=5e-3)
     intercepts = regression.fit_mixed_model(design, structure="intercepts")[0].set_index("label")
@@ -179,26 +230,38 @@ def test_random_effects_without_variance_are_dropped_and_named():
     assert "(1|Version)" in details["dropped"]
     assert not set(details["dropped"]) & {"(1|Item)", "(1|Model)"}
     assert all(effect not in details["formula"] for effect in details["dropped"])
-    assert any("Dropped, as the answers show no variance of them" in note and "(1|Version)" in note for note in details["notes"])
+    assert any(
+        "Dropped, as the answers show no variance of them" in note and "(1|Version)" in note
+        for note in details["notes"]
+    )
     assert min(details["random_sd"].values()) >= 0.005 or details["is_singular"]
     assert table["df"].ge(1).all()
 
 
 @needs_r
 def test_where_nothing_is_to_be_found_the_default_has_few_stars_and_the_papers_formula_a_warning():
-    """Templates in three versions that share pairs of concepts, all at chance: 27 % of domains had stars."""
+    """Templates in three versions that share pairs of concepts, all at chance: 27 % of domains had
+    stars.
+    """
     found = {"maximal": 0, "intercepts": 0}
     for seed in range(4):
         items = simulate_items(80, 3, seed)
         codes = [items.groupby(unit, dropna=False).ngroup().to_numpy() for unit in (TEMPLATE, PAIR)]
         random = np.random.default_rng([seed, 5])
-        log_odds = sum(random.normal(0, sd, code.max() + 1)[code] for sd, code in zip((0.8, 0.6), codes, strict=True))
-        table = simulate_judgements(items, np.tile(log_odds[:, None], (4, 1, 2)), list("abcd"), "logprobs", seed)
+        log_odds = sum(
+            random.normal(0, sd, code.max() + 1)[code]
+            for sd, code in zip((0.8, 0.6), codes, strict=True)
+        )
+        table = simulate_judgements(
+            items, np.tile(log_odds[:, None], (4, 1, 2)), list("abcd"), "logprobs", seed
+        )
         design = build_design(table, simulate_features(items, seed))
         for structure, options in (("maximal", {}), ("intercepts", {"structure": "intercepts"})):
             fitted, details = regression.fit_mixed_model(design, **options)
             found[structure] += (fitted["p"] < 0.05).sum()
-            assert any("20 to 40%" in note for note in details["notes"]) == (structure == "intercepts")
+            assert any("20 to 40%" in note for note in details["notes"]) == (
+                structure == "intercepts"
+            )
     assert found["maximal"] <= 4  # of 36 tests
     assert found["intercepts"] >= 2 * found["maximal"]
 
@@ -206,14 +269,25 @@ def test_where_nothing_is_to_be_found_the_default_has_few_stars_and_the_papers_f
 def test_the_maximal_structure_has_what_the_design_can_tell_apart():
     table, surface = study(n_templates=30, n_versions=1, n_models=2)
     table = table.assign(context_type="direct")
-    assert list(random_effects(build_design(table, surface), "intercepts")) == ["(1|Item)", "(1|Model)"]
+    assert list(random_effects(build_design(table, surface), "intercepts")) == [
+        "(1|Item)",
+        "(1|Model)",
+    ]
     effects = random_effects(build_design(table, surface), "maximal")
     assert "(1|Template)" not in effects  # with one version a template is an item
     assert "(1|Version)" not in effects
     assert "(1|Model:ContextType)" not in effects
-    assert {"(1|ConceptPair)", "(1|Model:Domain)", "(0+Frequency|Model)", "(0+NumWords|Model)"} <= set(effects)
+    assert {
+        "(1|ConceptPair)",
+        "(1|Model:Domain)",
+        "(0+Frequency|Model)",
+        "(0+NumWords|Model)",
+    } <= set(effects)
     assert not any(
-        "Model" in name for name in random_effects(build_design(table[table["model"] == "model_0"], surface), "maximal")
+        "Model" in name
+        for name in random_effects(
+            build_design(table[table["model"] == "model_0"], surface), "maximal"
+        )
     )
 
 
@@ -222,11 +296,19 @@ def test_a_singular_fit_is_called_one_in_plain_words():
     table, surface = study(n_templates=30, n_versions=2, n_models=5)
     row = np.arange(len(table))
     model = row // (len(table) // 5)
-    table["accuracy"] = ((row + model) % 5 < 3).astype(float)  # three of five models are right on every target
+    table["accuracy"] = ((row + model) % 5 < 3).astype(
+        float
+    )  # three of five models are right on every target
     _, details = regression.fit_mixed_model(build_design(table, surface), structure="intercepts")
     assert details["is_singular"]
-    assert any(n.startswith("Singular fit: the variance between models is estimated as zero") for n in details["notes"])
-    assert any(n.startswith("Singular fit: the variance between items is estimated as zero") for n in details["notes"])
+    assert any(
+        n.startswith("Singular fit: the variance between models is estimated as zero")
+        for n in details["notes"]
+    )
+    assert any(
+        n.startswith("Singular fit: the variance between items is estimated as zero")
+        for n in details["notes"]
+    )
     assert any("singular" in m for m in details["messages"])
     assert any(n.startswith("There are 5 models:") for n in details["notes"])
 
@@ -243,7 +325,9 @@ def test_one_model_is_fitted_without_a_variance_between_models():
 
 @needs_r
 def test_without_random_variance_lme4_and_statsmodels_agree():
-    design = build_design(*study(n_templates=80, n_versions=2, n_models=6, sd_item=0.0, sd_model=0.0, seed=9))
+    design = build_design(
+        *study(n_templates=80, n_versions=2, n_models=6, sd_item=0.0, sd_model=0.0, seed=9)
+    )
     mixed, details = regression.fit_mixed_model(design, structure="intercepts")
     fixed, _ = fit_fixed_effects(design)
     assert max(details["random_sd"].values()) < 0.25
@@ -255,10 +339,15 @@ def test_without_random_variance_lme4_and_statsmodels_agree():
 def separated():
     """A study in which everything is right in one domain."""
     table, surface = study(n_templates=60, n_versions=2, n_models=4)
-    return table.assign(accuracy=table["accuracy"].where(table["domain"] != "domain-c", 1.0)), surface
+    return (
+        table.assign(accuracy=table["accuracy"].where(table["domain"] != "domain-c", 1.0)),
+        surface,
+    )
 
 
-def test_a_domain_where_everything_is_right_has_no_estimate_and_does_not_touch_the_others(separated):
+def test_a_domain_where_everything_is_right_has_no_estimate_and_does_not_touch_the_others(
+    separated,
+):
     table, surface = separated
     design = build_design(table, surface)
     assert design.details["separated"] == ["domain c"]
@@ -268,9 +357,13 @@ def test_a_domain_where_everything_is_right_has_no_estimate_and_does_not_touch_t
     assert row[["estimate", "std_error", "z", "p", "ci_low"]].isna().all()
     assert row["stars"] == ""
     without, _ = fit_fixed_effects(build_design(table[table["domain"] != "domain-c"], surface))
-    same = fixed.set_index("term").loc[["domain-a", "domain-b", "direct", "variable swap"], "estimate"]
+    same = fixed.set_index("term").loc[
+        ["domain-a", "domain-b", "direct", "variable swap"], "estimate"
+    ]
     contrasts = without.set_index("term")["estimate"]
-    np.testing.assert_allclose(same[["direct", "variable swap"]], contrasts[["direct", "variable swap"]], atol=1e-6)
+    np.testing.assert_allclose(
+        same[["direct", "variable swap"]], contrasts[["direct", "variable swap"]], atol=1e-6
+    )
 
 
 @needs_r
@@ -289,7 +382,10 @@ def test_separation_by_several_terms_together_is_found():
     level, x = random.integers(0, 2, 400), random.normal(size=400)
     matrix = np.column_stack([np.ones(400), level, x])
     response = (random.random(400) < 0.5).astype(float)
-    assert [part.tolist() for part in find_separation(matrix, response)] == [[True] * 400, [False] * 3]
+    assert [part.tolist() for part in find_separation(matrix, response)] == [
+        [True] * 400,
+        [False] * 3,
+    ]
     quasi = np.where(level == 1, 1.0, response)  # all of one level are right
     is_used, terms = find_separation(matrix, quasi)
     np.testing.assert_array_equal(is_used, level == 0)
@@ -305,13 +401,20 @@ def test_separated_are_the_terms_that_the_other_rows_do_not_determine():
         first, second, third = (random.integers(0, n, random.integers(20, 60)) for n in (3, 3, 2))
         n_rows = min(map(len, (first, second, third)))
         first, second, third = first[:n_rows], second[:n_rows], third[:n_rows]
-        columns = [*(first == i for i in range(3)), *(1.0 * (second == i) - (second == 2) for i in range(2)), 2.0 * third - 1]
+        columns = [
+            *(first == i for i in range(3)),
+            *(1.0 * (second == i) - (second == 2) for i in range(2)),
+            2.0 * third - 1,
+        ]
         matrix = np.column_stack(columns).astype(float)
         odds = matrix @ random.normal(0, 2.4, 6)
         response = (random.random(n_rows) < 1 / (1 + np.exp(-odds))).astype(float)
         is_used, terms = find_separation(matrix, response)
         rest = matrix[is_used]
-        determined = [np.linalg.matrix_rank(rest) > np.linalg.matrix_rank(np.delete(rest, j, 1)) for j in range(6)]
+        determined = [
+            np.linalg.matrix_rank(rest) > np.linalg.matrix_rank(np.delete(rest, j, 1))
+            for j in range(6)
+        ]
         np.testing.assert_array_equal(terms, ~np.array(determined))
         n_separated += 0 < terms.sum() < 6
     assert n_separated > 5
@@ -331,7 +434,16 @@ def test_a_domain_of_one_item_has_no_small_standard_error():
     table, surface = study(n_templates=60, n_versions=2, n_models=4)
     inside = (table["domain"] == "domain-c").to_numpy()
     first = inside & (table["item_id"] == table["item_id"][inside].iloc[0]).to_numpy()
-    table.loc[first, "accuracy"] = [1.0, 0, 1, 1, 1, 0, 1, 1]  # without correlation a standard error of 0.8
+    table.loc[first, "accuracy"] = [
+        1.0,
+        0,
+        1,
+        1,
+        1,
+        0,
+        1,
+        1,
+    ]  # without correlation a standard error of 0.8
     fixed, details = fit_fixed_effects(build_design(table[~inside | first], surface))
     fixed = fixed.set_index("term")
     assert fixed.loc["domain-c", ["std_error", "p", "ci_low"]].isna().all()
@@ -360,7 +472,9 @@ def test_where_r_stops_there_is_a_note_and_no_number():
 def test_fixed_effects_recover_the_truth_and_cluster_by_item():
     design = build_design(*study(n_templates=300, n_models=4, sd_item=0.0, sd_model=0.0))
     table, details = fit_fixed_effects(design)
-    assert (np.abs(table["estimate"] - np.array(list(TRUTH.values()))) < 3.5 * table["std_error"]).all()
+    assert (
+        np.abs(table["estimate"] - np.array(list(TRUTH.values()))) < 3.5 * table["std_error"]
+    ).all()
     repeated = build_design(*study(n_templates=40, n_models=12, sd_item=2.0, sd_model=0.0))
     clustered = fit_fixed_effects(repeated)[0]["std_error"]
     naive = np.sqrt(np.diag(np.linalg.inv((repeated.matrix * 0.25).T @ repeated.matrix)))
@@ -375,8 +489,19 @@ def stored(tmp_path):
     for model, part in table.groupby("model"):
         paths.append(str(tmp_path / f"{model}.parquet"))
         write_table(part, Judgements, paths[-1], Provenance(model=model))
-    write_table(surface, SurfaceFeatures, tmp_path / "surface.parquet", Provenance(details={"frequency": "invented"}))
-    return [*paths, "--surface", str(tmp_path / "surface.parquet"), "--out", str(tmp_path / "coefficients.parquet")]
+    write_table(
+        surface,
+        SurfaceFeatures,
+        tmp_path / "surface.parquet",
+        Provenance(details={"frequency": "invented"}),
+    )
+    return [
+        *paths,
+        "--surface",
+        str(tmp_path / "surface.parquet"),
+        "--out",
+        str(tmp_path / "coefficients.parquet"),
+    ]
 
 
 def test_the_cross_check_runs_from_the_command_line(stored):
@@ -400,12 +525,17 @@ def test_without_r_the_message_gives_the_three_ways_out(stored, tmp_path):
     bare = tmp_path / "bin"
     bare.mkdir()
     source = Path(cli.__file__).parents[2]
-    environment = {k: v for k, v in os.environ.items() if k not in ("R_HOME", "PATH", "LD_LIBRARY_PATH")} | {
+    environment = {
+        k: v for k, v in os.environ.items() if k not in ("R_HOME", "PATH", "LD_LIBRARY_PATH")
+    } | {
         "PATH": str(bare),
         "PYTHONPATH": str(source),
     }
     done = subprocess.run(
-        [sys.executable, "-m", "worldprobe", "fit", "mixed-model", *stored], capture_output=True, text=True, env=environment
+        [sys.executable, "-m", "worldprobe", "fit", "mixed-model", *stored],
+        capture_output=True,
+        text=True,
+        env=environment,
     )
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
@@ -418,9 +548,16 @@ def test_without_r_the_message_gives_the_three_ways_out(stored, tmp_path):
 def test_r_without_lme4_gives_the_three_ways_out_too(stored, tmp_path):
     source = Path(cli.__file__).parents[2]
     libraries = {name: str(tmp_path / "none") for name in ("R_LIBS", "R_LIBS_SITE", "R_LIBS_USER")}
-    environment = {k: v for k, v in os.environ.items() if k != "LD_LIBRARY_PATH"} | libraries | {"PYTHONPATH": str(source)}
+    environment = (
+        {k: v for k, v in os.environ.items() if k != "LD_LIBRARY_PATH"}
+        | libraries
+        | {"PYTHONPATH": str(source)}
+    )
     has_lme4 = subprocess.run(
-        ["Rscript", "-e", 'cat(requireNamespace("lme4", quietly = TRUE))'], capture_output=True, text=True, env=environment
+        ["Rscript", "-e", 'cat(requireNamespace("lme4", quietly = TRUE))'],
+        capture_output=True,
+        text=True,
+        env=environment,
     )
     if has_lme4.stdout.endswith("TRUE"):
         pytest.skip("lme4 is in R's base library here, it cannot be hidden")
@@ -446,7 +583,10 @@ def test_no_judgements_of_the_wanted_kind_is_the_users_to_fix():
 def test_categorical_text_gives_the_same_design():
     table, surface = study(n_templates=20, n_models=2)
     as_categories = table.astype(
-        dict.fromkeys(("item_id", "model", "domain", "context_contrast", "target_contrast", "eval_type"), "category")
+        dict.fromkeys(
+            ("item_id", "model", "domain", "context_contrast", "target_contrast", "eval_type"),
+            "category",
+        )
     )
     one, two = build_design(table, surface), build_design(as_categories, surface)
     np.testing.assert_array_equal(one.matrix, two.matrix)
@@ -455,8 +595,10 @@ def test_categorical_text_gives_the_same_design():
 
 def test_the_formula_names_what_was_fitted_and_nothing_else():
     table, surface = study(n_templates=30, n_models=2)
-    assert build_design(table, surface).details["formula"] == (
-        "Accuracy ~ 0 + Domain + ContextContrast + TargetContrast + ContextType + Frequency + NumWords"
+    assert (
+        build_design(table, surface).details["formula"]
+        == "Accuracy ~ 0 + Domain + ContextContrast + TargetContrast + ContextType + Frequency +"
+        " NumWords"
     )
     less = table.assign(context_type="direct", target_contrast="concept swap")
     found = build_design(less, surface.assign(log_frequency=np.nan)).details["formula"]
@@ -465,18 +607,29 @@ def test_the_formula_names_what_was_fitted_and_nothing_else():
 
 @needs_r
 def test_objects_that_r_keeps_in_a_folder_do_not_stand_before_its_own(tmp_path: Path) -> None:
-    """rpy2/rpy2 #911, yihui/knitr #1111: .RData, .Rprofile and .Renviron of the working folder, or of the home, were loaded."""
+    """rpy2/rpy2 #911, yihui/knitr #1111: .RData, .Rprofile and .Renviron of the working folder, or
+    of the home, were loaded.
+    """
     mask = 'matrix <- factor <- function(...) stop("of another project")'
     (tmp_path / ".Rprofile").write_text(f"{mask}\n")
     (tmp_path / ".Renviron").write_text("R_ENVIRONMENT_IS_READ=yes\n")
-    subprocess.run(["R", "--vanilla", "--quiet", "-e", f"{mask}; save.image()"], cwd=tmp_path, check=True, capture_output=True)
+    subprocess.run(
+        ["R", "--vanilla", "--quiet", "-e", f"{mask}; save.image()"],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+    )
     code = (
-        "from worldprobe.benchmarks.ewok.analysis.regression import start_r\n"
-        "r = start_r().r\n"
-        "print(*r('sum(matrix(1:4, 2))'), *r('length(ls(globalenv()))'), *r('Sys.getenv(\"R_ENVIRONMENT_IS_READ\")'))\n"
+        "from worldprobe.benchmarks.ewok.analysis.regression import start_r\nr ="
+        " start_r().r\nprint(*r('sum(matrix(1:4, 2))'), *r('length(ls(globalenv()))'),"
+        " *r('Sys.getenv(\"R_ENVIRONMENT_IS_READ\")'))\n"
     )
     told = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, env=os.environ | {"HOME": str(tmp_path)}, capture_output=True, text=True
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=os.environ | {"HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
     )
     assert told.stdout == "10 0 \n", told.stderr
 
@@ -486,7 +639,9 @@ def test_what_baselines_get_right_is_a_feature_of_the_targets():
     baseline = rows[rows["model"] == "model_0"].assign(model="wordnet", eval_type="wordnet")
     baseline.loc[baseline.index[0], "accuracy"] = np.nan  # of a text of which it knows nothing
     with_it = build_design(pd.concat([rows, baseline], ignore_index=True), surface)
-    assert set(with_it.terms["term"]) - set(build_design(rows, surface).terms["term"]) == {"wordnet"}
+    assert set(with_it.terms["term"]) - set(build_design(rows, surface).terms["term"]) == {
+        "wordnet"
+    }
     assert len(with_it.response) == len(rows)
     column = with_it.matrix[:, with_it.terms.index[with_it.terms["term"] == "wordnet"][0]]
     assert np.corrcoef(column, with_it.response)[0, 1] > 0.4

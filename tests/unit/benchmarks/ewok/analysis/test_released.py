@@ -1,4 +1,6 @@
-"""Reading results in the authors' layout, and each step of the released analysis; all texts and numbers are invented."""
+"""Reading results in the authors' layout, and each step of the released analysis; all texts and
+numbers are invented.
+"""
 
 import csv
 import io
@@ -9,7 +11,12 @@ import pandas as pd
 import pytest
 
 from worldprobe import cli
-from worldprobe.benchmarks.ewok.analysis.released import STEPS, apply_steps, clean_numbers, read_release
+from worldprobe.benchmarks.ewok.analysis.released import (
+    STEPS,
+    apply_steps,
+    clean_numbers,
+    read_release,
+)
 from worldprobe.benchmarks.ewok.contracts import Items, Judgements, Ratings, SurfaceFeatures
 from worldprobe.benchmarks.ewok.people import read_ratings
 from worldprobe.contracts import read_provenance, read_table, validate, write_table
@@ -17,7 +24,8 @@ from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
 
 CANARY = "# toy canary\n"
-#: (metatemplate, template) of the toy domain; 4 repeats 3's texts, so it is a duplicate of it in every version.
+#: (metatemplate, template) of the toy domain; 4 repeats 3's texts, so it is a duplicate of it in
+#: every version.
 TEMPLATES = [(1, 1), (2, 1), (3, 1), (4, 1)]
 
 
@@ -49,7 +57,9 @@ def text_of(rows):
 
 
 def toy_release(n_versions=5):
-    """path -> text, in the released layout: two models, three paradigms, human ratings, controls, lists of problem items."""
+    """path -> text, in the released layout: two models, three paradigms, human ratings, controls,
+    lists of problem items.
+    """
     files = {}
     for version in range(n_versions):
         folder = f"outputs/results/toy/dataset-cfg=abc__fix=True__n=1__vers={version}"
@@ -72,24 +82,42 @@ def toy_release(n_versions=5):
             for (t, c), v in {(1, 1): "4.", (1, 2): " 2", (2, 1): "3", (2, 2): "three"}.items()
         }
         put("likert_constrained_optimized", "gemma_1.1_2b_it", lambda i, r=rated: r)
-        put("choice_free_original", "gemma_1.1_2b_it", lambda i: {"text_choice_target1": "1", "text_choice_target2": "Context 1"})
-        put("cosine", "word2vec", lambda i: {f"Target{t}_Context{c}": 0.1 * t * c for t in (1, 2) for c in (1, 2)})
+        put(
+            "choice_free_original",
+            "gemma_1.1_2b_it",
+            lambda i: {"text_choice_target1": "1", "text_choice_target2": "Context 1"},
+        )
+        put(
+            "cosine",
+            "word2vec",
+            lambda i: {f"Target{t}_Context{c}": 0.1 * t * c for t in (1, 2) for c in (1, 2)},
+        )
         lengths = {"Target1": 4, "Target2": 5, "Context1": 6, "Context2": 8}
         put(
             "controls",
             "controls",
-            lambda i, n=lengths: {f"{k}_Length": v for k, v in n.items()} | {f"{k}_Freq": 2 * v for k, v in n.items()},
+            lambda i, n=lengths: (
+                {f"{k}_Length": v for k, v in n.items()}
+                | {f"{k}_Freq": 2 * v for k, v in n.items()}
+            ),
         )
     people = [design(m, t, v) for m, t in TEMPLATES[:3] for v in range(n_versions)]
     grid = {"response_mean_target1_context1": 4.5, "response_mean_target1_context2": 1.5}
     grid |= {"response_mean_target2_context1": 1.5, "response_mean_target2_context2": 4.2}
     files["outputs_human/results_by_domain/toy.csv"] = text_of(
-        [{k: row[k] for k in ("Target1", "Target2", "Context1", "Context2")} | grid for row in people]
+        [
+            {k: row[k] for k in ("Target1", "Target2", "Context1", "Context2")} | grid
+            for row in people
+        ]
     )
     texts = ("Context1", "Context2", "Target1", "Target2")
     flagged = [design(2, 1, 0) | {"problem": "reverse"}, design(1, 1, 3) | {"problem": "fine"}]
-    files["scripts/flagged_items_human.csv"] = text_of([{k: r[k] for k in (*texts, "problem")} for r in flagged])
-    files["utils/remove_from_results.csv"] = text_of([{k: design(1, 1, 4)[k] for k in ("Domain", *texts)}])
+    files["scripts/flagged_items_human.csv"] = text_of(
+        [{k: r[k] for k in (*texts, "problem")} for r in flagged]
+    )
+    files["utils/remove_from_results.csv"] = text_of(
+        [{k: design(1, 1, 4)[k] for k in ("Domain", *texts)}]
+    )
     files["notes/other.csv"] = "a,b\n1,2\n"
     return files
 
@@ -113,19 +141,31 @@ def archive(tmp_path):
 
 
 def accuracies(judgements, model, eval_type, target):
-    rows = judgements[(judgements["model"] == model) & (judgements["eval_type"] == eval_type) & (judgements["target"] == target)]
+    rows = judgements[
+        (judgements["model"] == model)
+        & (judgements["eval_type"] == eval_type)
+        & (judgements["target"] == target)
+    ]
     return rows.set_index("item_id")["accuracy"]
 
 
 def test_folder_and_archive_hold_the_same_judgements(folder, archive):
-    one, two = (validate(apply_steps(read_release(source))[0], Judgements) for source in (folder, archive))
+    one, two = (
+        validate(apply_steps(read_release(source))[0], Judgements) for source in (folder, archive)
+    )
     pd.testing.assert_frame_equal(one, two)
 
 
 def test_every_eval_type_is_judged_as_the_released_analysis_does(folder):
     judgements = apply_steps(read_release(folder), skip=list(STEPS))[0]
     assert set(judgements["model"]) == {"Llama_3_8B", "gemma_1.1_2b", "word2vec", "human"}
-    assert set(judgements["eval_type"]) == {"logprobs", "likert_constrained_two", "choice_free_zero", "word2vec", "human_likert"}
+    assert set(judgements["eval_type"]) == {
+        "logprobs",
+        "likert_constrained_two",
+        "choice_free_zero",
+        "word2vec",
+        "human_likert",
+    }
     expected = {
         ("Llama_3_8B", "logprobs"): (1, 0),
         ("gemma_1.1_2b", "logprobs"): (0.5, 0),
@@ -137,7 +177,9 @@ def test_every_eval_type_is_judged_as_the_released_analysis_does(folder):
     for (model, eval_type), values in expected.items():
         for target, value in enumerate(values, start=1):
             assert set(accuracies(judgements, model, eval_type, target)) == {value}
-    unread = judgements[(judgements["eval_type"] == "likert_constrained_two") & (judgements["target"] == 2)]
+    unread = judgements[
+        (judgements["eval_type"] == "likert_constrained_two") & (judgements["target"] == 2)
+    ]
     assert set(unread["status"]) == {"missing_response"}
 
 
@@ -172,7 +214,10 @@ def test_each_step_reports_its_effect_and_does_it(folder):
 def test_a_step_can_be_switched_off_and_an_unknown_one_is_refused(folder):
     release = read_release(folder)
     judgements, _, effects = apply_steps(release, skip=["reverse_flagged", "drop_duplicates"])
-    assert {e.step for e in effects if e.note == "switched off"} == {"reverse_flagged", "drop_duplicates"}
+    assert {e.step for e in effects if e.note == "switched off"} == {
+        "reverse_flagged",
+        "drop_duplicates",
+    }
     assert "toy-world_4_1_v0" in set(judgements["item_id"])
     assert set(accuracies(judgements, "human", "human_likert", 1)) == {1.0}
     with pytest.raises(UserError, match="there is no step"):
@@ -199,7 +244,12 @@ def test_an_incomplete_template_stops_the_analysis_by_name(tmp_path):
 
 def test_the_command_prints_the_steps_and_keeps_no_text(folder, tmp_path, capsys):
     out, surface = tmp_path / "judgements.parquet", tmp_path / "surface.parquet"
-    assert cli.main(["import", "released", str(folder), "--surface-out", str(surface), "--out", str(out)]) == 0
+    assert (
+        cli.main(
+            ["import", "released", str(folder), "--surface-out", str(surface), "--out", str(out)]
+        )
+        == 0
+    )
     printed = capsys.readouterr().out
     assert "drop_duplicates: 200 rows in, 150 out; 20 items in, 15 out" in printed
     assert len(read_table(out, Judgements)) == 2 * 14 * 6
@@ -213,10 +263,22 @@ def test_the_command_prints_the_steps_and_keeps_no_text(folder, tmp_path, capsys
     ("change", "message"),
     [
         (lambda name, text: (name.replace("model=", "model-"), text), "contains no CSV under"),
-        (lambda name, text: (name, text.replace("logp_target1_context1", "x")), "no column logp_target1"),
+        (
+            lambda name, text: (name, text.replace("logp_target1_context1", "x")),
+            "no column logp_target1",
+        ),
         (lambda name, text: (name.replace("__vers=", "__"), text), "which version"),
-        (lambda name, text: (name.replace("likert_constrained_optimized", "likert_odd"), text), "eval=likert_odd is not"),
-        (lambda name, text: (name, text.replace("of set 3", "of set 2") if "Llama" in name else text), "different texts for"),
+        (
+            lambda name, text: (name.replace("likert_constrained_optimized", "likert_odd"), text),
+            "eval=likert_odd is not",
+        ),
+        (
+            lambda name, text: (
+                name,
+                text.replace("of set 3", "of set 2") if "Llama" in name else text,
+            ),
+            "different texts for",
+        ),
     ],
 )
 def test_broken_releases_get_one_clear_message(tmp_path, change, message):
@@ -230,7 +292,11 @@ def test_broken_releases_get_one_clear_message(tmp_path, change, message):
 def toy_items():
     rows = []
     for version in (0, 1):
-        texts = {k.lower(): v for k, v in design(1, 1, version).items() if k in ("Context1", "Context2", "Target1", "Target2")}
+        texts = {
+            k.lower(): v
+            for k, v in design(1, 1, version).items()
+            if k in ("Context1", "Context2", "Target1", "Target2")
+        }
         rows.append(
             texts
             | {
@@ -240,7 +306,12 @@ def toy_items():
                 "meta_template": 1,
                 "template": 1,
             }
-            | {"concept_a": "up", "concept_b": "down", "context_contrast": "antonym", "context_type": "direct"}
+            | {
+                "concept_a": "up",
+                "concept_b": "down",
+                "context_contrast": "antonym",
+                "context_type": "direct",
+            }
             | {"target_contrast": "concept swap", "fillers": "{}", "tags": "", "duplicate_of": None}
         )
     return pd.DataFrame(rows).astype({"duplicate_of": "str"})
@@ -253,7 +324,9 @@ def test_ratings_are_matched_by_texts_whatever_spaces_are_around_them(tmp_path, 
     texts = [name for name in frame if name in ("Context1", "Context2", "Target1", "Target2")]
     odd = tmp_path / "odd.csv"
     frame.assign(**{name: " " + frame[name] + "\u00a0" for name in texts}).to_csv(odd, index=False)
-    pd.testing.assert_frame_equal(read_ratings(odd, toy_items()).table, read_ratings(wide, toy_items()).table)
+    pd.testing.assert_frame_equal(
+        read_ratings(odd, toy_items()).table, read_ratings(wide, toy_items()).table
+    )
 
 
 def test_human_ratings_are_matched_by_id_or_by_texts(tmp_path, folder, capsys):
@@ -261,15 +334,34 @@ def test_human_ratings_are_matched_by_id_or_by_texts(tmp_path, folder, capsys):
     matched = read_ratings(wide, toy_items())
     assert (len(matched.table), matched.n_unknown, matched.n_unrated) == (8, 13, 0)
     long = tmp_path / "long.csv"
-    long.write_text("item_id,target,context,rating\ntoy-world_1_1_v0,1,1,4.5\ntoy-world_1_1_v0,1,2,\n")
+    long.write_text(
+        "item_id,target,context,rating\ntoy-world_1_1_v0,1,1,4.5\ntoy-world_1_1_v0,1,2,\n"
+    )
     write_table(toy_items(), Items, tmp_path / "items.parquet", Provenance())
     assert (
-        cli.main(["import", "human-ratings", str(tmp_path / "items.parquet"), str(long), "--out", str(tmp_path / "r.parquet")])
+        cli.main(
+            [
+                "import",
+                "human-ratings",
+                str(tmp_path / "items.parquet"),
+                str(long),
+                "--out",
+                str(tmp_path / "r.parquet"),
+            ]
+        )
         == 0
     )
     assert read_table(tmp_path / "r.parquet", Ratings)["rating"].isna().tolist() == [False, True]
     assert (
-        cli.main(["judge", str(tmp_path / "items.parquet"), str(tmp_path / "r.parquet"), "--out", str(tmp_path / "j.parquet")])
+        cli.main(
+            [
+                "judge",
+                str(tmp_path / "items.parquet"),
+                str(tmp_path / "r.parquet"),
+                "--out",
+                str(tmp_path / "j.parquet"),
+            ]
+        )
         == 0
     )
     judged = read_table(tmp_path / "j.parquet", Judgements)
@@ -278,7 +370,16 @@ def test_human_ratings_are_matched_by_id_or_by_texts(tmp_path, folder, capsys):
     assert judged["accuracy"].isna().all()
     long.write_text("item_id,target,context,rating\ntoy-world_1_1_v0,1,1,good\n")
     assert (
-        cli.main(["import", "human-ratings", str(tmp_path / "items.parquet"), str(long), "--out", str(tmp_path / "r.parquet")])
+        cli.main(
+            [
+                "import",
+                "human-ratings",
+                str(tmp_path / "items.parquet"),
+                str(long),
+                "--out",
+                str(tmp_path / "r.parquet"),
+            ]
+        )
         == 2
     )
     assert '"good" is not a rating' in capsys.readouterr().err

@@ -30,8 +30,17 @@ def published():
     return read_published(FOLDER)
 
 
-def summary(model, mean, low, high, eval_type="logprobs", metric="accuracy", grouping="overall", group="all"):
-    row = {"model": model, "eval_type": eval_type, "metric": metric, "grouping": grouping, "group": group, "condition": "all"}
+def summary(
+    model, mean, low, high, eval_type="logprobs", metric="accuracy", grouping="overall", group="all"
+):
+    row = {
+        "model": model,
+        "eval_type": eval_type,
+        "metric": metric,
+        "grouping": grouping,
+        "group": group,
+        "condition": "all",
+    }
     ends = {
         "std_error": np.nan,
         "ci_low": np.nan,
@@ -52,7 +61,9 @@ def whole_paper(published, shift=0.0):
     rows = []
     numbers = published.numbers
     for block, metric in (("table1", "accuracy"), ("likert_strict", "strict")):
-        for (model, kind), part in numbers[numbers["block"] == block].groupby(["model", "eval_type"], sort=False):
+        for (model, kind), part in numbers[numbers["block"] == block].groupby(
+            ["model", "eval_type"], sort=False
+        ):
             values = part.set_index("quantity")["printed"].astype(float) + shift
             rows.append(summary(model, values["mean"], values["low"], values["high"], kind, metric))
     return pd.DataFrame(rows)
@@ -63,11 +74,16 @@ def test_our_copy_of_the_published_numbers_is_the_reference(published):
     if not path.exists():
         pytest.skip("the reference data are not next to the repository")
     source = json.loads(path.read_text())["ewok"]
-    numbers = published.numbers.set_index(["block", "quantity", "model", "eval_type", "grouping", "group"])["printed"]
+    numbers = published.numbers.set_index(
+        ["block", "quantity", "model", "eval_type", "grouping", "group"]
+    )["printed"]
     for block, eval_type in (("table1", "logprobs"), ("likert_strict", "likert_constrained_two")):
         for row in source[block]["rows"]:
             kind = "human_likert" if row["model"] == "human" else eval_type
-            found = [float(numbers.loc[(block, q, row["model"], kind, "", "")]) for q in ("mean", "low", "high")]
+            found = [
+                float(numbers.loc[(block, q, row["model"], kind, "", "")])
+                for q in ("mean", "low", "high")
+            ]
             assert found == [row["mean"], row["range"]["min"], row["range"]["max"]]
     for block, table in (
         ("table2", source["table2"]),
@@ -75,20 +91,36 @@ def test_our_copy_of_the_published_numbers_is_the_reference(published):
     ):
         for row in table["rows"]:
             for quantity in ("llm_average", "llm_best"):
-                assert float(numbers.loc[(block, quantity, "", "logprobs", "domain", row["domain"])]) == row[quantity]
-    effects = published.numbers.query("block == 'mixed_model' and quantity == 'estimate'")["printed"].astype(float).tolist()
+                assert (
+                    float(numbers.loc[(block, quantity, "", "logprobs", "domain", row["domain"])])
+                    == row[quantity]
+                )
+    effects = (
+        published.numbers.query("block == 'mixed_model' and quantity == 'estimate'")["printed"]
+        .astype(float)
+        .tolist()
+    )
     assert effects == [row["effect"] for row in source["mixed_model"]["rows"]]
-    stars = published.numbers.query("block == 'mixedmodel_coeffs_full' and quantity == 'stars'")["printed"].tolist()
-    assert stars == [row["stars"] for row in source["repository_tables"]["mixedmodel_coeffs_full"]["rows"]]
+    stars = published.numbers.query("block == 'mixedmodel_coeffs_full' and quantity == 'stars'")[
+        "printed"
+    ].tolist()
+    assert stars == [
+        row["stars"] for row in source["repository_tables"]["mixedmodel_coeffs_full"]["rows"]
+    ]
 
 
 def test_the_papers_own_numbers_are_within_rounding_and_shifted_ones_are_not(published):
     table = validate(check_reproduction(published, Results(whole_paper(published))), Reproduction)
-    mine = table[(table["compared_with"] == "ours") & table["block"].isin(["table1", "likert_strict"])]
+    mine = table[
+        (table["compared_with"] == "ours") & table["block"].isin(["table1", "likert_strict"])
+    ]
     assert (mine["status"] == "within_rounding").all()
     assert len(mine) == 21 * 3 + 12 * 3
     nearly = check_reproduction(published, Results(whole_paper(published, 0.00049)))
-    assert (nearly[nearly["block"].eq("table1") & nearly["compared_with"].eq("ours")]["status"] == "within_rounding").all()
+    assert (
+        nearly[nearly["block"].eq("table1") & nearly["compared_with"].eq("ours")]["status"]
+        == "within_rounding"
+    ).all()
     shifted = check_reproduction(published, Results(whole_paper(published, 0.0011)))
     mine = shifted[shifted["block"].eq("table1") & shifted["compared_with"].eq("ours")]
     assert (mine["status"] == "differs").all()
@@ -96,17 +128,23 @@ def test_the_papers_own_numbers_are_within_rounding_and_shifted_ones_are_not(pub
 
 
 def test_what_was_not_run_says_so_and_is_not_counted_as_wrong(published):
-    table = check_reproduction(published, Results(pd.DataFrame([summary("gpt2_xl", 0.655, 0.645, 0.662)])))
+    table = check_reproduction(
+        published, Results(pd.DataFrame([summary("gpt2_xl", 0.655, 0.645, 0.662)]))
+    )
     ours = table[table["compared_with"] == "ours"]
     phi = ours[(ours["model"] == "phi_1") & (ours["block"] == "table1")]
     assert set(phi["status"]) == {"not_run"}
     assert set(phi["reason"]) == {"phi_1 was not run (logprobs)"}
     domain = ours[(ours["block"] == "table2") & (ours["quantity"] == "llm_average")]
     assert set(domain["reason"]) == {"is over the paper's 20 models, of which 1 were run"}
-    assert set(ours.loc[ours["block"] == "mixed_model", "reason"]) == {"the mixed model was not fitted"}
+    assert set(ours.loc[ours["block"] == "mixed_model", "reason"]) == {
+        "the mixed model was not fitted"
+    }
     assert (ours["status"] == "within_rounding").sum() == 3
     assert describe_reproduction(table).startswith("3 of 9 published numbers within rounding; ")
-    unexplained = ours[~ours["status"].isin(["within_rounding", "differs"]) & (ours["reason"] == "")]
+    unexplained = ours[
+        ~ours["status"].isin(["within_rounding", "differs"]) & (ours["reason"] == "")
+    ]
     assert unexplained.empty
 
 
@@ -118,25 +156,39 @@ def test_the_authors_two_sets_of_tables_are_compared_with_each_other(published):
     assert (means["status"] == "differs").sum() == 18  # of 21, as the reference's remark says
     assert (authors.loc[authors["block"] == "likert_strict", "status"] == "within_rounding").all()
     target = authors[
-        (authors["group"] == "variable swap") & (authors["quantity"] == "estimate") & authors["reason"].str.contains("treatment")
+        (authors["group"] == "variable swap")
+        & (authors["quantity"] == "estimate")
+        & authors["reason"].str.contains("treatment")
     ]
     assert target["ours"].tolist() == [0.23]
 
 
 def test_a_mixed_model_of_other_models_is_not_compared(published):
     numbers = published.numbers.query("block == 'mixed_model' and quantity == 'estimate'")
-    stars = published.numbers.query("block == 'mixed_model' and quantity == 'stars'")["printed"].to_list()
+    stars = published.numbers.query("block == 'mixed_model' and quantity == 'stars'")[
+        "printed"
+    ].to_list()
     coefficients = pd.DataFrame(
-        {"group": numbers["grouping"], "term": numbers["group"], "estimate": numbers["printed"].astype(float), "stars": stars}
+        {
+            "group": numbers["grouping"],
+            "term": numbers["group"],
+            "estimate": numbers["printed"].astype(float),
+            "stars": stars,
+        }
     )
     summaries = pd.DataFrame([summary("ant", 0.5, 0.5, 0.5)])
     other = check_reproduction(published, Results(summaries, coefficients, ["ant", "gpt2_xl"]))
     mine = other[(other["block"] == "mixed_model") & (other["compared_with"] == "ours")]
-    assert set(mine["reason"]) == {"the paper's is fitted to its 20 models; ours to 2, 1 of them the paper's"}
+    assert set(mine["reason"]) == {
+        "the paper's is fitted to its 20 models; ours to 2, 1 of them the paper's"
+    }
     same = check_reproduction(published, Results(summaries, coefficients, published.models))
     mine = same[(same["block"] == "mixed_model") & (same["compared_with"] == "ours")]
     assert (mine["status"] == "within_rounding").all()
-    coded = same[(same["block"] == "mixedmodel_coeffs_full") & same["reason"].str.contains("coded as treatment there")]
+    coded = same[
+        (same["block"] == "mixedmodel_coeffs_full")
+        & same["reason"].str.contains("coded as treatment there")
+    ]
     assert set(coded["quantity"]) == {"estimate", "stars"}
 
 
@@ -161,7 +213,9 @@ def items_like(texts):
 def test_other_items_make_every_number_answer_another_question(published):
     items = items_like([(0, "Ann sings."), (1, "Bob sings.")])
     assert not are_official(items, published)
-    table = check_reproduction(published, Results(whole_paper(published), items=items, is_official=False))
+    table = check_reproduction(
+        published, Results(whole_paper(published), items=items, is_official=False)
+    )
     ours = table[table["compared_with"] == "ours"]
     assert not ours["status"].isin(["within_rounding", "differs"]).any()
     assert ours["reason"].str.contains("other items than EWoK-core").any()
@@ -178,10 +232,15 @@ def test_the_official_items_are_recognised_by_their_digest(published, reference,
     assert not are_official(read_table(out, Items), published)
 
 
-def test_the_command_writes_the_table_and_prints_the_describe_reproduction(tmp_path, capsys, published):
+def test_the_command_writes_the_table_and_prints_the_describe_reproduction(
+    tmp_path, capsys, published
+):
     write_table(whole_paper(published), Summaries, tmp_path / "summaries.parquet", Provenance())
     out = tmp_path / "reproduction.parquet"
-    assert cli.main(["reproduction", "check", str(tmp_path / "summaries.parquet"), "--out", str(out)]) == 0
+    assert (
+        cli.main(["reproduction", "check", str(tmp_path / "summaries.parquet"), "--out", str(out)])
+        == 0
+    )
     line = capsys.readouterr().out.strip()
     assert line == describe_reproduction(read_table(out, Reproduction))
     assert read_provenance(out).details["summary"] == line

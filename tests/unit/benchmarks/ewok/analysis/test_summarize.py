@@ -10,7 +10,11 @@ import pytest
 from simulated_judgements import simulate_items, simulate_judgements
 from worldprobe import cli
 from worldprobe.benchmarks.ewok.analysis.panel import build_panel
-from worldprobe.benchmarks.ewok.analysis.summarize import intervals_by_template, metric_values, summarize
+from worldprobe.benchmarks.ewok.analysis.summarize import (
+    intervals_by_template,
+    metric_values,
+    summarize,
+)
 from worldprobe.benchmarks.ewok.contracts import Judgements, Summaries
 from worldprobe.contracts import read_provenance, read_table, validate, write_table
 from worldprobe.errors import UserError
@@ -46,7 +50,13 @@ def by_hand(rows, model, eval_type, grouping, group, metric):
             "overall": True,
             "domain": row["domain"] == group,
             "context_contrast": row["context_contrast"] == group,
-            "concept": group in (f"{row['domain']}/{row['concept_a']}", f"{row['domain']}/{row['concept_b']}"),
+            "concept": (
+                group
+                in (
+                    f"{row['domain']}/{row['concept_a']}",
+                    f"{row['domain']}/{row['concept_b']}",
+                )
+            ),
         }[grouping]
         if belongs:
             items.setdefault((row["version"], row["item_id"]), {})[row["target"]] = row["accuracy"]
@@ -61,7 +71,9 @@ def by_hand(rows, model, eval_type, grouping, group, metric):
         elif metric == "both_right" and len(known) == 2:
             value = float(known == [1, 1])
         elif metric == "context_sensitivity" and len(known) == 2:
-            if eval_type.startswith("likert"):  # signs of T1's and T2's differences between the two contexts
+            if eval_type.startswith(
+                "likert"
+            ):  # signs of T1's and T2's differences between the two contexts
                 signs = [{1: 1, 0.5: 0, 0: -1}[targets[1]], {1: -1, 0.5: 0, 0: 1}[targets[2]]]
                 value = float(signs in ([1, -1], [-1, 1], [0, 1], [0, -1], [1, 0], [-1, 0]))
             else:
@@ -75,12 +87,20 @@ def by_hand(rows, model, eval_type, grouping, group, metric):
 @pytest.mark.parametrize("metric", ["accuracy", "strict", "both_right", "context_sensitivity"])
 @pytest.mark.parametrize(
     ("grouping", "group"),
-    [("overall", "all"), ("domain", "domain-b"), ("context_contrast", "negation"), ("concept", "domain-b/concept3x")],
+    [
+        ("overall", "all"),
+        ("domain", "domain-b"),
+        ("context_contrast", "negation"),
+        ("concept", "domain-b/concept3x"),
+    ],
 )
-def test_means_ranges_and_counts_are_those_of_a_plain_loop(judgements, means, metric, grouping, group):
+def test_means_ranges_and_counts_are_those_of_a_plain_loop(
+    judgements, means, metric, grouping, group
+):
     for model, eval_type in [("ant", "logprobs"), ("bee", "logprobs"), ("bee", "likert_free_two")]:
         row = means.query(
-            "model == @model and eval_type == @eval_type and metric == @metric and grouping == @grouping and group == @group"
+            "model == @model and eval_type == @eval_type and metric == @metric and grouping =="
+            " @grouping and group == @group"
         )
         row = row[row["condition"] == "all"].iloc[0]
         expected = by_hand(judgements, model, eval_type, grouping, group, metric)
@@ -90,11 +110,17 @@ def test_means_ranges_and_counts_are_those_of_a_plain_loop(judgements, means, me
 def test_domains_can_weigh_equally_as_in_babylm(judgements):
     """A version whose domains have unequal numbers of items, so that both averages differ."""
     first = judgements["domain"].min()
-    few = judgements[(judgements["domain"] != first) | (judgements["template"] == judgements["template"].min())]
+    few = judgements[
+        (judgements["domain"] != first) | (judgements["template"] == judgements["template"].min())
+    ]
     keys = ["model", "eval_type", "metric", "condition"]
     plain, equal = (summarize(few, average=average) for average in ("items", "domains"))
     rows = equal[equal["grouping"] == "overall"].set_index(keys)
-    domains = equal[(equal["grouping"] == "domain") & (equal["condition"] != "all")].groupby(keys)["mean"].mean()
+    domains = (
+        equal[(equal["grouping"] == "domain") & (equal["condition"] != "all")]
+        .groupby(keys)["mean"]
+        .mean()
+    )
     assert np.allclose(rows.loc[domains.index, "mean"], domains, atol=1e-12)
     over = rows.xs("all", level="condition")["mean"]
     assert np.allclose(over, domains.groupby(keys[:3]).mean().loc[over.index], atol=1e-12)
@@ -106,7 +132,8 @@ def test_domains_can_weigh_equally_as_in_babylm(judgements):
 
 def test_a_missing_score_is_counted_and_never_a_zero(judgements, means):
     row = means.query(
-        "model == 'bee' and eval_type == 'logprobs' and metric == 'accuracy' and grouping == 'overall' and condition == 'all'"
+        "model == 'bee' and eval_type == 'logprobs' and metric == 'accuracy' and grouping =="
+        " 'overall' and condition == 'all'"
     )
     assert row["n_missing"].tolist() == [5]
     alone = judgements.query("model == 'bee' and eval_type == 'logprobs'").assign(
@@ -121,9 +148,12 @@ def test_ties_are_counted_where_they_are(judgements, means):
     table = means.query("model == 'ant' and eval_type == 'logprobs' and metric == 'accuracy'")
     mine = judgements.query("model == 'ant' and eval_type == 'logprobs'")
     assert (
-        table.query("grouping == 'overall' and condition == '1'")["n_ties"].item() == mine.query("version == 1")["is_tie"].sum()
+        table.query("grouping == 'overall' and condition == '1'")["n_ties"].item()
+        == mine.query("version == 1")["is_tie"].sum()
     )
-    by_domain = table.query("grouping == 'domain' and condition == 'all'").set_index("group")["n_ties"]
+    by_domain = table.query("grouping == 'domain' and condition == 'all'").set_index("group")[
+        "n_ties"
+    ]
     assert by_domain.to_dict() == mine.groupby("domain")["is_tie"].sum().to_dict()
 
 
@@ -142,7 +172,9 @@ def test_a_models_interval_does_not_depend_on_who_else_is_there(judgements, mean
 
 
 def test_intervals_cover_the_truth_as_often_as_they_promise():
-    """Templates and versions vary and so do the items; 95% intervals may be somewhat wide, never clearly narrow."""
+    """Templates and versions vary and so do the items; 95% intervals may be somewhat wide, never
+    clearly narrow.
+    """
     n_templates, n_versions, n_studies = 60, 5, 80
     rng = np.random.default_rng(11)
     items = simulate_items(n_templates, n_versions, seed=1, domains=["domain-a"])
@@ -150,11 +182,19 @@ def test_intervals_cover_the_truth_as_often_as_they_promise():
     version = np.tile(np.arange(n_versions), n_templates)
     truth = np.mean(1 / (1 + np.exp(-(0.8 + rng.normal(0, np.hypot(1.0, 0.2), 400_000)))))
     log_odds = (
-        0.8 + rng.normal(0, 1, (n_studies, n_templates))[:, template] + rng.normal(0, 0.2, (n_studies, n_versions))[:, version]
+        0.8
+        + rng.normal(0, 1, (n_studies, n_templates))[:, template]
+        + rng.normal(0, 0.2, (n_studies, n_versions))[:, version]
     )
-    studies = [f"study-{number:02}" for number in range(n_studies)]  # a model each: its interval does not depend on the others
-    table = simulate_judgements(items, log_odds[:, :, None].repeat(2, axis=2), studies, "logprobs", seed=0)
-    rows = summarize(table).query("metric == 'accuracy' and grouping == 'overall' and condition == 'all'")
+    studies = [
+        f"study-{number:02}" for number in range(n_studies)
+    ]  # a model each: its interval does not depend on the others
+    table = simulate_judgements(
+        items, log_odds[:, :, None].repeat(2, axis=2), studies, "logprobs", seed=0
+    )
+    rows = summarize(table).query(
+        "metric == 'accuracy' and grouping == 'overall' and condition == 'all'"
+    )
     assert sorted(rows["model"]) == studies
     covered = ((rows["ci_low"] <= truth) & (truth <= rows["ci_high"])).sum()
     assert 0.90 <= covered / n_studies <= 1.0
@@ -172,23 +212,39 @@ def test_unread_answers_are_not_called_context_sensitive():
 def test_a_model_without_any_preference_is_not_called_context_sensitive(eval_type):
     """It always answers "1": with swapped contexts, both targets get a half."""
     items = simulate_items(3, 1, seed=0)
-    table = simulate_judgements(items, np.zeros((1, 3, 2)), ["m"], eval_type, seed=0, share_tied=1.0)
+    table = simulate_judgements(
+        items, np.zeros((1, 3, 2)), ["m"], eval_type, seed=0, share_tied=1.0
+    )
     assert metric_values(build_panel(table))[3].tolist() == [[0.0, 0.0, 0.0]]
 
 
 def test_intervals_know_that_templates_of_one_pair_of_concepts_share_sentences():
-    """Accuracy depends on the pair of concepts alone: only few independent values, whatever the number of templates."""
+    """Accuracy depends on the pair of concepts alone: only few independent values, whatever the
+    number of templates.
+    """
     items = simulate_items(210, 1, seed=1, domains=["domain-a"])
-    taste = np.random.default_rng(4).normal(0, 4, items.groupby(["concept_a", "concept_b"], dropna=False).ngroups)
+    taste = np.random.default_rng(4).normal(
+        0, 4, items.groupby(["concept_a", "concept_b"], dropna=False).ngroups
+    )
     code = items.groupby(["concept_a", "concept_b"], dropna=False).ngroup().to_numpy()
-    table = simulate_judgements(items, taste[code][None, :, None].repeat(2, axis=2), ["m"], "logprobs", seed=1)
+    table = simulate_judgements(
+        items, taste[code][None, :, None].repeat(2, axis=2), ["m"], "logprobs", seed=1
+    )
     wanted = "metric == 'accuracy' and condition == 'all' and grouping in ('overall', 'concept')"
-    pairs, templates = (summarize(table, cluster=c).query(wanted) for c in ("concept_pair", "template"))
-    width, finer = ((t["ci_high"] - t["ci_low"])[t["grouping"] == "overall"].item() for t in (pairs, templates))
+    pairs, templates = (
+        summarize(table, cluster=c).query(wanted) for c in ("concept_pair", "template")
+    )
+    width, finer = (
+        (t["ci_high"] - t["ci_low"])[t["grouping"] == "overall"].item() for t in (pairs, templates)
+    )
     assert width > 2 * finer
     low, high = intervals_by_template(table)["logprobs"]["m"]
-    assert [low, high] == templates.loc[templates["grouping"] == "overall", ["ci_low", "ci_high"]].round(6).to_numpy()[0].tolist()
-    pd.testing.assert_frame_equal(pairs[pairs["grouping"] == "concept"], templates[templates["grouping"] == "concept"])
+    assert [low, high] == templates.loc[
+        templates["grouping"] == "overall", ["ci_low", "ci_high"]
+    ].round(6).to_numpy()[0].tolist()
+    pd.testing.assert_frame_equal(
+        pairs[pairs["grouping"] == "concept"], templates[templates["grouping"] == "concept"]
+    )
 
 
 def test_the_same_table_twice_and_tables_of_different_items_are_refused(judgements):
@@ -199,7 +255,9 @@ def test_the_same_table_twice_and_tables_of_different_items_are_refused(judgemen
         summarize(pd.concat([judgements, other]))
 
 
-def test_the_command_reads_many_files_and_says_what_the_intervals_are_over(tmp_path, judgements, means):
+def test_the_command_reads_many_files_and_says_what_the_intervals_are_over(
+    tmp_path, judgements, means
+):
     paths = []
     for (model, eval_type), part in judgements.groupby(["model", "eval_type"]):
         paths.append(tmp_path / f"{eval_type}-{model}.parquet")
@@ -211,11 +269,23 @@ def test_the_command_reads_many_files_and_says_what_the_intervals_are_over(tmp_p
 
 
 @pytest.mark.parametrize("has_part", [True, False])
-def test_the_command_gives_means_inside_and_outside_of_the_adversarial_part(judgements, tmp_path, has_part):
+def test_the_command_gives_means_inside_and_outside_of_the_adversarial_part(
+    judgements, tmp_path, has_part
+):
     part = np.where(judgements["domain"] == "domain-a", "inside", "outside")
     table = judgements.assign(adversarial=part) if has_part else judgements
     write_table(table, Judgements, tmp_path / "judgements.parquet", Provenance())
-    assert cli.main(["summarize", str(tmp_path / "judgements.parquet"), "--out", str(tmp_path / "summaries.parquet")]) == 0
+    assert (
+        cli.main(
+            [
+                "summarize",
+                str(tmp_path / "judgements.parquet"),
+                "--out",
+                str(tmp_path / "summaries.parquet"),
+            ]
+        )
+        == 0
+    )
     found = read_table(tmp_path / "summaries.parquet", Summaries)
     groups = set(found.loc[found["grouping"] == "adversarial", "group"])
     assert groups == ({"inside", "outside"} if has_part else set())

@@ -1,4 +1,6 @@
-"""Invented materials with licence and terms, once as if they were nobody's in particular and once as if they were protected."""
+"""Invented materials with licence and terms, once as if they were nobody's in particular and once
+as if they were protected.
+"""
 
 import pytest
 
@@ -7,12 +9,15 @@ from worldprobe.cli import main
 FILES = {
     "LICENSE.txt": "Anybody may read this.\n",
     "TERMS_OF_USE.txt": "Keep it closed.\n",
-    "concepts/concept-garden-work.yml": """\
+    "concepts/concept-garden-work.yml": (
+        """\
 # {canary} 0000
 - {{concept: lift, domain: garden, concept_type: action, opposite_concepts: [lower], agentive: true}}
 - {{concept: lower, domain: garden, concept_type: action, opposite_concepts: [lift], agentive: true}}
-""",
-    "contexts/context-garden-work.yml": """\
+"""
+    ),
+    "contexts/context-garden-work.yml": (
+        """\
 # {canary} 0000
 - conceptA: lift
   conceptB: lower
@@ -21,12 +26,15 @@ FILES = {
       pattern: "[agent1] slowly moves [object1] {{segment1}} with one hand."
       segments:
         - {{segmentA: upward, segmentB: downward, contrast: antonym}}
-""",
-    "targets/target-garden-work.yml": """\
+"""
+    ),
+    "targets/target-garden-work.yml": (
+        """\
 # {canary} 0000
 garden-work:
   - {{pattern: "[agent1] {{CONCEPT}} [object1].", criteria: agentive, tags: present_3sg_form}}
-""",
+"""
+    ),
     "fillers/filler-agent.csv": "# {canary} 0000\nitem\nRosalind\nBartholomew\nMehitabel\n",
     "fillers/filler-object.csv": "# {canary} 0000\nitem\nthe clay pot\nthe wheelbarrow\nthe hose\n",
 }

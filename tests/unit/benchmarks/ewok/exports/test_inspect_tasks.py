@@ -1,4 +1,6 @@
-"""The tasks of inspect_ai give our accuracy to the same replies; skipped where inspect_ai is not installed."""
+"""The tasks of inspect_ai give our accuracy to the same replies; skipped where inspect_ai is not
+installed.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,10 @@ inspect_ai = pytest.importorskip("inspect_ai", reason=REASON)
 
 from inspect_ai.model import ModelOutput, ModelUsage, get_model  # noqa: E402
 
-from worldprobe.benchmarks.ewok.analysis.judge import judge_responses, judge_target_scores  # noqa: E402
+from worldprobe.benchmarks.ewok.analysis.judge import (
+    judge_responses,
+    judge_target_scores,
+)  # noqa: E402
 from worldprobe.benchmarks.ewok.analysis.summarize import summarize  # noqa: E402
 from worldprobe.benchmarks.ewok.contracts import Items  # noqa: E402
 from worldprobe.benchmarks.ewok.exports import inspect_tasks  # noqa: E402
@@ -48,8 +53,14 @@ class Scripted:
 
     facts = EngineFacts("scripted", None, "0", "scripted", "float32", {}, 100, {})
 
-    def generate(self, prompts: list[str], decoding: Any, *, skip: Any = ()) -> Iterator[tuple[int, Completion]]:
-        yield from ((place, Completion(reply(prompt))) for place, prompt in enumerate(prompts) if place not in skip)
+    def generate(
+        self, prompts: list[str], decoding: Any, *, skip: Any = ()
+    ) -> Iterator[tuple[int, Completion]]:
+        yield from (
+            (place, Completion(reply(prompt)))
+            for place, prompt in enumerate(prompts)
+            if place not in skip
+        )
 
     def rendered(self, prompt: str) -> str:
         return prompt
@@ -62,7 +73,11 @@ def item_table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     whole, path = folder / "whole.parquet", folder / "items.parquet"
     assert main(["items", "build", "builtin", "--versions", "0-1", "--out", str(whole)]) == 0
     items = read_table(whole, Items)
-    few = items[items["domain"].isin(["social-relations", "physical-dynamics"])].groupby(["domain", "version"]).head(4)
+    few = (
+        items[items["domain"].isin(["social-relations", "physical-dynamics"])]
+        .groupby(["domain", "version"])
+        .head(4)
+    )
     write_table(few.iloc[:-3].reset_index(drop=True), Items, path, read_provenance(whole))
     return path
 
@@ -71,7 +86,9 @@ def run(task: Any, folder: Path, limit: int | None = None) -> dict[str, float]:
     def answer(messages: list[Any], *_: Any) -> ModelOutput:
         [message] = messages
         written = ModelOutput.from_content("mockllm", reply(message.text))
-        written.usage = ModelUsage()  # else the mock model counts tokens with a tokenizer from the internet
+        written.usage = (
+            ModelUsage()
+        )  # else the mock model counts tokens with a tokenizer from the internet
         return written
 
     return metrics(evaluate(task, get_model("mockllm/model", custom_outputs=answer), folder, limit))
@@ -88,13 +105,19 @@ def metrics(log: Any) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("eval_type", ["choice_free_two", "choice_free_zero", "likert_free_two"])
-def test_the_same_replies_give_the_same_accuracy(item_table: Path, tmp_path: Path, eval_type: str) -> None:
+def test_the_same_replies_give_the_same_accuracy(
+    item_table: Path, tmp_path: Path, eval_type: str
+) -> None:
     way, items = way_of(eval_type), read_table(item_table, Items)
     task = getattr(inspect_tasks, f"ewok_{way.paradigm}")(str(item_table), shots=way.shots)
     theirs = run(task, tmp_path / "log")
     engine: Any = Scripted()
-    responses, _ = ask(items, engine, way, load_prompts()[way.paradigm], open_store(tmp_path / "store", engine))
-    assert theirs["accuracy"] == pytest.approx(overall(judge_responses(items, responses, "ours").table), abs=1e-12)
+    responses, _ = ask(
+        items, engine, way, load_prompts()[way.paradigm], open_store(tmp_path / "store", engine)
+    )
+    assert theirs["accuracy"] == pytest.approx(
+        overall(judge_responses(items, responses, "ours").table), abs=1e-12
+    )
     assert theirs["read"] == pytest.approx((responses["status"] == "ok").mean(), abs=1e-12)
     assert 0 < theirs["read"] < 1
     assert theirs["n_missing"] == (responses["status"] != "ok").sum() > 0
@@ -107,7 +130,9 @@ def overall(judged: pd.DataFrame) -> float:
 
 
 class Completions:
-    """A server of /v1/completions on loopback, as vLLM is one: ``prompt_logprobs`` of token ids, none for the first token."""
+    """A server of /v1/completions on loopback, as vLLM is one: ``prompt_logprobs`` of token ids,
+    none for the first token.
+    """
 
     def __init__(self, checkpoint: Path) -> None:
         import transformers
@@ -124,18 +149,42 @@ class Completions:
             table = self.model(torch.tensor([ids])).logits[0].float().log_softmax(-1)
         found: list[dict[str, Any] | None] = [None]
         for place, token in enumerate(ids[1:]):
-            entry = {"decoded_token": f"<{token}>", "logprob": table[place, token].item(), "rank": 2}
+            entry = {
+                "decoded_token": f"<{token}>",
+                "logprob": table[place, token].item(),
+                "rank": 2,
+            }
             best = int(table[place].argmax())
-            likeliest = {"decoded_token": f"<{best}>", "logprob": table[place, best].item(), "rank": 1}
+            likeliest = {
+                "decoded_token": f"<{best}>",
+                "logprob": table[place, best].item(),
+                "rank": 1,
+            }
             found.append({str(token): entry} | ({} if best == token else {str(best): likeliest}))
         return found[: len(found) - self.n_cut]
 
     def answer(self, body: dict[str, Any]) -> dict[str, Any]:
-        choice: dict[str, Any] = {"index": 0, "text": "x", "finish_reason": "length", "logprobs": None}
+        choice: dict[str, Any] = {
+            "index": 0,
+            "text": "x",
+            "finish_reason": "length",
+            "logprobs": None,
+        }
         if body.get("prompt_logprobs") and not self.withholds(body["prompt"]):
             choice["prompt_logprobs"] = self.prompt_logprobs(body["prompt"])
-        usage = {"prompt_tokens": len(body["prompt"]), "completion_tokens": 1, "total_tokens": len(body["prompt"]) + 1}
-        return {"id": "1", "object": "text_completion", "created": 0, "model": "tiny", "choices": [choice], "usage": usage}
+        usage = {
+            "prompt_tokens": len(body["prompt"]),
+            "completion_tokens": 1,
+            "total_tokens": len(body["prompt"]) + 1,
+        }
+        return {
+            "id": "1",
+            "object": "text_completion",
+            "created": 0,
+            "model": "tiny",
+            "choices": [choice],
+            "usage": usage,
+        }
 
 
 @pytest.fixture
@@ -173,16 +222,30 @@ def completions(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         server.server_close()
 
 
-@pytest.mark.parametrize(("architecture", "kind"), [("gpt2", "byte_level"), ("llama", "sentencepiece"), ("llama", "prepended")])
+@pytest.mark.parametrize(
+    ("architecture", "kind"),
+    [("gpt2", "byte_level"), ("llama", "sentencepiece"), ("llama", "prepended")],
+)
 def test_log_probabilities_are_judged_as_ours(
-    item_table: Path, tmp_path: Path, tiny_checkpoint: Any, completions: Any, architecture: str, kind: str
+    item_table: Path,
+    tmp_path: Path,
+    tiny_checkpoint: Any,
+    completions: Any,
+    architecture: str,
+    kind: str,
 ) -> None:
     checkpoint, items = tiny_checkpoint(architecture, kind), read_table(item_table, Items)
     _, model = completions(checkpoint)
-    log = evaluate(inspect_tasks.ewok_logprobs(str(item_table), str(checkpoint)), model, tmp_path / "log")
+    log = evaluate(
+        inspect_tasks.ewok_logprobs(str(item_table), str(checkpoint)), model, tmp_path / "log"
+    )
     engine = open_engine(str(checkpoint))
     ours, _, _ = score_logprobs(items, engine, open_store(tmp_path / "store", engine))
-    wanted = {f"{row.item_id} t{row.target}c{row.context}": row.logprob for row in ours.itertuples() if row.context}
+    wanted = {
+        f"{row.item_id} t{row.target}c{row.context}": row.logprob
+        for row in ours.itertuples()
+        if row.context
+    }
     theirs = {sample.id: sample.scores["log_probability"].value for sample in log.samples}
     assert theirs == pytest.approx(wanted, abs=1e-4)
     judged = judge_target_scores(items, ours, "ours").table
@@ -198,15 +261,23 @@ def test_log_probabilities_that_a_server_withholds_are_counted(
     checkpoint, items = tiny_checkpoint("gpt2", "byte_level"), read_table(item_table, Items)
     stub, model = completions(checkpoint)
     stub.withholds = lambda ids: sum(ids) % 3 == 0
-    log = evaluate(inspect_tasks.ewok_logprobs(str(item_table), str(checkpoint)), model, tmp_path / "some")
+    log = evaluate(
+        inspect_tasks.ewok_logprobs(str(item_table), str(checkpoint)), model, tmp_path / "some"
+    )
     engine = open_engine(str(checkpoint))
     ours, _, _ = score_logprobs(items, engine, open_store(tmp_path / "store", engine))
-    absent = {sample.id for sample in log.samples if sample.scores["log_probability"].metadata["status"] != "ok"}
+    absent = {
+        sample.id
+        for sample in log.samples
+        if sample.scores["log_probability"].metadata["status"] != "ok"
+    }
     keys = ours["item_id"] + " t" + ours["target"].astype(str) + "c" + ours["context"].astype(str)
     ours["logprob"] = ours["logprob"].mask(keys.isin(absent))
     assert metrics(log)["n_missing"] == len(absent) > 0
     assert metrics(log)["read"] == pytest.approx(1 - len(absent) / (4 * len(items)))
-    assert metrics(log)["accuracy"] == pytest.approx(overall(judge_target_scores(items, ours, "ours").table), abs=1e-12)
+    assert metrics(log)["accuracy"] == pytest.approx(
+        overall(judge_target_scores(items, ours, "ours").table), abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("n_cut", [0, 1])
@@ -216,13 +287,19 @@ def test_a_server_without_all_log_probabilities_gives_no_accuracy(
     checkpoint = tiny_checkpoint("gpt2", "byte_level")
     stub, model = completions(checkpoint)
     stub.n_cut, stub.withholds = n_cut, lambda ids: not n_cut
-    found = metrics(evaluate(inspect_tasks.ewok_logprobs(str(item_table), str(checkpoint)), model, tmp_path, limit=8))
+    found = metrics(
+        evaluate(
+            inspect_tasks.ewok_logprobs(str(item_table), str(checkpoint)), model, tmp_path, limit=8
+        )
+    )
     assert found["n_missing"] == 8
     assert found["read"] == 0
     assert pd.isna(found["accuracy"])
 
 
-def test_with_a_limit_only_items_that_were_asked_as_a_whole_count(item_table: Path, tmp_path: Path) -> None:
+def test_with_a_limit_only_items_that_were_asked_as_a_whole_count(
+    item_table: Path, tmp_path: Path
+) -> None:
     assert run(inspect_tasks.ewok_likert(str(item_table)), tmp_path, limit=6)["n_items"] == 1
     none = run(inspect_tasks.ewok_likert(str(item_table)), tmp_path, limit=2)
     assert none["n_items"] == 0

@@ -24,17 +24,26 @@ REASON = "lighteval is not installed; its pins need an environment of their own"
 
 
 def export(items: Path, out: Path, *options: str) -> int:
-    return main(["items", "export", str(items), "--format", "lighteval", *options, "--out", str(out)])
+    return main(
+        ["items", "export", str(items), "--format", "lighteval", *options, "--out", str(out)]
+    )
 
 
 def load(path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """The names of the exported file, with stand-ins for what it imports of lighteval."""
     from types import ModuleType, SimpleNamespace
 
-    for name in ("metrics.sample_preparator", "metrics.utils.metric_utils", "tasks.lighteval_task", "tasks.requests"):
+    for name in (
+        "metrics.sample_preparator",
+        "metrics.utils.metric_utils",
+        "tasks.lighteval_task",
+        "tasks.requests",
+    ):
         module: Any = ModuleType(f"lighteval.{name}")
         module.Preparator = object
-        module.CorpusLevelMetric = module.LightevalTaskConfig = module.Doc = lambda **given: SimpleNamespace(**given)
+        module.CorpusLevelMetric = module.LightevalTaskConfig = module.Doc = lambda **given: (
+            SimpleNamespace(**given)
+        )
         module.SamplingMethod = SimpleNamespace(LOGPROBS="logprobs")
         monkeypatch.setitem(sys.modules, f"lighteval.{name}", module)
     return runpy.run_path(str(path))
@@ -42,7 +51,12 @@ def load(path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 def scores_of(items: pd.DataFrame) -> pd.DataFrame:
     """Invented log probabilities of two items, one version each: a tie, and one that is missing."""
-    rows = [(item, target, context) for item in items["item_id"] for target in (1, 2) for context in (1, 2)]
+    rows = [
+        (item, target, context)
+        for item in items["item_id"]
+        for target in (1, 2)
+        for context in (1, 2)
+    ]
     frame = pd.DataFrame(rows, columns=["item_id", "target", "context"])
     frame["logprob"] = [0.0, -2.0, -4.0, math.nan, -3.0, -3.0, -4.0, -2.0]
     return frame.assign(n_tokens=1, flags="")
@@ -52,7 +66,9 @@ def test_every_target_is_asked_after_both_contexts_and_judged_as_ours(
     item_table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert export(item_table, tmp_path / "out", "--task", "worldprobe_mine") == 0
-    assert {str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("[!.]*.*")} == {
+    assert {
+        str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("[!.]*.*")
+    } == {
         "README.md",
         "worldprobe_mine.py",
         "questions/test.parquet",
@@ -62,7 +78,10 @@ def test_every_target_is_asked_after_both_contexts_and_judged_as_ours(
     assert str(read_provenance(item_table).canary) in readme
     names = load(tmp_path / "out" / "worldprobe_mine.py", monkeypatch)
     [task] = names["TASKS_TABLE"]
-    assert (task.name, task.hf_repo) == ("worldprobe_mine", str((tmp_path / "out" / "questions").resolve()))
+    assert (task.name, task.hf_repo) == (
+        "worldprobe_mine",
+        str((tmp_path / "out" / "questions").resolve()),
+    )
     items = read_table(item_table, Items)
     asked = pd.read_parquet(tmp_path / "out" / "questions" / "test.parquet").to_dict("records")
     documents = [task.prompt_function(row, "worldprobe_mine") for row in asked]
@@ -78,21 +97,35 @@ def test_every_target_is_asked_after_both_contexts_and_judged_as_ours(
     known = scores.set_index(["item_id", "target", "context"])["logprob"]
     [metric] = task.metrics
     keys = ("item_id", "target", "context")
-    prepared = [{**one.specific, "logprob": known[tuple(one.specific[key] for key in keys)]} for one in documents]
+    prepared = [
+        {**one.specific, "logprob": known[tuple(one.specific[key] for key in keys)]}
+        for one in documents
+    ]
     means = metric.corpus_level_fn(prepared[::-1])
     judged = judge_target_scores(items, scores, "ours").table
     ours = summarize(judged)
-    ours = ours[(ours["metric"] == "accuracy") & (ours["condition"] == ALL)].set_index("grouping")["mean"]
+    ours = ours[(ours["metric"] == "accuracy") & (ours["condition"] == ALL)].set_index("grouping")[
+        "mean"
+    ]
     assert means["acc"] == pytest.approx(ours.loc["overall"], abs=1e-12)
     assert means["acc_garden-work"] == pytest.approx(ours.loc["domain"], abs=1e-12)
-    assert means["tie"] == pytest.approx(judged[judged["status"] == "ok"]["is_tie"].mean(), abs=1e-12)
+    assert means["tie"] == pytest.approx(
+        judged[judged["status"] == "ok"]["is_tie"].mean(), abs=1e-12
+    )
     assert (means["acc"], means["tie"]) == (0.875, 1 / 3)
     assert means["n_missing"] == (judged["status"] != "ok").sum() == 1
 
 
-@pytest.mark.parametrize(("kind", "is_same"), [("byte_level", True), ("sentencepiece", True), ("prepended", False)])
+@pytest.mark.parametrize(
+    ("kind", "is_same"), [("byte_level", True), ("sentencepiece", True), ("prepended", False)]
+)
 def test_the_check_knows_the_tokenizers_that_are_asked_something_else(
-    item_table: Path, tmp_path: Path, tiny_tokenizer: Any, kind: str, is_same: bool, monkeypatch: pytest.MonkeyPatch
+    item_table: Path,
+    tmp_path: Path,
+    tiny_tokenizer: Any,
+    kind: str,
+    is_same: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert export(item_table, tmp_path / "out") == 0
     names = load(tmp_path / "out" / "worldprobe_items.py", monkeypatch)
@@ -106,14 +139,21 @@ def test_the_file_run_by_itself_checks_a_tokenizer_without_lighteval(
 ) -> None:
     assert export(item_table, tmp_path / "out") == 0
     tiny_tokenizer("prepended").save_pretrained(tmp_path / "tokenizer")
-    command = [sys.executable, str(tmp_path / "out" / "worldprobe_items.py"), str(tmp_path / "tokenizer")]
+    command = [
+        sys.executable,
+        str(tmp_path / "out" / "worldprobe_items.py"),
+        str(tmp_path / "tokenizer"),
+    ]
     run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert run.returncode == 1, run.stderr[-2000:]
     assert "not the question that worldprobe asks" in run.stdout
 
 
 def test_protected_items_do_not_leave_this_way(
-    protected_table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    protected_table: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert export(protected_table, tmp_path / "out") == 2
     assert "--format lm-eval with --encrypt" in capsys.readouterr().err
@@ -125,19 +165,48 @@ def test_protected_items_do_not_leave_this_way(
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [(["templates.parquet"], "Leave the templates out"), (["--task", "EWoK"], "lower-case"), (["--encrypt"], "--encrypt")],
+    [
+        (["templates.parquet"], "Leave the templates out"),
+        (["--task", "EWoK"], "lower-case"),
+        (["--encrypt"], "--encrypt"),
+    ],
 )
 def test_options_that_do_nothing_are_refused(
-    item_table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], words: str
+    item_table: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    options: list[str],
+    words: str,
 ) -> None:
-    assert main(["items", "export", str(item_table), *options, "--format", "lighteval", "--out", str(tmp_path / "out")]) == 2
+    assert (
+        main(
+            [
+                "items",
+                "export",
+                str(item_table),
+                *options,
+                "--format",
+                "lighteval",
+                "--out",
+                str(tmp_path / "out"),
+            ]
+        )
+        == 2
+    )
     assert words in capsys.readouterr().err
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("architecture", "kind"), [("gpt2", "byte_level"), ("llama", "sentencepiece")])
+@pytest.mark.parametrize(
+    ("architecture", "kind"), [("gpt2", "byte_level"), ("llama", "sentencepiece")]
+)
 def test_lighteval_gives_our_accuracy(
-    item_table: Path, tmp_path: Path, tiny_checkpoint: Any, architecture: str, kind: str, monkeypatch: pytest.MonkeyPatch
+    item_table: Path,
+    tmp_path: Path,
+    tiny_checkpoint: Any,
+    architecture: str,
+    kind: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pytest.importorskip("lighteval", reason=REASON)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
@@ -152,12 +221,21 @@ def test_lighteval_gives_our_accuracy(
     checkpoint, items = str(tiny_checkpoint(architecture, kind)), read_table(item_table, Items)
     assert export(item_table, tmp_path / "out") == 0
     monkeypatch.setenv("HF_DATASETS_CACHE", os.fspath(tmp_path / "cache"))
-    for name in ("_load_from_files", "_load_from_subdirs"):  # its own tasks, one of which fetches a file when it is imported
+    for name in (
+        "_load_from_files",
+        "_load_from_subdirs",
+    ):  # its own tasks, one of which fetches a file when it is imported
         monkeypatch.setattr(Registry, name, lambda *_: {})
     where = str(tmp_path / "out" / "worldprobe_items.py")
-    parameters = PipelineParameters(launcher_type=ParallelismManager.NONE, custom_tasks_directory=where)
+    parameters = PipelineParameters(
+        launcher_type=ParallelismManager.NONE, custom_tasks_directory=where
+    )
     model = TransformersModelConfig(
-        model_name=checkpoint, dtype="float32", batch_size=8, device="cpu", cache_dir=str(tmp_path / "cache")
+        model_name=checkpoint,
+        dtype="float32",
+        batch_size=8,
+        device="cpu",
+        cache_dir=str(tmp_path / "cache"),
     )
     tracker = EvaluationTracker(output_dir=str(tmp_path / "log"))
     pipeline = Pipeline("worldprobe_items|0", parameters, tracker, model_config=model)
@@ -166,7 +244,12 @@ def test_lighteval_gives_our_accuracy(
     documents = tracker.metrics_logger.metrics_values["worldprobe_items|0"]["acc"]
     queries, wanted = item_queries(items)
     scored = dict(open_engine(checkpoint).score(queries))
-    keys = [(item, target, context) for item in items["item_id"] for target in (1, 2) for context in (1, 2)]
+    keys = [
+        (item, target, context)
+        for item in items["item_id"]
+        for target in (1, 2)
+        for context in (1, 2)
+    ]
     ours = {key: scored[place].logprob for key, place in zip(keys, wanted, strict=True)}
     found = {(one["item_id"], one["target"], one["context"]): one["logprob"] for one in documents}
     assert found == pytest.approx(ours, abs=1e-4)

@@ -1,4 +1,6 @@
-"""What is packed is encrypted, has licence, terms and canaries, is read back as it is, and the password is told to nobody."""
+"""What is packed is encrypted, has licence, terms and canaries, is read back as it is, and the
+password is told to nobody.
+"""
 
 import gzip
 import io
@@ -28,17 +30,34 @@ def pack(*options, out):
     return main(["release", "pack", *map(str, options), "--out", str(out)])
 
 
-def test_packed_materials_are_encrypted_and_give_the_items_that_the_folder_gives(garden, tmp_path, capsys):
+def test_packed_materials_are_encrypted_and_give_the_items_that_the_folder_gives(
+    garden, tmp_path, capsys
+):
     out = tmp_path / "garden.zip"
     assert pack(garden, out=out) == 0
     with zipfile.ZipFile(out) as archive:
         assert all(member.flag_bits & 1 for member in archive.infolist())
-        assert {"README.txt", "garden/LICENSE.txt", "garden/TERMS_OF_USE.txt"} <= set(archive.namelist())
+        assert {"README.txt", "garden/LICENSE.txt", "garden/TERMS_OF_USE.txt"} <= set(
+            archive.namelist()
+        )
     assert b"slowly" not in out.read_bytes()
     assert WORD not in "".join(capsys.readouterr())
     tables = []
     for source in (garden, out):
-        assert main(["items", "build", str(source), "--versions", "0", "--out", str(tmp_path / "items.parquet")]) == 0
+        assert (
+            main(
+                [
+                    "items",
+                    "build",
+                    str(source),
+                    "--versions",
+                    "0",
+                    "--out",
+                    str(tmp_path / "items.parquet"),
+                ]
+            )
+            == 0
+        )
         tables.append(read_table(tmp_path / "items.parquet", Items))
     assert tables[0].equals(tables[1])
 
@@ -73,7 +92,10 @@ def test_an_archive_is_opened_again_as_it_was(garden, tmp_path, monkeypatch, cap
 def test_protected_materials_are_packed_again_but_never_opened(protected, tmp_path, capsys):
     assert pack(protected, out=tmp_path / "closed.zip") == 0
     assert pack(tmp_path / "closed.zip", out=tmp_path / "again.zip") == 0
-    assert main(["release", "unpack", str(tmp_path / "closed.zip"), "--out", str(tmp_path / "opened")]) == 2
+    assert (
+        main(["release", "unpack", str(tmp_path / "closed.zip"), "--out", str(tmp_path / "opened")])
+        == 2
+    )
     assert "terms forbid plain-text files" in capsys.readouterr().err
     assert not (tmp_path / "opened").exists()
 
@@ -82,15 +104,24 @@ def test_items_of_protected_materials_leave_through_pack_alone(protected, tmp_pa
     items, templates = tmp_path / "items.parquet", tmp_path / "templates.parquet"
     options = ["--versions", "0", "--templates-out", str(templates), "--out", str(items)]
     assert main(["items", "build", str(protected), *options]) == 0
-    assert main(["items", "export", str(items), str(templates), "--out", str(tmp_path / "open")]) == 2
+    assert (
+        main(["items", "export", str(items), str(templates), "--out", str(tmp_path / "open")]) == 2
+    )
     assert "release pack --items" in capsys.readouterr().err
     assert not (tmp_path / "open").exists()
     out = tmp_path / "items.zip"
     assert pack("--items", items, "--templates", templates, out=out) == 2
     assert "no file with a licence" in capsys.readouterr().err
-    assert pack("--items", items, "--templates", templates, "--notices-from", protected, out=out) == 0
+    assert (
+        pack("--items", items, "--templates", templates, "--notices-from", protected, out=out) == 0
+    )
     with zipfile.ZipFile(out) as archive:
-        names = ["LICENSE.txt", "README.txt", "TERMS_OF_USE.txt", "items/version-0/testsuite-garden_work.csv"]
+        names = [
+            "LICENSE.txt",
+            "README.txt",
+            "TERMS_OF_USE.txt",
+            "items/version-0/testsuite-garden_work.csv",
+        ]
         assert sorted(archive.namelist()) == names
 
 
@@ -99,7 +130,12 @@ def test_items_of_protected_materials_leave_through_pack_alone(protected, tmp_pa
     [
         (lambda folder: (folder / "LICENSE.txt").unlink(), "no file with a licence"),
         (lambda folder: (folder / "TERMS_OF_USE.txt").unlink(), "no file with terms of use"),
-        (lambda folder: (folder / "targets" / "target-attic-work.yml").write_text("attic-work: []\n"), "has no canary"),
+        (
+            lambda folder: (folder / "targets" / "target-attic-work.yml").write_text(
+                "attic-work: []\n"
+            ),
+            "has no canary",
+        ),
     ],
 )
 def test_what_must_not_be_passed_on_like_this_is_refused(garden, tmp_path, capsys, change, words):
@@ -112,7 +148,17 @@ def test_what_must_not_be_passed_on_like_this_is_refused(garden, tmp_path, capsy
 def test_licence_and_terms_may_be_named(garden, tmp_path):
     (garden / "LICENSE.txt").rename(tmp_path / "mine.md")
     (garden / "TERMS_OF_USE.txt").rename(tmp_path / "terms.md")
-    assert pack(garden, "--licence", tmp_path / "mine.md", "--terms", tmp_path / "terms.md", out=tmp_path / "garden.zip") == 0
+    assert (
+        pack(
+            garden,
+            "--licence",
+            tmp_path / "mine.md",
+            "--terms",
+            tmp_path / "terms.md",
+            out=tmp_path / "garden.zip",
+        )
+        == 0
+    )
     with zipfile.ZipFile(tmp_path / "garden.zip") as archive:
         assert {"LICENSE.md", "TERMS_OF_USE.md"} <= set(archive.namelist())
 
@@ -143,7 +189,18 @@ def test_no_option_takes_the_password(capsys):
 def test_a_name_that_leads_out_of_the_folder_is_refused(tmp_path, capsys):
     with zipfile.ZipFile(tmp_path / "bad.zip", "w") as archive:
         archive.writestr("../elsewhere.txt", "x")
-    assert main(["release", "unpack", str(tmp_path / "bad.zip"), "--out", str(tmp_path / "in" / "folder")]) == 2
+    assert (
+        main(
+            [
+                "release",
+                "unpack",
+                str(tmp_path / "bad.zip"),
+                "--out",
+                str(tmp_path / "in" / "folder"),
+            ]
+        )
+        == 2
+    )
     assert "outside the folder" in capsys.readouterr().err
     assert not (tmp_path / "in" / "elsewhere.txt").exists()
 
@@ -172,21 +229,31 @@ CANARY = "# EWoK canary 0"
 )
 def test_whatever_says_that_it_is_protected_stays_packed(members, tmp_path, capsys):
     (tmp_path / "closed.zip").write_bytes(zipped(members))
-    assert main(["release", "unpack", str(tmp_path / "closed.zip"), "--out", str(tmp_path / "opened")]) == 2
+    assert (
+        main(["release", "unpack", str(tmp_path / "closed.zip"), "--out", str(tmp_path / "opened")])
+        == 2
+    )
     assert "terms forbid plain-text files" in capsys.readouterr().err
     assert not (tmp_path / "opened").exists()
 
 
-@pytest.mark.parametrize("names", [["a", "a/b"], ["a", "./a"], ["."], ["x" * 300], [".worldprobe.json"]])
+@pytest.mark.parametrize(
+    "names", [["a", "a/b"], ["a", "./a"], ["."], ["x" * 300], [".worldprobe.json"]]
+)
 def test_members_that_cannot_be_files_of_a_folder_are_refused(names, tmp_path, capsys):
     (tmp_path / "bad.zip").write_bytes(zipped(dict.fromkeys(names, "x")))
-    assert main(["release", "unpack", str(tmp_path / "bad.zip"), "--out", str(tmp_path / "opened")]) == 2
+    assert (
+        main(["release", "unpack", str(tmp_path / "bad.zip"), "--out", str(tmp_path / "opened")])
+        == 2
+    )
     assert "Ask for the archive again" in capsys.readouterr().err
     assert not (tmp_path / "opened").exists()
 
 
 @pytest.mark.parametrize("name", ["README.txt", os.fsdecode(b"a\xff.txt")])
-def test_a_file_whose_name_no_archive_takes_is_refused_and_not_left_out(name, garden, tmp_path, capsys):
+def test_a_file_whose_name_no_archive_takes_is_refused_and_not_left_out(
+    name, garden, tmp_path, capsys
+):
     (tmp_path / name).write_text("x")
     assert pack(garden, tmp_path / name, out=tmp_path / "garden.zip") == 2
     assert "Rename the file" in capsys.readouterr().err

@@ -1,4 +1,6 @@
-"""Protected sentences are found in every kind of file that is read, whatever fills their slots, and told by place and length."""
+"""Protected sentences are found in every kind of file that is read, whatever fills their slots, and
+told by place and length.
+"""
 
 import bz2
 import gzip
@@ -63,7 +65,9 @@ def plant(folder, how):
     elif how == "utf-16":
         (folder / "a.txt").write_bytes(text.encode("utf-16"))
     elif how == "parquet":
-        pd.DataFrame({"x": ["nothing", text], "n": [1, 2]}).astype({"x": "category"}).to_parquet(folder / "a.parquet")
+        pd.DataFrame({"x": ["nothing", text], "n": [1, 2]}).astype({"x": "category"}).to_parquet(
+            folder / "a.parquet"
+        )
     elif how == "zip":
         with zipfile.ZipFile(folder / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr("deep/a.txt.gz", gzip.compress(text.encode()))
@@ -73,7 +77,9 @@ def plant(folder, how):
         (folder / "a.bin").write_bytes(b"\0\1\2" * 50 + text.encode() + b"\0\3" * 50)
 
 
-@pytest.mark.parametrize("how", ["text", "hidden", "json", "html", "utf-16", "parquet", "zip", "bz2", "binary"])
+@pytest.mark.parametrize(
+    "how", ["text", "hidden", "json", "html", "utf-16", "parquet", "zip", "bz2", "binary"]
+)
 def test_a_sentence_is_found_wherever_it_is(wordings, tmp_path, how):
     folder = tmp_path / "folder"
     folder.mkdir()
@@ -124,9 +130,16 @@ def test_files_of_which_only_the_plain_text_is_read_are_counted(wordings, tmp_pa
 
 
 def test_short_sentences_which_anybody_writes_are_not_protected():
-    short = Wordings([["The jar is heavier than the bowl.", "The jar is in front of the bowl."]], ["the jar", "the bowl"])
+    short = Wordings(
+        [["The jar is heavier than the bowl.", "The jar is in front of the bowl."]],
+        ["the jar", "the bowl"],
+    )
     assert short.find("context: {a} is heavier than {b}") == {}
-    assert list(short.find("Here.\nThe jar is heavier than the bowl. The jar is in front of the bowl.").values()) == [2]
+    assert list(
+        short.find(
+            "Here.\nThe jar is heavier than the bowl. The jar is in front of the bowl."
+        ).values()
+    ) == [2]
 
 
 def test_files_without_a_canary_are_listed(garden, tmp_path, capsys):
@@ -139,10 +152,16 @@ def test_files_without_a_canary_are_listed(garden, tmp_path, capsys):
     store = garden / ".answers" / "0123"
     store.mkdir(parents=True)
     (store / "part-000001-0123456789abcdef.jsonl").write_text('{"questions": "x"}\n')
-    (store / "part-000002-0123456789abcdef.jsonl").write_text('{"questions": "x", "canary": ["c"]}\n')
+    (store / "part-000002-0123456789abcdef.jsonl").write_text(
+        '{"questions": "x", "canary": ["c"]}\n'
+    )
     capsys.readouterr()
     assert main(["release", "check", str(garden)]) == 1
-    listed = [line.partition(":")[0] for line in capsys.readouterr().out.splitlines() if line.endswith(": no canary")]
+    listed = [
+        line.partition(":")[0]
+        for line in capsys.readouterr().out.splitlines()
+        if line.endswith(": no canary")
+    ]
     assert listed == [
         ".answers/0123/part-000001-0123456789abcdef.jsonl",
         "concepts/concept-garden-work.yml",
@@ -156,7 +175,11 @@ def test_files_without_a_canary_are_listed(garden, tmp_path, capsys):
     assert main(["release", "check", str(store)]) == 0
 
 
-@pytest.mark.parametrize("column", [[[SENTENCE]], [{"said": SENTENCE}], [SENTENCE.encode()]], ids=["list", "fields", "bytes"])
+@pytest.mark.parametrize(
+    "column",
+    [[[SENTENCE]], [{"said": SENTENCE}], [SENTENCE.encode()]],
+    ids=["list", "fields", "bytes"],
+)
 def test_a_sentence_is_found_in_any_column_of_a_table(column, wordings, tmp_path):
     pd.DataFrame({"said": column, "by": "Ann"}).to_parquet(tmp_path / "a.parquet")
     assert search_folder(tmp_path, wordings).sentences == {"a.parquet": [(1, 8)]}

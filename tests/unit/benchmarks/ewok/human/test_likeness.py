@@ -1,4 +1,6 @@
-"""Models' preferences against people's and the noise ceiling: simulated truth, and numbers worked out by hand."""
+"""Models' preferences against people's and the noise ceiling: simulated truth, and numbers worked
+out by hand.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,12 @@ import pytest
 
 from worldprobe.benchmarks.ewok.analysis.judge import Evidence
 from worldprobe.benchmarks.ewok.contracts import Items, Likeness, Ratings, TargetScores
-from worldprobe.benchmarks.ewok.people import find_ceiling, measure_likeness, model_differs, people_differ
+from worldprobe.benchmarks.ewok.people import (
+    find_ceiling,
+    measure_likeness,
+    model_differs,
+    people_differ,
+)
 from worldprobe.benchmarks.ewok.tables.people import likeness_to_people
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table, validate, write_table
@@ -46,14 +53,25 @@ def invented_items(n: int) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def ratings_of(items: pd.DataFrame, truth: np.ndarray, sd: float, n_raters: int, random: np.random.Generator) -> pd.DataFrame:
+def ratings_of(
+    items: pd.DataFrame, truth: np.ndarray, sd: float, n_raters: int, random: np.random.Generator
+) -> pd.DataFrame:
     """Mean ratings whose expected difference between contexts is the truth, shape (items, 2)."""
     rows = []
     for item, pair in zip(items["item_id"], truth, strict=True):
         for target, context in CELLS:
             middle = 3 + pair[target - 1] * (0.5 if context == 1 else -0.5)
             answers = random.normal(middle, sd, n_raters)
-            rows.append((item, target, context, answers.mean(), float(n_raters), answers.std(ddof=1) if n_raters > 1 else np.nan))
+            rows.append(
+                (
+                    item,
+                    target,
+                    context,
+                    answers.mean(),
+                    float(n_raters),
+                    answers.std(ddof=1) if n_raters > 1 else np.nan,
+                )
+            )
     return pd.DataFrame(rows, columns=["item_id", "target", "context", "rating", "n_raters", "sd"])
 
 
@@ -64,7 +82,9 @@ def scores_of(items: pd.DataFrame, differences: np.ndarray) -> pd.DataFrame:
         for target in (1, 2)
         for context in (0, 1, 2)
     ]
-    return pd.DataFrame(rows, columns=["item_id", "target", "context", "logprob", "n_tokens", "flags"])
+    return pd.DataFrame(
+        rows, columns=["item_id", "target", "context", "logprob", "n_tokens", "flags"]
+    )
 
 
 def evidence_of(items: pd.DataFrame, differences: np.ndarray, model: str = "invented") -> Evidence:
@@ -72,7 +92,9 @@ def evidence_of(items: pd.DataFrame, differences: np.ndarray, model: str = "inve
 
 
 @pytest.mark.parametrize("n_raters", [3, 12])
-def test_the_ceiling_is_what_a_model_of_the_truth_reaches_and_no_model_exceeds_it(n_raters: int) -> None:
+def test_the_ceiling_is_what_a_model_of_the_truth_reaches_and_no_model_exceeds_it(
+    n_raters: int,
+) -> None:
     random = np.random.default_rng(1)
     items = invented_items(1500)
     truth = random.normal(0, 1.2, (1500, 2))
@@ -96,12 +118,16 @@ def test_the_ceiling_is_what_a_model_of_the_truth_reaches_and_no_model_exceeds_i
 def test_the_interval_is_over_pairs_of_concepts_not_over_targets() -> None:
     random = np.random.default_rng(2)
     items = invented_items(40)
-    truth = np.repeat(random.normal(0, 1, (20, 1)), 2, axis=0) * np.ones((1, 2))  # all four targets of a pair alike
+    truth = np.repeat(random.normal(0, 1, (20, 1)), 2, axis=0) * np.ones(
+        (1, 2)
+    )  # all four targets of a pair alike
     answers = truth + np.repeat(random.normal(0, 1, (20, 1)), 2, axis=0)
     ratings = ratings_of(items, truth, 0.0, 2, random)
     row = measure_likeness(items, ratings, [evidence_of(items, answers)], 2000, 0).iloc[0]
     fisher = np.tanh(np.arctanh(row["r"]) + np.array([-1.96, 1.96]) / np.sqrt(20 - 3))
-    assert row["ci_high"] - row["ci_low"] == pytest.approx(fisher[1] - fisher[0], rel=0.35)  # as 20 points, not 80
+    assert row["ci_high"] - row["ci_low"] == pytest.approx(
+        fisher[1] - fisher[0], rel=0.35
+    )  # as 20 points, not 80
 
 
 def test_ceilings_by_hand_and_where_there_is_none() -> None:
@@ -109,15 +135,27 @@ def test_ceilings_by_hand_and_where_there_is_none() -> None:
     people = pd.DataFrame({"people": [3.0, -3.0, 2.0, -2.0], "error": [1.0] * 4})
     assert find_ceiling(people) == pytest.approx(np.sqrt(23 / 26))
     assert np.isnan(find_ceiling(people.assign(error=30.0)))  # nothing but noise
-    assert np.isnan(find_ceiling(people.assign(error=np.nan)))  # one rater each: no standard deviation
+    assert np.isnan(
+        find_ceiling(people.assign(error=np.nan))
+    )  # one rater each: no standard deviation
     assert np.isnan(find_ceiling(people.assign(people=1.0)))
     assert np.isnan(find_ceiling(people.iloc[:2]))
 
 
 def test_peoples_differences_need_both_contexts_but_not_the_deviations() -> None:
-    rows = [("a_1_1_v0", 1, 1, 4.0, 4.0, 1.0), ("a_1_1_v0", 1, 2, 1.5, 2.0, 2.0), ("a_1_1_v0", 2, 1, 2.0, 1.0, np.nan)]
-    rows += [("a_1_1_v0", 2, 2, 5.0, 1.0, np.nan), ("a_1_2_v0", 1, 1, 5.0, 3.0, 0.5), ("a_1_2_v0", 1, 2, np.nan, 0.0, np.nan)]
-    found = people_differ(pd.DataFrame(rows, columns=["item_id", "target", "context", "rating", "n_raters", "sd"]))
+    rows = [
+        ("a_1_1_v0", 1, 1, 4.0, 4.0, 1.0),
+        ("a_1_1_v0", 1, 2, 1.5, 2.0, 2.0),
+        ("a_1_1_v0", 2, 1, 2.0, 1.0, np.nan),
+    ]
+    rows += [
+        ("a_1_1_v0", 2, 2, 5.0, 1.0, np.nan),
+        ("a_1_2_v0", 1, 1, 5.0, 3.0, 0.5),
+        ("a_1_2_v0", 1, 2, np.nan, 0.0, np.nan),
+    ]
+    found = people_differ(
+        pd.DataFrame(rows, columns=["item_id", "target", "context", "rating", "n_raters", "sd"])
+    )
     assert found["people"].to_dict() == {("a_1_1_v0", 1): 2.5, ("a_1_1_v0", 2): -3.0}
     assert found["error"].iloc[0] == pytest.approx(1 / 4 + 4 / 2)
     assert np.isnan(found["error"].iloc[1])
@@ -126,10 +164,23 @@ def test_peoples_differences_need_both_contexts_but_not_the_deviations() -> None
 def test_readable_ratings_count_and_choices_do_not() -> None:
     kept = {"item_id": "a_1_1_v0", "prompt_digest": "0" * 64, "text": "5"}
     rows = [
-        kept | {"eval_type": "likert_free_zero", "presentation": f"t{t}c{c}", "value": value, "status": status}
-        for t, c, value, status in ((1, 1, 5.0, "ok"), (1, 2, 2.0, "ok"), (2, 1, 3.0, "ok"), (2, 2, np.nan, "no_numeral"))
+        kept
+        | {
+            "eval_type": "likert_free_zero",
+            "presentation": f"t{t}c{c}",
+            "value": value,
+            "status": status,
+        }
+        for t, c, value, status in (
+            (1, 1, 5.0, "ok"),
+            (1, 2, 2.0, "ok"),
+            (2, 1, 3.0, "ok"),
+            (2, 2, np.nan, "no_numeral"),
+        )
     ]
-    rows += [kept | {"eval_type": "choice_free_zero", "presentation": "t1", "value": 1.0, "status": "ok"}]
+    rows += [
+        kept | {"eval_type": "choice_free_zero", "presentation": "t1", "value": 1.0, "status": "ok"}
+    ]
     found = model_differs(Evidence("responses", pd.DataFrame(rows), Provenance(), "m"))
     assert [name for name, _ in found] == ["likert_free_zero"]
     assert found[0][1].loc["a_1_1_v0", 1] == 3
@@ -147,7 +198,9 @@ def test_evidence_without_degrees_is_refused() -> None:
 @pytest.mark.parametrize("context", [1, 2])
 def test_ratings_after_one_context_alone_are_refused_with_a_message(context: int) -> None:
     items = invented_items(4)
-    ratings = ratings_of(items, np.ones((4, 2)), 1.0, 3, np.random.default_rng(0)).query(f"context == {context}")
+    ratings = ratings_of(items, np.ones((4, 2)), 1.0, 3, np.random.default_rng(0)).query(
+        f"context == {context}"
+    )
     with pytest.raises(UserError, match="after both contexts"):
         measure_likeness(items, ratings, [evidence_of(items, np.ones((4, 2)))], 10, 0)
 
@@ -168,9 +221,33 @@ def test_a_model_given_twice_and_items_of_another_table_are_refused() -> None:
 def test_the_ceiling_is_the_tables_first_row() -> None:
     likeness = pd.DataFrame(
         [
-            {"model": "b", "eval_type": "logprobs", "r": 0.41, "ci_low": 0.3, "ci_high": 0.5, "ceiling": 0.94, "n": 5160},
-            {"model": "a", "eval_type": "logprobs", "r": 0.2, "ci_low": 0.1, "ci_high": 0.3, "ceiling": 0.94, "n": 5160},
-            {"model": "a", "eval_type": "likert_free_two", "r": 0.1, "ci_low": 0, "ci_high": 0.2, "ceiling": np.nan, "n": 5158},
+            {
+                "model": "b",
+                "eval_type": "logprobs",
+                "r": 0.41,
+                "ci_low": 0.3,
+                "ci_high": 0.5,
+                "ceiling": 0.94,
+                "n": 5160,
+            },
+            {
+                "model": "a",
+                "eval_type": "logprobs",
+                "r": 0.2,
+                "ci_low": 0.1,
+                "ci_high": 0.3,
+                "ceiling": 0.94,
+                "n": 5160,
+            },
+            {
+                "model": "a",
+                "eval_type": "likert_free_two",
+                "r": 0.1,
+                "ci_low": 0,
+                "ci_high": 0.2,
+                "ceiling": np.nan,
+                "n": 5158,
+            },
         ]
     )
     sheet = likeness_to_people(likeness, Roster(), Provenance(details={"cluster": "concept_pair"}))
@@ -188,15 +265,28 @@ def test_the_command_keeps_to_one_items_table(tmp_path, capsys) -> None:
     write_table(items, Items, tmp_path / "items.parquet", Provenance())
     random = np.random.default_rng(0)
     truth = random.normal(0, 1, (len(items), 2))
-    write_table(ratings_of(items, truth, 1.0, 4, random), Ratings, tmp_path / "ratings.parquet", Provenance())
-    write_table(scores_of(items, truth - 5), TargetScores, tmp_path / "m.parquet", Provenance(model="m"))
-    command = ["human", "likeness", *(str(tmp_path / f"{name}.parquet") for name in ("items", "ratings", "m"))]
+    write_table(
+        ratings_of(items, truth, 1.0, 4, random),
+        Ratings,
+        tmp_path / "ratings.parquet",
+        Provenance(),
+    )
+    write_table(
+        scores_of(items, truth - 5), TargetScores, tmp_path / "m.parquet", Provenance(model="m")
+    )
+    command = [
+        "human",
+        "likeness",
+        *(str(tmp_path / f"{name}.parquet") for name in ("items", "ratings", "m")),
+    ]
     command += ["--missing", "gone=it failed", "--out", str(tmp_path / "likeness.parquet")]
     assert main(command) == 0
     found = read_table(tmp_path / "likeness.parquet", Likeness)
     assert found["model"].tolist() == ["m"]
     assert found["r"].iloc[0] > 0.5
-    assert read_provenance(tmp_path / "likeness.parquet").details["missing_models"] == {"gone": "it failed"}
+    assert read_provenance(tmp_path / "likeness.parquet").details["missing_models"] == {
+        "gone": "it failed"
+    }
     other = Provenance(model="m", inputs={"items": "0" * 64})
     write_table(scores_of(items, truth - 5), TargetScores, tmp_path / "m.parquet", other)
     assert main(command) == 2

@@ -1,4 +1,6 @@
-"""People's accuracy, Figure 7's boundaries, intervals and reliability, against numbers worked out by hand or simulated."""
+"""People's accuracy, Figure 7's boundaries, intervals and reliability, against numbers worked out
+by hand or simulated.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,9 @@ def invented_items(n_templates: int = 30, n_versions: int = 2) -> pd.DataFrame:
 
 
 def choice_of(k: int, n: int) -> Sums:
-    """k of n people chose context 1, for one target of one item; nobody was asked about the other."""
+    """k of n people chose context 1, for one target of one item; nobody was asked about the
+    other.
+    """
     total, count = np.zeros((1, 2, 2), int), np.zeros((1, 2, 2), int)
     total[0, 0], count[0, 0] = (k, n - k), (n, n)
     return Sums(total, count)
@@ -66,7 +70,18 @@ def choice_of(k: int, n: int) -> Sums:
 
 @pytest.mark.parametrize(
     ("k", "n", "preferred"),
-    [(7, 10, 0), (3, 10, 1), (6, 10, 2), (4, 7, 2), (5, 7, 0), (2, 7, 1), (35, 50, 0), (34, 50, 2), (0, 0, 3), (1, 1, 0)],
+    [
+        (7, 10, 0),
+        (3, 10, 1),
+        (6, 10, 2),
+        (4, 7, 2),
+        (5, 7, 0),
+        (2, 7, 1),
+        (35, 50, 0),
+        (34, 50, 2),
+        (0, 0, 3),
+        (1, 1, 0),
+    ],
 )
 def test_a_choice_is_a_preference_from_exactly_two_tenths_off_the_middle(k, n, preferred) -> None:
     assert prefer(choice_of(k, n), "choice")[0, 0] == preferred
@@ -98,7 +113,10 @@ def test_thirds_tie_exactly_and_a_missing_side_is_missing() -> None:
 
 def test_the_confusion_matrix_counts_every_target_once() -> None:
     likert = Sums(np.array([[[10, 2], [2, 10]], [[6, 6], [10, 2]]]), np.full((2, 2, 2), 2))
-    choice = Sums(np.array([[[5, 0], [0, 5]], [[5, 0], [0, 0]]]), np.array([[[5, 5], [5, 5]], [[5, 5], [0, 0]]]))
+    choice = Sums(
+        np.array([[[5, 0], [0, 5]], [[5, 0], [0, 0]]]),
+        np.array([[[5, 5], [5, 5]], [[5, 5], [0, 0]]]),
+    )
     matrix = validate(confuse(likert, choice), Agreements).set_index(["likert", "choice"]).n
     assert matrix[matrix > 0].to_dict() == {
         ("context1", "context1"): 1,
@@ -118,7 +136,12 @@ def study():
     lists = build_lists(ask_people(items, ["likert", "choice"]), Layout())
     crowd = Crowd(6, noise=0.3, domain_noise={"kitchen": 0.65}, seed=5)
     export, _ = simulate(lists.trials, lists.key, digest_lists(lists.trials), crowd)
-    cleaned = clean(read_answers(export.raw, lists.key), export.participants, lists.key, Rules(failed_catch=None, skip=("isc",)))
+    cleaned = clean(
+        read_answers(export.raw, lists.key),
+        export.participants,
+        lists.key,
+        Rules(failed_catch=None, skip=("isc",)),
+    )
     return items, lists.key, cleaned
 
 
@@ -127,27 +150,39 @@ def test_a_pilot_of_one_person_has_no_accuracy_and_says_so(study, capsys) -> Non
     rated = cleaned.answers[cleaned.answers.eval_type == "likert"]
     one = rated[rated.participant == rated.participant.iloc[0]]
     likert = key.loc[key.eval_type == "likert", ["question", "item_id", "target"]]
-    asked = one.merge(likert, on="question").drop_duplicates(["item_id", "target"]).drop_duplicates("question")
+    asked = (
+        one.merge(likert, on="question")
+        .drop_duplicates(["item_id", "target"])
+        .drop_duplicates("question")
+    )
     statistics = measure(items, one[one.question.isin(asked.question)], key, 5, 1)
     assert set(statistics.quantity) >= {"n_people"}
     assert "accuracy" not in set(statistics[statistics.eval_type == "likert"].quantity)
     _print_statistics(statistics)
-    assert "nobody answered a target in both contexts (1 person took part)" in capsys.readouterr().out
+    assert (
+        "nobody answered a target in both contexts (1 person took part)" in capsys.readouterr().out
+    )
 
 
 def test_estimates_recover_what_was_simulated(study) -> None:
     items, key, cleaned = study
     found = validate(measure(items, cleaned.answers, key, 50, 1), HumanStatistics)
-    likert = found[(found.quantity == "accuracy") & (found.eval_type == "likert")].set_index(["grouping", "group"])
+    likert = found[(found.quantity == "accuracy") & (found.eval_type == "likert")].set_index(
+        ["grouping", "group"]
+    )
     for domain, noise in (("garden", 0.3), ("kitchen", 0.65)):
         row = likert.loc[("domain", domain)]
         truth = find_preference(noise, 6)
         assert row.value == pytest.approx(truth, abs=0.05)
         assert row.ci_low - 0.02 <= truth <= row.ci_high + 0.02
-    choice = found[(found.quantity == "accuracy") & (found.eval_type == "choice")].set_index("group")
+    choice = found[(found.quantity == "accuracy") & (found.eval_type == "choice")].set_index(
+        "group"
+    )
     assert choice.value["garden"] > choice.value["kitchen"] > 0.7
     one = found[found.grouping == "overall"].set_index(["quantity", "eval_type"])
-    assert one.value["noise_ceiling_r", "likert"] == pytest.approx(np.sqrt(one.value["split_half_r", "likert"]))
+    assert one.value["noise_ceiling_r", "likert"] == pytest.approx(
+        np.sqrt(one.value["split_half_r", "likert"])
+    )
     assert 0.5 < one.value["likert_choice_r", "likert"] < 1
 
 
@@ -184,18 +219,29 @@ def test_without_noise_people_are_always_right_and_more_noise_is_worse() -> None
     lists = build_lists(ask_people(items, ["likert"]), Layout())
     found = []
     for noise in (0.0, 0.5, 0.8):
-        export, _ = simulate(lists.trials, lists.key, digest_lists(lists.trials), Crowd(5, noise=noise))
-        answers = clean(read_answers(export.raw, lists.key), export.participants, lists.key, Rules(skip=("isc",))).answers
+        export, _ = simulate(
+            lists.trials, lists.key, digest_lists(lists.trials), Crowd(5, noise=noise)
+        )
+        answers = clean(
+            read_answers(export.raw, lists.key),
+            export.participants,
+            lists.key,
+            Rules(skip=("isc",)),
+        ).answers
         found.append(np.nanmean(judge_sums(Adder(items, answers, lists.key, "likert").add())))
     assert found[0] == 1 > found[1] > found[2] > 0.5
 
 
 def test_a_known_noise_gives_the_papers_median_correlation() -> None:
-    """The paper's median r was about 0.79; good raters who guess in 22 % of their answers, the default, have it."""
+    """The paper's median r was about 0.79; good raters who guess in 22 % of their answers, the
+    default, have it.
+    """
     items = invented_items(60, 5)
     lists = build_lists(ask_people(items, ["likert"]), Layout(n_catch=0))
     export, _ = simulate(lists.trials, lists.key, digest_lists(lists.trials), Crowd())
-    raters = clean(read_answers(export.raw, lists.key), export.participants, lists.key, Rules()).raters
+    raters = clean(
+        read_answers(export.raw, lists.key), export.participants, lists.key, Rules()
+    ).raters
     assert raters.r.median() == pytest.approx(0.79, abs=0.02)
 
 
@@ -209,8 +255,12 @@ def test_a_sub_item_that_nobody_rated_has_no_rating(study) -> None:
 
 @pytest.mark.parametrize("differ", [0.0, 0.15])
 @pytest.mark.parametrize("accuracy", [0.8, 0.95])
-def test_intervals_of_accuracy_have_their_coverage_also_where_people_differ(accuracy: float, differ: float, measurement) -> None:
-    """The bar is 0.93 to 0.99; two standard errors of 400 draws are allowed. tests/performance has the whole grid."""
+def test_intervals_of_accuracy_have_their_coverage_also_where_people_differ(
+    accuracy: float, differ: float, measurement
+) -> None:
+    """The bar is 0.93 to 0.99; two standard errors of 400 draws are allowed. tests/performance has
+    the whole grid.
+    """
     covered, width = measurement("people_intervals").measure_coverage(accuracy, differ, 5, 400)
     assert 0.93 - 2 * 0.012 < covered < 0.99 + 2 * 0.005
     assert 0.9 < width < 1.35
@@ -222,7 +272,11 @@ def test_the_power_that_a_plan_states_is_that_of_simulated_people(noise: float) 
     lists = build_lists(ask_people(items, ["likert"]), Layout(n_catch=0))
     export, _ = simulate(lists.trials, lists.key, digest_lists(lists.trials), Crowd(8, noise))
     answers = read_answers(export.raw, lists.key)
-    overall = measure(items, answers, lists.key, 2, 0).query("quantity == 'accuracy' and grouping == 'overall'").iloc[0]
+    overall = (
+        measure(items, answers, lists.key, 2, 0)
+        .query("quantity == 'accuracy' and grouping == 'overall'")
+        .iloc[0]
+    )
     stated = find_preference(noise, 8)
     assert abs(overall.value - stated) < 4 * np.sqrt(stated * (1 - stated) / overall.n)
 
@@ -235,7 +289,10 @@ def test_people_who_err_together_widen_the_interval_and_others_do_not() -> None:
     likeness = [find_likeness(accuracy, unit, sparse.csr_array(raters)) for raters in (apart, bad)]
     assert likeness[0] == 0
     assert 0.9 < likeness[1] < 1.2
-    widths = [np.subtract(*mean_accuracy(accuracy, unit, sparse.csr_array(bad), known)[:0:-1]) for known in likeness]
+    widths = [
+        np.subtract(*mean_accuracy(accuracy, unit, sparse.csr_array(bad), known)[:0:-1])
+        for known in likeness
+    ]
     assert widths[1] > 2 * widths[0]
 
 
@@ -245,9 +302,15 @@ def test_shares_of_people_are_those_of_a_plain_loop(study) -> None:
     part = cleaned.answers[cleaned.answers.eval_type == "likert"]
     found = Adder(ordered, part, key, "likert").share(part.participant.to_numpy(str)).toarray()
     people = sorted(set(part.participant))
-    asked = key[(key.kind == "test") & (key.eval_type == "likert")].set_index(["item_id", "target"]).question
+    asked = (
+        key[(key.kind == "test") & (key.eval_type == "likert")]
+        .set_index(["item_id", "target"])
+        .question
+    )
     for place in (0, 3, 2 * len(ordered) - 1):
-        own = part[part.question.isin(asked.loc[[(ordered.item_id[place // 2], place % 2 + 1)]])].participant.value_counts()
+        own = part[
+            part.question.isin(asked.loc[[(ordered.item_id[place // 2], place % 2 + 1)]])
+        ].participant.value_counts()
         assert found[place] == pytest.approx([own.get(person, 0) / own.sum() for person in people])
 
 
@@ -256,11 +319,20 @@ def test_table_and_figure_show_the_same_numbers_twice(study, tmp_path) -> None:
     statistics = measure(items, cleaned.answers, key, 20, 1)
     sheet = human_accuracy(statistics)
     overall = sheet.frame.set_index("grouping").loc["overall"]
-    known = statistics.query("quantity == 'accuracy' and grouping == 'overall'").set_index("eval_type").value
-    assert overall[["likert_mean", "choice_mean", "paper"]].tolist() == [known["likert"], known["choice"], 0.951]
+    known = (
+        statistics.query("quantity == 'accuracy' and grouping == 'overall'")
+        .set_index("eval_type")
+        .value
+    )
+    assert overall[["likert_mean", "choice_mean", "paper"]].tolist() == [
+        known["likert"],
+        known["choice"],
+        0.951,
+    ]
     ordered = items.sort_values("item_id").reset_index(drop=True)
     sums = {
-        way: Adder(ordered, cleaned.answers[cleaned.answers.eval_type == way], key, way).add() for way in ("likert", "choice")
+        way: Adder(ordered, cleaned.answers[cleaned.answers.eval_type == way], key, way).add()
+        for way in ("likert", "choice")
     }
     frame = human_agreement(confuse(**sums), statistics, Roster({}))
     words = [text.get_text() for axes in draw(frame).axes for text in axes.texts]
@@ -269,24 +341,42 @@ def test_table_and_figure_show_the_same_numbers_twice(study, tmp_path) -> None:
 
 
 def test_the_figure_counts_agreement_among_targets_that_were_asked_in_both_ways() -> None:
-    pairs = {("context1", "context1"): 6, ("context2", "context1"): 2, ("context1", "missing"): 90, ("missing", "context2"): 2}
+    pairs = {
+        ("context1", "context1"): 6,
+        ("context2", "context1"): 2,
+        ("context1", "missing"): 90,
+        ("missing", "context2"): 2,
+    }
     names = ("context1", "context2", "none", "missing")
     rows = [(first, second, pairs.get((first, second), 0)) for first in names for second in names]
     frame = pd.DataFrame(rows, columns=["likert", "choice", "n"]).assign(r=np.nan, name="Humans")
 
     def title(shown: pd.DataFrame) -> str:
         axes = draw(shown).axes[0]
-        return axes.get_title("left") + axes.get_title("center")  # the style, once it is set, has titles at the left
+        return axes.get_title("left") + axes.get_title(
+            "center"
+        )  # the style, once it is set, has titles at the left
 
     assert title(frame.assign(share=frame["n"] / 100)) == "75.0% of 8 targets agree"
-    alone = frame.assign(n=frame["n"].where((frame["likert"] == "missing") | (frame["choice"] == "missing"), 0))
+    alone = frame.assign(
+        n=frame["n"].where((frame["likert"] == "missing") | (frame["choice"] == "missing"), 0)
+    )
     assert title(alone.assign(share=alone["n"] / 92)) == "no target was asked in both ways"
 
 
-def test_intervals_contain_the_estimate_and_stay_between_0_and_1_where_nearly_all_draws_are_alike() -> None:
-    # Seven people of whom one contradicts the design: the few draws of that person nearly alone turn the means around.
-    names = [(f"q{target}{context}{'0' * 14}", target, context) for target in (1, 2) for context in (1, 2)]
-    items = pd.DataFrame([{"item_id": "garden_1_1_v0", "domain": "garden", "version": 0, "context_type": "direct"}])
+def test_intervals_contain_the_estimate_and_stay_between_0_and_1_where_nearly_all_draws_are_alike() -> (
+    None
+):
+    # Seven people of whom one contradicts the design: the few draws of that person nearly alone
+    # turn the means around.
+    names = [
+        (f"q{target}{context}{'0' * 14}", target, context)
+        for target in (1, 2)
+        for context in (1, 2)
+    ]
+    items = pd.DataFrame(
+        [{"item_id": "garden_1_1_v0", "domain": "garden", "version": 0, "context_type": "direct"}]
+    )
     items = items.assign(context_contrast="antonym", target_contrast="concept swap")
     key = pd.DataFrame(names, columns=["question", "target", "context"])
     key = key.assign(kind="test", eval_type="likert", item_id="garden_1_1_v0", unit="garden_1_1")
@@ -296,7 +386,9 @@ def test_intervals_contain_the_estimate_and_stay_between_0_and_1_where_nearly_al
         for person in range(7)
         for question, right in zip(key["question"], key["expected"], strict=True)
     ]
-    answers = pd.DataFrame(rows, columns=["participant", "question", "answer"]).assign(list="likert-r1-x-001", eval_type="likert")
+    answers = pd.DataFrame(rows, columns=["participant", "question", "answer"]).assign(
+        list="likert-r1-x-001", eval_type="likert"
+    )
     answers = answers.assign(value=answers["answer"], cell=answers["question"])
     answers["expected"] = answers["question"].map(key.set_index("question")["expected"])
     for seed in range(5):

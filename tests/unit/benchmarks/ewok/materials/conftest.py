@@ -42,9 +42,13 @@ garden-work:
     criteria: agentive
     tags: present_3sg_form
 """,
-    "fillers/filler-agent.csv": "item,tall\n" + "".join(f"Gardener{i},{'true' if i % 2 else 'false'}\n" for i in range(12)),
+    "fillers/filler-agent.csv": "item,tall\n"
+    + "".join(f"Gardener{i},{'true' if i % 2 else 'false'}\n" for i in range(12)),
     "fillers/filler-object.csv": "item,large,rollable\n"
-    + "".join(f"the pot{i},{'true' if i % 2 else 'false'},{'true' if i % 3 else 'false'}\n" for i in range(24)),
+    + "".join(
+        f"the pot{i},{'true' if i % 2 else 'false'},{'true' if i % 3 else 'false'}\n"
+        for i in range(24)
+    ),
 }
 
 

@@ -1,4 +1,5 @@
-"""Both editions of our own materials: complete, well formed, never at odds with themselves, and enough for five versions.
+"""Both editions of our own materials: complete, well formed, never at odds with themselves, and
+enough for five versions.
 
 Whether a sentence makes sense is for readers to judge; what a program can see of it is held here.
 """
@@ -14,13 +15,24 @@ import pytest
 
 from worldprobe.benchmarks.ewok.contracts import Items, Templates
 from worldprobe.benchmarks.ewok.frequency import frequencies_of_wordfreq
-from worldprobe.benchmarks.ewok.materials.balance import bag_of_words, compare_sides, count_templates, cross_design, word_cues
+from worldprobe.benchmarks.ewok.materials.balance import (
+    bag_of_words,
+    compare_sides,
+    count_templates,
+    cross_design,
+    word_cues,
+)
 from worldprobe.benchmarks.ewok.materials.check import check_all
 from worldprobe.benchmarks.ewok.materials.items import Filling, fill_items
 from worldprobe.benchmarks.ewok.materials.materials import Materials, read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
 from worldprobe.benchmarks.ewok.materials.slots import Fillers, keys
-from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, TARGET_CONTRASTS, contrast_group
+from worldprobe.benchmarks.ewok.vocabulary import (
+    CONTEXT_CONTRASTS,
+    CONTEXT_TYPES,
+    TARGET_CONTRASTS,
+    contrast_group,
+)
 from worldprobe.cli import main
 from worldprobe.contracts import read_table
 from worldprobe.paths import EDITIONS
@@ -74,11 +86,20 @@ def fillers(materials: Materials) -> Fillers:
 
 @pytest.fixture(scope="module")
 def build(tmp_path_factory, edition) -> Callable[..., tuple[pd.DataFrame, pd.DataFrame]]:
-    """Runs ``worldprobe items build`` on the built-in materials; gives the templates and the items."""
+    """Runs ``worldprobe items build`` on the built-in materials; gives the templates and the
+    items.
+    """
 
     def run(*options: str) -> tuple[pd.DataFrame, pd.DataFrame]:
         built = tmp_path_factory.mktemp("built")
-        arguments = ["items", "build", edition, *options, "--templates-out", str(built / "t.parquet")]
+        arguments = [
+            "items",
+            "build",
+            edition,
+            *options,
+            "--templates-out",
+            str(built / "t.parquet"),
+        ]
         assert main([*arguments, "--out", str(built / "i.parquet")]) == 0
         return read_table(built / "t.parquet", Templates), read_table(built / "i.parquet", Items)
 
@@ -103,7 +124,9 @@ def items(fixed) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def sampled(build) -> pd.DataFrame:
-    """Ten items per template, each filled on its own: a wider look at the fillers than fixed mode takes."""
+    """Ten items per template, each filled on its own: a wider look at the fillers than fixed mode
+    takes.
+    """
     return build("--mode", "independent", "--per-template", "10", "--seed", "1")[1]
 
 
@@ -118,23 +141,36 @@ def begins_with_vowel_sound(word: str) -> bool:
 
 
 def wrong_articles(text: str) -> list[str]:
-    return [m[0] for m in re.finditer(r"\b([Aa]n?) (\w+)", text) if (m[1].lower() == "an") != begins_with_vowel_sound(m[2])]
+    return [
+        m[0]
+        for m in re.finditer(r"\b([Aa]n?) (\w+)", text)
+        if (m[1].lower() == "an") != begins_with_vowel_sound(m[2])
+    ]
 
 
 def impersonal(*texts: str) -> tuple[str, ...]:
-    """The texts with their variables renumbered in the order in which they appear, and "X and Y" the same as "Y and X"."""
+    """The texts with their variables renumbered in the order in which they appear, and "X and Y"
+    the same as "Y and X".
+    """
     names: dict[str, str] = {}
 
     def rename(found: re.Match[str]) -> str:
         variable, _, restrictions = found[0][1:-1].partition(":")
-        return names.setdefault(variable, f"{{{variable.rstrip('0123456789')}_{len(names)}:{restrictions}}}")
+        return names.setdefault(
+            variable, f"{{{variable.rstrip('0123456789')}_{len(names)}:{restrictions}}}"
+        )
 
-    return tuple(_SLOT.sub(rename, _COUPLE.sub(lambda m: " and ".join(sorted(m.groups())), text)) for text in texts)
+    return tuple(
+        _SLOT.sub(rename, _COUPLE.sub(lambda m: " and ".join(sorted(m.groups())), text))
+        for text in texts
+    )
 
 
-#: What readers found in the first edition, which stays as it is, and what the check has known since then.
+#: What readers found in the first edition, which stays as it is, and what the check has known since
+#: then.
 _FOUND_BY_READERS = re.compile(
-    "is no English possessive|has a comparative in -er|brings its own article|counts spoons|is British|in its context only"
+    "is no English possessive|has a comparative in -er|brings its own article|counts spoons|is"
+    " British|in its context only"
 )
 
 
@@ -186,13 +222,21 @@ def test_the_papers_eleven_domains_and_two_more_have_at_least_sixty_templates_ea
 
 def test_every_domain_has_direct_and_indirect_contexts_and_both_target_contrasts(templates):
     by_domain = templates.groupby("domain")
-    assert {d: set(g) for d, g in by_domain["context_type"]} == {d: set(CONTEXT_TYPES) for d in DOMAINS}
-    assert {d: set(g) for d, g in by_domain["target_contrast"]} == {d: set(TARGET_CONTRASTS) for d in DOMAINS}
+    assert {d: set(g) for d, g in by_domain["context_type"]} == {
+        d: set(CONTEXT_TYPES) for d in DOMAINS
+    }
+    assert {d: set(g) for d, g in by_domain["target_contrast"]} == {
+        d: set(TARGET_CONTRASTS) for d in DOMAINS
+    }
 
 
 def test_every_context_contrast_of_the_paper_occurs_with_both_context_types(templates):
-    groups = templates["context_contrast"].map(lambda label: contrast_group(label if isinstance(label, str) else None))
-    assert set(zip(groups, templates["context_type"], strict=True)) == {(c, t) for c in CONTEXT_CONTRASTS for t in CONTEXT_TYPES}
+    groups = templates["context_contrast"].map(
+        lambda label: contrast_group(label if isinstance(label, str) else None)
+    )
+    assert set(zip(groups, templates["context_type"], strict=True)) == {
+        (c, t) for c in CONTEXT_CONTRASTS for t in CONTEXT_TYPES
+    }
 
 
 def test_every_concept_is_told_apart_in_several_situations(templates):
@@ -223,7 +267,9 @@ def test_names_are_distinct_single_words_and_balanced_by_origin_and_sex(material
 
 
 def test_every_slot_has_room_for_five_versions_and_a_few_neighbours(templates, fillers):
-    """Version 4 skips eight options, and other variables of the domain may hold some of the rest."""
+    """Version 4 skips eight options, and other variables of the domain may hold some of the
+    rest.
+    """
     asked = {key for text in sentences(templates) for key in keys(text)}
     assert any(":" in key for key in asked)
     room = {key: len(fillers.options(key)) for key in asked}
@@ -237,10 +283,18 @@ def test_no_template_loses_its_item_in_five_versions(templates, items):
 
 
 @pytest.mark.parametrize(
-    "swap", ["agent->agent:western=false", "agent->agent:western=true", "agent->description", "object->nonword"]
+    "swap",
+    [
+        "agent->agent:western=false",
+        "agent->agent:western=true",
+        "agent->description",
+        "object->nonword",
+    ],
 )
 def test_swaps_lose_no_item_either(swap, edition, templates, materials):
-    filling = Filling({"builtin@1": "fixed", "builtin@2": "balanced"}[edition], VERSIONS, swap=[swap])
+    filling = Filling(
+        {"builtin@1": "fixed", "builtin@2": "balanced"}[edition], VERSIONS, swap=[swap]
+    )
     items, fewer = fill_items(templates, materials, filling)
     assert len(items) == len(templates) * len(VERSIONS)
     assert not fewer
@@ -251,7 +305,9 @@ def test_every_template_yields_ten_different_items_on_its_own(templates, sampled
     assert not sampled.duplicated(["domain", "meta_template", "template", *TEXTS]).any()
 
 
-def test_sentences_have_a_capital_and_a_full_stop_and_a_text_has_one_or_a_context_up_to_three(edition, items, sampled):
+def test_sentences_have_a_capital_and_a_full_stop_and_a_text_has_one_or_a_context_up_to_three(
+    edition, items, sampled
+):
     sentence = r"[A-Z][A-Za-z0-9' ,-]*[a-z0-9]\."
     several = rf"{sentence}( {sentence}){{0,2}}" if edition == "builtin@2" else sentence
     for columns, form in ((["context1", "context2"], several), (["target1", "target2"], sentence)):
@@ -260,20 +316,33 @@ def test_sentences_have_a_capital_and_a_full_stop_and_a_text_has_one_or_a_contex
 
 
 @pytest.mark.parametrize("edition", ["builtin@2"], indirect=True, scope="module")
-def test_the_second_edition_has_25_pairs_of_concepts_a_domain_three_contexts_a_pair_and_no_concept_in_two_domains(templates):
+def test_the_second_edition_has_25_pairs_of_concepts_a_domain_three_contexts_a_pair_and_no_concept_in_two_domains(
+    templates,
+):
     two = templates.dropna(subset="concept_b")
     pairs = two.assign(
         pair=[tuple(sorted(both)) for both in zip(two["concept_a"], two["concept_b"], strict=True)],
-        context=[tuple(sorted(both)) for both in zip(two["context1"], two["context2"], strict=True)],
+        context=[
+            tuple(sorted(both)) for both in zip(two["context1"], two["context2"], strict=True)
+        ],
     )
     assert pairs.groupby("domain")["pair"].nunique().min() >= 25
     assert pairs.groupby(["domain", "pair"])["context"].nunique().min() >= 3
-    domains = templates.melt("domain", ["concept_a", "concept_b"]).dropna().groupby("value")["domain"].nunique()
+    domains = (
+        templates.melt("domain", ["concept_a", "concept_b"])
+        .dropna()
+        .groupby("value")["domain"]
+        .nunique()
+    )
     assert domains[domains > 1].to_dict() == {}
 
 
 def test_a_and_an_agree_with_the_word_that_follows(items, sampled):
-    found = {text: wrong for text in sentences(items) | sentences(sampled) if (wrong := wrong_articles(text))}
+    found = {
+        text: wrong
+        for text in sentences(items) | sentences(sampled)
+        if (wrong := wrong_articles(text))
+    }
     assert found == {}
 
 
@@ -281,22 +350,33 @@ def test_an_article_before_a_slot_agrees_with_every_filler_that_may_come(templat
     wrong = set()
     for text in sentences(templates):
         for found in re.finditer(r"\b([Aa]n?) \{([^}]*)\}", text):
-            wrong |= {(found[0], f.text) for f in fillers.options(found[2]) if wrong_articles(f"{found[1]} {f.text}")}
+            wrong |= {
+                (found[0], f.text)
+                for f in fillers.options(found[2])
+                if wrong_articles(f"{found[1]} {f.text}")
+            }
     assert wrong == set()
 
 
 def test_no_filler_brings_a_second_article(items, sampled):
     found = {
-        t for t in sentences(items) | sentences(sampled) if re.search(r"\b(a|an|the|every|each|this|no) (a|an|the)\b", t, re.I)
+        t
+        for t in sentences(items) | sentences(sampled)
+        if re.search(r"\b(a|an|the|every|each|this|no) (a|an|the)\b", t, re.I)
     }
     assert found == set()
 
 
 def test_he_and_she_are_only_used_of_names_of_that_sex(templates):
-    for sex, pronouns in (("male", r"\b(he|him|his|himself)\b"), ("female", r"\b(she|her|hers|herself)\b")):
+    for sex, pronouns in (
+        ("male", r"\b(he|him|his|himself)\b"),
+        ("female", r"\b(she|her|hers|herself)\b"),
+    ):
         for text in sentences(templates):
             if re.search(pronouns, text, re.IGNORECASE):
-                assert any(f"sex={sex}" in restrictions for _, restrictions in _AGENT.findall(text)), text
+                assert any(
+                    f"sex={sex}" in restrictions for _, restrictions in _AGENT.findall(text)
+                ), text
 
 
 def test_both_targets_and_both_contexts_of_a_template_differ(templates):
@@ -305,14 +385,25 @@ def test_both_targets_and_both_contexts_of_a_template_differ(templates):
 
 
 def test_a_target_says_nothing_that_its_context_already_says_word_for_word(items):
-    assert not [r.item_id for r in items.itertuples() if r.target1 == r.context1 or r.target2 == r.context2]
+    assert not [
+        r.item_id for r in items.itertuples() if r.target1 == r.context1 or r.target2 == r.context2
+    ]
 
 
 def test_no_two_items_of_a_version_are_the_same(items):
     assert not items.duplicated(["version", *TEXTS]).any()
-    mirrored = items.rename(columns={"context1": "context2", "context2": "context1", "target1": "target2", "target2": "target1"})
+    mirrored = items.rename(
+        columns={
+            "context1": "context2",
+            "context2": "context1",
+            "target1": "target2",
+            "target2": "target1",
+        }
+    )
     both = pd.concat([items, mirrored])
-    assert not both.duplicated(["version", *TEXTS]).any(), "an item repeats another with its two sides exchanged"
+    assert not both.duplicated(["version", *TEXTS]).any(), (
+        "an item repeats another with its two sides exchanged"
+    )
 
 
 def test_no_context_calls_for_a_target_in_one_template_and_rules_it_out_in_another(templates):
@@ -329,13 +420,19 @@ def test_no_context_calls_for_a_target_in_one_template_and_rules_it_out_in_anoth
 
 
 def test_restrictions_are_the_same_wherever_a_variable_occurs_in_a_template(templates):
-    """Fixed mode fills a restricted and a free mention of one variable alike by default, but the original would not."""
+    """Fixed mode fills a restricted and a free mention of one variable alike by default, but the
+    original would not.
+    """
     for t in templates.itertuples():
-        found = {key for text in (t.context1, t.context2, t.target1, t.target2) for key in keys(text)}
+        found = {
+            key for text in (t.context1, t.context2, t.target1, t.target2) for key in keys(text)
+        }
         assert len({key.partition(":")[0] for key in found}) == len(found), t.template_id
 
 
-def test_the_name_without_an_edition_is_the_second_and_an_unknown_edition_is_one_error(tmp_path, capsys):
+def test_the_name_without_an_edition_is_the_second_and_an_unknown_edition_is_one_error(
+    tmp_path, capsys
+):
     command = ["items", "build", "--versions", "0", "--out"]
     for name in ("builtin", "builtin@2"):
         assert main([*command, str(tmp_path / name), name]) == 0
@@ -351,7 +448,11 @@ def test_every_file_carries_our_canary_and_the_tables_have_their_header_next(fol
     assert len(files) == 3 * len(DOMAINS) + len(list(folder.glob("families/*.yml")))
     assert tables
     for file in [*files, *tables]:
-        assert file.read_text(encoding="utf-8").splitlines()[0].startswith(f"# {CANARY}: our own materials"), file.name
+        assert (
+            file.read_text(encoding="utf-8")
+            .splitlines()[0]
+            .startswith(f"# {CANARY}: our own materials")
+        ), file.name
     assert CANARY in (folder / "README.md").read_text(encoding="utf-8")
     for file in tables:
         assert file.read_text(encoding="utf-8").splitlines()[1].startswith("item"), file.name
@@ -360,13 +461,20 @@ def test_every_file_carries_our_canary_and_the_tables_have_their_header_next(fol
 def test_all_flags_and_filler_classes_are_used(materials, templates):
     """A class without a slot, or a concept without a template, is a leftover."""
     used = {re.split(r"\d|:", key)[0] for text in sentences(templates) for key in keys(text)}
-    assert set(materials.fillers) - used == {"description", "nonword"}  # These come in by swaps only.
+    assert set(materials.fillers) - used == {
+        "description",
+        "nonword",
+    }  # These come in by swaps only.
     for domain in materials.domains:
         rows = templates[templates["domain"] == domain.name]
-        assert set(domain.concepts) == set(rows["concept_a"]) | set(rows["concept_b"].dropna()), domain.name
+        assert set(domain.concepts) == set(rows["concept_a"]) | set(rows["concept_b"].dropna()), (
+            domain.name
+        )
 
 
 def test_compat_mode_makes_the_same_items_of_our_materials(build, items):
     """They lean on none of the original's quirks, so the two modes may be compared on them."""
     columns = ["item_id", *TEXTS]
-    pd.testing.assert_frame_equal(build("--versions", "0-4", "--compat")[1][columns], items[columns])
+    pd.testing.assert_frame_equal(
+        build("--versions", "0-4", "--compat")[1][columns], items[columns]
+    )

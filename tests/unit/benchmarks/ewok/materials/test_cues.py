@@ -1,4 +1,6 @@
-"""Small versions of tests/performance/materials_cues.py: word classifiers are at chance on our materials, and find a plant."""
+"""Small versions of tests/performance/materials_cues.py: word classifiers are at chance on our
+materials, and find a plant.
+"""
 
 import numpy as np
 import pytest
@@ -34,18 +36,30 @@ def test_parts_share_no_situation_and_no_concept_and_are_equally_large(templates
 
 
 def test_a_classifier_finds_a_planted_pair_of_words_and_no_other(templates, cues):
-    some = templates[templates["domain"].isin(["social-relations", "spatial-relations"])].reset_index(drop=True)
+    some = templates[
+        templates["domain"].isin(["social-relations", "spatial-relations"])
+    ].reset_index(drop=True)
     make, parts = cues.CLASSIFIERS["naive Bayes"], folds(some, 3)
-    words = {"context1": "indeed ", "target1": "truly ", "context2": "hardly ", "target2": "seldom "}
+    words = {
+        "context1": "indeed ",
+        "target1": "truly ",
+        "context2": "hardly ",
+        "target2": "seldom ",
+    }
     planted = some.assign(**{column: word + some[column] for column, word in words.items()})
     assert cues.accuracies(planted, make, parts, cues.features(planted)).mean() > 0.95
-    assert cues.accuracies(some, make, parts, cues.features(some)).mean() == pytest.approx(0.5, abs=0.05)
+    assert cues.accuracies(some, make, parts, cues.features(some)).mean() == pytest.approx(
+        0.5, abs=0.05
+    )
 
 
 @pytest.mark.slow
 def test_no_classifier_of_words_is_above_chance_on_the_second_edition(templates, cues):
     x, parts = cues.features(templates), folds(templates, 5)
-    found = {name: cues.accuracies(templates, make, parts, x).mean() for name, make in cues.CLASSIFIERS.items()}
+    found = {
+        name: cues.accuracies(templates, make, parts, x).mean()
+        for name, make in cues.CLASSIFIERS.items()
+    }
     assert max(found.values()) < BOUND, found
 
 

@@ -1,10 +1,16 @@
-"""Templates come from materials as the paper's Section 3 says; quirks of the original only on demand."""
+"""Templates come from materials as the paper's Section 3 says; quirks of the original only on
+demand.
+"""
 
 from collections import Counter
 
 import pytest
 
-from worldprobe.benchmarks.ewok.materials.compile import is_compatible, swap_variables, variable_counts
+from worldprobe.benchmarks.ewok.materials.compile import (
+    is_compatible,
+    swap_variables,
+    variable_counts,
+)
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT, Rules
 from worldprobe.errors import UserError
 
@@ -13,21 +19,32 @@ PUSH = {"conceptA": "lift", "conceptB": "lower"}
 
 
 def probe(pattern, a, b, **more):
-    segment = {"segmentA": a, "segmentB": b} | {k: more.pop(k) for k in ("contrast", "segment_type") if k in more}
+    segment = {"segmentA": a, "segmentB": b} | {
+        k: more.pop(k) for k in ("contrast", "segment_type") if k in more
+    }
     return {"pattern": pattern, "type": "direct", "segments": [segment]} | more
 
 
 def test_two_concepts_and_two_segments_make_one_minimal_pair_of_pairs(garden):
     (row,) = garden.compile().itertuples()
     assert [row.target1, row.target2] == ["{agent1} lifts {object1}.", "{agent1} lowers {object1}."]
-    assert [row.context1, row.context2] == ["{agent1} moves {object1} upward.", "{agent1} moves {object1} downward."]
+    assert [row.context1, row.context2] == [
+        "{agent1} moves {object1} upward.",
+        "{agent1} moves {object1} downward.",
+    ]
     assert (row.template_id, row.concept_a, row.concept_b) == ("garden-work_1_1", "lift", "lower")
-    assert (row.target_contrast, row.context_contrast, row.context_type) == ("concept swap", "antonym", "direct")
+    assert (row.target_contrast, row.context_contrast, row.context_type) == (
+        "concept swap",
+        "antonym",
+        "direct",
+    )
 
 
 def test_a_swappable_target_of_opposites_also_swaps_its_variables_for_each_concept(garden):
     garden.targets({"pattern": "[agent1] can {CONCEPT} [agent2].", "swappable_variables": True})
-    garden.contexts(PUSH | {"probes": [probe("[agent1] is {segment1} [agent2].", "below", "above")]})
+    garden.contexts(
+        PUSH | {"probes": [probe("[agent1] is {segment1} [agent2].", "below", "above")]}
+    )
     rows = garden.compile()
     assert rows["target_contrast"].tolist() == ["concept swap", "variable swap", "variable swap"]
     assert rows[["target1", "target2"]].to_numpy().tolist() == [
@@ -43,7 +60,9 @@ def test_a_symmetric_concept_is_never_swapped(garden):
         {"concept": "lower", "opposite_concepts": ["lift"]},
     )
     garden.targets({"pattern": "[agent1] can {CONCEPT} [agent2].", "swappable_variables": True})
-    garden.contexts(PUSH | {"probes": [probe("[agent1] is {segment1} [agent2].", "below", "above")]})
+    garden.contexts(
+        PUSH | {"probes": [probe("[agent1] is {segment1} [agent2].", "below", "above")]}
+    )
     assert garden.compile()["target_contrast"].tolist() == ["concept swap"]
 
 
@@ -53,14 +72,28 @@ def test_variables_are_not_swapped_for_a_symmetric_second_concept(garden):
         {"concept": "lower", "opposite_concepts": ["lift"], "symmetric": True},
     )
     garden.targets({"pattern": "[agent1] can {CONCEPT} [agent2].", "swappable_variables": True})
-    garden.contexts(PUSH | {"probes": [probe("[agent1] is {segment1} [agent2].", "below", "above")]})
+    garden.contexts(
+        PUSH | {"probes": [probe("[agent1] is {segment1} [agent2].", "below", "above")]}
+    )
     rows = garden.compile()
-    assert rows["target2"].tolist() == ["{agent1} can lower {agent2}.", "{agent2} can lift {agent1}."]
+    assert rows["target2"].tolist() == [
+        "{agent1} can lower {agent2}.",
+        "{agent2} can lift {agent1}.",
+    ]
 
 
 def test_a_swappable_context_also_swaps_its_variables_for_each_segment(garden):
     garden.targets({"pattern": "[agent1] can {CONCEPT} [agent2]."})
-    garden.contexts(PUSH | {"probes": [probe("[agent1] is {segment1} [agent2].", "below", "above", swappable_variables=True)]})
+    garden.contexts(
+        PUSH
+        | {
+            "probes": [
+                probe(
+                    "[agent1] is {segment1} [agent2].", "below", "above", swappable_variables=True
+                )
+            ]
+        }
+    )
     rows = garden.compile()
     assert rows["context_contrast"].fillna("").tolist() == ["", "variable swap", "variable swap"]
     assert rows[["context1", "context2"]].to_numpy().tolist()[1:] == [
@@ -72,7 +105,11 @@ def test_a_swappable_context_also_swaps_its_variables_for_each_segment(garden):
 def test_without_a_second_concept_only_variables_are_swapped(garden):
     garden.targets({"pattern": "[agent1] can {CONCEPT} [agent2].", "swappable_variables": True})
     garden.contexts(
-        {"conceptA": "lift", "conceptB": None, "probes": [probe("[agent1] is {segment1} [agent2].", "below", "above")]}
+        {
+            "conceptA": "lift",
+            "conceptB": None,
+            "probes": [probe("[agent1] is {segment1} [agent2].", "below", "above")],
+        }
     )
     (row,) = garden.compile().itertuples()
     assert row.target_contrast == "variable swap"
@@ -85,8 +122,14 @@ def test_without_a_second_concept_only_variables_are_swapped(garden):
         ("{agent1} sees {agent2}.", "{agent2} sees {agent1}."),
         ("{agent1} shows {agent2} to {agent3}.", "{agent1} shows {agent3} to {agent2}."),
         ("{agent1} gives {object1} and {object2}.", "{agent1} gives {object2} and {object1}."),
-        ("{object1:large=true} hits {object2:large=true}.", "{object2:large=true} hits {object1:large=true}."),
-        ("{object1:large=true:rollable=true} hits {object2:rollable=true:large=true}.", "SAME NAMES"),
+        (
+            "{object1:large=true} hits {object2:large=true}.",
+            "{object2:large=true} hits {object1:large=true}.",
+        ),
+        (
+            "{object1:large=true:rollable=true} hits {object2:rollable=true:large=true}.",
+            "SAME NAMES",
+        ),
         ("{object1:large=true} hits {object2}.", None),
         ("{agent1} sleeps.", None),
         ("{agent1} {agent2} {agent3} {agent4}", None),
@@ -100,13 +143,23 @@ def test_variables_are_swapped_one_and_two_of_two_or_two_and_three_of_three(sent
 
 
 def test_a_form_that_a_concept_states_goes_before_the_regular_one(garden):
-    garden.replace("concept-garden", "opposite_concepts: [lower]", "opposite_concepts: [lower]\n  present_3sg_form: heaves up")
+    garden.replace(
+        "concept-garden",
+        "opposite_concepts: [lower]",
+        "opposite_concepts: [lower]\n  present_3sg_form: heaves up",
+    )
     (row,) = garden.compile().itertuples()
-    assert (row.target1, row.target2) == ("{agent1} heaves up {object1}.", "{agent1} lowers {object1}.")
+    assert (row.target1, row.target2) == (
+        "{agent1} heaves up {object1}.",
+        "{agent1} lowers {object1}.",
+    )
 
 
 def test_a_target_serves_where_one_of_its_criteria_holds_for_both_concepts(garden):
-    garden.concepts({"concept": "lift", "agentive": True}, {"concept": "lower", "non-agentive": True, "agentive": True})
+    garden.concepts(
+        {"concept": "lift", "agentive": True},
+        {"concept": "lower", "non-agentive": True, "agentive": True},
+    )
     garden.targets(
         {"pattern": "[agent1] will {CONCEPT} [object1].", "criteria": "non-agentive"},
         {"pattern": "[agent1] can {CONCEPT} [object1].", "criteria": ["agentive", "symmetric"]},
@@ -116,23 +169,37 @@ def test_a_target_serves_where_one_of_its_criteria_holds_for_both_concepts(garde
 
 def test_a_target_that_meets_two_criteria_is_used_once_and_by_the_original_twice(garden):
     garden.concepts(
-        {"concept": "lift", "agentive": True, "symmetric": True}, {"concept": "lower", "agentive": True, "symmetric": True}
+        {"concept": "lift", "agentive": True, "symmetric": True},
+        {"concept": "lower", "agentive": True, "symmetric": True},
     )
-    garden.targets({"pattern": "[agent1] can {CONCEPT} [object1].", "criteria": ["agentive", "symmetric"]})
+    garden.targets(
+        {"pattern": "[agent1] can {CONCEPT} [object1].", "criteria": ["agentive", "symmetric"]}
+    )
     assert len(garden.compile(Rules(repeated_templates=True))) == 1
     assert len(garden.compile(Rules(repeated_templates=True, target_per_criterion=True))) == 2
 
 
-def test_all_names_in_a_comma_separated_list_of_opposites_count_but_for_the_original_only_the_first(garden):
-    garden.concepts({"concept": "lift", "opposite_concepts": "drop, lower"}, {"concept": "lower", "opposite_concepts": "lift"})
+def test_all_names_in_a_comma_separated_list_of_opposites_count_but_for_the_original_only_the_first(
+    garden,
+):
+    garden.concepts(
+        {"concept": "lift", "opposite_concepts": "drop, lower"},
+        {"concept": "lower", "opposite_concepts": "lift"},
+    )
     garden.targets({"pattern": "[agent1] can {CONCEPT} [agent2].", "swappable_variables": True})
-    garden.contexts(PUSH | {"probes": [probe("[agent1] is {segment1} [agent2].", "below", "above")]})
+    garden.contexts(
+        PUSH | {"probes": [probe("[agent1] is {segment1} [agent2].", "below", "above")]}
+    )
     assert len(garden.compile()) == 3
     assert len(garden.compile(ORIGINAL)) == 1
 
 
 def test_a_bare_no_is_a_word_but_for_the_original_no_segment(garden):
-    garden.replace("context-garden", '"[agent1] moves [object1] {segment1}."', '"[agent1] moves {segment1} [object1]."')
+    garden.replace(
+        "context-garden",
+        '"[agent1] moves [object1] {segment1}."',
+        '"[agent1] moves {segment1} [object1]."',
+    )
     garden.replace("context-garden", "segmentB: downward", "segmentB: no")
     assert garden.compile()["context2"].tolist() == ["{agent1} moves no {object1}."]
     assert garden.compile(ORIGINAL).empty
@@ -146,7 +213,9 @@ def test_restrictions_travel_between_context_and_target(garden):
 
 def test_two_restrictions_travel_too_but_the_original_does_not_see_them(garden):
     garden.replace("context-garden", "[object1]", "[object1:rollable=true:large=true]")
-    assert garden.compile()["target1"].tolist() == ["{agent1} lifts {object1:large=true:rollable=true}."]
+    assert garden.compile()["target1"].tolist() == [
+        "{agent1} lifts {object1:large=true:rollable=true}."
+    ]
     assert garden.compile(ORIGINAL)["target1"].tolist() == ["{agent1} lifts {object1}."]
 
 
@@ -154,13 +223,16 @@ def test_a_segments_own_type_holds_for_it_alone_but_leaks_in_the_original(garden
     garden.replace(
         "context-garden",
         "          contrast: antonym\n",
-        "          type: indirect\n        - segmentA: to the roof\n          segmentB: to the floor\n",
+        "          type: indirect\n        - segmentA: to the roof\n          segmentB: to the"
+        " floor\n",
     )
     assert garden.compile()["context_type"].tolist() == ["indirect", "direct"]
     assert garden.compile(ORIGINAL)["context_type"].tolist() == ["indirect", "indirect"]
 
 
-@pytest.mark.parametrize("segments", [("lifts", "lowers"), ("lifts", "drops"), ("raises", "lowers")])
+@pytest.mark.parametrize(
+    "segments", [("lifts", "lowers"), ("lifts", "drops"), ("raises", "lowers")]
+)
 def test_a_template_that_answers_itself_is_dropped_and_its_unit_keeps_its_number(garden, segments):
     garden.contexts(
         PUSH
@@ -175,9 +247,17 @@ def test_a_template_that_answers_itself_is_dropped_and_its_unit_keeps_its_number
 
 
 def test_templates_with_the_same_four_texts_are_made_once_but_kept_by_the_original(garden):
-    garden.targets(*[{"pattern": "[agent1] can {CONCEPT} [object1].", "criteria": c} for c in ("agentive", None)])
+    garden.targets(
+        *[
+            {"pattern": "[agent1] can {CONCEPT} [object1].", "criteria": c}
+            for c in ("agentive", None)
+        ]
+    )
     assert garden.compile()["template_id"].tolist() == ["garden-work_1_1"]
-    assert garden.compile(ORIGINAL)["template_id"].tolist() == ["garden-work_1_1", "garden-work_2_1"]
+    assert garden.compile(ORIGINAL)["template_id"].tolist() == [
+        "garden-work_1_1",
+        "garden-work_2_1",
+    ]
 
 
 def test_contrast_labels_are_normalised_but_kept_as_written_in_the_original(garden):
@@ -188,10 +268,22 @@ def test_contrast_labels_are_normalised_but_kept_as_written_in_the_original(gard
 
 def test_lists_of_segments_fill_their_places_in_order(garden):
     garden.contexts(
-        PUSH | {"probes": [probe("{segment2}, [agent1] moves [object1] {segment1}.", ["up", "Now"], ["down", "Then"])]}
+        PUSH
+        | {
+            "probes": [
+                probe(
+                    "{segment2}, [agent1] moves [object1] {segment1}.",
+                    ["up", "Now"],
+                    ["down", "Then"],
+                )
+            ]
+        }
     )
     (row,) = garden.compile().itertuples()
-    assert (row.context1, row.context2) == ("Now, {agent1} moves {object1} up.", "Then, {agent1} moves {object1} down.")
+    assert (row.context1, row.context2) == (
+        "Now, {agent1} moves {object1} up.",
+        "Then, {agent1} moves {object1} down.",
+    )
 
 
 @pytest.mark.parametrize(
@@ -225,7 +317,9 @@ def test_a_concept_pair_without_a_target_is_an_error_with_its_line(garden):
     with pytest.raises(UserError) as caught:
         garden.compile()
     assert caught.value.where == "contexts/context-garden-work.yml, line 2"
-    assert "no target in targets/target-garden-work.yml serves lift and lower" in caught.value.problem
+    assert (
+        "no target in targets/target-garden-work.yml serves lift and lower" in caught.value.problem
+    )
 
 
 def test_domains_do_not_touch_each_other(garden):
@@ -236,5 +330,7 @@ def test_domains_do_not_touch_each_other(garden):
     both = garden.compile()
     assert both["domain"].tolist() == ["attic-work", "garden-work"]
     inside = both[both["domain"] == "garden-work"].reset_index(drop=True)
-    assert set(inside["situation"]) == {"attic-work_1"}  # the only thing that domains share: here the contexts are the same
+    assert set(inside["situation"]) == {
+        "attic-work_1"
+    }  # the only thing that domains share: here the contexts are the same
     assert inside.drop(columns="situation").equals(alone.drop(columns="situation"))

@@ -1,4 +1,6 @@
-"""Every mistake in materials is told with its file, line, entry and fix; folders and archives read alike."""
+"""Every mistake in materials is told with its file, line, entry and fix; folders and archives read
+alike.
+"""
 
 import zipfile
 
@@ -10,13 +12,19 @@ from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
 from worldprobe.cli import main
 from worldprobe.errors import UserError
 
-CONTEXT, TARGET, CONCEPT = (f"{kind}s/{kind}-garden-work.yml" for kind in ("context", "target", "concept"))
+CONTEXT, TARGET, CONCEPT = (
+    f"{kind}s/{kind}-garden-work.yml" for kind in ("context", "target", "concept")
+)
 AGENTS, OBJECTS = "fillers/filler-agent.csv", "fillers/filler-object.csv"
 
 TWICE = "          contrast: antonym\n        - segmentA: upward\n          segmentB: downward\n"
 TWO_SPELLINGS = "  non-agentive: true\n  non_agentive: false\n- "
-AGAIN = 'garden-work:\n  - pattern: "[agent1] {CONCEPT} [object1]."\n    criteria: agentive\n    tags: present_3sg_form\n'
-#: (file, what stands there, what is written instead, its line, part of what it says, part of the fix)
+AGAIN = (
+    'garden-work:\n  - pattern: "[agent1] {CONCEPT} [object1]."\n    criteria: agentive\n    tags:'
+    " present_3sg_form\n"
+)
+#: (file, what stands there, what is written instead, its line, part of what it says, part of the
+#: fix)
 MISTAKES = {
     "unknown concept": (CONTEXT, "conceptB: lower", "conceptB: lowr", 2, 'no concept "lowr"; did you mean "lower"?', "add"),
     "target without the concept": (TARGET, "{CONCEPT}", "raises", 3, "has no {CONCEPT}", "Put {CONCEPT}"),
@@ -65,7 +73,8 @@ MISTAKES = {
     "no item column": (AGENTS, "item,tall", "name,tall", 1, 'no column "item"', "Name the columns"),
     "same contrast twice": (CONTEXT, "          contrast: antonym\n", TWICE, 11, "says the same as line 8", "Remove one"),
     "columns by semicolons": (AGENTS, "item,tall", "item;tall", 1, "by semicolons", "commas"),
-    "decomposed filler": (AGENTS, "Gardener3", "Ga\u0308rdener3", 5, "NFD", "NFC"),  # TheCombine #3713, qsv PR #2436
+    # TheCombine #3713, qsv PR #2436
+    "decomposed filler": (AGENTS, "Gardener3", "Ga\u0308rdener3", 5, "NFD", "NFC"),
     "decomposed target": (TARGET, "[object1].", "[object1] sce\u0301ne.", 3, "NFD", "NFC"),
     "decomposed concept": (CONCEPT, "concept: lift", "concept: li\u0301ft", 2, "NFD", "NFC"),
     "target twice": (TARGET, "garden-work:\n", AGAIN, 6, "is the same target as in line 3", "Remove one"),
@@ -77,7 +86,11 @@ def test_a_mistake_is_told_with_place_and_fix(garden, mistake):
     file, old, new, line, problem, fix = MISTAKES[mistake]
     materials = garden.replace(file, old, new).read()
     check_materials(materials)
-    told = [p for p in materials.problems.errors() if p.place[:2] == (file, line) and problem in p.problem]
+    told = [
+        p
+        for p in materials.problems.errors()
+        if p.place[:2] == (file, line) and problem in p.problem
+    ]
     assert told, "\n".join(map(str, materials.problems))
     assert fix in told[0].fix
 
@@ -89,9 +102,9 @@ def test_sound_materials_have_no_problems_and_compile(garden):
 
 
 def test_all_mistakes_are_told_at_once_and_a_build_names_the_first_and_their_number(garden, capsys):
-    garden.replace(CONTEXT, "conceptB: lower", "conceptB: lowr").replace(TARGET, "{CONCEPT}", "raises").replace(
-        AGENTS, "3,true", "3,"
-    )
+    garden.replace(CONTEXT, "conceptB: lower", "conceptB: lowr").replace(
+        TARGET, "{CONCEPT}", "raises"
+    ).replace(AGENTS, "3,true", "3,")
     folder = str(garden.write())
     assert main(["materials", "check", folder]) == 2
     printed = capsys.readouterr()
@@ -104,8 +117,13 @@ def test_all_mistakes_are_told_at_once_and_a_build_names_the_first_and_their_num
 
 def test_restrictions_that_meet_across_context_and_target_must_leave_a_filler(garden):
     garden.replace(OBJECTS, "the pot", "the jar")
-    garden.with_(OBJECTS, "item,large,rollable\nthe jar,true,false\nthe ball,false,true\nthe cup,false,true\n")
-    garden.replace(CONTEXT, "[object1]", "[object1:large=true]").replace(TARGET, "[object1]", "[object1:rollable=true]")
+    garden.with_(
+        OBJECTS,
+        "item,large,rollable\nthe jar,true,false\nthe ball,false,true\nthe cup,false,true\n",
+    )
+    garden.replace(CONTEXT, "[object1]", "[object1:large=true]").replace(
+        TARGET, "[object1]", "[object1:rollable=true]"
+    )
     materials = garden.read()
     check_all(materials, versions=1)
     (problem,) = materials.problems.errors()
@@ -129,7 +147,9 @@ def test_what_the_original_lets_pass_is_only_a_warning_in_compat_mode(garden):
 
 
 def test_files_of_a_domain_must_be_complete_and_well_named(garden):
-    garden.without(TARGET).with_("contexts/context-garden-deep-work.yml", "[]").with_("concepts/concept-attic-work.yaml", "[]")
+    garden.without(TARGET).with_("contexts/context-garden-deep-work.yml", "[]").with_(
+        "concepts/concept-attic-work.yaml", "[]"
+    )
     told = {(p.place.file, p.problem) for p in garden.read().problems.errors()}
     assert told == {
         (CONTEXT, f"there is no {TARGET} for it."),
@@ -140,7 +160,10 @@ def test_files_of_a_domain_must_be_complete_and_well_named(garden):
 
 def test_text_that_is_not_utf8_is_told_with_its_line(garden):
     garden.with_(AGENTS, "item\nZoë\n".encode("latin-1"))
-    garden.with_(CONTEXT, garden.files[CONTEXT].replace("conceptB: lower", "conceptB: löwer").encode("latin-1"))
+    garden.with_(
+        CONTEXT,
+        garden.files[CONTEXT].replace("conceptB: lower", "conceptB: löwer").encode("latin-1"),
+    )
     garden.with_(TARGET, garden.files[TARGET].replace("agentive", "ägen\x01tive"))
     told = {(problem.place.file, problem.place.line) for problem in garden.read().problems.errors()}
     assert {(AGENTS, 2), (CONTEXT, 3), (TARGET, 4)} <= told
@@ -159,7 +182,9 @@ def test_a_byte_order_mark_windows_line_ends_and_comment_lines_do_no_harm(garden
 def test_what_a_spreadsheet_adds_to_fillers_is_no_part_of_them(garden):
     """opendidac #680, #681."""
     plain = garden.read()
-    garden.with_(AGENTS, "".join(f"{line},,\n" for line in garden.files[AGENTS].splitlines()) + ",,,\n,,,\n")
+    garden.with_(
+        AGENTS, "".join(f"{line},,\n" for line in garden.files[AGENTS].splitlines()) + ",,,\n,,,\n"
+    )
     assert garden.read().problems == []
     assert garden.read().fillers == plain.fillers
 
@@ -203,7 +228,9 @@ def test_what_is_no_materials_is_told_apart(tmp_path, make, problem):
         Source(tmp_path / "m.zip")
 
 
-def test_a_missing_and_a_wrong_password_are_told_apart_and_the_environment_may_hold_it(reference, monkeypatch, capsys, tmp_path):
+def test_a_missing_and_a_wrong_password_are_told_apart_and_the_environment_may_hold_it(
+    reference, monkeypatch, capsys, tmp_path
+):
     archive = str(reference / "ewok-config.zip")
     monkeypatch.delenv("WORLDPROBE_MATERIALS_PASSWORD", raising=False)
     compile_ = ["templates", "compile", archive, "--out", str(tmp_path / "templates.parquet")]

@@ -1,4 +1,6 @@
-"""Sampling with --compat is the original's: full products, shuffled again for each template and used from the front."""
+"""Sampling with --compat is the original's: full products, shuffled again for each template and
+used from the front.
+"""
 
 import csv
 import itertools
@@ -19,7 +21,10 @@ from worldprobe.errors import UserError
 
 def fillers(**classes):
     """``object=["the jar", ...]``."""
-    made = {name: FillerClass(name, (), tuple(Filler(text, {}) for text in texts), Place("")) for name, texts in classes.items()}
+    made = {
+        name: FillerClass(name, (), tuple(Filler(text, {}) for text in texts), Place(""))
+        for name, texts in classes.items()
+    }
     return Fillers(made, ORIGINAL)
 
 
@@ -37,7 +42,14 @@ def to_the_letter(some, key_sets, version, count):
 @pytest.mark.parametrize("version", [0, 7])
 def test_fillings_are_those_of_shuffled_lists_and_orders_accumulate(version):
     some = fillers(agent=list("abcdefg"), object=[*"uvwxyzabu", "uv"], word=["one"])
-    key_sets = [("agent1", "object1"), ("agent1",), ("agent1", "object1"), (), ("word1",), ("agent1", "agent2", "object1")] * 3
+    key_sets = [
+        ("agent1", "object1"),
+        ("agent1",),
+        ("agent1", "object1"),
+        (),
+        ("word1",),
+        ("agent1", "agent2", "object1"),
+    ] * 3
     sampler = ProductSampler(some, version)
     ours = [list(sampler.sample(keys, 40)) for keys in key_sets]
     assert ours == to_the_letter(some, key_sets, version, 40)
@@ -70,14 +82,27 @@ def test_more_combinations_than_can_be_listed_are_refused(monkeypatch):
 
 
 def test_samples_are_exported_as_one_run_of_the_original(garden):
-    items, templates, out = (garden.folder.parent / name for name in ("items.parquet", "templates.parquet", "official"))
+    items, templates, out = (
+        garden.folder.parent / name for name in ("items.parquet", "templates.parquet", "official")
+    )
     options = ["--mode", "independent", "--compat", "--per-template", "3", "--seed", "4"]
-    build = ["items", "build", str(garden.write()), *options, "--templates-out", str(templates), "--out", str(items)]
+    build = [
+        "items",
+        "build",
+        str(garden.write()),
+        *options,
+        "--templates-out",
+        str(templates),
+        "--out",
+        str(items),
+    ]
     assert main(build) == 0
     assert read_provenance(items).seed == 4
     assert read_table(items, Items)["version"].tolist() == [0, 1, 2]
     assert main(["items", "export", str(items), str(templates), "--out", str(out)]) == 0
-    assert [path.relative_to(out).as_posix() for path in out.rglob("*.csv")] == ["version-4/testsuite-garden_work.csv"]
+    assert [path.relative_to(out).as_posix() for path in out.rglob("*.csv")] == [
+        "version-4/testsuite-garden_work.csv"
+    ]
     _, *lines = (out / "version-4" / "testsuite-garden_work.csv").read_text().splitlines()
     rows = list(csv.DictReader(lines))
     assert [row["Target1"] for row in rows] == read_table(items, Items)["target1"].tolist()

@@ -1,4 +1,6 @@
-"""A table of sampled items written piece by piece is the table written at once, duplicates across the pieces included."""
+"""A table of sampled items written piece by piece is the table written at once, duplicates across
+the pieces included.
+"""
 
 import hashlib
 
@@ -18,10 +20,13 @@ from worldprobe.contracts import read_provenance, read_table
 
 @pytest.fixture
 def attic(garden):
-    """Two domains with the same sentences, few fillers, one of them listed twice: many items have the texts of others."""
+    """Two domains with the same sentences, few fillers, one of them listed twice: many items have
+    the texts of others.
+    """
     for kind in ("concept", "context", "target"):
         garden.with_(
-            f"{kind}s/{kind}-attic-work.yml", garden.files[f"{kind}s/{kind}-garden-work.yml"].replace("garden-work", "attic-work")
+            f"{kind}s/{kind}-attic-work.yml",
+            garden.files[f"{kind}s/{kind}-garden-work.yml"].replace("garden-work", "attic-work"),
         )
     garden.with_("fillers/filler-agent.csv", "item\nAda\nBo\nCyd\nAda\n")
     garden.with_("fillers/filler-object.csv", "item\nthe jar\nthe cup\n")
@@ -32,28 +37,67 @@ def attic(garden):
 @pytest.mark.parametrize("together", [1, 3, 1000])
 def test_pieces_make_the_bytes_of_the_whole(attic, monkeypatch, options, together):
     folder = attic.folder.parent
-    build = ["items", "build", str(attic.write()), "--mode", "independent", "--per-template", "7", *options]
+    build = [
+        "items",
+        "build",
+        str(attic.write()),
+        "--mode",
+        "independent",
+        "--per-template",
+        "7",
+        *options,
+    ]
     assert main([*build, "--out", str(folder / "once.parquet")]) == 0
     for module in (contracts, stream):
         monkeypatch.setattr(module, "ROWS_TOGETHER", together)
-    assert main([*build, "--templates-out", str(folder / "templates.parquet"), "--out", str(folder / "pieces.parquet")]) == 0
+    assert (
+        main(
+            [
+                *build,
+                "--templates-out",
+                str(folder / "templates.parquet"),
+                "--out",
+                str(folder / "pieces.parquet"),
+            ]
+        )
+        == 0
+    )
     fill = ["items", "fill", str(folder / "templates.parquet"), str(attic.folder), *build[3:]]
     parts = [str(folder / f"{number}.parquet") for number in range(7)]
-    kept = [part for number, part in enumerate(parts) if main([*fill, "--version", str(number), "--out", part]) == 0]
+    kept = [
+        part
+        for number, part in enumerate(parts)
+        if main([*fill, "--version", str(number), "--out", part]) == 0
+    ]
     assert main(["items", "gather", *kept, "--out", str(folder / "gathered.parquet")]) == 0
     pieces, gathered, once = (folder / f"{name}.parquet" for name in ("pieces", "gathered", "once"))
     assert read_table(pieces, Items).equals(read_table(once, Items))
     if "--compat" in options:
         assert read_provenance(once).details["duplicates"] >= 7
-        assert hashlib.sha256(pieces.read_bytes()).digest() == hashlib.sha256(gathered.read_bytes()).digest()
+        assert (
+            hashlib.sha256(pieces.read_bytes()).digest()
+            == hashlib.sha256(gathered.read_bytes()).digest()
+        )
 
 
 @pytest.mark.parametrize("options", [["--compat"], ["--filter", "agent1"]])
 def test_two_processes_make_the_bytes_of_one(attic, options):
     folder = attic.folder.parent
-    build = ["items", "build", str(attic.write()), "--mode", "independent", "--per-template", "40", *options]
+    build = [
+        "items",
+        "build",
+        str(attic.write()),
+        "--mode",
+        "independent",
+        "--per-template",
+        "40",
+        *options,
+    ]
     for processes in ("1", "2"):
-        assert main([*build, "--processes", processes, "--out", str(folder / f"{processes}.parquet")]) == 0
+        assert (
+            main([*build, "--processes", processes, "--out", str(folder / f"{processes}.parquet")])
+            == 0
+        )
     assert (folder / "1.parquet").read_bytes() == (folder / "2.parquet").read_bytes()
 
 
@@ -74,7 +118,9 @@ def test_a_filter_that_nothing_passes_leaves_no_file(attic, capsys):
 
 
 def sample_step_by_step(sampler, count):
-    """What the sampler does, with a generator for each item and every filling that is left listed anew for each draw."""
+    """What the sampler does, with a generator for each item and every filling that is left listed
+    anew for each draw.
+    """
     taken = {}
     for number in range(count):
         rng = np.random.default_rng([*sampler._seed, number])
@@ -86,7 +132,9 @@ def sample_step_by_step(sampler, count):
                 filling = drawn
                 break
         else:
-            left = [one for one in sampler.all_fillings() if one not in taken][: 16 * (len(taken) + 64)]
+            left = [one for one in sampler.all_fillings() if one not in taken][
+                : 16 * (len(taken) + 64)
+            ]
             filling = left[int(rng.integers(len(left)))] if left else None
         if filling is None:
             break
@@ -94,14 +142,22 @@ def sample_step_by_step(sampler, count):
     return list(taken)
 
 
-@pytest.mark.parametrize("sizes", [(1,), (3, 3, 3), (4, 30), (1, 2, 2, 1), (1, 2, 4500), (7, 7, 7, 7)])
+@pytest.mark.parametrize(
+    "sizes", [(1,), (3, 3, 3), (4, 30), (1, 2, 2, 1), (1, 2, 4500), (7, 7, 7, 7)]
+)
 def test_items_are_those_of_a_generator_each_to_the_last_filling(sizes):
-    """The two classes of each pair share their words, so that draws repeat a word within an item, too."""
+    """The two classes of each pair share their words, so that draws repeat a word within an item,
+    too.
+    """
     classes = {
-        f"class{letter}": FillerClass("c", (), tuple(Filler(f"{number // 2}-{i}", {}) for i in range(size)), Place(""))
+        f"class{letter}": FillerClass(
+            "c", (), tuple(Filler(f"{number // 2}-{i}", {}) for i in range(size)), Place("")
+        )
         for number, (letter, size) in enumerate(zip("abcd", sizes, strict=False))
     }
-    sampler = IndependentSampler(Fillers(classes, RIGHT), [f"{name}1" for name in classes], (5, "garden-work", 3, 1))
+    sampler = IndependentSampler(
+        Fillers(classes, RIGHT), [f"{name}1" for name in classes], (5, "garden-work", 3, 1)
+    )
     count = min(1500, len(set(sampler.all_fillings())) + 5)
     wanted = sample_step_by_step(sampler, count)
     assert [tuple(filling.values()) for filling in sampler.sample(count)] == wanted

@@ -19,7 +19,9 @@ def fillings(tables):
     found = {}
     for table in tables:
         for item_id, filled in zip(table["item_id"], table["fillers"], strict=True):
-            found.setdefault(item_id.rpartition("_v")[0], []).append(set(json.loads(filled).values()))
+            found.setdefault(item_id.rpartition("_v")[0], []).append(
+                set(json.loads(filled).values())
+            )
     return found
 
 
@@ -40,24 +42,33 @@ def test_forms_have_the_same_templates_and_share_no_filler(garden):
 
 def test_the_seed_decides_and_other_seeds_give_other_forms(garden):
     seeds = {"one": "1", "again": "1", "other": "2"}
-    one, again, other = (make(garden, name, "--forms", "2", "--seed", seed) for name, seed in seeds.items())
+    one, again, other = (
+        make(garden, name, "--forms", "2", "--seed", seed) for name, seed in seeds.items()
+    )
     assert all(x.equals(y) for x, y in zip(one, again, strict=True))
     assert not any(x["fillers"].equals(y["fillers"]) for x, y in zip(one, other, strict=True))
 
 
 def test_forms_avoid_the_fillings_of_given_items(garden):
     given = garden.folder.parent / "given.parquet"
-    assert main(["items", "build", str(garden.write()), "--versions", "0-0", "--out", str(given)]) == 0
+    assert (
+        main(["items", "build", str(garden.write()), "--versions", "0-0", "--out", str(given)]) == 0
+    )
     tables = make(garden, "forms", "--forms", "3", "--besides", str(given))
     for sets in fillings([read_table(given, Items), *tables]).values():
         assert len(set().union(*sets)) == sum(map(len, sets))
 
 
 def test_every_form_of_a_template_has_a_frame_of_its_own_or_none(garden):
-    framed, bare = (make(garden, name, "--forms", f"{len(FRAMES)}", "--frames", name) for name in ("other", "same"))
+    framed, bare = (
+        make(garden, name, "--forms", f"{len(FRAMES)}", "--frames", name)
+        for name in ("other", "same")
+    )
     begun = Counter()
     for one, other in zip(framed, bare, strict=True):
-        assert one[["target1", "target2", "fillers"]].equals(other[["target1", "target2", "fillers"]])
+        assert one[["target1", "target2", "fillers"]].equals(
+            other[["target1", "target2", "fillers"]]
+        )
         for context, plain in zip(one["context1"], other["context1"], strict=True):
             assert context.endswith(plain)
             begun[context.removesuffix(plain).strip()] += 1
@@ -75,15 +86,22 @@ def test_where_fillers_are_few_forms_still_differ_and_the_count_says_so(garden, 
 
 
 def test_forms_of_a_template_can_be_exchanged(garden):
-    """The first form is not drawn from more than the last: over seeds, each has each of few fillers equally often."""
-    garden.with_("fillers/filler-object.csv", "item,large,rollable\n" + "".join(f"the pot{i},true,true\n" for i in range(5)))
+    """The first form is not drawn from more than the last: over seeds, each has each of few fillers
+    equally often.
+    """
+    garden.with_(
+        "fillers/filler-object.csv",
+        "item,large,rollable\n" + "".join(f"the pot{i},true,true\n" for i in range(5)),
+    )
     fillers = Fillers(garden.read().fillers, garden.read().rules)
     [template] = next(iter(open_slots(garden.compile(), fillers).values()))
     key = next(key for key in template.keys if key.startswith("object"))
     besides = [{key: "the pot0"}]
     counts = [Counter() for _ in range(3)]
     for seed in range(600):
-        for count, filling in zip(counts, FormSampler(fillers, template, seed).sample(3, besides), strict=True):
+        for count, filling in zip(
+            counts, FormSampler(fillers, template, seed).sample(3, besides), strict=True
+        ):
             count[filling[key]] += 1
     for count in counts:
         assert set(count) == {f"the pot{i}" for i in range(1, 5)}

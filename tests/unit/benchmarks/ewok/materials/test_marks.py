@@ -1,4 +1,6 @@
-"""Lists of materials: which templates depend on a culture, and on which the relatedness of words misleads."""
+"""Lists of materials: which templates depend on a culture, and on which the relatedness of words
+misleads.
+"""
 
 from functools import partial
 
@@ -11,7 +13,12 @@ from worldprobe.benchmarks.ewok.materials.compile import ADVERSARIAL, CULTURE_BO
 from worldprobe.benchmarks.ewok.materials.items import Filling, compile_all, fill_items
 from worldprobe.benchmarks.ewok.materials.materials import read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
-from worldprobe.benchmarks.ewok.word2vec import SHARE, choose_adversarial, relatedness, train_vectors
+from worldprobe.benchmarks.ewok.word2vec import (
+    SHARE,
+    choose_adversarial,
+    relatedness,
+    train_vectors,
+)
 from worldprobe.commented_csv import read_frame
 from worldprobe.errors import UserError
 from worldprobe.paths import EDITIONS
@@ -36,7 +43,8 @@ def test_materials_without_lists_say_nothing_and_a_list_without_its_column_is_re
 
 def test_listed_templates_are_inside_in_templates_items_and_means(garden):
     plain = garden.targets(
-        {"pattern": "[agent1] {CONCEPT} [object1]"}, {"pattern": "It is [agent1] who is going to {CONCEPT} [object1]"}
+        {"pattern": "[agent1] {CONCEPT} [object1]"},
+        {"pattern": "It is [agent1] who is going to {CONCEPT} [object1]"},
     ).compile()
     garden.with_(ADVERSARIAL, f"domain,key\ngarden-work,{template_keys(plain)[1]}\n")
     materials = garden.read()
@@ -45,10 +53,20 @@ def test_listed_templates_are_inside_in_templates_items_and_means(garden):
     items, _ = fill_items(marked, materials, Filling("fixed", [0]))
     assert items["adversarial"].tolist() == ["outside", "inside"]
     rows = items.loc[items.index.repeat(2)].assign(
-        target=[1, 2] * len(items), model="m", eval_type="logprobs", accuracy=1.0, is_tie=False, is_near_tie=False, status="ok"
+        target=[1, 2] * len(items),
+        model="m",
+        eval_type="logprobs",
+        accuracy=1.0,
+        is_tie=False,
+        is_near_tie=False,
+        status="ok",
     )
     panel = build_panel(rows)
-    groups = {g.name: list(g.units) for g in groups_of(panel.items, "concept_pair") if g.grouping == "adversarial"}
+    groups = {
+        g.name: list(g.units)
+        for g in groups_of(panel.items, "concept_pair")
+        if g.grouping == "adversarial"
+    }
     assert groups == {"inside": [1], "outside": [0]}
     unmarked = build_panel(rows.drop(columns="adversarial"))
     assert not [g for g in groups_of(unmarked.items, "concept_pair") if g.grouping == "adversarial"]
@@ -56,11 +74,21 @@ def test_listed_templates_are_inside_in_templates_items_and_means(garden):
 
 def test_about_a_twentieth_of_the_second_edition_is_bound_to_a_culture(templates):
     assert 0.03 < templates["culture_bound"].notna().mean() < 0.1
-    assert set(",".join(templates["culture_bound"].dropna()).split(",")) == {"calendar", "climate", "custom", "money", "units"}
+    assert set(",".join(templates["culture_bound"].dropna()).split(",")) == {
+        "calendar",
+        "climate",
+        "custom",
+        "money",
+        "units",
+    }
 
 
-def test_the_adversarial_part_is_a_tenth_of_every_domain_and_its_keys_are_those_of_templates(templates):
-    """An edited sentence takes its template out of the part: `worldprobe materials adversarial` chooses again."""
+def test_the_adversarial_part_is_a_tenth_of_every_domain_and_its_keys_are_those_of_templates(
+    templates,
+):
+    """An edited sentence takes its template out of the part: `worldprobe materials adversarial`
+    chooses again.
+    """
     source = read_materials(EDITIONS["builtin@2"], RIGHT).source
     listed = set(read_frame(ADVERSARIAL, source.read(ADVERSARIAL))["key"])
     assert len(listed & set(template_keys(templates))) > 0.8 * len(listed)
@@ -75,8 +103,28 @@ def test_vectors_find_a_planted_relatedness_and_the_part_is_where_it_points_the_
         warm, cold = ("sun beach sand heat", "snow frost ice chill")
         targets = (f"summer swim {n}a", f"winter sled {n}a")
         contexts = (f"{warm} {n}b", f"{cold} {n}b")
-        rows.append((f"d-d_{n + 1}_1", "d-d", f"c{n}", None, *(contexts[::-1] if n < 4 else contexts), *targets, f"s{n}"))
-    columns = ["template_id", "domain", "concept_a", "concept_b", "context1", "context2", "target1", "target2", "situation"]
+        rows.append(
+            (
+                f"d-d_{n + 1}_1",
+                "d-d",
+                f"c{n}",
+                None,
+                *(contexts[::-1] if n < 4 else contexts),
+                *targets,
+                f"s{n}",
+            )
+        )
+    columns = [
+        "template_id",
+        "domain",
+        "concept_a",
+        "concept_b",
+        "context1",
+        "context2",
+        "target1",
+        "target2",
+        "situation",
+    ]
     planted = pd.DataFrame(rows, columns=columns)
     margin = relatedness(planted, partial(train_vectors, seed=0, size=50, epochs=20)).sum(axis=1)
     assert (margin[4:] > 0).all()

@@ -1,4 +1,6 @@
-"""Items in the original's CSV format, or by its column names in Parquet, are read back to what they were."""
+"""Items in the original's CSV format, or by its column names in Parquet, are read back to what they
+were.
+"""
 
 import csv
 import io
@@ -24,7 +26,11 @@ SAME = [name for name, column in Items.columns.items() if name != "fillers" and 
 @pytest.fixture
 def built(garden, tmp_path):
     """An items table of two versions, and the folder of its CSV files."""
-    items, templates, out = tmp_path / "items.parquet", tmp_path / "templates.parquet", tmp_path / "official"
+    items, templates, out = (
+        tmp_path / "items.parquet",
+        tmp_path / "templates.parquet",
+        tmp_path / "official",
+    )
     options = ["--versions", "0-1", "--templates-out", str(templates), "--out", str(items)]
     assert main(["items", "build", str(garden.write()), *options]) == 0
     assert main(["items", "export", str(items), str(templates), "--out", str(out)]) == 0
@@ -36,9 +42,15 @@ def hub_file(official: Path, path: Path, drop=()) -> Path:
     frames = []
     for file in sorted(official.rglob("*.csv")):
         text = "\n".join(line for line in file.read_text().splitlines() if not line.startswith("#"))
-        frames.append(pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False).assign(Version=int(file.parent.name[8:])))
+        frames.append(
+            pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False).assign(
+                Version=int(file.parent.name[8:])
+            )
+        )
     names = ["PairID", "TemplateName", "TemplateIndex", *drop]
-    frame = pd.concat(frames, ignore_index=True).drop(columns=[name for name in names if name in frames[0]])
+    frame = pd.concat(frames, ignore_index=True).drop(
+        columns=[name for name in names if name in frames[0]]
+    )
     parquet.write_table(arrow.Table.from_pandas(frame, preserve_index=False), path)
     return path
 
@@ -86,7 +98,11 @@ def test_an_encrypted_archive_and_a_single_file_are_read(built, tmp_path):
 
 def test_ids_and_versions_that_are_missing_are_counted_and_said(built, tmp_path, caplog):
     items, official = built
-    source = hub_file(official, tmp_path / "hub.parquet", drop=["MetaTemplateID", "TemplateID", "Version", "ItemTags"])
+    source = hub_file(
+        official,
+        tmp_path / "hub.parquet",
+        drop=["MetaTemplateID", "TemplateID", "Version", "ItemTags"],
+    )
     found = imported(source, tmp_path / "back.parquet")
     assert texts_digest(found) == texts_digest(read_table(items, Items))
     assert list(found["meta_template"]) == list(range(1, len(found) + 1))
@@ -97,10 +113,26 @@ def test_ids_and_versions_that_are_missing_are_counted_and_said(built, tmp_path,
 
 def test_samples_that_follow_one_another_are_numbered(garden, tmp_path):
     items, templates = tmp_path / "items.parquet", tmp_path / "templates.parquet"
-    options = ["--mode", "independent", "--per-template", "3", "--compat", "--templates-out", str(templates), "--out", str(items)]
+    options = [
+        "--mode",
+        "independent",
+        "--per-template",
+        "3",
+        "--compat",
+        "--templates-out",
+        str(templates),
+        "--out",
+        str(items),
+    ]
     assert main(["items", "build", str(garden.write()), *options]) == 0
-    assert main(["items", "export", str(items), str(templates), "--out", str(tmp_path / "official")]) == 0
-    found, expected = imported(tmp_path / "official", tmp_path / "back.parquet"), read_table(items, Items)
+    assert (
+        main(["items", "export", str(items), str(templates), "--out", str(tmp_path / "official")])
+        == 0
+    )
+    found, expected = (
+        imported(tmp_path / "official", tmp_path / "back.parquet"),
+        read_table(items, Items),
+    )
     assert expected["version"].max() > 0
     pd.testing.assert_frame_equal(found[SAME], expected[SAME])
 
@@ -117,7 +149,9 @@ def test_samples_that_follow_one_another_are_numbered(garden, tmp_path):
         ("TargetDiff", "Concept Swap", "is not one of concept swap, variable swap"),
     ],
 )
-def test_what_is_wrong_is_named_by_file_line_and_column(built, tmp_path, capsys, column, cell, words):
+def test_what_is_wrong_is_named_by_file_line_and_column(
+    built, tmp_path, capsys, column, cell, words
+):
     [file] = (built[1] / "version-0").iterdir()
     head, *lines = file.read_text().splitlines()
     rows = list(csv.DictReader(lines))
@@ -146,7 +180,10 @@ def test_items_that_occur_twice_and_what_is_no_file_of_items_are_refused(built, 
     cases = {official: "again, which", tmp_path / "none.csv": "there is no such"}
     (tmp_path / "text.parquet").write_text("text")
     (tmp_path / "empty").mkdir()
-    cases |= {tmp_path / "text.parquet": "is not a readable Parquet", tmp_path / "empty": "contains no testsuite"}
+    cases |= {
+        tmp_path / "text.parquet": "is not a readable Parquet",
+        tmp_path / "empty": "contains no testsuite",
+    }
     for source, words in cases.items():
         assert main(["items", "import", str(source), "--out", str(tmp_path / "back.parquet")]) == 2
         assert words in capsys.readouterr().err, source
@@ -163,13 +200,19 @@ def test_one_file_without_a_canary_protects_them_all(built, tmp_path):
 @pytest.mark.parametrize("stated", ["\n \n", "unknown"])
 def test_a_parquet_file_that_states_an_empty_canary_has_none(built, tmp_path, stated):
     source = hub_file(built[1], tmp_path / "hub.parquet")
-    parquet.write_table(parquet.read_table(source).replace_schema_metadata({"canary": stated}), source)
+    parquet.write_table(
+        parquet.read_table(source).replace_schema_metadata({"canary": stated}), source
+    )
     imported(source, tmp_path / "back.parquet")
     assert is_protected(read_provenance(tmp_path / "back.parquet").canary)
 
 
-def test_the_texts_of_the_release_are_protected_whatever_canary_is_stated(built, tmp_path, monkeypatch):
-    monkeypatch.setattr("worldprobe.benchmarks.ewok.analysis.reproduction.is_release", lambda *_: True)
+def test_the_texts_of_the_release_are_protected_whatever_canary_is_stated(
+    built, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(
+        "worldprobe.benchmarks.ewok.analysis.reproduction.is_release", lambda *_: True
+    )
     imported(built[1], tmp_path / "back.parquet")
     canary = read_provenance(tmp_path / "back.parquet").canary
     assert is_protected(canary)
@@ -189,14 +232,18 @@ ODD = {
     "no-break spaces": lambda text: "\u00a0" + text.replace(" ", "\u00a0") + "\u202f",
     "spaces of fixed width": lambda text: text.replace(" ", "\u2009"),
     "without width": lambda text: f"\ufeff{text}\u200b",
-    "unseen within words": lambda text: text.replace("e", "e\u00ad").replace("a", "a\u200b").replace("o", "\u200eo"),
+    "unseen within words": lambda text: (
+        text.replace("e", "e\u00ad").replace("a", "a\u200b").replace("o", "\u200eo")
+    ),
     "decomposed": lambda text: unicodedata.normalize("NFD", text),
 }
 
 
 @pytest.mark.parametrize("kind", ODD)
 @pytest.mark.parametrize("form", ["csv", "parquet"])
-def test_spaces_around_texts_and_decomposed_letters_make_no_other_items_and_that_is_told(built, tmp_path, caplog, kind, form):
+def test_spaces_around_texts_and_decomposed_letters_make_no_other_items_and_that_is_told(
+    built, tmp_path, caplog, kind, form
+):
     """EleutherAI/lm-evaluation-harness #218, #4012; TheCombine #3713."""
     frame = pd.read_parquet(hub_file(built[1], tmp_path / "hub.parquet"))
     texts = ["Context1", "Context2", "Target1", "Target2"]
@@ -204,7 +251,11 @@ def test_spaces_around_texts_and_decomposed_letters_make_no_other_items_and_that
     found = {}
     for name, how in (("plain", str), (kind, ODD[kind])):
         frame.assign(**{text: frame[text].map(how) for text in texts}).pipe(
-            lambda odd: odd.to_csv(tmp_path / "f.csv", index=False) if form == "csv" else odd.to_parquet(tmp_path / "f.parquet")
+            lambda odd: (
+                odd.to_csv(tmp_path / "f.csv", index=False)
+                if form == "csv"
+                else odd.to_parquet(tmp_path / "f.parquet")
+            )
         )
         caplog.clear()
         found[name] = imported(tmp_path / f"f.{form}", tmp_path / "back.parquet")
@@ -213,10 +264,17 @@ def test_spaces_around_texts_and_decomposed_letters_make_no_other_items_and_that
     assert read_provenance(tmp_path / "back.parquet").details["normalized_texts"] > 0
 
 
-def test_blanks_around_a_contrast_make_no_other_group_and_files_of_other_kinds_are_named(built, tmp_path, capsys):
+def test_blanks_around_a_contrast_make_no_other_group_and_files_of_other_kinds_are_named(
+    built, tmp_path, capsys
+):
     frame = pd.read_parquet(hub_file(built[1], tmp_path / "hub.parquet"))
     frame.assign(ContextDiff="  negation\u00a0").to_csv(tmp_path / "f.csv", index=False)
-    assert set(imported(tmp_path / "f.csv", tmp_path / "back.parquet")["context_contrast"]) == {"negation"}
+    assert set(imported(tmp_path / "f.csv", tmp_path / "back.parquet")["context_contrast"]) == {
+        "negation"
+    }
     frame.to_json(tmp_path / "f.json", orient="records")
-    assert main(["items", "import", str(tmp_path / "f.json"), "--out", str(tmp_path / "back.parquet")]) == 2
+    assert (
+        main(["items", "import", str(tmp_path / "f.json"), "--out", str(tmp_path / "back.parquet")])
+        == 2
+    )
     assert "does not end in .csv, .parquet" in capsys.readouterr().err

@@ -1,4 +1,6 @@
-"""The balanced mode: in a version all fillers are used about equally often, and nothing goes with a name's sex or origin."""
+"""The balanced mode: in a version all fillers are used about equally often, and nothing goes with a
+name's sex or origin.
+"""
 
 import json
 from collections import Counter
@@ -38,15 +40,28 @@ def items(templates, materials):
 
 
 def agents(items, materials):
-    """Sex and origin of each item's agents, beside what they must not go with; ``other`` is the other agent's."""
+    """Sex and origin of each item's agents, beside what they must not go with; ``other`` is the
+    other agent's.
+    """
     groups = {
-        filler.text: f"{filler.columns['sex']} {filler.columns['western']}" for filler in materials.fillers["agent"].fillers
+        filler.text: f"{filler.columns['sex']} {filler.columns['western']}"
+        for filler in materials.fillers["agent"].fillers
     }
-    found = [{key.partition(":")[0]: text for key, text in json.loads(trace).items()} for trace in items["fillers"]]
+    found = [
+        {key.partition(":")[0]: text for key, text in json.loads(trace).items()}
+        for trace in items["fillers"]
+    ]
     names = pd.DataFrame(
-        [{name: text for name, text in one.items() if slot_class(name) == "agent"} for one in found], items.index
+        [
+            {name: text for name, text in one.items() if slot_class(name) == "agent"}
+            for one in found
+        ],
+        items.index,
     )
-    columns = pd.concat([items.fillna({"context_contrast": "none"}), names.apply(lambda name: name.map(groups))], axis=1)
+    columns = pd.concat(
+        [items.fillna({"context_contrast": "none"}), names.apply(lambda name: name.map(groups))],
+        axis=1,
+    )
     two = columns.dropna(subset=["agent1", "agent2"])
     return {
         "agent1": columns.dropna(subset="agent1").assign(other=two["agent2"]),
@@ -62,15 +77,22 @@ def association(items, materials):
     }
 
 
-def test_sex_and_origin_of_an_agent_go_with_no_version_domain_design_feature_or_other_agent(items, materials):
+def test_sex_and_origin_of_an_agent_go_with_no_version_domain_design_feature_or_other_agent(
+    items, materials
+):
     found = association(items, materials)
     assert max(found.values()) < BOUND, found
     for version, rows in items.groupby("version"):
         within = {key: v for key, v in association(rows, materials).items() if key[1] != "version"}
-        assert max(within.values()) < 2 * BOUND, (version, within)  # A fifth of the items: chance alone goes further.
+        assert max(within.values()) < 2 * BOUND, (
+            version,
+            within,
+        )  # A fifth of the items: chance alone goes further.
 
 
-def test_each_version_of_a_domain_has_the_four_groups_of_names_equally_often_up_to_restrictions(items, materials):
+def test_each_version_of_a_domain_has_the_four_groups_of_names_equally_often_up_to_restrictions(
+    items, materials
+):
     for agent, rows in agents(items, materials).items():
         counts = pd.crosstab([rows["version"], rows["domain"]], rows[agent])
         assert (counts.max(axis=1) - counts.min(axis=1)).max() <= 1, agent
@@ -83,7 +105,9 @@ def test_the_measure_finds_what_is_wrong_with_the_fixed_filling(templates, mater
 
 
 def test_a_version_uses_all_names_and_five_versions_use_what_is_listed(items, templates, materials):
-    """Of the fillers of a class that some slot may take, nine in ten, or as many as seven in ten of the slots there are."""
+    """Of the fillers of a class that some slot may take, nine in ten, or as many as seven in ten of
+    the slots there are.
+    """
     fillers = Fillers(materials.fillers, RIGHT)
     asked = Counter(key for tags in items["tags"] for key in tags.split(","))
     used: dict[str, Counter[str]] = {}
@@ -95,11 +119,18 @@ def test_a_version_uses_all_names_and_five_versions_use_what_is_listed(items, te
         possible = {filler.text for key in own for filler in fillers.options(key)}
         assert len(texts) >= min(0.9 * len(possible), 0.7 * sum(asked[key] for key in own)), name
     for version, rows in items.groupby("version"):
-        names = {t for trace in rows["fillers"] for key, t in json.loads(trace).items() if slot_class(key) == "agent"}
+        names = {
+            t
+            for trace in rows["fillers"]
+            for key, t in json.loads(trace).items()
+            if slot_class(key) == "agent"
+        }
         assert len(names) == len(materials.fillers["agent"].fillers), version
 
 
-def test_every_template_has_five_different_items_and_all_texts_of_an_item_share_its_fillings(items, templates):
+def test_every_template_has_five_different_items_and_all_texts_of_an_item_share_its_fillings(
+    items, templates
+):
     assert len(items) == 5 * len(templates)
     assert not items.duplicated(TEXTS).any()
     texts = templates.set_index("template_id")
@@ -107,22 +138,33 @@ def test_every_template_has_five_different_items_and_all_texts_of_an_item_share_
         fillings = json.loads(row.fillers)
         assert len(set(fillings.values())) == len(fillings)
         for text in TEXTS:
-            assert getattr(row, text) == fill(texts.loc[row.item_id.rpartition("_v")[0], text], fillings, RIGHT)
+            assert getattr(row, text) == fill(
+                texts.loc[row.item_id.rpartition("_v")[0], text], fillings, RIGHT
+            )
 
 
-def test_it_is_what_builtin_2_is_filled_with_a_version_alone_is_the_same_and_a_seed_gives_another_filling(tmp_path):
-    compiled, whole, other = (str(tmp_path / name) for name in ("t.parquet", "whole.parquet", "other.parquet"))
+def test_it_is_what_builtin_2_is_filled_with_a_version_alone_is_the_same_and_a_seed_gives_another_filling(
+    tmp_path,
+):
+    compiled, whole, other = (
+        str(tmp_path / name) for name in ("t.parquet", "whole.parquet", "other.parquet")
+    )
     build = ["items", "build", "builtin@2", "--versions", "0-1"]
     assert main([*build, "--templates-out", compiled, "--out", whole]) == 0
     made = read_provenance(whole)
     assert (made.details["mode"], made.seed) == ("balanced", 0)
     parts = [str(tmp_path / f"{version}.parquet") for version in (0, 1)]
     for version, part in enumerate(parts):
-        assert main(["items", "fill", compiled, "builtin@2", "--version", str(version), "--out", part]) == 0
+        assert (
+            main(["items", "fill", compiled, "builtin@2", "--version", str(version), "--out", part])
+            == 0
+        )
     assert main(["items", "gather", *parts, "--out", str(tmp_path / "gathered.parquet")]) == 0
     assert (tmp_path / "gathered.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
     assert main([*build, "--seed", "1", "--out", other]) == 0
-    assert (read_table(whole, Items)["fillers"] != read_table(other, Items)["fillers"]).mean() > 0.95
+    assert (
+        read_table(whole, Items)["fillers"] != read_table(other, Items)["fillers"]
+    ).mean() > 0.95
 
 
 def test_a_template_with_too_few_fillers_has_no_item_and_the_table_says_so(garden):
@@ -153,6 +195,15 @@ def test_a_template_with_too_few_fillers_has_no_item_and_the_table_says_so(garde
 
 
 def test_the_original_has_no_such_mode(garden, capsys):
-    command = ["items", "build", str(garden.write()), "--mode", "balanced", "--compat", "--out", str(garden.folder / "i.parquet")]
+    command = [
+        "items",
+        "build",
+        str(garden.write()),
+        "--mode",
+        "balanced",
+        "--compat",
+        "--out",
+        str(garden.folder / "i.parquet"),
+    ]
     assert main(command) == 2
     assert "no mode of the original" in capsys.readouterr().err

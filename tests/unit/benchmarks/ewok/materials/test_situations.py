@@ -1,4 +1,6 @@
-"""Contexts that say nearly the same are one situation, whatever the slots, the side and the ending."""
+"""Contexts that say nearly the same are one situation, whatever the slots, the side and the
+ending.
+"""
 
 import pandas as pd
 import pytest
@@ -25,12 +27,19 @@ def templates(pairs) -> pd.DataFrame:
 
 def test_near_contexts_share_a_situation_and_others_do_not():
     assert number_situations(templates(PAIRS)).tolist() == [0, 0, 1, 0]
-    assert name_situations(templates(PAIRS)) == ["garden-work_1", "garden-work_1", "garden-work_3", "garden-work_1"]
+    assert name_situations(templates(PAIRS)) == [
+        "garden-work_1",
+        "garden-work_1",
+        "garden-work_3",
+        "garden-work_1",
+    ]
 
 
 def test_a_chain_of_near_contexts_is_one_situation():
     words = [f"w{i}" for i in range(8)]
-    chain = [(" ".join(words[i : i + 5]), " ".join(words[i : i + 5])) for i in range(4)]  # 4 of 6 shared with the next
+    chain = [
+        (" ".join(words[i : i + 5]), " ".join(words[i : i + 5])) for i in range(4)
+    ]  # 4 of 6 shared with the next
     assert number_situations(templates(chain)).tolist() == [0, 0, 0, 0]
     assert number_situations(templates(chain[::3])).tolist() == [0, 1]
 
@@ -51,4 +60,6 @@ def test_items_keep_the_situation_of_their_template(garden):
     templates = garden.compile()
     items, _ = fill_items(templates, garden.read(), Filling(numbers=[0, 1]))
     names = dict(zip(templates["template_id"], templates["situation"], strict=True))
-    assert items["situation"].tolist() == [names[item_id.rpartition("_v")[0]] for item_id in items["item_id"]]
+    assert items["situation"].tolist() == [
+        names[item_id.rpartition("_v")[0]] for item_id in items["item_id"]
+    ]

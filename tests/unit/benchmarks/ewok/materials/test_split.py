@@ -7,7 +7,14 @@ from worldprobe.benchmarks.ewok.materials.balance import spelt
 from worldprobe.benchmarks.ewok.materials.items import compile_all
 from worldprobe.benchmarks.ewok.materials.materials import read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
-from worldprobe.benchmarks.ewok.materials.split import PAIR, PARTS, SPLIT, parts_of, split_by_situation, split_text
+from worldprobe.benchmarks.ewok.materials.split import (
+    PAIR,
+    PARTS,
+    SPLIT,
+    parts_of,
+    split_by_situation,
+    split_text,
+)
 from worldprobe.cli import main
 from worldprobe.errors import UserError
 from worldprobe.paths import EDITIONS
@@ -38,7 +45,13 @@ def test_the_parts_share_no_situation_no_concept_and_no_sentence(halves):
     assert not shared(halves, ["situation"])
     assert not shared(halves, PAIR)
     concepts = [
-        {(domain, name) for domain, a, b in half[PAIR].fillna("").to_numpy() for name in (a, b) if name} for half in halves
+        {
+            (domain, name)
+            for domain, a, b in half[PAIR].fillna("").to_numpy()
+            for name in (a, b)
+            if name
+        }
+        for half in halves
     ]
     assert not concepts[0] & concepts[1]
     contexts = [{*half["context1"], *half["context2"]} for half in halves]
@@ -47,29 +60,45 @@ def test_the_parts_share_no_situation_no_concept_and_no_sentence(halves):
 
 @pytest.mark.parametrize("is_paired", [True, False])
 def test_no_context_of_one_part_is_near_one_of_the_other(halves, is_paired):
-    """Not by the code that makes the situations: all pairs of contexts side by side, and each context alone."""
+    """Not by the code that makes the situations: all pairs of contexts side by side, and each
+    context alone.
+    """
     bags = []
     for half in halves:
         pairs = half[["context1", "context2"]].to_numpy()
         texts = [f"{one} . {other}" for one, other in pairs] if is_paired else pairs.ravel()
-        bags.append({frozenset(word.removesuffix("s") for word in spelt(text)) - {"a", "an", "the"} for text in texts})
+        bags.append(
+            {
+                frozenset(word.removesuffix("s") for word in spelt(text)) - {"a", "an", "the"}
+                for text in texts
+            }
+        )
     nearest = max(len(one & other) / len(one | other) for one in bags[0] for other in bags[1])
     assert 0.3 < nearest < 0.6
 
 
 def test_each_part_has_its_half_of_every_domain(halves):
     pairs = pd.DataFrame(
-        {name: half.drop_duplicates(PAIR)["domain"].value_counts() for name, half in zip(PARTS, halves, strict=True)}
+        {
+            name: half.drop_duplicates(PAIR)["domain"].value_counts()
+            for name, half in zip(PARTS, halves, strict=True)
+        }
     )
     assert (pairs["train"] - pairs["test"]).abs().max() <= 2
-    templates = pd.DataFrame({name: half["domain"].value_counts() for name, half in zip(PARTS, halves, strict=True)})
+    templates = pd.DataFrame(
+        {name: half["domain"].value_counts() for name, half in zip(PARTS, halves, strict=True)}
+    )
     assert (templates["train"] / templates.sum(axis=1)).between(0.35, 0.65).all()
 
 
 def test_the_split_that_ships_is_the_one_that_the_command_writes(second):
-    """After a change of the materials: worldprobe materials split builtin@2 --out PLACE/utils/split.csv."""
+    """After a change of the materials: worldprobe materials split builtin@2 --out
+    PLACE/utils/split.csv.
+    """
     materials, templates = second
-    assert materials.source.read(SPLIT).decode() == split_text(split_by_situation(templates), materials.canary)
+    assert materials.source.read(SPLIT).decode() == split_text(
+        split_by_situation(templates), materials.canary
+    )
 
 
 def test_another_seed_is_another_split(second):
@@ -93,7 +122,12 @@ def test_materials_without_a_split_say_how_to_write_one(garden, tmp_path):
 
 
 def test_pairs_that_share_a_concept_or_a_situation_stay_together():
-    pairs = [("d", "a", "b", "s1"), ("d", "b", "c", "s2"), ("e", "x", None, "s2"), ("e", "y", "z", "s3")]
+    pairs = [
+        ("d", "a", "b", "s1"),
+        ("d", "b", "c", "s2"),
+        ("e", "x", None, "s2"),
+        ("e", "y", "z", "s3"),
+    ]
     templates = pd.DataFrame(pairs, columns=[*PAIR, "situation"])
     for seed in range(4):
         part = split_by_situation(templates, seed).set_index("concept_a")["part"]

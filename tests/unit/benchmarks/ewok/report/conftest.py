@@ -1,4 +1,6 @@
-"""Invented, seeded tables at both scales: six control models, and the paper's twenty models with nine paradigms."""
+"""Invented, seeded tables at both scales: six control models, and the paper's twenty models with
+nine paradigms.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,12 @@ from learning import write_learning
 from worldprobe.analysis.planning import Variances, plan
 from worldprobe.benchmarks.ewok import contracts
 from worldprobe.benchmarks.ewok.analysis.summarize import summarize
-from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, EVAL_TYPES, TARGET_CONTRASTS
+from worldprobe.benchmarks.ewok.vocabulary import (
+    CONTEXT_CONTRASTS,
+    CONTEXT_TYPES,
+    EVAL_TYPES,
+    TARGET_CONTRASTS,
+)
 from worldprobe.contracts import validate, write_table
 from worldprobe.contracts.results import Plans
 from worldprobe.models.registry import BASELINES
@@ -77,7 +84,13 @@ def registry(models: dict) -> dict:
                 "family": "control",
                 "parameters": 200_000 * (number + 1),
                 "checkpoint": f"results/controls/models/{model}",
-                "control": {"architecture": "gpt2", "layers": 1, "width": 8, "heads": 1, "steps": facts[1]},
+                "control": {
+                    "architecture": "gpt2",
+                    "layers": 1,
+                    "width": 8,
+                    "heads": 1,
+                    "steps": facts[1],
+                },
             }
         else:
             entries[model] = {
@@ -114,29 +127,63 @@ class Study:
     @property
     def family_levels(self) -> pd.DataFrame:
         """Of our six families; levels are those of the materials."""
-        at = {"negation": (0, 1, 2), "belief": (0, 1, 2), "distraction": (0, 1, 2), "entities": (2, 3, 4), "depth": (1, 2, 3)}
+        at = {
+            "negation": (0, 1, 2),
+            "belief": (0, 1, 2),
+            "distraction": (0, 1, 2),
+            "entities": (2, 3, 4),
+            "depth": (1, 2, 3),
+        }
         rng, rows = np.random.default_rng(19), []
         for model in self.roster.models:
             for family, levels in (at | {"ratio": (1, 3, 5, 7, 8)}).items():
                 for level in (*levels, np.nan):
                     mean = rng.normal(-0.05, 0.02) if np.isnan(level) else rng.uniform(0.4, 0.95)
-                    rows.append((model, "logprobs", family, level, mean, mean - 0.05, mean + 0.05, 0.1, 0.07, "ok", 24, 72, 0, 0))
-        table = pd.DataFrame(rows, columns=list(contracts.FamilyLevels.columns)).astype({"level": "Int64"})
+                    rows.append(
+                        (
+                            model,
+                            "logprobs",
+                            family,
+                            level,
+                            mean,
+                            mean - 0.05,
+                            mean + 0.05,
+                            0.1,
+                            0.07,
+                            "ok",
+                            24,
+                            72,
+                            0,
+                            0,
+                        )
+                    )
+        table = pd.DataFrame(rows, columns=list(contracts.FamilyLevels.columns)).astype(
+            {"level": "Int64"}
+        )
         return validate(table, contracts.FamilyLevels)
 
     @property
     def human_agreements(self) -> pd.DataFrame:
         """Of people asked both ways: all but one cell are seen."""
         kinds = [kind for kind in contracts.PREFERENCES if kind != "missing"]
-        cells = pd.MultiIndex.from_product([kinds, kinds], names=["likert", "choice"]).to_frame(index=False)
+        cells = pd.MultiIndex.from_product([kinds, kinds], names=["likert", "choice"]).to_frame(
+            index=False
+        )
         counts = np.array([2105, 3, 153, 7, 2041, 169, 148, 165, 0])
         return cells.assign(model="human", setup="people", n=counts, share=counts / counts.sum())
 
     @property
     def human_statistics(self) -> pd.DataFrame:
         """The one number about people that a figure needs."""
-        known = {"quantity": "likert_choice_r", "eval_type": "likert", "grouping": "overall", "group": "overall"}
-        return pd.DataFrame([known | {"value": 0.9612, "ci_low": np.nan, "ci_high": np.nan, "n": 5160}])
+        known = {
+            "quantity": "likert_choice_r",
+            "eval_type": "likert",
+            "grouping": "overall",
+            "group": "overall",
+        }
+        return pd.DataFrame(
+            [known | {"value": 0.9612, "ci_low": np.nan, "ci_high": np.nan, "n": 5160}]
+        )
 
 
 GROUPINGS = {
@@ -149,33 +196,79 @@ GROUPINGS = {
 }
 
 
-def summaries_of(models: dict, eval_types: tuple[str, ...], versions: int, human: bool, seed: int = 7) -> pd.DataFrame:
+def summaries_of(
+    models: dict, eval_types: tuple[str, ...], versions: int, human: bool, seed: int = 7
+) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
-    ease = {group: rng.normal(0, 0.06) for groups in GROUPINGS.values() for group in groups} | {"all": 0.0}
+    ease = {group: rng.normal(0, 0.06) for groups in GROUPINGS.values() for group in groups} | {
+        "all": 0.0
+    }
     rows = []
-    who = [(model, eval_type) for model in models for eval_type in eval_types] + [(name, name) for name in BASELINES]
+    who = [(model, eval_type) for model in models for eval_type in eval_types] + [
+        (name, name) for name in BASELINES
+    ]
     who += [("human", "human_likert")] if human else []
     for model, eval_type in who:
-        base = {"human": 0.93, "word2vec": 0.42, "wordnet": 0.52, "sentence_vectors": 0.55}.get(model)
+        base = {"human": 0.93, "word2vec": 0.42, "wordnet": 0.52, "sentence_vectors": 0.55}.get(
+            model
+        )
         if base is None:
             base = CONTROLS[model][2] if model in CONTROLS else rng.uniform(0.55, 0.8)
             base -= {"logprobs": 0.0, "likert": 0.1, "choice": 0.14}[eval_type.split("_")[0]]
         for metric in ("accuracy", "strict"):
-            level = base if metric == "accuracy" or eval_type in ("logprobs", *BASELINES) else base * 0.4
+            level = (
+                base
+                if metric == "accuracy" or eval_type in ("logprobs", *BASELINES)
+                else base * 0.4
+            )
             for grouping, groups in GROUPINGS.items():
                 for group in groups:
-                    per_version = np.clip(level + ease[group] + rng.normal(0, 0.015, versions), 0, 1)
+                    per_version = np.clip(
+                        level + ease[group] + rng.normal(0, 0.015, versions), 0, 1
+                    )
                     mean = per_version.mean()
                     n = 80 if grouping == "domain" else 880 if grouping == "overall" else 40
-                    key = {"model": model, "eval_type": eval_type, "metric": metric, "grouping": grouping, "group": group}
-                    key |= {"interval_over": "pairs of concepts and versions", "n_clusters": 9, "n_missing": 0}
+                    key = {
+                        "model": model,
+                        "eval_type": eval_type,
+                        "metric": metric,
+                        "grouping": grouping,
+                        "group": group,
+                    }
+                    key |= {
+                        "interval_over": "pairs of concepts and versions",
+                        "n_clusters": 9,
+                        "n_missing": 0,
+                    }
                     rows += [
-                        key | {"condition": str(version), "mean": value, "status": "none", "n": n, "n_ties": 0, "n_near_ties": 1}
+                        key
+                        | {
+                            "condition": str(version),
+                            "mean": value,
+                            "status": "none",
+                            "n": n,
+                            "n_ties": 0,
+                            "n_near_ties": 1,
+                        }
                         for version, value in enumerate(per_version)
                     ]
                     ends = {"low": per_version.min(), "high": per_version.max()}
-                    ends |= {"ci_low": max(0, mean - 0.02), "ci_high": min(1, mean + 0.02), "status": "ok"}
-                    rows.append(key | ends | {"condition": "all", "mean": mean, "n": n * versions, "n_ties": 3, "n_near_ties": 5})
+                    ends |= {
+                        "ci_low": max(0, mean - 0.02),
+                        "ci_high": min(1, mean + 0.02),
+                        "status": "ok",
+                    }
+                    rows.append(
+                        key
+                        | ends
+                        | {
+                            "condition": "all",
+                            "mean": mean,
+                            "n": n * versions,
+                            "n_ties": 3,
+                            "n_near_ties": 5,
+                        }
+                    )
     columns = list(contracts.Summaries.columns)
     return validate(pd.DataFrame(rows, columns=columns), contracts.Summaries)
 
@@ -210,7 +303,9 @@ def coefficients_of() -> pd.DataFrame:
                 estimate + 0.1,
             )
         )
-    return validate(pd.DataFrame(rows, columns=list(contracts.Coefficients.columns)), contracts.Coefficients)
+    return validate(
+        pd.DataFrame(rows, columns=list(contracts.Coefficients.columns)), contracts.Coefficients
+    )
 
 
 def feature_means_of(models: dict, versions: int) -> pd.DataFrame:
@@ -225,8 +320,22 @@ def feature_means_of(models: dict, versions: int) -> pd.DataFrame:
                 accuracy = float(np.clip(0.65 + slope * (n_words - 12) + rng.normal(0, 0.03), 0, 1))
                 eval_type = "human_likert" if model == "human" else "logprobs"
                 of_baselines = rng.uniform(0.3, 0.6, len(BASELINES))
-                rows.append((model, eval_type, domain, version, accuracy, *of_baselines, n_words, rng.uniform(4, 6), 80))
-    return validate(pd.DataFrame(rows, columns=list(contracts.FeatureMeans.columns)), contracts.FeatureMeans)
+                rows.append(
+                    (
+                        model,
+                        eval_type,
+                        domain,
+                        version,
+                        accuracy,
+                        *of_baselines,
+                        n_words,
+                        rng.uniform(4, 6),
+                        80,
+                    )
+                )
+    return validate(
+        pd.DataFrame(rows, columns=list(contracts.FeatureMeans.columns)), contracts.FeatureMeans
+    )
 
 
 def correlations_of(points: pd.DataFrame) -> pd.DataFrame:
@@ -236,8 +345,26 @@ def correlations_of(points: pd.DataFrame) -> pd.DataFrame:
             r = float(np.corrcoef(part.accuracy, part[feature])[0, 1])
             stars = "***" if abs(r) > 0.45 else "*" if abs(r) > 0.3 else ""
             low, high = np.tanh(np.arctanh(r) - 0.27), np.tanh(np.arctanh(r) + 0.27)
-            rows.append((model, eval_type, feature, "domain_version", r, 0.01, stars, 0.4, low, high, 0.001, len(part), 11))
-    return validate(pd.DataFrame(rows, columns=list(contracts.Correlations.columns)), contracts.Correlations)
+            rows.append(
+                (
+                    model,
+                    eval_type,
+                    feature,
+                    "domain_version",
+                    r,
+                    0.01,
+                    stars,
+                    0.4,
+                    low,
+                    high,
+                    0.001,
+                    len(part),
+                    11,
+                )
+            )
+    return validate(
+        pd.DataFrame(rows, columns=list(contracts.Correlations.columns)), contracts.Correlations
+    )
 
 
 def agreements_of(models: dict) -> pd.DataFrame:
@@ -248,8 +375,19 @@ def agreements_of(models: dict) -> pd.DataFrame:
             counts = rng.integers(5, 400, (4, 4))
             for i, likert in enumerate(contracts.PREFERENCES):
                 for j, choice in enumerate(contracts.PREFERENCES):
-                    rows.append((model, setup, likert, choice, int(counts[i, j]), counts[i, j] / counts.sum()))
-    return validate(pd.DataFrame(rows, columns=list(contracts.Agreements.columns)), contracts.Agreements)
+                    rows.append(
+                        (
+                            model,
+                            setup,
+                            likert,
+                            choice,
+                            int(counts[i, j]),
+                            counts[i, j] / counts.sum(),
+                        )
+                    )
+    return validate(
+        pd.DataFrame(rows, columns=list(contracts.Agreements.columns)), contracts.Agreements
+    )
 
 
 def control_accuracies_of(models: dict) -> pd.DataFrame:
@@ -257,17 +395,38 @@ def control_accuracies_of(models: dict) -> pd.DataFrame:
     rows = []
     bases = {("read", 1): 0.95, ("new_filling", 1): 0.8, ("new_concept", 0): 0.5}
     for number, model in enumerate(models):
-        with_doses = {("read", 16): 0.98, ("new_filling", 16): 0.8, ("new_filling", 0): 0.7} if number >= len(models) - 2 else {}
+        with_doses = (
+            {("read", 16): 0.98, ("new_filling", 16): 0.8, ("new_filling", 0): 0.7}
+            if number >= len(models) - 2
+            else {}
+        )
         for (group, dose), base in (bases | with_doses).items():
             for targets, less in (("all", 0.0), ("concept swap", -0.05), ("variable swap", 0.1)):
-                mean = min(1.0, (0.5 if "untrained" in model else base) - less + rng.normal(0, 0.01))
-                rows.append((model, group, dose, targets, mean, mean - 0.02, min(1.0, mean + 0.02), 200, 90, 0))
+                mean = min(
+                    1.0, (0.5 if "untrained" in model else base) - less + rng.normal(0, 0.01)
+                )
+                rows.append(
+                    (
+                        model,
+                        group,
+                        dose,
+                        targets,
+                        mean,
+                        mean - 0.02,
+                        min(1.0, mean + 0.02),
+                        200,
+                        90,
+                        0,
+                    )
+                )
     columns = list(contracts.ControlAccuracies.columns)
     return validate(pd.DataFrame(rows, columns=columns), contracts.ControlAccuracies)
 
 
 def judgements_of(models: dict, versions: int) -> pd.DataFrame:
-    """Two templates per concept pair, every target judged by every model; a model's level is its chance of being right."""
+    """Two templates per concept pair, every target judged by every model; a model's level is its
+    chance of being right.
+    """
     rng = np.random.default_rng(17)
     rows = []
     for model, facts in models.items():
@@ -278,16 +437,35 @@ def judgements_of(models: dict, versions: int) -> pd.DataFrame:
                 for template in (1, 2):
                     for version in range(versions):
                         for target in (1, 2):
-                            design = (CONTEXT_CONTRASTS[pair], CONTEXT_TYPES[template - 1], TARGET_CONTRASTS[template - 1])
+                            design = (
+                                CONTEXT_CONTRASTS[pair],
+                                CONTEXT_TYPES[template - 1],
+                                TARGET_CONTRASTS[template - 1],
+                            )
                             place = (domain, version, pair + 1, template, first, second)
                             item = f"{domain}_{pair + 1}_{template}_v{version}"
                             accuracy = float(rng.random() < level)
-                            rows.append((item, target, model, "logprobs", accuracy, False, False, "ok", *place, *design))
+                            rows.append(
+                                (
+                                    item,
+                                    target,
+                                    model,
+                                    "logprobs",
+                                    accuracy,
+                                    False,
+                                    False,
+                                    "ok",
+                                    *place,
+                                    *design,
+                                )
+                            )
     columns = [name for name, column in contracts.Judgements.columns.items() if not column.optional]
     return validate(pd.DataFrame(rows, columns=columns).assign(filling="own"), contracts.Judgements)
 
 
-def study_of(folder: Path, models: dict, eval_types: tuple[str, ...], versions: int, human: bool) -> Study:
+def study_of(
+    folder: Path, models: dict, eval_types: tuple[str, ...], versions: int, human: bool
+) -> Study:
     registry_path = folder / "models.yaml"
     registry_path.write_text(yaml.safe_dump(registry(models), sort_keys=False), encoding="utf-8")
     points = feature_means_of(models, versions)
@@ -300,13 +478,22 @@ def study_of(folder: Path, models: dict, eval_types: tuple[str, ...], versions: 
         points,
         agreements_of(models),
         control_accuracies_of(models),
-        *write_learning(folder, {name: GROUPINGS[name] for name in ("overall", "domain", "concept")}, "logprobs"),
+        *write_learning(
+            folder, {name: GROUPINGS[name] for name in ("overall", "domain", "concept")}, "logprobs"
+        ),
         folder,
     )
     if human:  # as `agree --people` adds them
         study.agreements = pd.concat([study.agreements, study.human_agreements], ignore_index=True)
     made_by = Provenance(seed=7, details={"notes": ["The fit converged.", "It is not singular."]})
-    names = ("summaries", "coefficients", "correlations", "feature_means", "agreements", "control_accuracies")
+    names = (
+        "summaries",
+        "coefficients",
+        "correlations",
+        "feature_means",
+        "agreements",
+        "control_accuracies",
+    )
     for name in (*names, "human_agreements", "human_statistics", "family_levels"):
         words = "agreements" if name == "human_agreements" else name
         contract = getattr(contracts, "".join(word.capitalize() for word in words.split("_")))
@@ -338,7 +525,12 @@ def finished_run(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("results")
     judgements = judgements_of(CONTROLS, versions=2)
     for model, rows in judgements.groupby("model"):
-        write_table(rows, contracts.Judgements, folder / "judgements" / "main" / "logprobs" / f"{model}.parquet", Provenance())
+        write_table(
+            rows,
+            contracts.Judgements,
+            folder / "judgements" / "main" / "logprobs" / f"{model}.parquet",
+            Provenance(),
+        )
     summaries = summarize(judgements)
     write_table(summaries, contracts.Summaries, folder / "summaries.parquet", Provenance())
     (folder / "models.yaml").write_text(yaml.safe_dump(registry(CONTROLS), sort_keys=False))

@@ -1,4 +1,6 @@
-"""The table and the figure of families with a level, and the table of what their levels have in common."""
+"""The table and the figure of families with a level, and the table of what their levels have in
+common.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +25,47 @@ from worldprobe.report.model_names import Roster
 
 @pytest.fixture
 def levels() -> pd.DataFrame:
-    """Two models and word2vec, two families; accuracy falls by 0.1 from level to level for one of them."""
+    """Two models and word2vec, two families; accuracy falls by 0.1 from level to level for one of
+    them.
+    """
     rows = []
-    for model, eval_type, fall in (("small", "logprobs", 0.0), ("large", "logprobs", 0.1), ("word2vec", "word2vec", 0.0)):
+    for model, eval_type, fall in (
+        ("small", "logprobs", 0.0),
+        ("large", "logprobs", 0.1),
+        ("word2vec", "word2vec", 0.0),
+    ):
         for family, at in (("ratio", (1, 3, 5)), ("depth", (1, 2, 3)), ("own", (1, 2))):
-            row = {"model": model, "eval_type": eval_type, "family": family, "n_bases": 20, "n_items": 60, "status": "ok"}
+            row = {
+                "model": model,
+                "eval_type": eval_type,
+                "family": family,
+                "n_bases": 20,
+                "n_items": 60,
+                "status": "ok",
+            }
             row |= {"n_ties": 0, "n_missing": 0, "detectable": 0.03}
             for place, level in enumerate(at):
                 mean = 0.8 - fall * place
-                rows.append(row | {"level": level, "mean": mean, "ci_low": mean - 0.05, "ci_high": mean + 0.05, "p": np.nan})
-            rows.append(row | {"level": np.nan, "mean": -fall, "ci_low": -fall - 0.02, "ci_high": -fall + 0.02, "p": 0.2})
+                rows.append(
+                    row
+                    | {
+                        "level": level,
+                        "mean": mean,
+                        "ci_low": mean - 0.05,
+                        "ci_high": mean + 0.05,
+                        "p": np.nan,
+                    }
+                )
+            rows.append(
+                row
+                | {
+                    "level": np.nan,
+                    "mean": -fall,
+                    "ci_low": -fall - 0.02,
+                    "ci_high": -fall + 0.02,
+                    "p": 0.2,
+                }
+            )
     return validate(pd.DataFrame(rows).astype({"level": "Int64"}), FamilyLevels)
 
 
@@ -40,14 +73,19 @@ def test_the_table_has_a_row_per_family_and_model_with_levels_in_order_and_the_s
     frame = family_accuracy(levels, Roster()).frame
     assert list(dict.fromkeys(frame["family"])) == ["depth", "ratio", "own"]
     row = frame[(frame["family"] == "ratio") & (frame["model"] == "large")].iloc[0]
-    assert row[["level_1", "level_2", "level_3", "slope"]].tolist() == pytest.approx([0.8, 0.7, 0.6, -0.1])
+    assert row[["level_1", "level_2", "level_3", "slope"]].tolist() == pytest.approx(
+        [0.8, 0.7, 0.6, -0.1]
+    )
     assert np.isnan(frame[frame["family"] == "own"].iloc[0]["level_3"])
     assert set(frame["model"]) == {"small", "large", "word2vec"}
 
 
 def test_notes_say_what_the_levels_are(levels):
     notes = " ".join(family_accuracy(levels, Roster()).notes)
-    assert "depth: 1, 2, 3 (steps of inference); ratio: 1, 3, 5 (smaller number, to nine); own: 1, 2." in notes
+    assert (
+        "depth: 1, 2, 3 (steps of inference); ratio: 1, 3, 5 (smaller number, to nine); own: 1, 2."
+        in notes
+    )
 
 
 def test_the_figure_has_every_level_and_both_are_commands_that_repeat_their_bytes(levels, tmp_path):
@@ -57,8 +95,14 @@ def test_the_figure_has_every_level_and_both_are_commands_that_repeat_their_byte
     file = tmp_path / "families.parquet"
     write_table(levels, FamilyLevels, file, Provenance())
     for number in (1, 2):
-        for kind, name, suffix in (("table", "family_accuracy", "md"), ("figure", "families", "svg")):
-            assert main([kind, name, str(file), "--out", str(tmp_path / f"{name}_{number}.{suffix}")]) == 0
+        for kind, name, suffix in (
+            ("table", "family_accuracy", "md"),
+            ("figure", "families", "svg"),
+        ):
+            assert (
+                main([kind, name, str(file), "--out", str(tmp_path / f"{name}_{number}.{suffix}")])
+                == 0
+            )
     assert (tmp_path / "families_1.svg").read_bytes() == (tmp_path / "families_2.svg").read_bytes()
 
 

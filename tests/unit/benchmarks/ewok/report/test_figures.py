@@ -31,7 +31,11 @@ from worldprobe.report.style import from_csv, text_columns, to_csv
 
 SOURCE = Path(style.__file__).parents[2]
 NEEDS_PROMPTING = {"paradigms", "agreement"}
-FIGURES = {display.name: display for display in EWOK.displays if display.kind == "figure" and display.name != "conditions"}
+FIGURES = {
+    display.name: display
+    for display in EWOK.displays
+    if display.kind == "figure" and display.name != "conditions"
+}
 
 
 def tidy_of(name: str, study) -> pd.DataFrame:
@@ -52,14 +56,18 @@ def drawn(name: str, study, width: str = "double") -> tuple[pd.DataFrame, Figure
 
 
 def drawn_frame(agreements: pd.DataFrame, study) -> pd.DataFrame:
-    """The tidy table of one model; drawn, so that a mistake in leaving out the pooled panel shows."""
+    """The tidy table of one model; drawn, so that a mistake in leaving out the pooled panel
+    shows.
+    """
     frame = FIGURES["agreement"](agreements, study.roster)
     assert len(FIGURES["agreement"].draw(frame).axes) == frame.model.nunique() - 1
     return frame
 
 
 def texts_of(figure: Figure) -> list[tuple[str, Text]]:
-    """Every visible piece of text; ticks beyond the ends of their axis are not drawn and do not count."""
+    """Every visible piece of text; ticks beyond the ends of their axis are not drawn and do not
+    count.
+    """
     figure.draw_without_rendering()  # places everything, which is all that is looked at
     renderer = FigureCanvasAgg(figure).get_renderer()
     undrawn = set()
@@ -69,12 +77,18 @@ def texts_of(figure: Figure) -> list[tuple[str, Text]]:
             for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()]:
                 if not low <= tick.get_loc() <= high:
                     undrawn |= {id(tick.label1), id(tick.label2)}
-    shown = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip() and id(text) not in undrawn]
+    shown = [
+        text
+        for text in figure.findobj(Text)
+        if text.get_visible() and text.get_text().strip() and id(text) not in undrawn
+    ]
     return [(text.get_text(), text) for text in shown if text.get_window_extent(renderer).width > 0]
 
 
 def corners(text: Text, renderer) -> np.ndarray:
-    """The four corners of a text, rotation included, shrunk by a pixel so that touching is allowed."""
+    """The four corners of a text, rotation included, shrunk by a pixel so that touching is
+    allowed.
+    """
     rotation = text.get_rotation()
     flat = turned = text.get_window_extent(renderer)
     if rotation:
@@ -108,7 +122,12 @@ def clashes(boxes: list[tuple[str, np.ndarray]]) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("scale", "width"), [("small", "double"), ("paper", "double"), pytest.param("paper", "single", marks=pytest.mark.slow)]
+    ("scale", "width"),
+    [
+        ("small", "double"),
+        ("paper", "double"),
+        pytest.param("paper", "single", marks=pytest.mark.slow),
+    ],
 )
 @pytest.mark.parametrize("name", FIGURES)
 def test_no_two_labels_of_a_figure_overlap_and_none_leaves_the_page(name, scale, width, request):
@@ -119,7 +138,11 @@ def test_no_two_labels_of_a_figure_overlap_and_none_leaves_the_page(name, scale,
     texts = texts_of(figure)
     boxes = [(label, corners(text, renderer)) for label, text in texts]
     page = figure.bbox
-    inside = {label for label, box in boxes if (box >= -1).all() and (box <= [page.x1 + 1, page.y1 + 1]).all()}
+    inside = {
+        label
+        for label, box in boxes
+        if (box >= -1).all() and (box <= [page.x1 + 1, page.y1 + 1]).all()
+    }
     assert [label for label, _box in boxes if label not in inside] == []
     assert clashes(boxes) == []
     assert min(text.get_fontsize() for _label, text in texts) >= 4.2
@@ -132,7 +155,9 @@ def test_the_test_for_overlaps_finds_one():
     figure.text(0.7, 0.5, "apart")
     texts = texts_of(figure)
     renderer = FigureCanvasAgg(figure).get_renderer()
-    assert clashes([(label, corners(text, renderer)) for label, text in texts]) == [("one label", "another")]
+    assert clashes([(label, corners(text, renderer)) for label, text in texts]) == [
+        ("one label", "another")
+    ]
 
 
 #: All figures are saved in one way; these have every kind of thing that is drawn.
@@ -147,7 +172,15 @@ def test_a_figure_is_written_in_each_format_and_again_with_the_same_bytes(name, 
     written = []
     for run in ("first", "second") if name in DRAWN_AGAIN else ("first",):
         paths = [tmp_path / run / f"{name}{suffix}" for suffix in (".pdf", ".svg", ".png", ".csv")]
-        command = ["figure", name, *inputs, "--registry", str(study.registry_path), "--out", *map(str, paths)]
+        command = [
+            "figure",
+            name,
+            *inputs,
+            "--registry",
+            str(study.registry_path),
+            "--out",
+            *map(str, paths),
+        ]
         assert main(command) == 0
         written.append([path.read_bytes() for path in paths])
     assert written[0] == written[-1]
@@ -194,9 +227,12 @@ def test_the_domain_panels_hold_the_numbers_of_the_summaries(paper_study):
 
 def test_the_concept_map_shows_every_cell_of_its_csv(small_study):
     frame, figure = drawn("concepts", small_study)
-    cells = [mesh.get_array() for axes in figure.axes for mesh in axes.collections if isinstance(mesh, QuadMesh)][
-        : frame.domain.nunique()
-    ]
+    cells = [
+        mesh.get_array()
+        for axes in figure.axes
+        for mesh in axes.collections
+        if isinstance(mesh, QuadMesh)
+    ][: frame.domain.nunique()]
     values = np.concatenate([np.ma.getdata(cell).ravel() for cell in cells])
     assert np.allclose(np.unique(values), np.unique(frame["mean"]))
 
@@ -232,7 +268,9 @@ def test_names_of_domains_that_are_wider_than_their_cells_stay_on_the_page():
 
 def test_the_scaling_plot_leaves_out_models_of_unknown_size_and_joins_no_controls(small_study):
     entries = dict(small_study.roster.models)
-    entries["control_gpt2_small"] = Model("control_gpt2_small", "GPT-2 style, small", family="control", is_control=True)
+    entries["control_gpt2_small"] = Model(
+        "control_gpt2_small", "GPT-2 style, small", family="control", is_control=True
+    )
     display = FIGURES["scaling"]
     frame = display(small_study.summaries, Roster(entries))
     assert "control_gpt2_small" not in set(frame.model)
@@ -259,7 +297,10 @@ def test_a_lollipop_is_open_where_the_correlation_is_not_significant(paper_study
     rows = frame[frame.panel == "E"]
     axes = next(axes for axes in figure.axes if axes.get_xlabel() == "r with number of words")
     faces = [
-        face for collection in axes.collections if isinstance(collection, PathCollection) for face in collection.get_facecolors()
+        face
+        for collection in axes.collections
+        if isinstance(collection, PathCollection)
+        for face in collection.get_facecolors()
     ]
     n_open = sum(np.allclose(face[:3], 1) for face in faces)
     assert n_open == (rows.stars == "").sum()
@@ -274,7 +315,10 @@ def test_stars_that_are_all_empty_stay_empty_and_leave_every_lollipop_open(paper
     figure = FIGURES["design_features"].draw(read)
     axes = next(axes for axes in figure.axes if axes.get_xlabel() == "r with number of words")
     faces = [
-        face for collection in axes.collections if isinstance(collection, PathCollection) for face in collection.get_facecolors()
+        face
+        for collection in axes.collections
+        if isinstance(collection, PathCollection)
+        for face in collection.get_facecolors()
     ]
     assert all(np.allclose(face[:3], 1) for face in faces)
 
@@ -286,7 +330,9 @@ def test_every_column_of_a_tidy_table_survives_its_csv(name, paper_study):
     assert list(read.columns) == list(frame.columns)
     for column in frame:
         if pd.api.types.is_numeric_dtype(read[column]):
-            assert np.allclose(read[column].astype(float), frame[column].astype(float), equal_nan=True, rtol=1e-8), column
+            assert np.allclose(
+                read[column].astype(float), frame[column].astype(float), equal_nan=True, rtol=1e-8
+            ), column
         else:
             assert read[column].tolist() == frame[column].astype(str).tolist(), column
 
@@ -313,7 +359,10 @@ def test_any_two_families_stay_apart_for_colour_blind_readers(kind):
     from matplotlib.colors import to_rgb
 
     seen = [np.cbrt(simulated(np.array(to_rgb(colour)), kind)) for colour in style.FAMILY_COLOURS]
-    gaps = {(i, j): np.linalg.norm(a - b) for (i, a), (j, b) in itertools.combinations(enumerate(seen), 2)}
+    gaps = {
+        (i, j): np.linalg.norm(a - b)
+        for (i, a), (j, b) in itertools.combinations(enumerate(seen), 2)
+    }
     assert min(gaps.values()) > 0.07, min(gaps, key=gaps.get)
 
 
@@ -322,10 +371,22 @@ def test_the_registry_gives_each_family_a_hue_of_its_own_for_colour_blind_reader
     from matplotlib.colors import to_rgb
 
     roster = read_roster(repository / "config" / "models.yaml").models.values()
-    models = [model for model in roster if model.family != "rule"]  # rules, which EWoK does not ask, are told apart one by one
-    largest = {m.family: m.colour for m in sorted(models, key=lambda m: m.parameters or 0) if m.colour and not m.is_control}
-    seen = {family: np.cbrt(simulated(np.array(to_rgb(colour)), kind)) for family, colour in largest.items()}
-    gaps = {pair: np.linalg.norm(seen[pair[0]] - seen[pair[1]]) for pair in itertools.combinations(seen, 2)}
+    models = [
+        model for model in roster if model.family != "rule"
+    ]  # rules, which EWoK does not ask, are told apart one by one
+    largest = {
+        m.family: m.colour
+        for m in sorted(models, key=lambda m: m.parameters or 0)
+        if m.colour and not m.is_control
+    }
+    seen = {
+        family: np.cbrt(simulated(np.array(to_rgb(colour)), kind))
+        for family, colour in largest.items()
+    }
+    gaps = {
+        pair: np.linalg.norm(seen[pair[0]] - seen[pair[1]])
+        for pair in itertools.combinations(seen, 2)
+    }
     assert min(gaps.values()) > 0.07, min(gaps, key=gaps.get)
 
 
@@ -348,10 +409,16 @@ def test_people_have_a_panel_of_agreement_that_is_not_pooled_with_the_models(pap
     agreed = sum(counts[kind, kind] for kind in ("context1", "context2", "none")) / counts.sum()
     assert f"{agreed:.0%} agree" in [text.get_text() for text in panel.texts]
     alone = paper_study.agreements.query("model in ['gpt2_xl', 'human']")
-    assert list(dict.fromkeys(drawn_frame(alone, paper_study).name)) == ["all models", "Humans", "GPT2-XL"]
+    assert list(dict.fromkeys(drawn_frame(alone, paper_study).name)) == [
+        "all models",
+        "Humans",
+        "GPT2-XL",
+    ]
 
 
-def test_a_path_that_is_no_figure_format_is_refused_before_anything_is_written(small_study, tmp_path, capsys):
+def test_a_path_that_is_no_figure_format_is_refused_before_anything_is_written(
+    small_study, tmp_path, capsys
+):
     command = [
         "figure",
         "controls",
@@ -369,7 +436,9 @@ def test_every_table_and_figure_has_a_command_and_every_figure_is_drawn():
     from worldprobe.cli.report import DisplayOptions, find_display, options_of
 
     for display in EWOK.displays:
-        assert find_display(display.kind, display.name, ["x.parquet"] * len(display.inputs)) is display
+        assert (
+            find_display(display.kind, display.name, ["x.parquet"] * len(display.inputs)) is display
+        )
         chosen = {option.name: option.choices[-1] for option in display.options}
         assert options_of(display, DisplayOptions(**chosen)) == chosen
         assert display.kind == "table" or display.draw.__module__ == display.build.__module__
@@ -378,16 +447,26 @@ def test_every_table_and_figure_has_a_command_and_every_figure_is_drawn():
 def test_no_two_of_them_share_a_command_and_each_is_in_a_section():
     from worldprobe.benchmarks import benchmarks
 
-    names = [(display.kind, display.name) for benchmark in benchmarks().values() for display in benchmark.displays]
+    names = [
+        (display.kind, display.name)
+        for benchmark in benchmarks().values()
+        for display in benchmark.displays
+    ]
     assert len(names) == len(set(names))
-    assert all(benchmark.section(display) for benchmark in benchmarks().values() for display in benchmark.displays)
+    assert all(
+        benchmark.section(display)
+        for benchmark in benchmarks().values()
+        for display in benchmark.displays
+    )
 
 
 def test_declarations_are_read_without_matplotlib_scipy_or_torch():
     code = "import sys; from worldprobe.benchmarks import benchmarks; benchmarks(); "
     code += "print([name for name in ('matplotlib', 'scipy', 'torch') if name in sys.modules])"
     assert (
-        subprocess.run([sys.executable, "-c", code], cwd=SOURCE, capture_output=True, text=True, check=True).stdout.strip()
+        subprocess.run(
+            [sys.executable, "-c", code], cwd=SOURCE, capture_output=True, text=True, check=True
+        ).stdout.strip()
         == "[]"
     )
 
@@ -409,34 +488,55 @@ def test_the_columns_that_tables_and_figures_read_hold_no_item_text():
 
 
 def test_two_models_of_one_display_name_keep_a_row_each(paper_study):
-    entries = paper_study.roster.models | {"phi_1": replace(paper_study.roster.models["phi_1"], name="GPT2-XL")}
+    entries = paper_study.roster.models | {
+        "phi_1": replace(paper_study.roster.models["phi_1"], name="GPT2-XL")
+    }
     for name, rows in (("setups_by_model", 20), ("agreement", 22)):
         tables = [getattr(paper_study, table.name) for table in FIGURES[name].inputs]
         frame = as_saved(FIGURES[name](*tables, Roster(entries)))
-        assert len(dict.fromkeys(frame[frame.columns[1]] if name == "setups_by_model" else frame.model)) == rows
+        assert (
+            len(
+                dict.fromkeys(frame[frame.columns[1]] if name == "setups_by_model" else frame.model)
+            )
+            == rows
+        )
         FIGURES[name].draw(frame)
 
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_dollar_sign_in_any_label_is_a_dollar_sign(name, paper_study):
-    """matplotlib/matplotlib #20266: two of them made a formula, which lost words or was an error."""
+    """matplotlib/matplotlib #20266: two of them made a formula, which lost words or was an
+    error.
+    """
     if name in NEEDS_PROMPTING:
         pytest.skip("no names of people's own")
-    names = {model: f"Price $${{\\frac {number} $x and $y" for number, model in enumerate(paper_study.roster.models)}
-    named = {model: replace(card, name=names[model]) for model, card in paper_study.roster.models.items()}
+    names = {
+        model: f"Price $${{\\frac {number} $x and $y"
+        for number, model in enumerate(paper_study.roster.models)
+    }
+    named = {
+        model: replace(card, name=names[model]) for model, card in paper_study.roster.models.items()
+    }
     study = replace(paper_study, roster=replace(paper_study.roster, models=named))
     _frame, figure = drawn(name, study)
     figure.draw_without_rendering()
     for text in figure.findobj(Text):
         assert not text.get_parse_math()
-        assert not text.get_text().startswith(("$\\mathdefault", "$10^")), "a formula that nobody reads"
+        assert not text.get_text().startswith(("$\\mathdefault", "$10^")), (
+            "a formula that nobody reads"
+        )
 
 
 def test_a_backend_of_the_environment_that_is_unknown_stops_no_figure():
     """michaelgrupp/evo #352."""
-    code = "from worldprobe.report import style; style.apply_settings(); print(style.text_width('Accuracy', 6.5) > 0)"
+    code = (
+        "from worldprobe.report import style; style.apply_settings();"
+        " print(style.text_width('Accuracy', 6.5) > 0)"
+    )
     environment = os.environ | {"MPLBACKEND": "Qt4Agg"}
-    told = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    told = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True
+    )
     assert told.stdout == "True\n", told.stderr
 
 
@@ -450,7 +550,9 @@ def font_of(letters: str, folder: Path) -> Path:
         pen.lineTo(corner)
     pen.closePath()
     font.setupGlyphOrder(names)
-    font.setupCharacterMap({ord(letter): name for letter, name in zip(letters, names[1:], strict=True)})
+    font.setupCharacterMap(
+        {ord(letter): name for letter, name in zip(letters, names[1:], strict=True)}
+    )
     font.setupGlyf(dict.fromkeys(names, pen.glyph()))
     font.setupHorizontalMetrics(dict.fromkeys(names, (1000, 0)))
     font.setupHorizontalHeader(ascent=800, descent=-200)
@@ -461,7 +563,9 @@ def font_of(letters: str, folder: Path) -> Path:
     return folder / "invented.ttf"
 
 
-def test_letters_that_the_font_lacks_come_from_an_installed_one_or_are_told(paper_study, tmp_path, monkeypatch, caplog):
+def test_letters_that_the_font_lacks_come_from_an_installed_one_or_are_told(
+    paper_study, tmp_path, monkeypatch, caplog
+):
     """Names in scripts that DejaVu Sans lacks were boxes: matplotlib/matplotlib #15062."""
     from matplotlib.font_manager import fontManager
 
@@ -469,11 +573,17 @@ def test_letters_that_the_font_lacks_come_from_an_installed_one_or_are_told(pape
         caplog.clear()
         frame = as_saved(tidy_of("accuracy_by_domain", paper_study))
         frame["name"] = frame["name"] + letters
-        style.render(frame, FIGURES["accuracy_by_domain"].draw, [tmp_path / "x.svg", tmp_path / "x.pdf", tmp_path / "x.png"])
+        style.render(
+            frame,
+            FIGURES["accuracy_by_domain"].draw,
+            [tmp_path / "x.svg", tmp_path / "x.pdf", tmp_path / "x.png"],
+        )
         return (tmp_path / "x.svg").read_text()
 
     monkeypatch.setattr(fontManager, "ttflist", list(fontManager.ttflist))
     fontManager.addfont(font_of("\ue123", tmp_path))
     assert "boxes" not in render("\ue123") + caplog.text
-    assert "boxes" in render("\U000f1234")  # matplotlib's own fonts have letters of the first private area
+    assert "boxes" in render(
+        "\U000f1234"
+    )  # matplotlib's own fonts have letters of the first private area
     assert "\U000f1234" in caplog.text

@@ -67,7 +67,12 @@ def two_models() -> pd.DataFrame:
     return frame.astype(dict.fromkeys(("low", "high", "ci_low", "ci_high"), float))
 
 
-ROSTER = Roster({"gpt2_xl": Model("gpt2_xl", "GPT-2 XL", position=0), "phi_1": Model("phi_1", "Phi_1 & co", position=1)})
+ROSTER = Roster(
+    {
+        "gpt2_xl": Model("gpt2_xl", "GPT-2 XL", position=0),
+        "phi_1": Model("phi_1", "Phi_1 & co", position=1),
+    }
+)
 
 
 def test_table_1_prints_mean_and_range_as_the_paper_does(two_models):
@@ -100,7 +105,9 @@ def test_latex_escapes_names_and_sets_ranges_with_an_en_dash(two_models):
 def test_the_csv_holds_the_summaries_numbers_unrounded(paper_study):
     sheet = accuracy.mean_accuracy(paper_study.summaries, paper_study.roster)
     read = pd.read_csv(io.StringIO(sheet.to_csv())).set_index("model")
-    rows = paper_study.summaries.query("grouping == 'overall' and metric == 'accuracy' and condition == 'all'")
+    rows = paper_study.summaries.query(
+        "grouping == 'overall' and metric == 'accuracy' and condition == 'all'"
+    )
     rows = rows[rows.eval_type.isin(["logprobs", "human_likert", *BASELINES])].set_index("model")
     assert set(read.index) == set(rows.index)
     for name in ("mean", "low", "high", "ci_low", "ci_high"):
@@ -110,12 +117,17 @@ def test_the_csv_holds_the_summaries_numbers_unrounded(paper_study):
 def test_table_2_takes_best_and_average_over_trained_models_only(small_study):
     sheet = accuracy.accuracy_by_domain(small_study.summaries, small_study.roster)
     rows = small_study.summaries.query(
-        "grouping == 'domain' and metric == 'accuracy' and condition == 'all' and eval_type == 'logprobs'"
+        "grouping == 'domain' and metric == 'accuracy' and condition == 'all' and eval_type =="
+        " 'logprobs'"
     )
     trained = rows[rows.model != "control_untrained"]
     frame = sheet.frame.set_index("domain")
-    assert frame.llm_average.to_dict() == pytest.approx(trained.groupby("group")["mean"].mean().to_dict())
-    assert frame.llm_best.to_dict() == pytest.approx(trained.groupby("group")["mean"].max().to_dict())
+    assert frame.llm_average.to_dict() == pytest.approx(
+        trained.groupby("group")["mean"].mean().to_dict()
+    )
+    assert frame.llm_best.to_dict() == pytest.approx(
+        trained.groupby("group")["mean"].max().to_dict()
+    )
     assert frame.llm_average.is_monotonic_decreasing
     assert "Human" not in [column.heading for column in sheet.columns]
     assert "Untrained" in " ".join(sheet.notes)
@@ -123,10 +135,14 @@ def test_table_2_takes_best_and_average_over_trained_models_only(small_study):
 
 def test_the_adversarial_table_sets_inside_beside_outside_for_models_and_baselines(paper_study):
     rows = paper_study.summaries[paper_study.summaries.grouping == "context_type"]
-    parts = rows.assign(grouping="adversarial", group=rows.group.map({"direct": "inside", "indirect": "outside"}))
+    parts = rows.assign(
+        grouping="adversarial", group=rows.group.map({"direct": "inside", "indirect": "outside"})
+    )
     frame = accuracy.adversarial_part(parts, paper_study.roster).frame.set_index("model")
     assert {"human", "word2vec"} < set(frame.index)
-    whole = parts[(parts.condition == "all") & (parts.metric == "accuracy")].set_index(["model", "eval_type", "group"])["mean"]
+    whole = parts[(parts.condition == "all") & (parts.metric == "accuracy")].set_index(
+        ["model", "eval_type", "group"]
+    )["mean"]
     inside, outside = (whole["word2vec", "word2vec", group] for group in ("inside", "outside"))
     found = frame.loc["word2vec", ["mean_inside", "mean_outside", "difference"]].tolist()
     assert found == pytest.approx([inside, outside, inside - outside])
@@ -137,13 +153,16 @@ def test_table_2_has_the_human_column_where_there_are_ratings(paper_study):
     human = paper_study.summaries.query(
         "model == 'human' and grouping == 'domain' and metric == 'accuracy' and condition == 'all'"
     )
-    assert sheet.frame.set_index("domain").human.to_dict() == pytest.approx(human.set_index("group")["mean"].to_dict())
+    assert sheet.frame.set_index("domain").human.to_dict() == pytest.approx(
+        human.set_index("group")["mean"].to_dict()
+    )
 
 
 def test_the_strict_likert_table_takes_the_strict_metric(paper_study):
     sheet = accuracy.likert_strict(paper_study.summaries, paper_study.roster)
     rows = paper_study.summaries.query(
-        "grouping == 'overall' and metric == 'strict' and condition == 'all' and eval_type == 'likert_constrained_two'"
+        "grouping == 'overall' and metric == 'strict' and condition == 'all' and eval_type =="
+        " 'likert_constrained_two'"
     ).set_index("model")["mean"]
     models = sheet.frame[sheet.frame.kind == "model"].set_index("model")["mean"]
     assert models.to_dict() == pytest.approx(rows.to_dict())
@@ -177,32 +196,56 @@ def test_table_3_shows_stars_and_the_fits_own_words(paper_study):
 
 
 def test_a_fit_that_the_table_does_not_have_is_named(paper_study):
-    for coefficients in (paper_study.coefficients[paper_study.coefficients.fit == "none"], paper_study.coefficients):
+    for coefficients in (
+        paper_study.coefficients[paper_study.coefficients.fit == "none"],
+        paper_study.coefficients,
+    ):
         with pytest.raises(UserError, match="no fit"):
             statistics.mixed_model(coefficients, Provenance(), "other")
 
 
 def test_the_dataset_table_counts_designs_and_reads_no_text(tmp_path):
-    design = {"domain": "d", "concept_b": None, "context_type": "direct", "target_contrast": "concept swap", "situation": "d_1"}
+    design = {
+        "domain": "d",
+        "concept_b": None,
+        "context_type": "direct",
+        "target_contrast": "concept swap",
+        "situation": "d_1",
+    }
     templates = pd.DataFrame(
         [
             design | {"concept_a": "warm", "concept_b": "cold", "context_contrast": "antonym"},
-            design | {"concept_a": "warm", "context_contrast": "material", "context_type": "indirect"},
-            design | {"domain": "e", "concept_a": "warm", "context_contrast": None, "target_contrast": "variable swap"},
+            design
+            | {
+                "concept_a": "warm",
+                "context_contrast": "material",
+                "context_type": "indirect",
+            },
+            design
+            | {
+                "domain": "e",
+                "concept_a": "warm",
+                "context_contrast": None,
+                "target_contrast": "variable swap",
+            },
         ]
     )
     items = pd.DataFrame({"domain": ["d", "d", "e"], "version": [0, 1, 0]})
     frame = materials.dataset(templates, items).frame.set_index("domain")
     assert frame.loc["d", ["n_concept_pairs", "n_situations"]].tolist() == [2, 1]
     assert frame.loc["all", ["n_concept_pairs", "n_situations"]].tolist() == [3, 1]
-    assert frame.loc["d", ["n_concepts", "n_templates", "n_items", "context_antonym", "context_other"]].tolist() == [
+    assert frame.loc[
+        "d", ["n_concepts", "n_templates", "n_items", "context_antonym", "context_other"]
+    ].tolist() == [
         2,
         2,
         2,
         1,
         1,
     ]
-    assert frame.loc["all", ["n_concepts", "n_templates", "n_items", "target_variable_swap", "type_indirect"]].tolist() == [
+    assert frame.loc[
+        "all", ["n_concepts", "n_templates", "n_items", "target_variable_swap", "type_indirect"]
+    ].tolist() == [
         2,
         3,
         3,
@@ -221,17 +264,30 @@ def test_the_control_models_table_says_what_each_knows_of_what_it_had_and_had_no
     trained = set(sheet.frame["model"]) - {"control_untrained"}
     assert len(sheet.notes) == 1 + len(trained) + 1 + 1
     below = accuracies.query("ci_high < 0.5 and model in @trained")
-    assert f"Below chance, with {len(below)} of {len(accuracies.query('model in @trained'))} intervals" in sheet.notes[-2]
+    assert (
+        f"Below chance, with {len(below)} of {len(accuracies.query('model in @trained'))} intervals"
+        in sheet.notes[-2]
+    )
     assert "on variable swaps of neither situation nor concept: 0.394" in sheet.notes[-2]
     total = int(accuracies.query("targets == 'all'").groupby("model")["n_items"].sum().max()) + 975
-    rest = accuracy.control_accuracy(accuracies, roster, Provenance(details={"n_items": total})).notes[0]
+    rest = accuracy.control_accuracy(
+        accuracies, roster, Provenance(details={"n_items": total})
+    ).notes[0]
     assert " 975 to " in rest, "where 975 of 7,140 items are was not said"
     assert f"of {total:,} items are in no line" in rest
-    one = accuracies.query("model == 'control_gpt2_small' and targets == 'all'").set_index("group")["mean"]
-    assert sheet.notes[1].startswith(f"{roster['control_gpt2_small'].name} is right about {one['read']:.2f} (")
+    one = accuracies.query("model == 'control_gpt2_small' and targets == 'all'").set_index("group")[
+        "mean"
+    ]
+    assert sheet.notes[1].startswith(
+        f"{roster['control_gpt2_small'].name} is right about {one['read']:.2f} ("
+    )
     assert f"{one['new_concept']:.2f} (" in sheet.notes[1]
     assert not any("Untrained" in note for note in [*sheet.notes, sheet.headline])
-    whole = accuracies.query("targets == 'all' and model in @trained").sort_values("dose").groupby(["group", "model"])["mean"]
+    whole = (
+        accuracies.query("targets == 'all' and model in @trained")
+        .sort_values("dose")
+        .groupby(["group", "model"])["mean"]
+    )
     known, new = whole.last()["read"], whole.last()["new_concept"]
     for means in (known, new):
         assert f" from {means.min():.3f} (" in sheet.headline
@@ -256,10 +312,14 @@ def test_the_control_models_table_says_what_each_knows_of_what_it_had_and_had_no
 
 @pytest.fixture
 def garden_templates() -> pd.DataFrame:
-    """Two domains of two pairs of concepts, in which domain and context type go together and one target is longer."""
+    """Two domains of two pairs of concepts, in which domain and context type go together and one
+    target is longer.
+    """
     rows = []
     for domain, kind in (("garden-work", "direct"), ("kitchen-work", "indirect")):
-        for number, (one, other) in enumerate((("warm", "cold"), ("very much wet", "dry")), start=1):
+        for number, (one, other) in enumerate(
+            (("warm", "cold"), ("very much wet", "dry")), start=1
+        ):
             rows.append(
                 {
                     "template_id": f"{domain}_{number}_1",
@@ -291,10 +351,17 @@ def test_the_tables_of_the_materials_show_what_goes_with_what_and_no_text(garden
     assert sides.loc[("context", "garden-work"), "words_difference"] == -1.0
     assert [domain for _, domain in sides.index[:3]] == ["garden-work", "kitchen-work", "all"]
     words = materials.materials_words(garden_templates).frame.set_index("domain")
-    assert words.loc["all", ["templates", "target_pairs", "context_pairs", "shared_words"]].tolist() == [4, 2, 2, 0.0]
+    assert words.loc[
+        "all", ["templates", "target_pairs", "context_pairs", "shared_words"]
+    ].tolist() == [4, 2, 2, 0.0]
     cues = materials.materials_cues(garden_templates).frame.set_index("part")
     assert cues.loc["target", ["n_words", "n_above"]].tolist() == [0, 0]
-    for build in (materials.materials_design, materials.materials_sides, materials.materials_words, materials.materials_cues):
+    for build in (
+        materials.materials_design,
+        materials.materials_sides,
+        materials.materials_words,
+        materials.materials_cues,
+    ):
         sheet = build(garden_templates)
         assert "Nobody" not in sheet.to_csv() + sheet.to_markdown()
 
@@ -302,7 +369,9 @@ def test_the_tables_of_the_materials_show_what_goes_with_what_and_no_text(garden
 def test_a_word_that_goes_with_one_side_everywhere_is_counted(garden_templates):
     wet = pd.concat(
         [
-            garden_templates.iloc[[0]].assign(concept_a=f"wet {number}", target1=f"{{object1}} is not {number}.")
+            garden_templates.iloc[[0]].assign(
+                concept_a=f"wet {number}", target1=f"{{object1}} is not {number}."
+            )
             for number in range(12)
         ]
     )
@@ -311,20 +380,37 @@ def test_a_word_that_goes_with_one_side_everywhere_is_counted(garden_templates):
     assert cues.loc["target", "largest_pmi"] == 1.0
 
 
-@pytest.mark.parametrize("name", ["mean_accuracy", "accuracy_by_domain", "accuracy_by_paradigm", "likert_strict"])
-def test_the_commands_write_all_three_forms_and_repeat_them_byte_for_byte(name, paper_study, tmp_path):
+@pytest.mark.parametrize(
+    "name", ["mean_accuracy", "accuracy_by_domain", "accuracy_by_paradigm", "likert_strict"]
+)
+def test_the_commands_write_all_three_forms_and_repeat_them_byte_for_byte(
+    name, paper_study, tmp_path
+):
     written = []
     for run in "ab":
         paths = [tmp_path / run / f"{name}{suffix}" for suffix in (".csv", ".tex", ".md")]
-        arguments = ["table", name, str(paper_study.folder / "summaries.parquet"), "--registry", str(paper_study.registry_path)]
+        arguments = [
+            "table",
+            name,
+            str(paper_study.folder / "summaries.parquet"),
+            "--registry",
+            str(paper_study.registry_path),
+        ]
         assert main([*arguments, "--out", *map(str, paths)]) == 0
         written.append([path.read_bytes() for path in paths])
     assert written[0] == written[1]
 
 
-def test_a_suffix_that_no_table_has_is_refused_before_anything_is_written(small_study, tmp_path, capsys):
+def test_a_suffix_that_no_table_has_is_refused_before_anything_is_written(
+    small_study, tmp_path, capsys
+):
     out = [str(tmp_path / "x.csv"), str(tmp_path / "x.docx")]
-    assert main(["table", "mean_accuracy", str(small_study.folder / "summaries.parquet"), "--out", *out]) == 2
+    assert (
+        main(
+            ["table", "mean_accuracy", str(small_study.folder / "summaries.parquet"), "--out", *out]
+        )
+        == 2
+    )
     assert "x.docx" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
@@ -340,13 +426,22 @@ def test_what_the_report_reads_is_what_was_printed(paper_study, tmp_path):
         assert printed.rows == sheet.cells()
         assert printed.title == sheet.title
         assert printed.notes == " ".join(sheet.notes)
-        assert [column.heading for column in printed.columns] == [column.heading for column in sheet.columns]
+        assert [column.heading for column in printed.columns] == [
+            column.heading for column in sheet.columns
+        ]
         assert printed.breaks == sheet.breaks()
 
 
 def test_shared_headings_span_their_columns(paper_study, tmp_path):
-    accuracy.accuracy_by_paradigm(paper_study.summaries, paper_study.roster).write([tmp_path / "table.json"])
-    assert read_printed(tmp_path / "table.json").spans() == [("", 1), ("", 1), ("Likert", 4), ("Choice", 4)]
+    accuracy.accuracy_by_paradigm(paper_study.summaries, paper_study.roster).write(
+        [tmp_path / "table.json"]
+    )
+    assert read_printed(tmp_path / "table.json").spans() == [
+        ("", 1),
+        ("", 1),
+        ("Likert", 4),
+        ("Choice", 4),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -366,12 +461,20 @@ def test_a_file_that_is_not_a_printed_table_is_refused(text, tmp_path):
 
 def test_a_printed_table_that_cannot_be_read_is_one_message(tmp_path):
     (tmp_path / "latin.json").write_bytes(b'{"title": "caf\xe9"}')
-    for path, words in ((tmp_path, "cannot be read"), (tmp_path / "latin.json", "not UTF-8"), (tmp_path / "no.json", "no such")):
+    for path, words in (
+        (tmp_path, "cannot be read"),
+        (tmp_path / "latin.json", "not UTF-8"),
+        (tmp_path / "no.json", "no such"),
+    ):
         with pytest.raises(UserError, match=words):
             read_printed(path)
 
 
-@given(st.text(alphabet=st.characters(codec="ascii", categories=("L", "N", "P", "S", "Zs")), max_size=30))
+@given(
+    st.text(
+        alphabet=st.characters(codec="ascii", categories=("L", "N", "P", "S", "Zs")), max_size=30
+    )
+)
 @example("a---b''c``")
 def test_no_name_can_break_latex(name):
     text = latex(name)
@@ -382,7 +485,9 @@ def test_no_name_can_break_latex(name):
 
 @given(st.lists(st.text(alphabet="ab|\\*_ `", max_size=8), min_size=1, max_size=4))
 def test_no_name_can_break_a_markdown_table(names):
-    sheet = Sheet("T", pd.DataFrame({"name": names}), (Column("Name", ("name",), str, is_number=False),))
+    sheet = Sheet(
+        "T", pd.DataFrame({"name": names}), (Column("Name", ("name",), str, is_number=False),)
+    )
     body = sheet.to_markdown().splitlines()[4:]
     assert len(body) == len(names)
     assert all(len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) == 2 for line in body)
@@ -399,7 +504,10 @@ def test_a_range_of_negative_numbers_is_not_written_with_a_dash():
     assert span(-0.24, 0.29, 2) == "−0.24 to 0.29"
 
 
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex (apt-get install texlive-latex-recommended)")
+@pytest.mark.skipif(
+    shutil.which("pdflatex") is None,
+    reason="needs pdflatex (apt-get install texlive-latex-recommended)",
+)
 def test_every_latex_table_compiles_with_booktabs(paper_study, tmp_path):
     sheets = {
         "mean": accuracy.mean_accuracy(paper_study.summaries, ROSTER),
@@ -429,7 +537,12 @@ def test_every_latex_table_compiles_with_booktabs(paper_study, tmp_path):
 
 @pytest.mark.parametrize(
     "text",
-    ["- just\n- a list\n", "a: [1", "a: {checkpoint: x, family: f, display_name: A, colour: reddish}", "a: {control: [1]}"],
+    [
+        "- just\n- a list\n",
+        "a: [1",
+        "a: {checkpoint: x, family: f, display_name: A, colour: reddish}",
+        "a: {control: [1]}",
+    ],
 )
 def test_a_registry_that_breaks_its_schema_is_refused(text, tmp_path):
     (tmp_path / "models.yaml").write_text(text)
@@ -437,20 +550,43 @@ def test_a_registry_that_breaks_its_schema_is_refused(text, tmp_path):
         read_roster(tmp_path / "models.yaml")
 
 
-def test_people_are_named_with_the_ways_of_asking_and_with_the_domains_only_where_they_are_known(small_study, paper_study):
-    people = over_versions(paper_study.summaries.query("model == 'human' and grouping == 'overall' and metric == 'accuracy'"))
+def test_people_are_named_with_the_ways_of_asking_and_with_the_domains_only_where_they_are_known(
+    small_study, paper_study
+):
+    people = over_versions(
+        paper_study.summaries.query(
+            "model == 'human' and grouping == 'overall' and metric == 'accuracy'"
+        )
+    )
     text = accuracy.accuracy_by_paradigm(paper_study.summaries, paper_study.roster).to_markdown()
     assert f"Humans, by their mean ratings: {people['mean'].iloc[0]:.3f}." in text
-    assert "Humans" not in accuracy.accuracy_by_paradigm(small_study.summaries, small_study.roster).to_markdown()
-    assert "models and humans by domain" in accuracy.accuracy_by_domain(paper_study.summaries, paper_study.roster).title
-    assert "models by domain" in accuracy.accuracy_by_domain(small_study.summaries, small_study.roster).title
+    assert (
+        "Humans"
+        not in accuracy.accuracy_by_paradigm(
+            small_study.summaries, small_study.roster
+        ).to_markdown()
+    )
+    assert (
+        "models and humans by domain"
+        in accuracy.accuracy_by_domain(paper_study.summaries, paper_study.roster).title
+    )
+    assert (
+        "models by domain"
+        in accuracy.accuracy_by_domain(small_study.summaries, small_study.roster).title
+    )
 
 
 def test_intervals_of_correlations_are_in_one_style_and_explained(small_study):
-    """0.21–0.62 beside −0.47 to 0.51, both of 39 points, without a word on why they differ in width."""
+    """0.21–0.62 beside −0.47 to 0.51, both of 39 points, without a word on why they differ in
+    width.
+    """
     sheet = statistics.correlations(small_study.correlations, small_study.roster)
     intervals = [column for column in sheet.columns if column.heading == "95% interval"]
-    shown = [column.show(*row) for column in intervals for row in sheet.frame[list(column.cells)].to_numpy()]
+    shown = [
+        column.show(*row)
+        for column in intervals
+        for row in sheet.frame[list(column.cells)].to_numpy()
+    ]
     assert any(" to " in text for text in shown)
     assert not any("–" in text.strip("–") for text in shown)
     assert "jackknife" in " ".join(sheet.notes)
@@ -458,8 +594,17 @@ def test_intervals_of_correlations_are_in_one_style_and_explained(small_study):
 
 def test_published_numbers_of_models_that_were_not_run_are_no_comparison(small_study):
     """A title of every number that the paper prints stood above a table without rows."""
-    row = {"block": "table1", "model": "phi_1", "grouping": "overall", "group": "all", "quantity": "mean", "printed": "0.522"}
-    table = pd.DataFrame([dict.fromkeys(Reproduction.columns) | row | {"status": "not_run", "compared_with": "ours"}])
+    row = {
+        "block": "table1",
+        "model": "phi_1",
+        "grouping": "overall",
+        "group": "all",
+        "quantity": "mean",
+        "printed": "0.522",
+    }
+    table = pd.DataFrame(
+        [dict.fromkeys(Reproduction.columns) | row | {"status": "not_run", "compared_with": "ours"}]
+    )
     sheet = statistics.reproduction(table.assign(position=1), Provenance(), small_study.roster)
     assert not len(sheet.printed)
     assert sheet.title == "No published number can be compared."

@@ -1,10 +1,13 @@
-"""EWoK as the BabyLM challenge asks it: its data, its rule next to the paper's, and the files in which it looks for predictions.
+"""EWoK as the BabyLM challenge asks it: its data, its rule next to the paper's, and the files in
+which it looks for predictions.
 
-A row of its files is an item as it stands, or with contexts and targets exchanged. Until April 2026 the challenge called a row
-right where the first target is at least as likely after the first context as the second target is: targets are compared within a
-context, and a tie is right. Since May 2026 it compares contexts, as the paper: is the first target likelier after the first
-context than after the second? It draws ties, where the paper counts a half. All are answered from the same log probabilities.
-Read off https://github.com/babylm-org/babylm-eval, folder strict/, at the commits ``COMMITS``.
+A row of its files is an item as it stands, or with contexts and targets exchanged. Until April 2026
+the challenge called a row right where the first target is at least as likely after the first
+context as the second target is: targets are compared within a context, and a tie is right. Since
+May 2026 it compares contexts, as the paper: is the first target likelier after the first context
+than after the second? It draws ties, where the paper counts a half. All are answered from the same
+log probabilities. Read off https://github.com/babylm-org/babylm-eval, folder strict/, at the
+commits ``COMMITS``.
 """
 
 from __future__ import annotations
@@ -60,7 +63,12 @@ ROWS = {WHOLE: SIZES, FAST: dict.fromkeys(SIZES, 100)}
 #: Track -> its checkpoints, by millions of words.
 _UNTIL_90 = [*range(1, 10), *range(10, 100, 10)]
 _LONG = [*_UNTIL_90, *range(100, 1001, 100)]
-TRACKS = {"strict-small": [*_UNTIL_90, 100], "strict": _LONG, "multimodal": _LONG, "interaction": _LONG}
+TRACKS = {
+    "strict-small": [*_UNTIL_90, 100],
+    "strict": _LONG,
+    "multimodal": _LONG,
+    "interaction": _LONG,
+}
 MAIN, CHECKPOINT, UNIT = "main", "chck_{n}M", "million words"
 #: Year of the challenge's rules -> the last commit of its code that was read.
 COMMITS = {"2025": "45fe2c1", "2026": "7d0a6c8"}
@@ -90,9 +98,15 @@ def read_data(folder: Path, name: str) -> pd.DataFrame:
     place = folder / PLACES[name] / name
     found = {path.stem: path for path in sorted(place.glob("*.jsonl"))}
     if unknown := sorted(found.keys() - SIZES.keys()):
-        raise UserError(found[unknown[0]], f"is of no domain{did_you_mean(unknown[0], SIZES)}", "Remove it, or rename it.")
+        raise UserError(
+            found[unknown[0]],
+            f"is of no domain{did_you_mean(unknown[0], SIZES)}",
+            "Remove it, or rename it.",
+        )
     if missing := [domain for domain in SIZES if domain not in found]:
-        problem = f"has no {missing[0]}.jsonl" + (f", and {len(missing) - 1} other domains are missing." if missing[1:] else ".")
+        problem = f"has no {missing[0]}.jsonl" + (
+            f", and {len(missing) - 1} other domains are missing." if missing[1:] else "."
+        )
         raise UserError(place, problem, "Make or unpack the data again; each domain has a file.")
     return pd.DataFrame([row for domain in SIZES for row in _read_rows(found[domain])])
 
@@ -103,14 +117,24 @@ def _read_rows(path: Path) -> Iterator[dict[str, Any]]:
         try:
             row = json.loads(line)
         except ValueError as error:
-            raise UserError(where, "is not valid JSON.", "Make or unpack the data again.") from error
+            raise UserError(
+                where, "is not valid JSON.", "Make or unpack the data again."
+            ) from error
         if not isinstance(row, dict):
-            raise UserError(where, "is not a JSON object ({...}).", "Make or unpack the data again.")
+            raise UserError(
+                where, "is not a JSON object ({...}).", "Make or unpack the data again."
+            )
         for key in ("Domain", *OFFICIAL_TEXTS):
             if not isinstance(row.get(key), str) or not row[key].strip():
-                raise UserError(where, f"has no {key}.", f"A row has {', '.join(OFFICIAL_TEXTS)} and a Domain.")
+                raise UserError(
+                    where, f"has no {key}.", f"A row has {', '.join(OFFICIAL_TEXTS)} and a Domain."
+                )
         if row["Domain"] != path.stem:
-            raise UserError(where, f"is of the domain {row['Domain'][:40]}.", "Each file has the rows of the domain in its name.")
+            raise UserError(
+                where,
+                f"is of the domain {row['Domain'][:40]}.",
+                "Each file has the rows of the domain in its name.",
+            )
         yield {column: row.get(key) for key, column in _KEYS.items()}
 
 
@@ -126,15 +150,27 @@ def check_counts(rows: pd.DataFrame, name: str, where: object) -> None:
         UserError: a domain has another number of rows.
     """
     found = rows["domain"].value_counts()
-    wrong = [f"{domain} {found.get(domain, 0)} instead of {n}" for domain, n in ROWS[name].items() if found.get(domain, 0) != n]
+    wrong = [
+        f"{domain} {found.get(domain, 0)} instead of {n}"
+        for domain, n in ROWS[name].items()
+        if found.get(domain, 0) != n
+    ]
     if wrong:
-        problem = f"has {len(rows)} rows, and {name} has {sum(ROWS[name].values())}: {', '.join(wrong[:3])}"
+        problem = (
+            f"has {len(rows)} rows, and {name} has {sum(ROWS[name].values())}:"
+            f" {', '.join(wrong[:3])}"
+        )
         problem += f", and so in {len(wrong) - 3} further domains." if wrong[3:] else "."
-        raise UserError(where, problem, "Make or unpack the data again: predictions with other counts are refused.")
+        raise UserError(
+            where,
+            problem,
+            "Make or unpack the data again: predictions with other counts are refused.",
+        )
 
 
 def select_items(items: pd.DataFrame, vocabulary: Path) -> pd.DataFrame:
-    """The rows of ``WHOLE``, made of the official items: those with words of the challenge's vocabulary alone, both ways round.
+    """The rows of ``WHOLE``, made of the official items: those with words of the challenge's
+    vocabulary alone, both ways round.
 
     Args:
         items: EWoK-core-1.0, ``contracts.Items``.
@@ -143,30 +179,45 @@ def select_items(items: pd.DataFrame, vocabulary: Path) -> pd.DataFrame:
     Raises:
         UserError: the vocabulary cannot be read.
     """
-    known = {line.strip() for line in _lines(vocabulary, "Give the challenge's evaluation_pipeline/ewok/vocab.txt.")}
-    kept = items[[all(word in known for text in texts for word in words(text)) for texts in items[list(TEXTS)].to_numpy()]]
-    exchanged = kept.rename(columns={one: one[:-1] + {"1": "2", "2": "1"}[one[-1]] for one in TEXTS})
+    known = {
+        line.strip()
+        for line in _lines(vocabulary, "Give the challenge's evaluation_pipeline/ewok/vocab.txt.")
+    }
+    kept = items[
+        [
+            all(word in known for text in texts for word in words(text))
+            for texts in items[list(TEXTS)].to_numpy()
+        ]
+    ]
+    exchanged = kept.rename(
+        columns={one: one[:-1] + {"1": "2", "2": "1"}[one[-1]] for one in TEXTS}
+    )
     both = pd.concat([kept, exchanged]).sort_index(kind="stable")
     return both.sort_values("domain", kind="stable", ignore_index=True)[list(_KEYS.values())]
 
 
-#: Where a sentence ends, what is cut off a word, and marks that are words; a comma or colon in a number is not.
+#: Where a sentence ends, what is cut off a word, and marks that are words; a comma or colon in a
+#: number is not.
 _END = re.compile(r"(?<=[.?!])\s+")
 _CUT = re.compile(r"(?<=\w)(n't|'(?:s|m|d|ll|re|ve)?)(?!\w)")
 _MARK = re.compile(r'[,:](?!\d)|[;?!"()]|\.(?=\s*$)')
 
 
 def words(text: str) -> Iterator[str]:
-    """The words by which the challenge selects items, in lower case, as the Penn Treebank cuts them.
+    """The words by which the challenge selects items, in lower case, as the Penn Treebank cuts
+    them.
 
-    That is what nltk's word_tokenize makes of texts such as EWoK's: of the 4,374 items of the release it keeps the 3,809 that the
-    challenge counts, domain by domain (tests/golden/test_ewok_reference.py).
+    That is what nltk's word_tokenize makes of texts such as EWoK's: of the 4,374 items of the
+    release it keeps the 3,809 that the challenge counts, domain by domain
+    (tests/golden/test_ewok_reference.py).
 
     >>> list(words("The Smiths' dog isn't here. It's 1,000 steps away, I cannot walk."))[2:9]
     ["'", 'dog', 'is', "n't", 'here', '.', 'it']
     """
     for sentence in _END.split(text.lower()):
-        yield from _CUT.sub(r" \1", _MARK.sub(r" \g<0> ", sentence)).replace("cannot", "can not").split()
+        yield from (
+            _CUT.sub(r" \1", _MARK.sub(r" \g<0> ", sentence)).replace("cannot", "can not").split()
+        )
 
 
 def asking(rows: pd.DataFrame, method: str) -> Callable[[Engine, Store, str], pd.DataFrame]:
@@ -177,8 +228,9 @@ def asking(rows: pd.DataFrame, method: str) -> Callable[[Engine, Store, str], pd
         method: version of the computation.
 
     Returns:
-        A function of an engine, its store and a name for messages, which returns a row's four sums of log probabilities in nats,
-        columns context1_target1 to context2_target2, and raises UserError where one is not a finite number.
+        A function of an engine, its store and a name for messages, which returns a row's four sums
+        of log probabilities in nats, columns context1_target1 to context2_target2, and raises
+        UserError where one is not a finite number.
     """
     texts = {name: rows[name].tolist() for name in TEXTS}
     wanted = [
@@ -189,7 +241,9 @@ def asking(rows: pd.DataFrame, method: str) -> Callable[[Engine, Store, str], pd
     queries = sorted(set(wanted), key=lambda query: (query.context or "", query.target))
 
     def ask(engine: Engine, store: Store, name: str) -> pd.DataFrame:
-        answers = run_requests(queries, engine, store, method, what=f"Scoring {name}", total=len(rows)).values
+        answers = run_requests(
+            queries, engine, store, method, what=f"Scoring {name}", total=len(rows)
+        ).values
         found = {query: answer.logprob for query, answer in zip(queries, answers, strict=True)}
         if lost := sum(value is None for value in found.values()):
             problem = f"computes NaN, infinity or no number for {lost} of {len(found)} sentences,"
@@ -219,8 +273,8 @@ class Judged:
 def judge(scores: pd.DataFrame, backend: str, dtype: str, rules: str) -> Judged:
     """Both rules.
 
-    The challenge sums in single precision, so sums are compared as such numbers. In 2025 its backend enc_dec_prefix compared
-    log P(T1 | C1) with log P(T2 | C2).
+    The challenge sums in single precision, so sums are compared as such numbers. In 2025 its
+    backend enc_dec_prefix compared log P(T1 | C1) with log P(T2 | C2).
 
     Args:
         scores: as ``asking`` gives them.
@@ -228,14 +282,24 @@ def judge(scores: pd.DataFrame, backend: str, dtype: str, rules: str) -> Judged:
         dtype: what they were computed in.
         rules: year of the challenge's, of ``COMMITS``.
     """
-    other = _COLUMNS[2] if rules == "2026" else _COLUMNS[3] if backend == "enc_dec_prefix" else _COLUMNS[1]
+    other = (
+        _COLUMNS[2]
+        if rules == "2026"
+        else _COLUMNS[3]
+        if backend == "enc_dec_prefix"
+        else _COLUMNS[1]
+    )
     single = scores.astype(np.float32).astype(float)
     found = [
         compare_scores(some[_COLUMNS[0]].to_numpy(), some[against].to_numpy(), near_tie_of(dtype))
         for some, against in ((single, other), (scores, _COLUMNS[2]))
     ]
     right = np.stack([one[0] for one in found])
-    is_drawn_right = np.random.default_rng(SEED).random(len(scores)) < 0.5 if rules == "2026" else np.ones(len(scores), bool)
+    is_drawn_right = (
+        np.random.default_rng(SEED).random(len(scores)) < 0.5
+        if rules == "2026"
+        else np.ones(len(scores), bool)
+    )
     right[0] = np.where(found[0][1], is_drawn_right, right[0])
     return Judged(right, np.stack([one[1] for one in found]), np.stack([one[2] for one in found]))
 
@@ -247,21 +311,45 @@ def write_predictions(rows: pd.DataFrame, right: np.ndarray, folder: Path, rules
         rows: as ``read_data`` gives them.
         right: by the challenge's rule, shape (rows,).
         folder: where they are written, see ``place_of``.
-        rules: year of the challenge's: in 2025 a prediction is a target, in 2026 a context with the first target.
+        rules: year of the challenge's: in 2025 a prediction is a target, in 2026 a context with the
+            first target.
     """
-    texts = rows[["context1", "target1", *(["context2", "target1"] if rules == "2026" else ["context1", "target2"])]]
+    texts = rows[
+        [
+            "context1",
+            "target1",
+            *(["context2", "target1"] if rules == "2026" else ["context1", "target2"]),
+        ]
+    ]
     predictions: dict[str, Any] = {}
     for domain, pairs, is_right in zip(rows["domain"], texts.to_numpy(), right, strict=True):
         kept = predictions.setdefault(domain, {"predictions": []})["predictions"]
         context, target = pairs[:2] if is_right else pairs[2:]
-        kept.append({"id": f"{domain}_{len(kept)}", "pred": f"{context} {target}" if rules == "2026" else f" {target}"})
+        kept.append(
+            {
+                "id": f"{domain}_{len(kept)}",
+                "pred": f"{context} {target}" if rules == "2026" else f" {target}",
+            }
+        )
     lines, domains = ["TEMPERATURE: 1.00", ""], 0.0
     for column, key in _GROUPS.items():
-        means = 100 * pd.Series(right).groupby(rows[column].astype("object").fillna("None").to_numpy(), sort=False).mean()
+        means = (
+            100
+            * pd.Series(right)
+            .groupby(rows[column].astype("object").fillna("None").to_numpy(), sort=False)
+            .mean()
+        )
         domains = float(means.mean()) if column == "domain" else domains
-        lines += [f"### {key.upper()} ACCURACY", *(f"{name}: {mean:.2f}" for name, mean in means.items()), ""]
+        lines += [
+            f"### {key.upper()} ACCURACY",
+            *(f"{name}: {mean:.2f}" for name, mean in means.items()),
+            "",
+        ]
     write_text(folder / "predictions.json", json.dumps(predictions))
-    write_text(folder / "best_temperature_report.txt", "\n".join([*lines, "### AVERAGE ACCURACY", f"{domains:.2f}", "", ""]))
+    write_text(
+        folder / "best_temperature_report.txt",
+        "\n".join([*lines, "### AVERAGE ACCURACY", f"{domains:.2f}", "", ""]),
+    )
 
 
 def place_of(results: Path, model: str, revision: str, backend: str, name: str) -> Path:
@@ -283,12 +371,16 @@ def stem_of(model: str) -> str:
 
 
 def groups_of(rows: pd.DataFrame) -> list[Group]:
-    """All rows, and those of each domain, type and contrast; pairs of concepts are samples of more, or items without these."""
+    """All rows, and those of each domain, type and contrast; pairs of concepts are samples of more,
+    or items without these.
+    """
     facts = ["domain", "concept_a", "concept_b"]
     has_concepts = bool(rows["concept_a"].notna().all())
     if not has_concepts:  # an item and its exchange have the same texts
         facts = ["domain", "texts"]
-        rows = rows.assign(texts=["\n".join(sorted(texts)) for texts in rows[list(TEXTS)].to_numpy()])
+        rows = rows.assign(
+            texts=["\n".join(sorted(texts)) for texts in rows[list(TEXTS)].to_numpy()]
+        )
     codes = rows.groupby(facts, sort=True, dropna=False).ngroup().to_numpy()
     over = "pairs of concepts" if has_concepts else "items"
     found = [Group(OVERALL, ALL, np.arange(len(rows)), codes, over)]
@@ -300,10 +392,16 @@ def groups_of(rows: pd.DataFrame) -> list[Group]:
 
 def _strata(rows: pd.DataFrame, grouping: str, units: np.ndarray) -> np.ndarray:
     """What weighs equally in a mean: domains, where it is over all of them."""
-    return rows["domain"].to_numpy(object)[units] if grouping == OVERALL else np.full(len(units), "", object)
+    return (
+        rows["domain"].to_numpy(object)[units]
+        if grouping == OVERALL
+        else np.full(len(units), "", object)
+    )
 
 
-def summarize(rows: pd.DataFrame, judged: Mapping[str, Judged], model: str, eval_type: str) -> pd.DataFrame:
+def summarize(
+    rows: pd.DataFrame, judged: Mapping[str, Judged], model: str, eval_type: str
+) -> pd.DataFrame:
     """Means by both rules; the overall one is the mean of the domains' means, as the challenge's.
 
     Args:
@@ -316,13 +414,22 @@ def summarize(rows: pd.DataFrame, judged: Mapping[str, Judged], model: str, eval
         ``contracts.BabylmSummaries``.
     """
     right = np.concatenate([one.right for one in judged.values()])
-    series = pd.MultiIndex.from_product([judged, RULES], names=["condition", "metric"]).to_frame(index=False)
+    series = pd.MultiIndex.from_product([judged, RULES], names=["condition", "metric"]).to_frame(
+        index=False
+    )
     tables = []
     for group in groups_of(rows):
         stratum = _strata(rows, group.grouping, group.units)
-        found = crossed_means(right[:, group.units], group.cluster, None, stratum, tested=False, bounds=(0.0, 1.0))
+        found = crossed_means(
+            right[:, group.units], group.cluster, None, stratum, tested=False, bounds=(0.0, 1.0)
+        )
         counts = {
-            f"n_{name}": np.concatenate([getattr(one, f"is_{name[:-1]}")[:, group.units].sum(axis=1) for one in judged.values()])
+            f"n_{name}": np.concatenate(
+                [
+                    getattr(one, f"is_{name[:-1]}")[:, group.units].sum(axis=1)
+                    for one in judged.values()
+                ]
+            )
             for name in ("ties", "near_ties")
         }
         tables.append(
@@ -340,7 +447,9 @@ def summarize(rows: pd.DataFrame, judged: Mapping[str, Judged], model: str, eval
                 **counts,
             )
         )
-    return pd.concat(tables, ignore_index=True).assign(model=model, eval_type=eval_type)[list(BabylmSummaries.columns)]
+    return pd.concat(tables, ignore_index=True).assign(model=model, eval_type=eval_type)[
+        list(BabylmSummaries.columns)
+    ]
 
 
 def cells_of(rows: pd.DataFrame, judged: Judged) -> pd.DataFrame:
@@ -354,10 +463,15 @@ def cells_of(rows: pd.DataFrame, judged: Judged) -> pd.DataFrame:
         Columns eval_type (the rule) and grouping to n of ``contracts.series.CheckpointScores``.
     """
     none, groups = np.full(len(rows), ""), groups_of(rows)
-    parts = ([one for one in groups if one.grouping == OVERALL], [one for one in groups if one.grouping != OVERALL])
+    parts = (
+        [one for one in groups if one.grouping == OVERALL],
+        [one for one in groups if one.grouping != OVERALL],
+    )
     return pd.concat(
         [
-            to_cells(right, none, _strata(rows, part[0].grouping, np.arange(len(rows))), part).assign(eval_type=rule)
+            to_cells(
+                right, none, _strata(rows, part[0].grouping, np.arange(len(rows))), part
+            ).assign(eval_type=rule)
             for part in parts
             for rule, right in zip(RULES, judged.right, strict=True)
         ],
@@ -366,14 +480,20 @@ def cells_of(rows: pd.DataFrame, judged: Judged) -> pd.DataFrame:
 
 
 def in_words(summaries: pd.DataFrame, revisions: Sequence[str]) -> list[str]:
-    """A line for each revision: accuracy in percent with its interval, ties and near ties, by both rules."""
+    """A line for each revision: accuracy in percent with its interval, ties and near ties, by both
+    rules.
+    """
     overall = summaries[summaries["grouping"] == OVERALL]
     found = {(one["condition"], one["metric"]): one for one in overall.to_dict("records")}
     lines = []
     for revision in revisions:
         parts = []
         for one in (found[revision, rule] for rule in RULES):
-            interval = "" if np.isnan(one["ci_low"]) else f" [{100 * one['ci_low']:.1f}, {100 * one['ci_high']:.1f}]"
+            interval = (
+                ""
+                if np.isnan(one["ci_low"])
+                else f" [{100 * one['ci_low']:.1f}, {100 * one['ci_high']:.1f}]"
+            )
             ties = f"{counted(one['n_ties'], 'tie')}, {counted(one['n_near_ties'], 'near tie')}"
             parts.append(f"{one['metric']} {100 * one['mean']:6.2f}{interval}, {ties}")
         lines.append(f"{revision:10}" + "; ".join(parts))

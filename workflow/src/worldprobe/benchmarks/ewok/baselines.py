@@ -1,6 +1,8 @@
-"""Baselines without a language model: how related are a target and a context, by the cosine of a vector of each?
+"""Baselines without a language model: how related are a target and a context, by the cosine of a
+vector of each?
 
-The vectors are sums of word vectors (``word2vec``), extended glosses of WordNet (``wordnet``), or those of a sentence encoder.
+The vectors are sums of word vectors (``word2vec``), extended glosses of WordNet (``wordnet``), or
+those of a sentence encoder.
 """
 
 from __future__ import annotations
@@ -40,14 +42,19 @@ def similarities(items: pd.DataFrame, encode: Encoder, skip: Collection[str] = (
         skipped = frequency.fillers_of(str(row.fillers), skip)
         for target, context in PAIRS:
             texts = (getattr(row, f"target{target}"), getattr(row, f"context{context}"))
-            places = (place.setdefault(frequency.without_phrases(text, skipped), len(place)) for text in texts)
+            places = (
+                place.setdefault(frequency.without_phrases(text, skipped), len(place))
+                for text in texts
+            )
             rows.append((row.item_id, target, context, *places))
     table = pd.DataFrame(rows, columns=["item_id", "target", "context", "one", "other"])
     vectors = sparse.csr_array(encode(list(place)), dtype=np.float64)
     lengths = np.sqrt((vectors * vectors).sum(axis=1))
     one, other = table.pop("one").to_numpy(), table.pop("other").to_numpy()
     with np.errstate(invalid="ignore"):
-        table["similarity"] = (vectors[one] * vectors[other]).sum(axis=1) / (lengths[one] * lengths[other])
+        table["similarity"] = (vectors[one] * vectors[other]).sum(axis=1) / (
+            lengths[one] * lengths[other]
+        )
     if table["similarity"].isna().all():
         problem = "no target can be compared with a context: the items' words have no vectors."
         raise UserError("items", problem, "Give vectors of the items' language.")

@@ -28,19 +28,21 @@ SECTIONS = (
     Section(
         "accuracy",
         "Accuracy",
-        "An item has two contexts and two targets. A model is right about a target if it finds it more likely after the context "
-        "that it belongs to. Chance is 0.5.",
+        "An item has two contexts and two targets. A model is right about a target if it finds it"
+        " more likely after the context that it belongs to. Chance is 0.5.",
     ),
     Section(
         "controls",
         "What the control models know",
-        "What the control models know is known exactly: what they read. So this shows which accuracy the measure gives to "
-        "ignorance, to items known by heart, and to what a model was taught with other fillings.",
+        "What the control models know is known exactly: what they read. So this shows which"
+        " accuracy the measure gives to ignorance, to items known by heart, and to what a model was"
+        " taught with other fillings.",
     ),
     Section(
         "conditions",
         "Conditions",
-        "The same models on differently built items or with different prompts. Differences are paired: template by template.",
+        "The same models on differently built items or with different prompts. Differences are"
+        " paired: template by template.",
     ),
     Section(
         "concepts",
@@ -50,15 +52,15 @@ SECTIONS = (
     Section(
         "families",
         "Families with a level",
-        "Templates that differ in one thing alone, the level, with matched words. A model that knows what a family is about may "
-        "still lose accuracy from level to level.",
+        "Templates that differ in one thing alone, the level, with matched words. A model that"
+        " knows what a family is about may still lose accuracy from level to level.",
     ),
     Section("scale", "Model size", "Accuracy against the number of parameters."),
     Section(
         "design",
         "Design and surface features",
-        "How accuracy varies with the type of context, with the contrasts between contexts and between targets, and with surface "
-        "features of the sentences.",
+        "How accuracy varies with the type of context, with the contrasts between contexts and"
+        " between targets, and with surface features of the sentences.",
         is_folded=True,
     ),
     Section(
@@ -69,12 +71,21 @@ SECTIONS = (
     Section(
         "people",
         "People",
-        "The same items asked of people. Whose answers count was decided in the steps that the table of cleaning lists.",
+        "The same items asked of people. Whose answers count was decided in the steps that the"
+        " table of cleaning lists.",
     ),
     LEARNING_SECTION,
     Section("comparisons", "Pairwise comparisons", "Do two models differ on the same items?"),
-    Section("planning", "What a study can find", "How large a study must be to find a difference of this size."),
-    Section("reproduction", "Published numbers", "Numbers printed in the EWoK paper, next to ours where the same was run."),
+    Section(
+        "planning",
+        "What a study can find",
+        "How large a study must be to find a difference of this size.",
+    ),
+    Section(
+        "reproduction",
+        "Published numbers",
+        "Numbers printed in the EWoK paper, next to ours where the same was run.",
+    ),
     Section("materials", "Materials", "What the items were built from.", is_folded=True),
 )
 
@@ -90,7 +101,9 @@ def _items(study: Study) -> list[str]:
     return [item_table(study)]
 
 
-def _prepare(paths: Sequence[Path], _prompts: Sequence[str]) -> Callable[[Engine, Store, str], pd.DataFrame]:
+def _prepare(
+    paths: Sequence[Path], _prompts: Sequence[str]
+) -> Callable[[Engine, Store, str], pd.DataFrame]:
     """See ``Learning.prepare``."""
     import numpy as np
     import pandas as pd
@@ -114,7 +127,9 @@ def _prepare(paths: Sequence[Path], _prompts: Sequence[str]) -> Callable[[Engine
         for canary in canaries:
             store.add_canary(canary)
         scores, _, _ = score_logprobs(items, engine, store, methods.SCORE, model)
-        panel = build_panel(judge_target_scores(items, scores, model, dtype=engine.facts.dtype).table)
+        panel = build_panel(
+            judge_target_scores(items, scores, model, dtype=engine.facts.dtype).table
+        )
         values = metric_values(panel)[0, 0].astype(float)
         version = panel.items["version"].to_numpy().astype(str)
         none = np.full(len(version), "")
@@ -129,7 +144,11 @@ def _people(paths: Sequence[Path]) -> list[dict[str, Any]]:
     """The paper's participants, where the items are the paper's."""
     import pandas as pd
 
-    from worldprobe.benchmarks.ewok.analysis.reproduction import are_official, people_of_paper, read_published
+    from worldprobe.benchmarks.ewok.analysis.reproduction import (
+        are_official,
+        people_of_paper,
+        read_published,
+    )
     from worldprobe.benchmarks.ewok.contracts import Items
     from worldprobe.contracts import read_table
     from worldprobe.paths import RESOURCES
@@ -151,7 +170,8 @@ BENCHMARK = Benchmark(
     answers=answers,
     rule="score",
     complete=refuse_models,
-    displays=find_displays(tables, figures) + learning_displays("ewok", ["domain"], "concept", Summaries),
+    displays=find_displays(tables, figures)
+    + learning_displays("ewok", ["domain"], "concept", Summaries),
     page=Page(SECTIONS, Input(Summaries), compose, page_files),
     reproduce=reproduce,
     evaluation=EVALUATION,

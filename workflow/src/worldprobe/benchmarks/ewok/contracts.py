@@ -19,12 +19,20 @@ TEMPLATE_ID = r"^[A-Za-z0-9-]+_\d+_\d+$"
 PREFERENCES = ("context1", "context2", "none", "missing")
 
 
-class Templates(Table, name="templates", version=2, key=["domain", "meta_template", "template"], unique=["template_id"]):
+class Templates(
+    Table,
+    name="templates",
+    version=2,
+    key=["domain", "meta_template", "template"],
+    unique=["template_id"],
+):
     """Minimal pairs of pairs with open slots, e.g. ``{object1:large=true}`` (EWoK, Section 3)."""
 
     template_id: str = column(str_matches=TEMPLATE_ID)
     domain: str
-    meta_template: int = column(gt=0, description="Counts units per domain from 1 (target x context x segment).")
+    meta_template: int = column(
+        gt=0, description="Counts units per domain from 1 (target x context x segment)."
+    )
     template: int = column(gt=0, description="Counts the templates of a unit from 1.")
     concept_a: str
     concept_b: str = column(nullable=True)
@@ -33,24 +41,46 @@ class Templates(Table, name="templates", version=2, key=["domain", "meta_templat
     target_contrast: str = column(isin=TARGET_CONTRASTS)
     context1: str
     context2: str
-    context_contrast: str = column(nullable=True, description="The materials' label; contrast_group groups it.")
+    context_contrast: str = column(
+        nullable=True, description="The materials' label; contrast_group groups it."
+    )
     context_type: str = column(isin=CONTEXT_TYPES)
-    situation: str = column(description="Templates whose contexts say nearly the same share it; named after the first.")
-    family: str = column(optional=True, description="Templates that differ from others of their base in one thing, the level.")
+    situation: str = column(
+        description="Templates whose contexts say nearly the same share it; named after the first."
+    )
+    family: str = column(
+        optional=True,
+        description="Templates that differ from others of their base in one thing, the level.",
+    )
     base: str = column(optional=True, description="Its name in the family.")
-    level: int = column(optional=True, description="How much of that thing: steps of inference, negations, ...")
-    culture_bound: str = column(optional=True, description="What in it not all cultures share: climate, custom, money, units.")
+    level: int = column(
+        optional=True, description="How much of that thing: steps of inference, negations, ..."
+    )
+    culture_bound: str = column(
+        optional=True,
+        description="What in it not all cultures share: climate, custom, money, units.",
+    )
     adversarial: str = column(
-        optional=True, isin=["inside", "outside"], description="Inside: words' relatedness points the wrong way."
+        optional=True,
+        isin=["inside", "outside"],
+        description="Inside: words' relatedness points the wrong way.",
     )
 
 
-class Items(Table, name="items", version=2, key=["version", "domain", "meta_template", "template"], unique=["item_id"]):
+class Items(
+    Table,
+    name="items",
+    version=2,
+    key=["version", "domain", "meta_template", "template"],
+    unique=["item_id"],
+):
     """Templates with their slots filled: the unit that is scored."""
 
     item_id: str = column(str_matches=ITEM_ID, description="domain_meta_template_vN")
     domain: str = column(description="Domain of knowledge.")
-    version: int = column(ge=0, description="Version of the fixed filling, or number of the independent sample.")
+    version: int = column(
+        ge=0, description="Version of the fixed filling, or number of the independent sample."
+    )
     meta_template: int = column(gt=0, description="Number of the unit within its domain, from 1.")
     template: int = column(gt=0, description="Number of the template within its unit, from 1.")
     context1: str = column(description="Target 1 fits this context, target 2 does not.")
@@ -58,45 +88,77 @@ class Items(Table, name="items", version=2, key=["version", "domain", "meta_temp
     target1: str = column(description="Sentence that fits context 1.")
     target2: str = column(description="Sentence that fits context 2.")
     concept_a: str = column(description="Concept that the targets ask about.")
-    concept_b: str = column(nullable=True, description="Concept that it is contrasted with, where there is one.")
-    context_contrast: str = column(nullable=True, description="How the two contexts differ.")
-    context_type: str = column(isin=CONTEXT_TYPES, description="Whether the context names the concept or implies it.")
-    target_contrast: str = column(isin=TARGET_CONTRASTS, description="How the two targets differ.")
-    situation: str = column(optional=True, description="Items whose contexts say nearly the same share it.")
-    family: str = column(optional=True, description="Items that differ from others of their base in one thing, the level.")
-    base: str = column(optional=True, description="Its name in the family.")
-    level: int = column(optional=True, description="How much of that thing: steps of inference, negations, ...")
-    culture_bound: str = column(optional=True, description="What in it not all cultures share: climate, custom, money, units.")
-    adversarial: str = column(
-        optional=True, isin=["inside", "outside"], description="Inside: words' relatedness points the wrong way."
+    concept_b: str = column(
+        nullable=True, description="Concept that it is contrasted with, where there is one."
     )
-    fillers: str = column(description="JSON object: slot key -> filler text, keys in code-point order.")
+    context_contrast: str = column(nullable=True, description="How the two contexts differ.")
+    context_type: str = column(
+        isin=CONTEXT_TYPES, description="Whether the context names the concept or implies it."
+    )
+    target_contrast: str = column(isin=TARGET_CONTRASTS, description="How the two targets differ.")
+    situation: str = column(
+        optional=True, description="Items whose contexts say nearly the same share it."
+    )
+    family: str = column(
+        optional=True,
+        description="Items that differ from others of their base in one thing, the level.",
+    )
+    base: str = column(optional=True, description="Its name in the family.")
+    level: int = column(
+        optional=True, description="How much of that thing: steps of inference, negations, ..."
+    )
+    culture_bound: str = column(
+        optional=True,
+        description="What in it not all cultures share: climate, custom, money, units.",
+    )
+    adversarial: str = column(
+        optional=True,
+        isin=["inside", "outside"],
+        description="Inside: words' relatedness points the wrong way.",
+    )
+    fillers: str = column(
+        description="JSON object: slot key -> filler text, keys in code-point order."
+    )
     tags: str = column(description="The slot keys in code-point order, joined by commas.")
-    duplicate_of: str = column(nullable=True, description="item_id of an earlier item with the same four texts.")
+    duplicate_of: str = column(
+        nullable=True, description="item_id of an earlier item with the same four texts."
+    )
 
 
 class SurfaceFeatures(Table, name="surface_features", version=1, key=["item_id", "target"]):
-    """Surface properties of each target sentence with its two contexts (EWoK, Appendix A.5): (C1 + C2) / 2 + T."""
+    """Surface properties of each target sentence with its two contexts (EWoK, Appendix A.5): (C1 +
+    C2) / 2 + T.
+    """
 
     item_id: str = column(str_matches=ITEM_ID)
     target: int = column(isin=[1, 2])
     n_words: float = column(gt=0, description="Words.")
-    log_frequency: float = column(nullable=True, description="Mean log word frequency; provenance: source, unit.")
+    log_frequency: float = column(
+        nullable=True, description="Mean log word frequency; provenance: source, unit."
+    )
 
 
 class TargetScores(Table, name="target_scores", version=1, key=["item_id", "target", "context"]):
-    """LogProbs evidence: one row per item, target and context (0: no context, where that was asked)."""
+    """LogProbs evidence: one row per item, target and context (0: no context, where that was
+    asked).
+    """
 
     item_id: str = column(str_matches=ITEM_ID)
     target: int = column(isin=[1, 2])
     context: int = column(isin=[0, 1, 2])
-    logprob: float = column(le=0, nullable=True, description="Sum over the target's tokens, nats; missing: see flags.")
+    logprob: float = column(
+        le=0, nullable=True, description="Sum over the target's tokens, nats; missing: see flags."
+    )
     n_tokens: int = column(ge=0, description="Target tokens that were scored; 0 where imported.")
     flags: str = column(description="Comma-joined, from models.engine.FLAGS.")
 
 
-class TokenScores(Table, name="token_scores", version=1, key=["item_id", "target", "context", "position"]):
-    """LogProbs evidence, token by token, on request: the summands of ``TargetScores``. Holds item text."""
+class TokenScores(
+    Table, name="token_scores", version=1, key=["item_id", "target", "context", "position"]
+):
+    """LogProbs evidence, token by token, on request: the summands of ``TargetScores``. Holds item
+    text.
+    """
 
     item_id: str = column(str_matches=ITEM_ID)
     target: int = column(isin=[1, 2])
@@ -112,12 +174,17 @@ class Responses(Table, name="responses", version=1, key=["item_id", "eval_type",
     item_id: str = column(str_matches=ITEM_ID)
     eval_type: str = column(isin=EVAL_TYPES[1:])
     presentation: str = column(
-        str_matches=r"^t[12](c[12]|s)?$", description="likert: t1c1 to t2c2; choice: t1, t2 and, contexts swapped, t1s, t2s."
+        str_matches=r"^t[12](c[12]|s)?$",
+        description="likert: t1c1 to t2c2; choice: t1, t2 and, contexts swapped, t1s, t2s.",
     )
     prompt_digest: str = column(str_matches=r"^[0-9a-f]{64}$")
     text: str = column(description="What the model wrote.")
-    value: float = column(nullable=True, description="The parsed rating or choice; missing where none was found.")
-    status: str = column(isin=["ok", "no_numeral", "out_of_range", "truncated", "not_finite", "failed"])
+    value: float = column(
+        nullable=True, description="The parsed rating or choice; missing where none was found."
+    )
+    status: str = column(
+        isin=["ok", "no_numeral", "out_of_range", "truncated", "not_finite", "failed"]
+    )
 
 
 class Similarities(Table, name="similarities", version=1, key=["item_id", "target", "context"]):
@@ -126,30 +193,50 @@ class Similarities(Table, name="similarities", version=1, key=["item_id", "targe
     item_id: str = column(str_matches=ITEM_ID)
     target: int = column(isin=[1, 2])
     context: int = column(isin=[1, 2])
-    similarity: float = column(ge=-1.000001, le=1.000001, nullable=True, description="Missing: nothing of a text is known.")
+    similarity: float = column(
+        ge=-1.000001, le=1.000001, nullable=True, description="Missing: nothing of a text is known."
+    )
 
 
 class Ratings(Table, name="ratings", version=2, key=["item_id", "target", "context"]):
-    """Human plausibility ratings, averaged over raters: one row per item, target and context (EWoK, Section 4)."""
+    """Human plausibility ratings, averaged over raters: one row per item, target and context (EWoK,
+    Section 4).
+    """
 
     item_id: str = column(str_matches=ITEM_ID)
     target: int = column(isin=[1, 2])
     context: int = column(isin=[1, 2])
-    rating: float = column(nullable=True, description="Mean over raters, on the scale shown (1-5 in the paper).")
-    n_raters: float = column(ge=0, nullable=True, description="Ratings averaged; missing: the file gives means alone.")
-    sd: float = column(ge=0, nullable=True, description="Standard deviation (n - 1) over raters; missing below two.")
+    rating: float = column(
+        nullable=True, description="Mean over raters, on the scale shown (1-5 in the paper)."
+    )
+    n_raters: float = column(
+        ge=0, nullable=True, description="Ratings averaged; missing: the file gives means alone."
+    )
+    sd: float = column(
+        ge=0,
+        nullable=True,
+        description="Standard deviation (n - 1) over raters; missing below two.",
+    )
 
 
-class Judgements(Table, name="judgements", version=1, key=["model", "eval_type", "item_id", "target"]):
-    """Accuracy evidence: one row per item, target, model and eval_type, with the item's design and no item text."""
+class Judgements(
+    Table, name="judgements", version=1, key=["model", "eval_type", "item_id", "target"]
+):
+    """Accuracy evidence: one row per item, target, model and eval_type, with the item's design and
+    no item text.
+    """
 
     item_id: str = column(str_matches=ITEM_ID)
     target: int = column(isin=[1, 2])
     model: str
     eval_type: str = column(isin=JUDGED_TYPES)
-    accuracy: float = column(isin=ACCURACIES, nullable=True, description="1, 0.5 (exact tie), 0; missing: see status.")
+    accuracy: float = column(
+        isin=ACCURACIES, nullable=True, description="1, 0.5 (exact tie), 0; missing: see status."
+    )
     is_tie: bool
-    is_near_tie: bool = column(description="Not a tie, but within the tolerance that the provenance states.")
+    is_near_tie: bool = column(
+        description="Not a tie, but within the tolerance that the provenance states."
+    )
     status: str = column(isin=["ok", "missing_response", "missing_score"])
     domain: str
     version: int
@@ -160,10 +247,17 @@ class Judgements(Table, name="judgements", version=1, key=["model", "eval_type",
     context_contrast: str = column(nullable=True, description="As the materials label it.")
     context_type: str = column(isin=CONTEXT_TYPES)
     target_contrast: str = column(isin=TARGET_CONTRASTS)
-    adversarial: str = column(optional=True, isin=["inside", "outside"], description="As in the items.")
-    filling: str = column(optional=True, isin=FILLINGS, description="Whether items of a version share their fillings.")
+    adversarial: str = column(
+        optional=True, isin=["inside", "outside"], description="As in the items."
+    )
+    filling: str = column(
+        optional=True, isin=FILLINGS, description="Whether items of a version share their fillings."
+    )
     dtype: str = column(optional=True, description="Precision of the log probabilities.")
-    taught: str = column(optional=True, description="Kinds of documents of these materials that the model was trained on here.")
+    taught: str = column(
+        optional=True,
+        description="Kinds of documents of these materials that the model was trained on here.",
+    )
 
 
 #: the tables that can be judged.
@@ -173,31 +267,47 @@ EVIDENCE: tuple[type[Table], ...] = (TargetScores, Responses, Similarities, Rati
 class Summaries(results.Summaries):
     """Means per model, eval type and group, over versions and in each (EWoK, Tables 1 and 2).
 
-    Metrics: accuracy (ties 0.5), strict (ties 0), both_right, context_sensitivity. Groupings: overall, domain, concept,
-    context_type, context_contrast, target_contrast, and adversarial (inside, outside) where the materials have such a part.
+    Metrics: accuracy (ties 0.5), strict (ties 0), both_right, context_sensitivity. Groupings:
+    overall, domain, concept, context_type, context_contrast, target_contrast, and adversarial
+    (inside, outside) where the materials have such a part.
     """
 
     eval_type: str = column(isin=JUDGED_TYPES)
-    low: float = column(ge=0, le=1, nullable=True, description="Lowest version mean (condition all).")
+    low: float = column(
+        ge=0, le=1, nullable=True, description="Lowest version mean (condition all)."
+    )
     high: float = column(ge=0, le=1, nullable=True)
     n_ties: int = column(ge=0, description="Target rows that were exact ties.")
     n_near_ties: int = column(ge=0)
     n_missing: int = column(ge=0, description="Target rows without an answer or a score.")
 
 
-class FamilyLevels(Table, name="family_levels", version=2, key=["family", "model", "eval_type", "level"]):
-    """Accuracy at each level of a family of templates, and its slope over levels; intervals over bases (not in the papers)."""
+class FamilyLevels(
+    Table, name="family_levels", version=2, key=["family", "model", "eval_type", "level"]
+):
+    """Accuracy at each level of a family of templates, and its slope over levels; intervals over
+    bases (not in the papers).
+    """
 
     model: str
     eval_type: str = column(isin=JUDGED_TYPES)
     family: str
-    level: int = column(nullable=True, description="Missing: the row is about the slope, accuracy per unit of the level.")
-    mean: float = column(nullable=True, description="Over items, ties 0.5; of the slope: over bases and versions.")
+    level: int = column(
+        nullable=True,
+        description="Missing: the row is about the slope, accuracy per unit of the level.",
+    )
+    mean: float = column(
+        nullable=True, description="Over items, ties 0.5; of the slope: over bases and versions."
+    )
     ci_low: float = column(nullable=True, description="95%, for other bases.")
     ci_high: float = column(nullable=True)
-    p: float = column(ge=0, le=1, nullable=True, description="Of the slope: two-sided, that it is 0.")
+    p: float = column(
+        ge=0, le=1, nullable=True, description="Of the slope: two-sided, that it is 0."
+    )
     detectable: float = column(
-        ge=0, nullable=True, description="The smallest true slope that this test finds in 80% of such samples."
+        ge=0,
+        nullable=True,
+        description="The smallest true slope that this test finds in 80% of such samples.",
     )
     status: str = column(description="As in summaries: ok, one_cluster, no_spread, no_values.")
     n_bases: int = column(ge=0)
@@ -207,80 +317,136 @@ class FamilyLevels(Table, name="family_levels", version=2, key=["family", "model
 
 
 class BabylmSummaries(results.Summaries, name="babylm_summaries"):
-    """Means by the BabyLM challenge's rule and by the paper's (metrics babylm and paper), for each checkpoint (condition)."""
+    """Means by the BabyLM challenge's rule and by the paper's (metrics babylm and paper), for each
+    checkpoint (condition).
+    """
 
-    mean: float = column(ge=0, le=1, nullable=True, description="Overall: the mean of the domains' means.")
+    mean: float = column(
+        ge=0, le=1, nullable=True, description="Overall: the mean of the domains' means."
+    )
     n_ties: int = column(
         ge=0,
-        description="Exact ties: right by the challenge's rules of 2025, drawn by those of 2026, 0.5 by the paper's.",
+        description=(
+            "Exact ties: right by the challenge's rules of 2025, drawn by those of 2026, 0.5 by the"
+            " paper's."
+        ),
     )
     n_near_ties: int = column(ge=0)
 
 
-class Coefficients(Table, name="coefficients", version=2, key=["fit", "position"], unique=["fit", "group", "term"]):
-    """Fixed effects of a logistic regression on accuracy (EWoK, Appendix A.5); notes and variances are in the provenance."""
+class Coefficients(
+    Table, name="coefficients", version=2, key=["fit", "position"], unique=["fit", "group", "term"]
+):
+    """Fixed effects of a logistic regression on accuracy (EWoK, Appendix A.5); notes and variances
+    are in the provenance.
+    """
 
     fit: str = column(isin=["mixed_model", "fixed_effects"])
     position: int = column(ge=0, description="Order in the printed table.")
-    group: str = column(isin=["domain", "context_contrast", "target_contrast", "context_type", "surface_features"])
-    term: str = column(description="Level or feature: social-interactions, antonym, direct, log_frequency, ...")
+    group: str = column(
+        isin=["domain", "context_contrast", "target_contrast", "context_type", "surface_features"]
+    )
+    term: str = column(
+        description="Level or feature: social-interactions, antonym, direct, log_frequency, ..."
+    )
     label: str = column(description="As it is printed: antonym vs. rest, number of words, ...")
     estimate: float = column(nullable=True, description="Log odds.")
     std_error: float = column(nullable=True)
     z: float = column(nullable=True)
-    df: float = column(ge=1, nullable=True, description="Degrees of freedom of the test; missing: the normal one.")
+    df: float = column(
+        ge=1, nullable=True, description="Degrees of freedom of the test; missing: the normal one."
+    )
     p: float = column(ge=0, le=1, nullable=True)
     stars: str = column(isin=["", "*", "**", "***"])
     detectable: float = column(
-        ge=0, nullable=True, description="The smallest true effect that this test finds in 80% of such samples."
+        ge=0,
+        nullable=True,
+        description="The smallest true effect that this test finds in 80% of such samples.",
     )
-    ci_low: float = column(nullable=True, description="95%, for others of what has random effects (fixed effects: of items).")
+    ci_low: float = column(
+        nullable=True,
+        description="95%, for others of what has random effects (fixed effects: of items).",
+    )
     ci_high: float = column(nullable=True)
 
 
-class FeatureMeans(Table, name="feature_means", version=2, key=["model", "eval_type", "domain", "version"]):
-    """Accuracy and surface features, per model, domain and version: the points of the paper's scatter panels."""
+class FeatureMeans(
+    Table, name="feature_means", version=2, key=["model", "eval_type", "domain", "version"]
+):
+    """Accuracy and surface features, per model, domain and version: the points of the paper's
+    scatter panels.
+    """
 
     model: str
     eval_type: str = column(isin=JUDGED_TYPES)
     domain: str
     version: int
     accuracy: float = column(ge=0, le=1, nullable=True)
-    word2vec: float = column(ge=0, le=1, nullable=True, description="Accuracy of the word2vec baseline.")
-    wordnet: float = column(ge=0, le=1, nullable=True, description="Accuracy of the WordNet baseline.")
-    sentence_vectors: float = column(ge=0, le=1, nullable=True, description="Accuracy of the baseline of sentence vectors.")
+    word2vec: float = column(
+        ge=0, le=1, nullable=True, description="Accuracy of the word2vec baseline."
+    )
+    wordnet: float = column(
+        ge=0, le=1, nullable=True, description="Accuracy of the WordNet baseline."
+    )
+    sentence_vectors: float = column(
+        ge=0, le=1, nullable=True, description="Accuracy of the baseline of sentence vectors."
+    )
     n_words: float = column(nullable=True)
     log_frequency: float = column(nullable=True)
     n_items: int = column(ge=0)
 
 
-class Correlations(Table, name="correlations", version=3, key=["feature", "unit", "eval_type", "model"]):
+class Correlations(
+    Table, name="correlations", version=3, key=["feature", "unit", "eval_type", "model"]
+):
     """Pearson's r between accuracy and a surface feature, per model (EWoK, Figure 5 D-F)."""
 
     model: str
     eval_type: str = column(isin=JUDGED_TYPES)
     feature: str = column(isin=[*BASELINES, "n_words", "log_frequency"])
-    unit: str = column(isin=["domain_version", "item"], description="What one point is; the paper: domain x version.")
-    r: float = column(ge=-1, le=1, nullable=True, description="Missing where either side does not vary.")
+    unit: str = column(
+        isin=["domain_version", "item"],
+        description="What one point is; the paper: domain x version.",
+    )
+    r: float = column(
+        ge=-1, le=1, nullable=True, description="Missing where either side does not vary."
+    )
     p: float = column(ge=0, le=1, nullable=True)
     stars: str = column(isin=["", "*", "**", "***"])
-    detectable: float = column(ge=0, le=1, nullable=True, description="The smallest true r that p finds in 80% of such samples.")
-    ci_low: float = column(ge=-1, le=1, nullable=True, description="95%, for other clusters and versions.")
+    detectable: float = column(
+        ge=0,
+        le=1,
+        nullable=True,
+        description="The smallest true r that p finds in 80% of such samples.",
+    )
+    ci_low: float = column(
+        ge=-1, le=1, nullable=True, description="95%, for other clusters and versions."
+    )
     ci_high: float = column(ge=-1, le=1, nullable=True)
-    p_paper: float = column(ge=0, le=1, nullable=True, description="The paper's way: as if the points were independent.")
+    p_paper: float = column(
+        ge=0, le=1, nullable=True, description="The paper's way: as if the points were independent."
+    )
     n: int = column(ge=0, description="Points.")
     n_clusters: int = column(ge=0, description="Domains, or pairs of concepts for items.")
 
 
 class Agreements(Table, name="agreements", version=1, key=["model", "setup", "likert", "choice"]):
-    """Choice against the choice that Likert implies, per model and prompting set-up (EWoK, Figure 7): the confusion matrix."""
+    """Choice against the choice that Likert implies, per model and prompting set-up (EWoK, Figure
+    7): the confusion matrix.
+    """
 
     model: str
     setup: str = column(description="generation_shots, e.g. constrained_two.")
-    likert: str = column(isin=PREFERENCES, description="The context with the higher rating; none: equal ratings.")
-    choice: str = column(isin=PREFERENCES, description="The context chosen; none: the answer followed the position.")
+    likert: str = column(
+        isin=PREFERENCES, description="The context with the higher rating; none: equal ratings."
+    )
+    choice: str = column(
+        isin=PREFERENCES, description="The context chosen; none: the answer followed the position."
+    )
     n: int = column(ge=0, description="Target rows.")
-    share: float = column(ge=0, le=1, nullable=True, description="Of the model's rows in this set-up.")
+    share: float = column(
+        ge=0, le=1, nullable=True, description="Of the model's rows in this set-up."
+    )
 
 
 class Comparisons(results.Comparisons):
@@ -296,7 +462,9 @@ class Comparisons(results.Comparisons):
 
 
 class ConditionComparisons(results.Comparisons, name="condition_comparisons"):
-    """A model in a condition (a) of a study and in its first one (b), over versions, paired by template; n: templates."""
+    """A model in a condition (a) of a study and in its first one (b), over versions, paired by
+    template; n: templates.
+    """
 
     grouping: str = column(isin=(results.OVERALL, "domain"))
     low_a: float = column(ge=0, le=1, description="Lowest mean of a version over these templates.")
@@ -311,54 +479,95 @@ class ConditionComparisons(results.Comparisons, name="condition_comparisons"):
 
 
 class Reproduction(results.Reproduction):
-    """Every published number next to ours (or, compared_with: repository, next to the authors' other table)."""
+    """Every published number next to ours (or, compared_with: repository, next to the authors'
+    other table).
+    """
 
     compared_with: str = column(isin=["ours", "repository"])
 
 
 class Likeness(Table, name="likeness", version=1, key=["model", "eval_type"]):
-    """How a model's preferences follow people's: Pearson's r of differences between contexts, over items and targets."""
+    """How a model's preferences follow people's: Pearson's r of differences between contexts, over
+    items and targets.
+    """
 
     model: str
     eval_type: str = column(isin=EVAL_TYPES)
-    r: float = column(ge=-1, le=1, nullable=True, description="Missing where either side does not vary.")
-    ci_low: float = column(ge=-1, le=1, nullable=True, description="95 %, pairs of concepts drawn again.")
+    r: float = column(
+        ge=-1, le=1, nullable=True, description="Missing where either side does not vary."
+    )
+    ci_low: float = column(
+        ge=-1, le=1, nullable=True, description="95 %, pairs of concepts drawn again."
+    )
     ci_high: float = column(ge=-1, le=1, nullable=True)
-    ceiling: float = column(ge=0, le=1, nullable=True, description="r that a model of people without noise would reach.")
+    ceiling: float = column(
+        ge=0, le=1, nullable=True, description="r that a model of people without noise would reach."
+    )
     n: int = column(ge=0, description="Targets for which both have a difference.")
 
 
 class Leaks(Table, name="leaks", version=3, key=["model", "measure"]):
-    """What given items have more than parallel forms of their templates, and a file's order more than others, for a model."""
+    """What given items have more than parallel forms of their templates, and a file's order more
+    than others, for a model.
+    """
 
     model: str
     measure: str = column(
         isin=["logprob", "accuracy", "word_frequency", "order"],
-        description="logprob: nats, of an item's contexts and of its targets after their own; word_frequency: summed "
-        "logarithm of how often these texts' words occur in English, whatever the model; order: nats per shard of a file.",
+        description=(
+            "logprob: nats, of an item's contexts and of its targets after their own;"
+            " word_frequency: summed logarithm of how often these texts' words occur in English,"
+            " whatever the model; order: nats per shard of a file."
+        ),
     )
     estimate: float = column(
-        description="Given minus forms, within templates and after unusually frequent fillers; own order minus others."
+        description=(
+            "Given minus forms, within templates and after unusually frequent fillers; own order"
+            " minus others."
+        )
     )
     low: float = column(description="95 %, pairs of concepts (order: shards) being a sample.")
     high: float
-    p: float = column(ge=0, le=1, description="One-sided: how often so much more would come by chance.")
+    p: float = column(
+        ge=0, le=1, description="One-sided: how often so much more would come by chance."
+    )
     detectable: float = column(
-        ge=0, nullable=True, description="The smallest true excess that this test finds (p < 0.05) in 80% of such samples."
+        ge=0,
+        nullable=True,
+        description=(
+            "The smallest true excess that this test finds (p < 0.05) in 80% of such samples."
+        ),
     )
     n_pairs: int = column(gt=0, description="Pairs of concepts; order: shards.")
     n_templates: int = column(gt=0, description="Templates; order: shards.")
 
 
-class HumanStatistics(Table, name="human_statistics", version=1, key=["quantity", "eval_type", "grouping", "group"]):
-    """Numbers about people, with intervals over templates and the people asked (EWoK, Section 4.4 and Appendix B.1)."""
+class HumanStatistics(
+    Table, name="human_statistics", version=1, key=["quantity", "eval_type", "grouping", "group"]
+):
+    """Numbers about people, with intervals over templates and the people asked (EWoK, Section 4.4
+    and Appendix B.1).
+    """
 
     quantity: str = column(
-        isin=["accuracy", "split_half_r", "noise_ceiling_r", "label_r", "label_r_binarised", "likert_choice_r", "n_people"],
-        description="split_half_r: Spearman-Brown; noise_ceiling_r: its square root; likert_choice_r: over items and targets.",
+        isin=[
+            "accuracy",
+            "split_half_r",
+            "noise_ceiling_r",
+            "label_r",
+            "label_r_binarised",
+            "likert_choice_r",
+            "n_people",
+        ],
+        description=(
+            "split_half_r: Spearman-Brown; noise_ceiling_r: its square root; likert_choice_r: over"
+            " items and targets."
+        ),
     )
     eval_type: str = column(isin=["likert", "choice"])
-    grouping: str = column(description="overall, domain, version, context_type, context_contrast, target_contrast.")
+    grouping: str = column(
+        description="overall, domain, version, context_type, context_contrast, target_contrast."
+    )
     group: str
     value: float = column(nullable=True, description="Missing: not defined.")
     ci_low: float = column(nullable=True, description="95 %, for other items and people.")
@@ -366,48 +575,90 @@ class HumanStatistics(Table, name="human_statistics", version=1, key=["quantity"
     n: int = column(ge=0, description="Targets, sub-items or, for n_people, answers.")
 
 
-class ControlTemplates(Table, name="control_templates", version=3, key=["domain", "template_id"], unique=["template_id"]):
-    """Which templates the control models' corpus teaches (the study's own; the papers have no such models)."""
+class ControlTemplates(
+    Table,
+    name="control_templates",
+    version=3,
+    key=["domain", "template_id"],
+    unique=["template_id"],
+):
+    """Which templates the control models' corpus teaches (the study's own; the papers have no such
+    models).
+    """
 
     template_id: str = column(str_matches=TEMPLATE_ID)
     domain: str
     status: str = column(
         isin=["taught", "new_template", "new_concept", "left_out"],
-        description="new_template: another one of a pair of concepts of which one is taught; new_concept: of the test part of "
-        "the materials' split, which shares no situation and no concept with the rest; left_out: others of the training part.",
+        description=(
+            "new_template: another one of a pair of concepts of which one is taught; new_concept:"
+            " of the test part of the materials' split, which shares no situation and no concept"
+            " with the rest; left_out: others of the training part."
+        ),
     )
-    dose: int = column(ge=0, description="How often the items of its pair of concepts that are taught occur in the corpus.")
+    dose: int = column(
+        ge=0,
+        description=(
+            "How often the items of its pair of concepts that are taught occur in the corpus."
+        ),
+    )
 
 
 class ControlDocuments(Table, name="control_documents", version=2, key=["document"]):
-    """The control models' corpus: stories and items (a context and its right target), and single sentences."""
+    """The control models' corpus: stories and items (a context and its right target), and single
+    sentences.
+    """
 
-    document: int = column(ge=0, description="Place in the corpus; the order is shuffled by the seed.")
+    document: int = column(
+        ge=0, description="Place in the corpus; the order is shuffled by the seed."
+    )
     kind: str = column(
         isin=["story", "item", "context", "target"],
-        description="story: in a filling that the default study does not ask; item: as that asks it in its first version.",
+        description=(
+            "story: in a filling that the default study does not ask; item: as that asks it in its"
+            " first version."
+        ),
     )
     template_id: str = column(str_matches=TEMPLATE_ID)
-    number: int = column(isin=[1, 2], description="Which context or target; in a story or item, of both.")
-    start: int = column(ge=0, description="Character at which begins what a model learns to continue: the target.")
+    number: int = column(
+        isin=[1, 2], description="Which context or target; in a story or item, of both."
+    )
+    start: int = column(
+        ge=0, description="Character at which begins what a model learns to continue: the target."
+    )
     text: str
 
 
-class ControlAccuracies(Table, name="control_accuracies", version=4, key=["model", "group", "dose", "targets"]):
-    """Accuracy of each model by what it had read of an item and by what is swapped, over all versions."""
+class ControlAccuracies(
+    Table, name="control_accuracies", version=4, key=["model", "group", "dose", "targets"]
+):
+    """Accuracy of each model by what it had read of an item and by what is swapped, over all
+    versions.
+    """
 
     model: str
     group: str = column(
         isin=["read", "new_filling", "new_template", "new_concept"],
-        description="read: the item itself; new_filling: its template with other fillings; new_template: other templates of its "
-        "pair of concepts; new_concept: nothing of its situation or its concepts.",
+        description=(
+            "read: the item itself; new_filling: its template with other fillings; new_template:"
+            " other templates of its pair of concepts; new_concept: nothing of its situation or its"
+            " concepts."
+        ),
     )
     dose: int = column(
-        ge=0, description="How often the model had read the item, or else the first version's item of its template or pair."
+        ge=0,
+        description=(
+            "How often the model had read the item, or else the first version's item of its"
+            " template or pair."
+        ),
     )
-    targets: str = column(isin=["all", *TARGET_CONTRASTS], description="How the two targets differ.")
+    targets: str = column(
+        isin=["all", *TARGET_CONTRASTS], description="How the two targets differ."
+    )
     mean: float = column(ge=0, le=1, nullable=True)
-    ci_low: float = column(ge=0, le=1, nullable=True, description="95% interval over pairs of concepts.")
+    ci_low: float = column(
+        ge=0, le=1, nullable=True, description="95% interval over pairs of concepts."
+    )
     ci_high: float = column(ge=0, le=1, nullable=True)
     n_items: int = column(ge=0)
     n_pairs: int = column(ge=0, description="Pairs of concepts.")

@@ -1,9 +1,10 @@
 """What the control models are taught, and what they had read of what they are asked.
 
-Of the training part of the materials' split, a share of the templates is *taught*: stories join their contexts with the right
-targets, each story in a filling of its own. Besides, the *items* of these templates as the default study asks them in its first
-version occur so many times, their dose. A model reads stories, items or both. Nothing that it reads says anything of the test
-part, which shares no situation and no concept with the rest.
+Of the training part of the materials' split, a share of the templates is *taught*: stories join
+their contexts with the right targets, each story in a filling of its own. Besides, the *items* of
+these templates as the default study asks them in its first version occur so many times, their dose.
+A model reads stories, items or both. Nothing that it reads says anything of the test part, which
+shares no situation and no concept with the rest.
 """
 
 from __future__ import annotations
@@ -27,17 +28,21 @@ from worldprobe.log import LOGGER
 
 #: Kinds of documents; models read stories, items or both.
 DOCUMENT_KINDS = ("story", "item", "context", "target")
-#: What a model had read of an item: its own texts; its template with other fillings; other templates of its pair of concepts;
-#: nothing of its situation or its concepts.
+#: What a model had read of an item: its own texts; its template with other fillings; other
+#: templates of its pair of concepts; nothing of its situation or its concepts.
 GROUPS = ("read", "new_filling", "new_template", "new_concept")
-#: Versions that the default study asks: stories tell none of their items, and models read those of the first.
+#: Versions that the default study asks: stories tell none of their items, and models read those of
+#: the first.
 VERSIONS = (0, 1, 2)
 #: What keeps the draws of the documents' order from others of one seed.
 _ORDER = 3
 
 
-def choose_templates(templates: pd.DataFrame, part: pd.Series, share: float, doses: Sequence[int], seed: int) -> pd.DataFrame:
-    """Choose what is taught: of each domain and contrast of targets, in a drawn order, a share of the training part.
+def choose_templates(
+    templates: pd.DataFrame, part: pd.Series, share: float, doses: Sequence[int], seed: int
+) -> pd.DataFrame:
+    """Choose what is taught: of each domain and contrast of targets, in a drawn order, a share of
+    the training part.
 
     Args:
         templates: a Templates table.
@@ -50,13 +55,19 @@ def choose_templates(templates: pd.DataFrame, part: pd.Series, share: float, dos
         a ControlTemplates table.
     """
     pair = templates[PAIR].fillna("").agg("\0".join, axis=1)
-    place = pd.Series([_draw(seed, name) for name in templates["template_id"]], index=templates.index)
+    place = pd.Series(
+        [_draw(seed, name) for name in templates["template_id"]], index=templates.index
+    )
     stratum = [part, templates["domain"], templates["target_contrast"]]
     size = place.groupby(stratum).transform("size")
     is_taught = (part == "train") & (place.groupby(stratum).rank() <= (share * size).round())
     is_near = pair.isin(set(pair[is_taught]))
-    status = np.select([is_taught, part == "test", is_near], ["taught", "new_concept", "new_template"], "left_out")
-    drawn = pair.map({name: doses[int(_draw(seed, f"dose {name}"), 16) % len(doses)] for name in pair.unique()})
+    status = np.select(
+        [is_taught, part == "test", is_near], ["taught", "new_concept", "new_template"], "left_out"
+    )
+    drawn = pair.map(
+        {name: doses[int(_draw(seed, f"dose {name}"), 16) % len(doses)] for name in pair.unique()}
+    )
     dose = drawn.where(is_taught | (status == "new_template"), 0).astype("int64")
     return templates[["template_id", "domain"]].assign(status=status.astype(str), dose=dose)
 
@@ -81,13 +92,25 @@ class Corpus:
     def counts(self) -> dict[str, Any]:
         """How much was written and taught, for the provenance."""
         return {
-            **{f"n_templates_{status}": count for status, count in sorted(Counter(self.templates["status"]).items())},
-            **{f"n_documents_{kind}": count for kind, count in sorted(Counter(self.documents["kind"]).items())},
+            **{
+                f"n_templates_{status}": count
+                for status, count in sorted(Counter(self.templates["status"]).items())
+            },
+            **{
+                f"n_documents_{kind}": count
+                for kind, count in sorted(Counter(self.documents["kind"]).items())
+            },
         }
 
 
 def build_corpus(
-    templates: pd.DataFrame, materials: Materials, share: float, fillings: int, doses: Sequence[int], sentences: int, seed: int
+    templates: pd.DataFrame,
+    materials: Materials,
+    share: float,
+    fillings: int,
+    doses: Sequence[int],
+    sentences: int,
+    seed: int,
 ) -> Corpus:
     """Choose what is taught, and write stories and items of it, and single sentences of everything.
 
@@ -95,7 +118,8 @@ def build_corpus(
         templates: a Templates table of the materials.
         materials: the materials; where these have no split, all of it may be taught.
         share: of the training part's templates that is taught.
-        fillings: of each taught template in the stories; where fewer exist, they are repeated in turn.
+        fillings: of each taught template in the stories; where fewer exist, they are repeated in
+            turn.
         doses: how often the items of taught templates occur.
         sentences: single sentences to write, rounded up so that every template has as many.
         seed: seed of all draws.
@@ -104,7 +128,11 @@ def build_corpus(
         UserError: the templates are of other materials, or no template is taught.
     """
     has_split = SPLIT in materials.source.names
-    part = parts_of(templates, materials.source) if has_split else pd.Series("train", index=templates.index)
+    part = (
+        parts_of(templates, materials.source)
+        if has_split
+        else pd.Series("train", index=templates.index)
+    )
     chosen = choose_templates(templates, part, share, doses, seed)
     taught = templates[(chosen["status"] == "taught").to_numpy()]
     if taught.empty:
@@ -115,37 +143,70 @@ def build_corpus(
     dose = chosen.set_index("template_id")["dose"]
     items = _pairings(asked[asked["version"] == VERSIONS[0]], "item")
     stories = _pairings(
-        _evened(fill_items(taught, materials, Filling("independent", range(fillings), seed))[0], fillings), "story"
+        _evened(
+            fill_items(taught, materials, Filling("independent", range(fillings), seed))[0],
+            fillings,
+        ),
+        "story",
     )
     stories = stories[~stories["text"].isin(set(_pairings(asked, "item")["text"]))]
     each = -(-sentences // (4 * len(templates)))
     alone = (
-        _evened(fill_items(templates, materials, Filling("independent", range(each), seed + 1))[0], each) if each else asked[:0]
+        _evened(
+            fill_items(templates, materials, Filling("independent", range(each), seed + 1))[0], each
+        )
+        if each
+        else asked[:0]
     )
     doses_of = items["template_id"].map(dose).to_numpy()
-    documents = pd.concat([stories, items.loc[items.index.repeat(doses_of)], _sentences(alone)], ignore_index=True)
+    documents = pd.concat(
+        [stories, items.loc[items.index.repeat(doses_of)], _sentences(alone)], ignore_index=True
+    )
     order = np.random.default_rng([seed, _ORDER]).permutation(len(documents))
     documents = documents.iloc[order].reset_index(drop=True)
     documents.insert(0, "document", np.arange(len(documents), dtype="int64"))
-    LOGGER.info("%d templates are taught, by %d stories and %d items", len(taught), len(stories), int(doses_of.sum()))
+    LOGGER.info(
+        "%d templates are taught, by %d stories and %d items",
+        len(taught),
+        len(stories),
+        int(doses_of.sum()),
+    )
     return Corpus(documents, chosen)
 
 
 def _template_ids(items: pd.DataFrame) -> pd.Series:
-    return items["domain"] + "_" + items["meta_template"].astype(str) + "_" + items["template"].astype(str)
+    return (
+        items["domain"]
+        + "_"
+        + items["meta_template"].astype(str)
+        + "_"
+        + items["template"].astype(str)
+    )
 
 
 def _evened(items: pd.DataFrame, count: int) -> pd.DataFrame:
-    """The same number of fillings for every template: where fewer exist, they are repeated in turn."""
+    """The same number of fillings for every template: where fewer exist, they are repeated in
+    turn.
+    """
     groups = items.groupby(["domain", "meta_template", "template"], sort=False)
-    return pd.concat([group.iloc[np.arange(count) % len(group)] for _, group in groups], ignore_index=True)
+    return pd.concat(
+        [group.iloc[np.arange(count) % len(group)] for _, group in groups], ignore_index=True
+    )
 
 
 def _pairings(items: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """Both right pairings of each item, context and target joined by one space as the scorer joins them."""
+    """Both right pairings of each item, context and target joined by one space as the scorer joins
+    them.
+    """
     return pd.concat(
         [
-            _documents(items, kind, n, items[f"context{n}"] + " " + items[f"target{n}"], items[f"context{n}"].str.len() + 1)
+            _documents(
+                items,
+                kind,
+                n,
+                items[f"context{n}"] + " " + items[f"target{n}"],
+                items[f"context{n}"].str.len() + 1,
+            )
             for n in (1, 2)
         ],
         ignore_index=True,
@@ -155,12 +216,27 @@ def _pairings(items: pd.DataFrame, kind: str) -> pd.DataFrame:
 def _sentences(items: pd.DataFrame) -> pd.DataFrame:
     """The four texts of each item, each on its own."""
     return pd.concat(
-        [_documents(items, kind, n, items[f"{kind}{n}"], 0) for kind in ("context", "target") for n in (1, 2)], ignore_index=True
+        [
+            _documents(items, kind, n, items[f"{kind}{n}"], 0)
+            for kind in ("context", "target")
+            for n in (1, 2)
+        ],
+        ignore_index=True,
     )
 
 
-def _documents(items: pd.DataFrame, kind: str, number: int, text: pd.Series, start: pd.Series | int) -> pd.DataFrame:
-    made = pd.DataFrame({"kind": kind, "template_id": _template_ids(items), "number": number, "start": start, "text": text})
+def _documents(
+    items: pd.DataFrame, kind: str, number: int, text: pd.Series, start: pd.Series | int
+) -> pd.DataFrame:
+    made = pd.DataFrame(
+        {
+            "kind": kind,
+            "template_id": _template_ids(items),
+            "number": number,
+            "start": start,
+            "text": text,
+        }
+    )
     return made.astype({"number": "int64", "start": "int64"})
 
 
@@ -173,7 +249,9 @@ def read_by(documents: pd.DataFrame, reads: Sequence[str], where: str) -> pd.Dat
     found = documents[documents["kind"].isin(reads)]
     if not found["text"].str.strip().astype(bool).any():
         problem = f"contains no document with a text ({', '.join(reads)})."
-        raise UserError(where, problem, "Write the corpus again (worldprobe controls write-corpus).")
+        raise UserError(
+            where, problem, "Write the corpus again (worldprobe controls write-corpus)."
+        )
     return found
 
 
@@ -186,9 +264,9 @@ def group_items(items: pd.DataFrame, corpus: Corpus, reads: Sequence[str]) -> pd
         reads: kinds of documents.
 
     Returns:
-        item_id, group (of ``GROUPS``), dose (how often it had read this item, or the item of this template or of this pair of
-        concepts), targets and pair; items of which this is not known are left out, and those that stories of another template
-        happen to tell.
+        item_id, group (of ``GROUPS``), dose (how often it had read this item, or the item of this
+        template or of this pair of concepts), targets and pair; items of which this is not known
+        are left out, and those that stories of another template happen to tell.
     """
     read = corpus.documents[corpus.documents["kind"].isin(reads)]
     times = Counter(read["text"][read["kind"] == "item"])
@@ -198,10 +276,14 @@ def group_items(items: pd.DataFrame, corpus: Corpus, reads: Sequence[str]) -> pd
     template = _template_ids(items)
     status = template.map(places["status"])
     dose = template.map(places["dose"]) * int("item" in reads)
-    is_known = np.array([one in known and other in known for one, other in zip(*texts, strict=True)], dtype=bool)
+    is_known = np.array(
+        [one in known and other in known for one, other in zip(*texts, strict=True)], dtype=bool
+    )
     is_taught = (status == "taught") & template.isin(set(read["template_id"]))
     group = status.where(status.isin(GROUPS)).mask(is_taught, "new_filling")
-    own = np.array([min(times[one], times[other]) for one, other in zip(*texts, strict=True)], dtype="int64")
+    own = np.array(
+        [min(times[one], times[other]) for one, other in zip(*texts, strict=True)], dtype="int64"
+    )
     group = group.mask(is_known, "read").mask(is_known & (own == 0), None)
     made = pd.DataFrame(
         {
@@ -216,9 +298,13 @@ def group_items(items: pd.DataFrame, corpus: Corpus, reads: Sequence[str]) -> pd
 
 
 def accuracy_by_group(
-    judgements: Sequence[pd.DataFrame], items: pd.DataFrame, corpus: Corpus, reads: Mapping[str, Sequence[str]]
+    judgements: Sequence[pd.DataFrame],
+    items: pd.DataFrame,
+    corpus: Corpus,
+    reads: Mapping[str, Sequence[str]],
 ) -> pd.DataFrame:
-    """Mean accuracy of each model by what it had read and by how the targets differ, with intervals over pairs of concepts.
+    """Mean accuracy of each model by what it had read and by how the targets differ, with intervals
+    over pairs of concepts.
 
     Args:
         judgements: Judgements tables of one eval_type, one per model.
@@ -227,18 +313,23 @@ def accuracy_by_group(
         reads: model -> kinds of documents that it reads; stories where a model is not named.
 
     Returns:
-        a ControlAccuracies table. An item is the mean of its targets that have a score, as in the summaries; missing scores are
-        counted.
+        a ControlAccuracies table. An item is the mean of its targets that have a score, as in the
+        summaries; missing scores are counted.
 
     Raises:
         UserError: the tables are of several eval types, or two are of one model.
     """
     rows = pd.concat(judgements, ignore_index=True)
     if len(found := sorted(rows["eval_type"].astype(str).unique())) > 1:
-        problem = f"the tables contain several eval types ({', '.join(found)}), which have no common mean."
+        problem = (
+            f"the tables contain several eval types ({', '.join(found)}), which have no common"
+            " mean."
+        )
         raise UserError("judgements", problem, "Give tables of one eval type.")
     if (twice := rows[rows.duplicated(["model", "item_id", "target"])]).size:
-        raise UserError("judgements", f"{twice['model'].iloc[0]} is judged twice.", "Give one table per model.")
+        raise UserError(
+            "judgements", f"{twice['model'].iloc[0]} is judged twice.", "Give one table per model."
+        )
     table = []
     for model, of_model in rows.groupby("model"):
         groups = group_items(items, corpus, reads.get(str(model), ("story",)))
@@ -246,9 +337,13 @@ def accuracy_by_group(
         for targets in ("all", *TARGET_CONTRASTS):
             chosen = joined if targets == "all" else joined[joined["targets"] == targets]
             for (group, dose), part in chosen.groupby(["group", "dose"]):
-                by_item = part.groupby("item_id").agg(accuracy=("accuracy", "mean"), pair=("pair", "first"))
+                by_item = part.groupby("item_id").agg(
+                    accuracy=("accuracy", "mean"), pair=("pair", "first")
+                )
                 values = by_item["accuracy"].to_numpy()[None]
-                found_mean = crossed_means(values, by_item["pair"].to_numpy(), tested=False, bounds=(0.0, 1.0))
+                found_mean = crossed_means(
+                    values, by_item["pair"].to_numpy(), tested=False, bounds=(0.0, 1.0)
+                )
                 table.append(
                     {
                         "model": model,

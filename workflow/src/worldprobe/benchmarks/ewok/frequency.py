@@ -28,7 +28,9 @@ CONTRACTION = re.compile(r"(?<=\w)(n't|'\w+)$")
 
 
 def frequencies_of_wordfreq(words: Collection[str]) -> dict[str, float]:
-    """Occurrences per billion words of English, whatever the case; 0 for a word that wordfreq does not know."""
+    """Occurrences per billion words of English, whatever the case; 0 for a word that wordfreq does
+    not know.
+    """
     from wordfreq import word_frequency
 
     return {word: word_frequency(word, "en") * 1e9 for word in sorted(words)}
@@ -37,12 +39,13 @@ def frequencies_of_wordfreq(words: Collection[str]) -> dict[str, float]:
 def frequencies_of_ngrams(words: Collection[str], paths: Sequence[Path | str]) -> dict[str, float]:
     """Occurrences of each word in the books of all years: the count of exactly this spelling.
 
-    A contraction or hyphenated word, which the files contain in parts only, counts as its rarest part.
+    A contraction or hyphenated word, which the files contain in parts only, counts as its rarest
+    part.
 
     Args:
         words: words as spelt.
-        paths: 1-gram files of Google Books, ``googlebooks-eng-us-all-1gram-20120701-*.gz`` (as many as the words' first
-            letters need) or those of 2020, ``1-*-of-*.gz``.
+        paths: 1-gram files of Google Books, ``googlebooks-eng-us-all-1gram-20120701-*.gz`` (as many
+            as the words' first letters need) or those of 2020, ``1-*-of-*.gz``.
 
     Returns:
         word -> count; 0 for a word without a record.
@@ -55,17 +58,25 @@ def frequencies_of_ngrams(words: Collection[str], paths: Sequence[Path | str]) -
     spellings = arrow.array(sorted(part.encode() for part in wanted), arrow.binary())
     for ngrams, _, totals in runs(paths):
         found = np.flatnonzero(compute.is_in(ngrams, value_set=spellings))
-        for ngram, total in zip(ngrams.take(found).to_pylist(), totals[found].tolist(), strict=True):
+        for ngram, total in zip(
+            ngrams.take(found).to_pylist(), totals[found].tolist(), strict=True
+        ):
             counts[ngram] += total
 
     def own(spelling: str) -> int:
         return counts[spelling.encode()]
 
-    return {word: float(own(word) or min((own(part) for part in parts(word)), default=0)) for word in sorted(words)}
+    return {
+        word: float(own(word) or min((own(part) for part in parts(word)), default=0))
+        for word in sorted(words)
+    }
 
 
-def records_that_begin_with(words: Collection[str], paths: Sequence[Path | str]) -> dict[str, float]:
-    """What the paper's script took for a frequency: the number of records (n-gram x year) that begin with the word.
+def records_that_begin_with(
+    words: Collection[str], paths: Sequence[Path | str]
+) -> dict[str, float]:
+    """What the paper's script took for a frequency: the number of records (n-gram x year) that
+    begin with the word.
 
     Args:
         words: words as spelt.
@@ -88,17 +99,24 @@ def records_that_begin_with(words: Collection[str], paths: Sequence[Path | str])
 
 
 def parts(word: str) -> list[str]:
-    """The pieces under which the 1-gram files contain a word that they split; none where they do not.
+    """The pieces under which the 1-gram files contain a word that they split; none where they do
+    not.
 
     >>> parts("doesn't"), parts("ice-cold"), parts("dog's"), parts("dog")
     (['does', "n't"], ['ice', 'cold'], ['dog'], [])
     """
-    pieces = [piece for part in word.split("-") for piece in CONTRACTION.split(part) if piece and piece != "'s"]
+    pieces = [
+        piece
+        for part in word.split("-")
+        for piece in CONTRACTION.split(part)
+        if piece and piece != "'s"
+    ]
     return pieces if pieces != [word] else []
 
 
 def runs(paths: Iterable[Path | str]) -> Iterator[tuple[arrow.BinaryArray, np.ndarray, np.ndarray]]:
-    """Records of the same n-gram that follow each other, taken together; the files list an n-gram's years in a row.
+    """Records of the same n-gram that follow each other, taken together; the files list an n-gram's
+    years in a row.
 
     Yields:
         n-grams, and for each its number of records and the sum of their match_count.
@@ -109,7 +127,11 @@ def runs(paths: Iterable[Path | str]) -> Iterator[tuple[arrow.BinaryArray, np.nd
         encoded = compute.run_end_encode(batch["ngram"])
         ends = encoded.run_ends.to_numpy()
         starts = np.concatenate([[0], ends[:-1]])
-        yield encoded.values, ends - starts, np.add.reduceat(batch["match_count"].to_numpy(), starts)
+        yield (
+            encoded.values,
+            ends - starts,
+            np.add.reduceat(batch["match_count"].to_numpy(), starts),
+        )
 
 
 def records(paths: Iterable[Path | str]) -> Iterator[arrow.RecordBatch]:
@@ -124,29 +146,45 @@ def records(paths: Iterable[Path | str]) -> Iterator[arrow.RecordBatch]:
     files = [Path(path) for path in paths]
     for path in files:
         if not path.is_file():
-            raise UserError(path, "there is no such file.", "Give the 1-gram files that you downloaded.")
-    repeated = [path for path, times in Counter(path.resolve() for path in files).items() if times > 1]
+            raise UserError(
+                path, "there is no such file.", "Give the 1-gram files that you downloaded."
+            )
+    repeated = [
+        path for path, times in Counter(path.resolve() for path in files).items() if times > 1
+    ]
     if repeated:
-        raise UserError(repeated[0], "is given twice: its words would count double.", "Give each file once.")
+        raise UserError(
+            repeated[0], "is given twice: its words would count double.", "Give each file once."
+        )
     total = sum(path.stat().st_size for path in files)
     with Progress("Reading 1-grams", total >> 10, "KiB") as progress:
         before = 0
         for path in files:
             try:
-                with arrow.OSFile(str(path), "rb") as raw, arrow.CompressedInputStream(raw, "gzip") as stream:
+                with (
+                    arrow.OSFile(str(path), "rb") as raw,
+                    arrow.CompressedInputStream(raw, "gzip") as stream,
+                ):
                     reader = _open_lines(stream) if _has_years_in_one_line(path) else _open(stream)
                     for batch in reader:
-                        yield batch if "ngram" in batch.schema.names else _split_years(batch["line"])
+                        yield (
+                            batch if "ngram" in batch.schema.names else _split_years(batch["line"])
+                        )
                         progress.advance(((before + raw.tell()) >> 10) - progress.done)
             except (arrow.ArrowInvalid, OSError) as error:
                 problem = f"is not a whole gzip file of 1-grams ({' '.join(str(error).split())})."
-                fix = "Download the file again; its name and size are on the page of the Google Books Ngram datasets."
+                fix = (
+                    "Download the file again; its name and size are on the page of the Google Books"
+                    " Ngram datasets."
+                )
                 raise UserError(path, problem, fix) from error
             before += path.stat().st_size
 
 
 def _has_years_in_one_line(path: Path) -> bool:
-    """Whether this is a file of the edition of 2020: an n-gram, then year,match_count,volume_count for every year."""
+    """Whether this is a file of the edition of 2020: an n-gram, then year,match_count,volume_count
+    for every year.
+    """
     with arrow.OSFile(str(path), "rb") as raw, arrow.CompressedInputStream(raw, "gzip") as stream:
         return b"," in stream.read(1 << 12).partition(b"\n")[0].partition(b"\t")[2]
 
@@ -155,7 +193,9 @@ def _open_lines(stream: arrow.NativeFile) -> csv.CSVStreamingReader:
     return csv.open_csv(
         stream,
         read_options=csv.ReadOptions(column_names=["line"], block_size=BLOCK),
-        parse_options=csv.ParseOptions(delimiter="\1", quote_char=False, escape_char=False, ignore_empty_lines=False),
+        parse_options=csv.ParseOptions(
+            delimiter="\1", quote_char=False, escape_char=False, ignore_empty_lines=False
+        ),
         convert_options=csv.ConvertOptions(column_types={"line": arrow.binary()}, null_values=[]),
     )
 
@@ -172,10 +212,22 @@ def _split_years(lines: arrow.BinaryArray) -> arrow.RecordBatch:
     is_ngram[np.cumsum(lengths) - lengths] = True
     values = cells.flatten()
     years = compute.split_pattern(values.filter(arrow.array(~is_ngram)), ",")
-    if lengths.min(initial=2) < 2 or not compute.all(compute.equal(compute.list_value_length(years), 3)).as_py():
-        raise arrow.ArrowInvalid("a line is not an n-gram and year,match_count,volume_count for every year")
-    counts = years.flatten().take(np.arange(1, 3 * len(years), 3)).cast(arrow.string()).cast(arrow.int64())
-    ngrams = values.filter(arrow.array(is_ngram)).take(np.repeat(np.arange(len(lines)), lengths - 1))
+    if (
+        lengths.min(initial=2) < 2
+        or not compute.all(compute.equal(compute.list_value_length(years), 3)).as_py()
+    ):
+        raise arrow.ArrowInvalid(
+            "a line is not an n-gram and year,match_count,volume_count for every year"
+        )
+    counts = (
+        years.flatten()
+        .take(np.arange(1, 3 * len(years), 3))
+        .cast(arrow.string())
+        .cast(arrow.int64())
+    )
+    ngrams = values.filter(arrow.array(is_ngram)).take(
+        np.repeat(np.arange(len(lines)), lengths - 1)
+    )
     return arrow.record_batch({"ngram": ngrams, "match_count": counts})
 
 
@@ -183,7 +235,9 @@ def _open(stream: arrow.NativeFile) -> csv.CSVStreamingReader:
     return csv.open_csv(
         stream,
         read_options=csv.ReadOptions(column_names=list(FIELDS), block_size=BLOCK),
-        parse_options=csv.ParseOptions(delimiter="\t", quote_char=False, escape_char=False, ignore_empty_lines=False),
+        parse_options=csv.ParseOptions(
+            delimiter="\t", quote_char=False, escape_char=False, ignore_empty_lines=False
+        ),
         convert_options=csv.ConvertOptions(
             column_types={"ngram": arrow.binary()} | {field: arrow.int64() for field in FIELDS[1:]},
             null_values=[],
@@ -197,7 +251,8 @@ DELETE_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def words(text: str) -> list[str]:
-    """The words of a text: split at white space, punctuation around them removed, apostrophes and hyphens inside kept.
+    """The words of a text: split at white space, punctuation around them removed, apostrophes and
+    hyphens inside kept.
 
     >>> words("Ira's well-worn hat doesn't fit, “alas”!")
     ["Ira's", 'well-worn', 'hat', "doesn't", 'fit', 'alas']
@@ -206,7 +261,8 @@ def words(text: str) -> list[str]:
 
 
 def words_as_original(text: str) -> list[str]:
-    """The words as the paper's scripts take them: all ASCII punctuation deleted, then split at white space.
+    """The words as the paper's scripts take them: all ASCII punctuation deleted, then split at
+    white space.
 
     >>> words_as_original("Ira's well-worn hat doesn't fit!")
     ['Iras', 'wellworn', 'hat', 'doesnt', 'fit']
@@ -230,7 +286,11 @@ def fillers_of(fillers: str, classes: Collection[str] | None = None) -> set[str]
         fillers: the column of an Items table: a JSON object, slot -> text.
         classes: filler classes, or None for all.
     """
-    return {text for slot, text in _read(fillers).items() if classes is None or slot_class(slot) in classes}
+    return {
+        text
+        for slot, text in _read(fillers).items()
+        if classes is None or slot_class(slot) in classes
+    }
 
 
 def classes_of(fillers: str) -> set[str]:
@@ -243,7 +303,8 @@ def classes_of(fillers: str) -> set[str]:
 
 
 def without_phrases(text: str, phrases: Collection[str]) -> str:
-    """The text without the given phrases, whatever their case, and without a possessive ending that follows one.
+    """The text without the given phrases, whatever their case, and without a possessive ending that
+    follows one.
 
     >>> without_phrases("Ira's aunt sees the old dog. The old dog barks.", ["Ira", "the old dog"])
     ' aunt sees .  barks.'
@@ -264,7 +325,11 @@ def _read(fillers: str) -> dict[str, str]:
     except ValueError:
         filled = None
     if not isinstance(filled, dict) or not all(isinstance(text, str) for text in filled.values()):
-        raise UserError("items", "the column fillers is not a JSON object of texts.", "Build the items table again.")
+        raise UserError(
+            "items",
+            "the column fillers is not a JSON object of texts.",
+            "Build the items table again.",
+        )
     return filled
 
 
@@ -278,18 +343,21 @@ class Surface:
 
     Attributes:
         features: a SurfaceFeatures table.
-        counts: number of distinct words, of those without a frequency, of their occurrences in the items, and of texts without
-            a word, whose items have no mean log frequency.
+        counts: number of distinct words, of those without a frequency, of their occurrences in the
+            items, and of texts without a word, whose items have no mean log frequency.
     """
 
     features: pd.DataFrame
     counts: dict[str, int]
 
 
-def surface_features(items: pd.DataFrame, frequencies: Frequencies, is_compat: bool = False) -> Surface:
+def surface_features(
+    items: pd.DataFrame, frequencies: Frequencies, is_compat: bool = False
+) -> Surface:
     """Number of words and mean log word frequency of each target with its contexts.
 
-    The log frequency of a word is ln(1 + f), so that an unknown word has 0; unknown words are counted.
+    The log frequency of a word is ln(1 + f), so that an unknown word has 0; unknown words are
+    counted.
 
     Args:
         items: an Items table.
@@ -301,9 +369,13 @@ def surface_features(items: pd.DataFrame, frequencies: Frequencies, is_compat: b
     """
     names = _agents(items) if is_compat else set()
     spelt: dict[tuple[str, str], list[str]] = {}
-    for item_id, fillers, *texts in zip(*(items[column].tolist() for column in ("item_id", "fillers", *TEXTS)), strict=True):
+    for item_id, fillers, *texts in zip(
+        *(items[column].tolist() for column in ("item_id", "fillers", *TEXTS)), strict=True
+    ):
         for text, sentence in zip(TEXTS, texts, strict=True):
-            spelt[item_id, text] = list(_spelt_as_original(sentence, names) if is_compat else _spelt(sentence, fillers))
+            spelt[item_id, text] = list(
+                _spelt_as_original(sentence, names) if is_compat else _spelt(sentence, fillers)
+            )
     known = frequencies({word for sentence in spelt.values() for word in sentence})
     log_frequency = {word: math.log1p(frequency) for word, frequency in known.items()}
     rows = []
@@ -312,14 +384,21 @@ def surface_features(items: pd.DataFrame, frequencies: Frequencies, is_compat: b
         for text in TEXTS:
             sentence = spelt[item_id, text]
             length[text] = len(sentence)
-            mean[text] = sum(log_frequency[word] for word in sentence) / len(sentence) if sentence else math.nan
+            mean[text] = (
+                sum(log_frequency[word] for word in sentence) / len(sentence)
+                if sentence
+                else math.nan
+            )
         for target in (1, 2):
             n_words, log_mean = (
-                (measure["context1"] + measure["context2"]) / 2 + measure[f"target{target}"] for measure in (length, mean)
+                (measure["context1"] + measure["context2"]) / 2 + measure[f"target{target}"]
+                for measure in (length, mean)
             )
             if not n_words:
                 fix = "Correct the texts: each should be a sentence."
-                raise UserError("items", f"target {target} of {item_id} and its contexts have no words.", fix)
+                raise UserError(
+                    "items", f"target {target} of {item_id} and its contexts have no words.", fix
+                )
             rows.append((item_id, target, float(n_words), log_mean))
     missing = {word for word, frequency in known.items() if frequency == 0}
     return Surface(
@@ -328,14 +407,20 @@ def surface_features(items: pd.DataFrame, frequencies: Frequencies, is_compat: b
             "n_distinct_words": len(known),
             "n_distinct_words_without_frequency": len(missing),
             "n_texts_without_words": sum(not sentence for sentence in spelt.values()),
-            "n_occurrences_without_frequency": sum(word in missing for sentence in spelt.values() for word in sentence),
+            "n_occurrences_without_frequency": sum(
+                word in missing for sentence in spelt.values() for word in sentence
+            ),
         },
     )
 
 
 def _spelt(text: str, fillers: str) -> Iterator[str]:
-    """Words in lower case, but those that a filler writes with a capital as the filler writes them, never possessive."""
-    capitals = {word for filler in fillers_of(fillers) for word in words(filler) if not word.islower()}
+    """Words in lower case, but those that a filler writes with a capital as the filler writes them,
+    never possessive.
+    """
+    capitals = {
+        word for filler in fillers_of(fillers) for word in words(filler) if not word.islower()
+    }
     for word in words(text):
         name = without_possessive(word)
         yield name if name in capitals else word.lower()
@@ -343,7 +428,13 @@ def _spelt(text: str, fillers: str) -> Iterator[str]:
 
 def _spelt_as_original(text: str, names: Collection[str]) -> Iterator[str]:
     for word in words_as_original(text):
-        yield word[:-1] if word[-1] == "s" and word[:-1] in names else word if word in names else word.lower()
+        yield (
+            word[:-1]
+            if word[-1] == "s" and word[:-1] in names
+            else word
+            if word in names
+            else word.lower()
+        )
 
 
 def _agents(items: pd.DataFrame) -> set[str]:

@@ -1,4 +1,5 @@
-"""The files that a study of EWoK makes, and which of them a step reads: plain lists of paths, for rules and for status.
+"""The files that a study of EWoK makes, and which of them a step reads: plain lists of paths, for
+rules and for status.
 
 Everything follows from the validated study and the registry.
 """
@@ -80,7 +81,8 @@ def item_tables(study: Study) -> list[str]:
 
 
 def evidence(study: Study, model: str, condition: str | None = None) -> list[str]:
-    """What a model is judged by, in the order in which it is asked: condition by condition, all ways of asking of each.
+    """What a model is judged by, in the order in which it is asked: condition by condition, all
+    ways of asking of each.
 
     Args:
         study: a validated study.
@@ -88,7 +90,11 @@ def evidence(study: Study, model: str, condition: str | None = None) -> list[str
         condition: one alone (all).
     """
     wanted = conditions(study) if condition is None else [condition]
-    return [paths(study).evidence(one, name, model) for one in wanted for name in study["ewok"]["eval_types"]]
+    return [
+        paths(study).evidence(one, name, model)
+        for one in wanted
+        for name in study["ewok"]["eval_types"]
+    ]
 
 
 def chat_template(prompting: Mapping[str, Any], card: Mapping[str, Any]) -> str:
@@ -104,12 +110,17 @@ def chat_template(prompting: Mapping[str, Any], card: Mapping[str, Any]) -> str:
 
 
 def answers(study: Study, model: str) -> list[str]:
-    """What asking a model leaves: nothing of one that EWoK does not ask, or where released results take the place of answers."""
+    """What asking a model leaves: nothing of one that EWoK does not ask, or where released results
+    take the place of answers.
+    """
     return [] if is_released(study) or model not in study["models"] else evidence(study, model)
 
 
 def judgements(
-    study: Study, models: Iterable[str], eval_types: Iterable[str] | None = None, condition: str | None = None
+    study: Study,
+    models: Iterable[str],
+    eval_types: Iterable[str] | None = None,
+    condition: str | None = None,
 ) -> list[str]:
     """Judgements of models; a release's, where it replaces them.
 
@@ -128,27 +139,38 @@ def judgements(
 
 def prompted_judgements(study: Study, models: Iterable[str]) -> list[str]:
     """Judgements of what models answered to prompts."""
-    return judgements(study, models, [name for name in study["ewok"]["eval_types"] if is_prompted(name)])
+    return judgements(
+        study, models, [name for name in study["ewok"]["eval_types"] if is_prompted(name)]
+    )
 
 
 def baseline_judgements(study: Study, condition: str | None = None) -> list[str]:
     """Judgements of the baselines about the items of a condition (the reference)."""
-    return [paths(study).judgements(condition or reference(study), name, name) for name in baselines(study)]
+    return [
+        paths(study).judgements(condition or reference(study), name, name)
+        for name in baselines(study)
+    ]
 
 
 def regressed(study: Study, models: Iterable[str]) -> list[str]:
-    """Judgements that the regressions explain; in the fullest model, also those of baselines, which are features there."""
+    """Judgements that the regressions explain; in the fullest model, also those of baselines, which
+    are features there.
+    """
     is_full = study["ewok"]["mixed_model"]["random_effects"] == "maximal" and not is_released(study)
     return judgements(study, models, ["logprobs"]) + (baseline_judgements(study) if is_full else [])
 
 
 def compared(study: Study, models: Iterable[str]) -> list[str]:
     """Judgements by LogProbs of models, and of the baselines that each is compared with."""
-    return judgements(study, models, ["logprobs"]) + ([] if is_released(study) else baseline_judgements(study))
+    return judgements(study, models, ["logprobs"]) + (
+        [] if is_released(study) else baseline_judgements(study)
+    )
 
 
 def yardsticks(study: Study) -> list[str]:
-    """Judgements of what models are compared with: baselines, and people where their ratings are given."""
+    """Judgements of what models are compared with: baselines, and people where their ratings are
+    given.
+    """
     if is_released(study):
         return []
     found = baseline_judgements(study)
@@ -158,7 +180,9 @@ def yardsticks(study: Study) -> list[str]:
 
 
 def human_export(study: Study) -> str | list[str]:
-    """The folder of people's answers: a survey's, or that of simulated people; nothing where there are none."""
+    """The folder of people's answers: a survey's, or that of simulated people; nothing where there
+    are none.
+    """
     if is_simulated(study):
         return f"{paths(study).root}/human/export"
     return study["ewok"]["human"]["responses"] or []
@@ -180,9 +204,13 @@ def human_matrix(study: Study) -> list[str]:
 
 
 def graded_evidence(study: Study, models: Iterable[str]) -> list[str]:
-    """What models answered in degrees (log probabilities, ratings) about the items of the reference condition."""
+    """What models answered in degrees (log probabilities, ratings) about the items of the reference
+    condition.
+    """
     names = [name for name in study["ewok"]["eval_types"] if is_graded(name)]
-    return [paths(study).evidence(reference(study), name, model) for name in names for model in models]
+    return [
+        paths(study).evidence(reference(study), name, model) for name in names for model in models
+    ]
 
 
 def human_files(study: Study, registry: Registry) -> list[str]:
@@ -194,13 +222,20 @@ def human_files(study: Study, registry: Registry) -> list[str]:
     if has_responses(study):
         found.append(place.table("human/statistics"))
         shown = (human_accuracy, human_cleaning, human_people, human_agreement)
-        found += [path for one in shown if one.is_wanted(study, registry) for path in one.paths(paths(study).root)]
+        found += [
+            path
+            for one in shown
+            if one.is_wanted(study, registry)
+            for path in one.paths(paths(study).root)
+        ]
     return found
 
 
 def surface_features(study: Study) -> str:
     """Length and word frequency of the sentences: measured, or as they were released."""
-    return paths(study).table("released/surface_features" if is_released(study) else "surface_features")
+    return paths(study).table(
+        "released/surface_features" if is_released(study) else "surface_features"
+    )
 
 
 def coefficients(study: Study) -> list[str]:
@@ -223,14 +258,21 @@ def made_from(study: Study, models: Iterable[str]) -> list[str]:
     else:
         names = study["ewok"]["eval_types"]
         chosen = list(models)
-        found += [place.evidence(where, name, model) for where in conditions(study) for name in names for model in chosen]
+        found += [
+            place.evidence(where, name, model)
+            for where in conditions(study)
+            for name in names
+            for model in chosen
+        ]
     if has_logprobs(study):
         found += [place.table("regression/fixed_effects"), *coefficients(study)]
     return found + ([] if is_released(study) else baseline_judgements(study))
 
 
 def page_files(study: Study, models: Iterable[str]) -> PageFiles:
-    """What the report's part on EWoK is built from; items are quoted only where they are our own."""
+    """What the report's part on EWoK is built from; items are quoted only where they are our
+    own.
+    """
     chosen = [model for model in models if model in study["models"]]
     return PageFiles(
         summary=paths(study).table("summaries"),
@@ -249,12 +291,18 @@ def outputs(study: Study, registry: Registry) -> list[str]:
 def judgements_of_conditions(study: Study, models: Iterable[str]) -> list[str]:
     """Judgements of models under every condition, the reference first."""
     chosen = list(models)
-    return [path for condition in compared_conditions(study) for path in judgements(study, chosen, condition=condition)]
+    return [
+        path
+        for condition in compared_conditions(study)
+        for path in judgements(study, chosen, condition=condition)
+    ]
 
 
 def template_table(study: Study, condition: str) -> str:
     """The templates that a condition's items are filled from."""
-    return paths(study).table("family_templates" if condition in family_conditions(study) else "templates")
+    return paths(study).table(
+        "family_templates" if condition in family_conditions(study) else "templates"
+    )
 
 
 def family_items(study: Study) -> list[str]:
@@ -265,8 +313,16 @@ def family_items(study: Study) -> list[str]:
 def family_judgements(study: Study, models: Iterable[str]) -> list[str]:
     """Judgements about families: of models, and of baselines."""
     chosen = list(models)
-    found = [path for condition in family_conditions(study) for path in judgements(study, chosen, condition=condition)]
-    return found + [path for condition in family_conditions(study) for path in baseline_judgements(study, condition)]
+    found = [
+        path
+        for condition in family_conditions(study)
+        for path in judgements(study, chosen, condition=condition)
+    ]
+    return found + [
+        path
+        for condition in family_conditions(study)
+        for path in baseline_judgements(study, condition)
+    ]
 
 
 def refuse_models(study: Study, registry: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -276,7 +332,10 @@ def refuse_models(study: Study, registry: dict[str, dict[str, Any]]) -> dict[str
         UserError: Likert or Choice is asked of a model that does not continue a text.
     """
     if any(is_prompted(name) for name in study["ewok"]["eval_types"]):
-        fix = "Give models that are not causal a study of their own, with ewok.eval_types: [logprobs]."
+        fix = (
+            "Give models that are not causal a study of their own, with ewok.eval_types:"
+            " [logprobs]."
+        )
         refuse_prompted(registry, study["models"], "ewok.eval_types", fix)
     return registry
 
@@ -291,4 +350,8 @@ def control_judgements(study: Study, registry: Registry, models: Iterable[str]) 
 def readings(study: Study, registry: Registry, models: Iterable[str]) -> list[str]:
     """What each control model reads, as ``controls measure`` takes it."""
     controls = set(control_models(study, registry))
-    return [f"{model}={','.join(registry[model]['control']['reads'])}" for model in models if model in controls]
+    return [
+        f"{model}={','.join(registry[model]['control']['reads'])}"
+        for model in models
+        if model in controls
+    ]

@@ -1,4 +1,6 @@
-"""People's plausibility ratings of items (EWoK, Section 4): from their answers or a CSV, and how far people agree."""
+"""People's plausibility ratings of items (EWoK, Section 4): from their answers or a CSV, and how
+far people agree.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,13 @@ from worldprobe.analysis.components import LEVEL, korn_graubard
 from worldprobe.benchmarks.ewok.analysis.judge import Evidence
 from worldprobe.benchmarks.ewok.analysis.panel import DEFAULT_CLUSTER, cluster_codes
 from worldprobe.benchmarks.ewok.contracts import PREFERENCES
-from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, TEXTS, contrast_group, is_graded, normalize_text
+from worldprobe.benchmarks.ewok.vocabulary import (
+    EVAL_TYPES,
+    TEXTS,
+    contrast_group,
+    is_graded,
+    normalize_text,
+)
 from worldprobe.commented_csv import read_frame
 from worldprobe.errors import UserError
 from worldprobe.human.cleaning import correlate, split_half
@@ -50,21 +58,26 @@ class MatchedRatings:
     n_unrated: int
 
 
-def read_ratings(path: Path, items: pd.DataFrame, scale: tuple[float, float] = (1, 5)) -> MatchedRatings:
+def read_ratings(
+    path: Path, items: pd.DataFrame, scale: tuple[float, float] = (1, 5)
+) -> MatchedRatings:
     """Read ratings and average those of the same question.
 
-    Two forms are known. Long: columns item_id, target, context, rating, a row per rating; with a column ``rater`` no rater may
-    rate a question twice, and a column that may be a rater's under another name is asked about. Wide: item_id or the four texts
-    (Context1, Context2, Target1, Target2), and response_mean_target1_context1 to response_mean_target2_context2, a row per item.
+    Two forms are known. Long: columns item_id, target, context, rating, a row per rating; with a
+    column ``rater`` no rater may rate a question twice, and a column that may be a rater's under
+    another name is asked about. Wide: item_id or the four texts (Context1, Context2, Target1,
+    Target2), and response_mean_target1_context1 to response_mean_target2_context2, a row per item.
     Names of columns may be in any case; lines above the header that start with ``#`` are left out.
 
     Args:
         path: CSV.
-        items: contracts.Items; ratings are matched to them by id, or by the four texts (then to all items that have them).
+        items: contracts.Items; ratings are matched to them by id, or by the four texts (then to all
+            items that have them).
         scale: the lowest and the highest rating that could be given.
 
     Raises:
-        UserError: an unknown form, a cell that is not a number on the scale, a rating given twice, or no item in common.
+        UserError: an unknown form, a cell that is not a number on the scale, a rating given twice,
+            or no item in common.
     """
     try:
         content = path.read_bytes()
@@ -80,12 +93,20 @@ def read_ratings(path: Path, items: pd.DataFrame, scale: tuple[float, float] = (
     else:
         ratings, n_unknown = _from_wide(path, frame, items, scale)
     if ratings.empty:
-        raise UserError(path, "rates no item of the items table.", "Give the table of the items that were rated.")
+        raise UserError(
+            path,
+            "rates no item of the items table.",
+            "Give the table of the items that were rated.",
+        )
     n_unrated = len(items) - ratings["item_id"].nunique()
-    return MatchedRatings(_average(ratings), int(ratings["rating"].notna().sum()), n_unknown, n_unrated)
+    return MatchedRatings(
+        _average(ratings), int(ratings["rating"].notna().sum()), n_unknown, n_unrated
+    )
 
 
-def _from_long(path: Path, frame: pd.DataFrame, items: pd.DataFrame, scale: tuple[float, float]) -> tuple[pd.DataFrame, int]:
+def _from_long(
+    path: Path, frame: pd.DataFrame, items: pd.DataFrame, scale: tuple[float, float]
+) -> tuple[pd.DataFrame, int]:
     """One row per rating."""
     rows = pd.DataFrame(
         {
@@ -99,7 +120,9 @@ def _from_long(path: Path, frame: pd.DataFrame, items: pd.DataFrame, scale: tupl
     _ask_about_raters(path, frame)
     if "rater" in frame:
         who = rows.assign(rater=frame["rater"].map(_as_person))[["rater", *_QUESTION]]
-        _refuse_repeated(path, who, "rated by the same rater", "Keep one rating per rater and question.")
+        _refuse_repeated(
+            path, who, "rated by the same rater", "Keep one rating per rater and question."
+        )
     is_known = rows["item_id"].isin(set(items["item_id"]))
     return rows[is_known], int(rows.loc[~is_known, "item_id"].nunique())
 
@@ -113,7 +136,8 @@ def _as_person(cell: str) -> str:
     return re.sub(r"(?<=\d)\.0+$", "", normalize_text(cell)).casefold()
 
 
-#: Parts of names that columns of people have in what recruiters, survey tools and annotators export.
+#: Parts of names that columns of people have in what recruiters, survey tools and annotators
+#: export.
 _PEOPLE = re.compile(
     r"rater|annotat|label+er|listener|reader|turker|candidate|participant|partic|subj|worker|respon[ds]|user|person|people|"
     r"prolific|judge|coder|evaluator|informant|proband|teilnehm|submission|session|assignment|id$|^name|initials|e-?mail"
@@ -122,42 +146,62 @@ _NOT_PEOPLE = re.compile(
     r"time|(?<!candi)date|duration|item|template|question|trial|list(?!ener)|stimul|domain|context|target|concept|version"
 )
 
-#: Share of rows in which a column of raters' numbers may have a number again that the same question had.
+#: Share of rows in which a column of raters' numbers may have a number again that the same question
+#: had.
 MOST_REPEATED = 0.1
 
 
 def _ask_about_raters(path: Path, frame: pd.DataFrame) -> None:
-    """Refuse a file in which some column may name the rater: two ratings by one person would count as two people's.
+    """Refuse a file in which some column may name the rater: two ratings by one person would count
+    as two people's.
 
-    A column counts as one by its name, or where texts in it recur and tell the ratings of one question apart; where whole numbers
-    do, as nearly all ratings of a question have another one.
+    A column counts as one by its name, or where texts in it recur and tell the ratings of one
+    question apart; where whole numbers do, as nearly all ratings of a question have another one.
     """
     others = sorted(set(map(str, frame)) - {*_LONG, *TEXTS, "rater"})
     for name in [] if "rater" in frame else others:
         cells = frame[name].str.strip()
         numbers = pd.to_numeric(cells, errors="coerce")
         is_text = numbers.isna().any()
-        is_number = bool((numbers % 1 == 0).all()) and frame.duplicated([*_QUESTION, name]).mean() < MOST_REPEATED
+        is_number = (
+            bool((numbers % 1 == 0).all())
+            and frame.duplicated([*_QUESTION, name]).mean() < MOST_REPEATED
+        )
         is_recurring = cells.nunique() <= len(frame) / 2
         is_repeated = frame.duplicated(_QUESTION, keep=False)
-        is_telling = is_repeated.any() and frame[is_repeated].groupby(_QUESTION)[name].nunique().gt(1).mean() > 0.5
+        is_telling = (
+            is_repeated.any()
+            and frame[is_repeated].groupby(_QUESTION)[name].nunique().gt(1).mean() > 0.5
+        )
         is_named = _PEOPLE.search(name) and not _NOT_PEOPLE.search(name)
         is_like = is_text or (is_number and not _NOT_PEOPLE.search(name))
         if is_named or (is_like and is_recurring and is_telling):
             problem = (
-                f'has no column "rater", but "{name}", which may say who rated; two ratings by one person would count twice.'
+                f'has no column "rater", but "{name}", which may say who rated; two ratings by one'
+                " person would count twice."
             )
-            raise UserError(path, problem, f'Rename "{name}" to "rater" if it does, else delete it.')
+            raise UserError(
+                path, problem, f'Rename "{name}" to "rater" if it does, else delete it.'
+            )
     if others:
         LOGGER.info("columns that are not used: %s", ", ".join(others))
 
 
-def _from_wide(path: Path, frame: pd.DataFrame, items: pd.DataFrame, scale: tuple[float, float]) -> tuple[pd.DataFrame, int]:
-    """One row per target and context from one row per item; how many people gave the ratings of a mean is not known."""
+def _from_wide(
+    path: Path, frame: pd.DataFrame, items: pd.DataFrame, scale: tuple[float, float]
+) -> tuple[pd.DataFrame, int]:
+    """One row per target and context from one row per item; how many people gave the ratings of a
+    mean is not known.
+    """
     _require_columns(path, frame)
     if "item_id" in frame:
         keyed = frame.assign(item_id=frame["item_id"].str.strip())
-        _refuse_repeated(path, keyed[["item_id"]], "rated", "In this form each item has one row; see the command's help.")
+        _refuse_repeated(
+            path,
+            keyed[["item_id"]],
+            "rated",
+            "In this form each item has one row; see the command's help.",
+        )
         known = items[["item_id"]]
         key = ["item_id"]
     else:
@@ -167,9 +211,19 @@ def _from_wide(path: Path, frame: pd.DataFrame, items: pd.DataFrame, scale: tupl
     numbers = pd.DataFrame({name: _on_scale(path, frame, name, scale) for name in _WIDE})
     keyed = pd.concat([keyed[key], numbers], axis=1)
     matched = keyed.merge(known, on=key)
-    n_unknown = len(keyed[key].drop_duplicates().merge(known[key].drop_duplicates(), on=key, how="left_anti"))
+    n_unknown = len(
+        keyed[key].drop_duplicates().merge(known[key].drop_duplicates(), on=key, how="left_anti")
+    )
     parts = [
-        pd.DataFrame({"item_id": matched["item_id"], "target": t, "context": c, "rating": matched[name], "n_raters": np.nan})
+        pd.DataFrame(
+            {
+                "item_id": matched["item_id"],
+                "target": t,
+                "context": c,
+                "rating": matched[name],
+                "n_raters": np.nan,
+            }
+        )
         for name, (t, c) in _WIDE.items()
     ]
     return pd.concat(parts, ignore_index=True), n_unknown
@@ -185,7 +239,8 @@ def _require_columns(path: Path, frame: pd.DataFrame) -> None:
         raise UserError(
             path,
             f"has no column {absent[0]}; it has {columns}.",
-            "Write the columns item_id, target, context, rating; or see the other form in the command's help.",
+            "Write the columns item_id, target, context, rating; or see the other form in the"
+            " command's help.",
         )
 
 
@@ -195,12 +250,20 @@ def _one_or_two(path: Path, frame: pd.DataFrame, column: str) -> pd.Series:
     return numbers.astype("int64")
 
 
-def _on_scale(path: Path, frame: pd.DataFrame, column: str, scale: tuple[float, float]) -> pd.Series:
+def _on_scale(
+    path: Path, frame: pd.DataFrame, column: str, scale: tuple[float, float]
+) -> pd.Series:
     cells = frame[column].str.strip()
     is_missing = cells.str.lower().isin(_MISSING)
     numbers = pd.to_numeric(cells.where(~is_missing, None), errors="coerce").astype("float64")
     is_bad = ~is_missing & ~np.isfinite(numbers)
-    _refuse_cells(path, frame[column], is_bad, "is not a rating", "Write numbers with a point; leave a missing rating empty.")
+    _refuse_cells(
+        path,
+        frame[column],
+        is_bad,
+        "is not a rating",
+        "Write numbers with a point; leave a missing rating empty.",
+    )
     is_off = ~is_missing & ~numbers.between(*scale)
     low, high = scale
     fix = "Correct it, or state the scale that people used: --scale LOWEST HIGHEST."
@@ -212,7 +275,9 @@ def _refuse_cells(path: Path, cells: pd.Series, is_bad: pd.Series, problem: str,
     bad = cells[is_bad]
     if len(bad):
         more = f"; so are {len(bad) - 1} more cells of this column" if len(bad) > 1 else ""
-        raise UserError(f"{path}, line {bad.index[0]}", f'{cells.name}: "{bad.iloc[0]}" {problem}{more}.', fix)
+        raise UserError(
+            f"{path}, line {bad.index[0]}", f'{cells.name}: "{bad.iloc[0]}" {problem}{more}.', fix
+        )
 
 
 def _refuse_repeated(path: Path, keys: pd.DataFrame, how: str, fix: str) -> None:
@@ -222,36 +287,49 @@ def _refuse_repeated(path: Path, keys: pd.DataFrame, how: str, fix: str) -> None
         row = keys.loc[line]
         first = keys.index[(keys == row).all(axis=1)][0]
         name = ", ".join(str(row[column]) for column in keys if column != "rater")
-        raise UserError(f"{path}, line {line}", f"{name} is {how} twice; the first time in line {first}.", fix)
+        raise UserError(
+            f"{path}, line {line}", f"{name} is {how} twice; the first time in line {first}.", fix
+        )
 
 
 def _average(ratings: pd.DataFrame) -> pd.DataFrame:
-    """Mean, number of raters and standard deviation (n - 1) of each question's ratings; missing ones do not count."""
-    given = ratings.assign(n_raters=ratings["n_raters"].where(ratings["rating"].notna(), 0.0 * ratings["n_raters"]))
+    """Mean, number of raters and standard deviation (n - 1) of each question's ratings; missing
+    ones do not count.
+    """
+    given = ratings.assign(
+        n_raters=ratings["n_raters"].where(ratings["rating"].notna(), 0.0 * ratings["n_raters"])
+    )
     groups = given.groupby(_QUESTION, sort=True)
-    # Rounded: 0.1 and 0.5 are rated as high as 0.2 and 0.4, though their sums differ in the last bit.
+    # Rounded: 0.1 and 0.5 are rated as high as 0.2 and 0.4, though their sums differ in the last
+    # bit.
     table = groups["rating"].agg(rating="mean", sd="std").round(DECIMALS)
     table["n_raters"] = groups["n_raters"].sum(min_count=1)
     # Of means whose raters are not counted, only the mean is known.
     table.loc[table["n_raters"].isna(), "sd"] = np.nan
     columns: Sequence[str] = [*_QUESTION, "rating", "n_raters", "sd"]
-    return table.reset_index()[list(columns)].astype({"rating": "float64", "n_raters": "float64", "sd": "float64"})
+    return table.reset_index()[list(columns)].astype(
+        {"rating": "float64", "n_raters": "float64", "sd": "float64"}
+    )
 
 
 #: (target, context): Likert rates the target after the context; Choice shows this context first.
 _CELLS = ((1, 1), (1, 2), (2, 2), (2, 1))
 
 
-def ask_people(items: pd.DataFrame, eval_types: Sequence[str], unit: str = "template") -> pd.DataFrame:
+def ask_people(
+    items: pd.DataFrame, eval_types: Sequence[str], unit: str = "template"
+) -> pd.DataFrame:
     """The questions about items, with the answers that the design expects.
 
-    Likert: does the target make sense after the context? 5 if they belong together, 1 if not. Choice: which context fits the
-    target, the first shown (1) or the second (2)? Each target is asked with either context first.
+    Likert: does the target make sense after the context? 5 if they belong together, 1 if not.
+    Choice: which context fits the target, the first shown (1) or the second (2)? Each target is
+    asked with either context first.
 
     Args:
         items: contracts.Items.
         eval_types: likert, choice or both.
-        unit: ``meta_template`` counts all templates of one target and context as one unit; otherwise a template is one.
+        unit: ``meta_template`` counts all templates of one target and context as one unit;
+            otherwise a template is one.
 
     Returns:
         human.lists.QUESTION_COLUMNS.
@@ -277,7 +355,9 @@ def ask_people(items: pd.DataFrame, eval_types: Sequence[str], unit: str = "temp
                         "first_context": items[f"context{context}"],
                         "second_context": items[f"context{other}"] if way == "choice" else None,
                         "target_text": items[f"target{target}"],
-                        "expected": (5 if is_match else 1) if way == "likert" else (1 if is_match else 2),
+                        "expected": (
+                            (5 if is_match else 1) if way == "likert" else (1 if is_match else 2)
+                        ),
                     }
                 )
             )
@@ -285,14 +365,19 @@ def ask_people(items: pd.DataFrame, eval_types: Sequence[str], unit: str = "temp
 
 
 def select_norms(items: pd.DataFrame) -> pd.DataFrame:
-    """One item for every pair of contexts in either order: the one with the shortest targets, so without a frame around them.
+    """One item for every pair of contexts in either order: the one with the shortest targets, so
+    without a frame around them.
 
     Args:
         items: contracts.Items.
     """
     first = items["context1"].where(items["context1"] <= items["context2"], items["context2"])
     second = items["context2"].where(items["context1"] <= items["context2"], items["context1"])
-    ranked = items.assign(_first=first, _second=second, _length=items["target1"].str.len() + items["target2"].str.len())
+    ranked = items.assign(
+        _first=first,
+        _second=second,
+        _length=items["target1"].str.len() + items["target2"].str.len(),
+    )
     chosen = ranked.sort_values(["_length", "item_id"]).drop_duplicates(["_first", "_second"]).index
     return items.loc[items.index.isin(chosen)]
 
@@ -305,8 +390,8 @@ def rate_items(answers: pd.DataFrame, key: pd.DataFrame) -> pd.DataFrame:
         key: contracts.ListKeys.
 
     Returns:
-        contracts.Ratings: four rows per item of the key; a sub-item without answers has no rating and 0 raters, so that
-        ``judge`` counts it as missing and not as wrong.
+        contracts.Ratings: four rows per item of the key; a sub-item without answers has no rating
+        and 0 raters, so that ``judge`` counts it as missing and not as wrong.
 
     Raises:
         UserError: the key has no Likert questions.
@@ -314,14 +399,22 @@ def rate_items(answers: pd.DataFrame, key: pd.DataFrame) -> pd.DataFrame:
     asked = key[(key["kind"] == "test") & (key["eval_type"] == "likert")]
     if asked.empty:
         problem = "has no Likert questions, so there are no ratings."
-        raise UserError("the answer key", problem, "Ask people by Likert too, or compare both ways by `human agreement`.")
+        raise UserError(
+            "the answer key",
+            problem,
+            "Ask people by Likert too, or compare both ways by `human agreement`.",
+        )
     groups = answers[answers["eval_type"] == "likert"].groupby("question")["value"]
     # As means of ratings from elsewhere, so that equal ratings tie.
     found = groups.agg(rating="mean", n_raters="size", sd="std")
-    table = asked[[*_QUESTION, "question"]].merge(found, left_on="question", right_index=True, how="left")
+    table = asked[[*_QUESTION, "question"]].merge(
+        found, left_on="question", right_index=True, how="left"
+    )
     table["rating"], table["sd"] = table["rating"].round(DECIMALS), table["sd"].round(DECIMALS)
     table["n_raters"] = table["n_raters"].fillna(0)
-    return table.drop(columns="question").astype({"rating": "float64", "n_raters": "float64", "sd": "float64"})
+    return table.drop(columns="question").astype(
+        {"rating": "float64", "n_raters": "float64", "sd": "float64"}
+    )
 
 
 #: In place of a model and its set-up in contracts.Agreements.
@@ -331,20 +424,28 @@ _GROUPINGS = ("domain", "version", "context_type", "context_contrast", "target_c
 
 @dataclass(frozen=True)
 class Sums:
-    """People's answers about every target of every item, as whole numbers, so that ties and boundaries are exact.
+    """People's answers about every target of every item, as whole numbers, so that ties and
+    boundaries are exact.
 
     Attributes:
-        total: Likert: sum of the ratings; Choice: how often the context was chosen. Shape (items, 2 targets, 2 contexts).
-        count: Likert: how many ratings; Choice: how many choices, the same for both contexts. Same shape.
+        total: Likert: sum of the ratings; Choice: how often the context was chosen. Shape (items, 2
+            targets, 2 contexts).
+        count: Likert: how many ratings; Choice: how many choices, the same for both contexts. Same
+            shape.
     """
 
     total: np.ndarray
     count: np.ndarray
 
     def difference(self) -> tuple[np.ndarray, np.ndarray]:
-        """Mean after context 1 minus mean after context 2, times a positive whole number, and that number (0: unknown)."""
+        """Mean after context 1 minus mean after context 2, times a positive whole number, and that
+        number (0: unknown).
+        """
         scale = self.count[:, :, 0] * self.count[:, :, 1]
-        return self.total[:, :, 0] * self.count[:, :, 1] - self.total[:, :, 1] * self.count[:, :, 0], scale
+        return (
+            self.total[:, :, 0] * self.count[:, :, 1] - self.total[:, :, 1] * self.count[:, :, 0],
+            scale,
+        )
 
 
 class Adder:
@@ -357,7 +458,9 @@ class Adder:
         eval_type: likert or choice.
     """
 
-    def __init__(self, items: pd.DataFrame, answers: pd.DataFrame, key: pd.DataFrame, eval_type: str) -> None:
+    def __init__(
+        self, items: pd.DataFrame, answers: pd.DataFrame, key: pd.DataFrame, eval_type: str
+    ) -> None:
         self.is_choice = eval_type == "choice"
         self.n_items = len(items)
         asked = key[(key["kind"] == "test") & (key["eval_type"] == eval_type)]
@@ -380,7 +483,9 @@ class Adder:
         totals = np.zeros((self.n_items, 2, 2), np.int64)
         counts = np.zeros((self.n_items, 2, 2), np.int64)
         rows = self.question
-        if self.is_choice:  # first shown or second shown: the chosen context gets the point, both were on offer
+        if (
+            self.is_choice
+        ):  # first shown or second shown: the chosen context gets the point, both were on offer
             np.add.at(totals, (self.item, self.target, self.context), total[rows])
             np.add.at(totals, (self.item, self.target, 1 - self.context), (n - total)[rows])
             for context in (0, 1):
@@ -400,65 +505,91 @@ class Adder:
             Shape (items * 2 targets, people); rows of targets that were asked add up to 1.
         """
         people, person = np.unique(participant, return_inverse=True)
-        gave = sparse.csr_array((np.ones(len(person)), (self.asked, person)), shape=(len(self.names), len(people)))
+        gave = sparse.csr_array(
+            (np.ones(len(person)), (self.asked, person)), shape=(len(self.names), len(people))
+        )
         rows = (np.ones(len(self.item)), (2 * self.item + self.target, self.question))
-        given = sparse.csr_array(sparse.csr_array(rows, shape=(2 * self.n_items, len(self.names))) @ gave)
+        given = sparse.csr_array(
+            sparse.csr_array(rows, shape=(2 * self.n_items, len(self.names))) @ gave
+        )
         total = given.sum(axis=1)
         return sparse.csr_array(given.multiply((1 / np.where(total > 0, total, 1))[:, None]))
 
 
 def judge_sums(sums: Sums) -> np.ndarray:
-    """Accuracy of each target, as ``judge`` finds it of mean ratings: 1, 0.5 (tie), 0; missing. Shape (items, 2)."""
+    """Accuracy of each target, as ``judge`` finds it of mean ratings: 1, 0.5 (tie), 0; missing.
+    Shape (items, 2).
+    """
     difference, scale = sums.difference()
     right = np.sign(difference) * np.array([1, -1])
     return np.where(scale > 0, (right + 1) / 2, np.nan)
 
 
 def prefer(sums: Sums, eval_type: str) -> np.ndarray:
-    """Which context people prefer for each target, as a position in PREFERENCES (Figure 7's caption).
+    """Which context people prefer for each target, as a position in PREFERENCES (Figure 7's
+    caption).
 
-    Likert: a preference is a difference of the mean ratings of 1 or more. Choice: a mean choice (1 or 2) that is 0.2 or more
-    away from 1.5. Computed in whole numbers: 7 of 10 are a preference, 4 of 7 are not.
+    Likert: a preference is a difference of the mean ratings of 1 or more. Choice: a mean choice (1
+    or 2) that is 0.2 or more away from 1.5. Computed in whole numbers: 7 of 10 are a preference, 4
+    of 7 are not.
 
     Returns:
         Shape (items, 2).
     """
     difference, scale = sums.difference()
-    # Choice: both contexts have n on offer, so the difference of the shares is difference / n^2, and 0.4 or more is meant.
-    is_clear = np.abs(difference) >= scale if eval_type == "likert" else 5 * np.abs(difference) >= 2 * scale
+    # Choice: both contexts have n on offer, so the difference of the shares is difference / n^2,
+    # and 0.4 or more is meant.
+    is_clear = (
+        np.abs(difference) >= scale
+        if eval_type == "likert"
+        else 5 * np.abs(difference) >= 2 * scale
+    )
     return np.select([scale == 0, ~is_clear, difference > 0], [3, 2, 0], 1)
 
 
 def confuse(likert: Sums, choice: Sums) -> pd.DataFrame:
-    """Counts and shares of every pair of preferences, Likert's and Choice's (contracts.Agreements), over items and targets.
+    """Counts and shares of every pair of preferences, Likert's and Choice's (contracts.Agreements),
+    over items and targets.
 
-    Targets that were asked in neither way do not count; asked in one alone, they are ``missing`` in the other.
+    Targets that were asked in neither way do not count; asked in one alone, they are ``missing`` in
+    the other.
     """
     first, second = prefer(likert, "likert").ravel(), prefer(choice, "choice").ravel()
     is_asked = (first < 3) | (second < 3)
     kinds = len(PREFERENCES)
     counts = np.bincount(first[is_asked] * kinds + second[is_asked], minlength=kinds * kinds)
-    pairs = pd.MultiIndex.from_product([PREFERENCES, PREFERENCES], names=["likert", "choice"]).to_frame(index=False)
-    return pairs.assign(model=PEOPLE, setup=SETUP, n=counts, share=counts / max(int(is_asked.sum()), 1))
+    pairs = pd.MultiIndex.from_product(
+        [PREFERENCES, PREFERENCES], names=["likert", "choice"]
+    ).to_frame(index=False)
+    return pairs.assign(
+        model=PEOPLE, setup=SETUP, n=counts, share=counts / max(int(is_asked.sum()), 1)
+    )
 
 
 def compare_ways(likert: Sums, choice: Sums) -> tuple[float, int]:
-    """Pearson's r over items and targets of the Likert difference and the share that chose context 1; and how many there are.
+    """Pearson's r over items and targets of the Likert difference and the share that chose context
+    1; and how many there are.
 
-    The paper reports R = 0.96 (Section 4.4) without saying what it was computed of; this is our definition.
+    The paper reports R = 0.96 (Section 4.4) without saying what it was computed of; this is our
+    definition.
     """
     difference, scale = likert.difference()
     n = choice.count[:, :, 0]
     is_both = (scale > 0) & (n > 0)
     if is_both.sum() < 3:
         return float("nan"), int(is_both.sum())
-    return correlate(difference[is_both] / scale[is_both], choice.total[:, :, 0][is_both] / n[is_both]), int(is_both.sum())
+    return correlate(
+        difference[is_both] / scale[is_both], choice.total[:, :, 0][is_both] / n[is_both]
+    ), int(is_both.sum())
 
 
-def measure(items: pd.DataFrame, answers: pd.DataFrame, key: pd.DataFrame, n_draws: int, seed: int) -> pd.DataFrame:
+def measure(
+    items: pd.DataFrame, answers: pd.DataFrame, key: pd.DataFrame, n_draws: int, seed: int
+) -> pd.DataFrame:
     """All numbers about people (contracts.HumanStatistics).
 
-    Intervals of accuracy are over templates and the people who were asked about them, see ``mean_accuracy``.
+    Intervals of accuracy are over templates and the people who were asked about them, see
+    ``mean_accuracy``.
 
     Args:
         items: contracts.Items.
@@ -475,7 +606,10 @@ def measure(items: pd.DataFrame, answers: pd.DataFrame, key: pd.DataFrame, n_dra
         adder = Adder(items, part, key, way)
         sums[way] = adder.add()
         raters = adder.share(part["participant"].to_numpy(str))
-        rows += [row | {"eval_type": way} for row in _accuracies(items, name_clusters(items, key), sums[way], raters)]
+        rows += [
+            row | {"eval_type": way}
+            for row in _accuracies(items, name_clusters(items, key), sums[way], raters)
+        ]
         rows += [row | {"eval_type": way} for row in _reliabilities(part, n_draws, seed)]
         rows += [row | {"eval_type": way} for row in _labels(part)] if way == "likert" else []
     if len(sums) == 2:
@@ -491,14 +625,17 @@ def name_clusters(items: pd.DataFrame, key: pd.DataFrame) -> np.ndarray:
 
 
 def across(unit: np.ndarray, raters: sparse.csr_array) -> float:
-    """Sum over pairs of targets of different units of what their rows have in common; no pair is formed.
+    """Sum over pairs of targets of different units of what their rows have in common; no pair is
+    formed.
 
     Args:
         unit: of each target, from 0.
         raters: a row for each target.
     """
     places = np.arange(len(unit))
-    by_unit = sparse.csr_array((np.ones(len(unit)), (unit, places)), shape=(int(unit.max()) + 1, len(unit)))
+    by_unit = sparse.csr_array(
+        (np.ones(len(unit)), (unit, places)), shape=(int(unit.max()) + 1, len(unit))
+    )
     return float((raters.sum(axis=0) ** 2).sum() - (by_unit @ raters).power(2).sum())
 
 
@@ -510,7 +647,8 @@ class Accuracy:
         mean: of the targets.
         n: how many.
         n_clusters: units that they are of.
-        squares: variance of their sum, as far as units differ from each other; NaN where none errs, or all do.
+        squares: variance of their sum, as far as units differ from each other; NaN where none errs,
+            or all do.
     """
 
     mean: float
@@ -534,15 +672,22 @@ def average(accuracy: np.ndarray, cluster: np.ndarray) -> Accuracy:
     mean, n_clusters = float(accuracy.mean()), len(np.unique(cluster))
     squares = float((np.bincount(cluster, accuracy - mean) ** 2).sum())
     is_varied = squares > 1e-9 and n_clusters > 1
-    return Accuracy(mean, len(accuracy), n_clusters, squares * n_clusters / (n_clusters - 1) if is_varied else float("nan"))
+    return Accuracy(
+        mean,
+        len(accuracy),
+        n_clusters,
+        squares * n_clusters / (n_clusters - 1) if is_varied else float("nan"),
+    )
 
 
 def find_likeness(accuracy: np.ndarray, cluster: np.ndarray, raters: sparse.csr_array) -> float:
-    """By how much targets err together because the same people were asked: the share of a target's variance that is people's.
+    """By how much targets err together because the same people were asked: the share of a target's
+    variance that is people's.
 
-    From the products of residuals of targets of different units (a moment estimator, as in random-effects analysis of variance
-    with multiple membership); 0 where they do not err together. Residuals are about the estimated mean, which makes products
-    too small by the variance of that mean.
+    From the products of residuals of targets of different units (a moment estimator, as in
+    random-effects analysis of variance with multiple membership); 0 where they do not err together.
+    Residuals are about the estimated mean, which makes products too small by the variance of that
+    mean.
 
     Args:
         accuracy: 0, 0.5 or 1 of each target.
@@ -553,7 +698,8 @@ def find_likeness(accuracy: np.ndarray, cluster: np.ndarray, raters: sparse.csr_
     # With columns for each unit's people apart, only targets of one unit have anything in common.
     rows, people = raters.nonzero()
     within = sparse.csr_array(
-        (raters.data, (rows, cluster[rows] * raters.shape[1] + people)), shape=(known.n, (cluster.max() + 1) * raters.shape[1])
+        (raters.data, (rows, cluster[rows] * raters.shape[1] + people)),
+        shape=(known.n, (cluster.max() + 1) * raters.shape[1]),
     )
     squares = (raters.T @ raters).power(2).sum() - (within @ within.T).power(2).sum()
     if np.isnan(known.squares) or squares <= 1e-9:
@@ -566,12 +712,15 @@ def find_likeness(accuracy: np.ndarray, cluster: np.ndarray, raters: sparse.csr_
 def mean_accuracy(
     accuracy: np.ndarray, cluster: np.ndarray, raters: sparse.csr_array, likeness: float
 ) -> tuple[float, float, float]:
-    """Mean accuracy with its 95 % interval over units of items and the people who were asked about them.
+    """Mean accuracy with its 95 % interval over units of items and the people who were asked about
+    them.
 
-    Accuracy is decided anew for each target from few answers, so drawing the same people again exaggerates how often it would
-    turn (nearly twice the width near 1). Instead the variance has two parts: of units, whose targets share sentences, and of
-    people, who differ and are asked about targets of many units. It gives the number of independent targets that would be as
-    uncertain, of which ``korn_graubard`` is the interval. ``tests/performance/people_intervals.py`` measures it.
+    Accuracy is decided anew for each target from few answers, so drawing the same people again
+    exaggerates how often it would turn (nearly twice the width near 1). Instead the variance has
+    two parts: of units, whose targets share sentences, and of people, who differ and are asked
+    about targets of many units. It gives the number of independent targets that would be as
+    uncertain, of which ``korn_graubard`` is the interval. ``tests/performance/people_intervals.py``
+    measures it.
 
     Args:
         accuracy: 0, 0.5 or 1 of each target.
@@ -580,14 +729,20 @@ def mean_accuracy(
         likeness: ``find_likeness`` of all targets.
     """
     known = average(accuracy, cluster)
-    of_units = 1 / known.n_clusters if np.isnan(known.squares) else known.squares / known.spread / known.n**2
+    of_units = (
+        1 / known.n_clusters
+        if np.isnan(known.squares)
+        else known.squares / known.spread / known.n**2
+    )
     worth = 1 / (of_units + likeness * across(cluster, raters) / known.n**2)
     quantile = stdtrit(max(known.n_clusters - 1, 1), (1 + LEVEL) / 2)
     low, high = korn_graubard(known.mean, worth * (ndtri((1 + LEVEL) / 2) / quantile) ** 2)
     return known.mean, float(low), float(high)
 
 
-def _accuracies(items: pd.DataFrame, cluster: np.ndarray, sums: Sums, raters: sparse.csr_array) -> Iterator[dict[str, object]]:
+def _accuracies(
+    items: pd.DataFrame, cluster: np.ndarray, sums: Sums, raters: sparse.csr_array
+) -> Iterator[dict[str, object]]:
     accuracy, unit = judge_sums(sums).ravel(), np.repeat(cluster, 2)
     is_known = np.isfinite(accuracy)
     if not is_known.any():  # no target was answered in both contexts, as where few people took part
@@ -613,13 +768,27 @@ def _groups(items: pd.DataFrame) -> Iterator[tuple[str, str, np.ndarray]]:
 def _reliabilities(answers: pd.DataFrame, n_splits: int, seed: int) -> Iterator[dict[str, object]]:
     found = split_half(answers, n_splits, seed)
     if found is not None:
-        yield _row("split_half_r", "overall", "overall", found.r, found.low, found.high, found.n_cells)
-        yield _row("noise_ceiling_r", "overall", "overall", found.ceiling, found.ceiling_low, found.ceiling_high, found.n_cells)
-    yield _row("n_people", "overall", "overall", float(answers["participant"].nunique()), n=len(answers))
+        yield _row(
+            "split_half_r", "overall", "overall", found.r, found.low, found.high, found.n_cells
+        )
+        yield _row(
+            "noise_ceiling_r",
+            "overall",
+            "overall",
+            found.ceiling,
+            found.ceiling_low,
+            found.ceiling_high,
+            found.n_cells,
+        )
+    yield _row(
+        "n_people", "overall", "overall", float(answers["participant"].nunique()), n=len(answers)
+    )
 
 
 def _labels(answers: pd.DataFrame) -> Iterator[dict[str, object]]:
-    """Correlation of mean ratings with the design's labels: as they are, and binarised as the original did (4 and 5, 1 and 2)."""
+    """Correlation of mean ratings with the design's labels: as they are, and binarised as the
+    original did (4 and 5, 1 and 2).
+    """
     cells = answers.groupby("cell").agg(mean=("value", "mean"), label=("expected", "first"))
     mean, label = cells["mean"].to_numpy(float), cells["label"].to_numpy(float)
     binary = np.select([mean >= 4, mean <= 2], [5.0, 1.0], mean)
@@ -632,7 +801,13 @@ def _labels(answers: pd.DataFrame) -> Iterator[dict[str, object]]:
 
 
 def _row(
-    quantity: str, grouping: str, group: str, value: float, low: float = np.nan, high: float = np.nan, n: int = 0
+    quantity: str,
+    grouping: str,
+    group: str,
+    value: float,
+    low: float = np.nan,
+    high: float = np.nan,
+    n: int = 0,
 ) -> dict[str, object]:
     known = {"quantity": quantity, "grouping": grouping, "group": group}
     return known | {"value": float(value), "ci_low": float(low), "ci_high": float(high), "n": n}
@@ -642,9 +817,14 @@ _KEY = ["item_id", "target"]
 
 
 def measure_likeness(
-    items: pd.DataFrame, ratings: pd.DataFrame, evidence: Iterable[Evidence], n_draws: int, seed: int
+    items: pd.DataFrame,
+    ratings: pd.DataFrame,
+    evidence: Iterable[Evidence],
+    n_draws: int,
+    seed: int,
 ) -> pd.DataFrame:
-    """Pearson's r of every model with people, and the r that people's own noise permits (contracts.Likeness).
+    """Pearson's r of every model with people, and the r that people's own noise permits
+    (contracts.Likeness).
 
     Args:
         items: contracts.Items.
@@ -654,8 +834,8 @@ def measure_likeness(
         seed: of the samples.
 
     Raises:
-        UserError: a table is of other items, a model answers twice in one way, no evidence is in degrees, or it is not about
-            targets that people rated.
+        UserError: a table is of other items, a model answers twice in one way, no evidence is in
+            degrees, or it is not about targets that people rated.
     """
     _refuse_strangers(items, ratings, "ratings", "people")
     people = people_differ(ratings)
@@ -667,8 +847,12 @@ def measure_likeness(
         for eval_type, differences in model_differs(one):
             if any((row["model"], row["eval_type"]) == (one.model, eval_type) for row in rows):
                 fix = "Give each table once, and one table for each model and way of asking."
-                raise UserError("evidence", f"has answers of {one.model} ({eval_type}) a second time.", fix)
-            both = people.join(differences.rename("model"), how="inner").dropna(subset=["people", "model"])
+                raise UserError(
+                    "evidence", f"has answers of {one.model} ({eval_type}) a second time.", fix
+                )
+            both = people.join(differences.rename("model"), how="inner").dropna(
+                subset=["people", "model"]
+            )
             cluster = clusters.reindex(both.index.get_level_values("item_id")).to_numpy()
             x, y = both["people"].to_numpy(float), both["model"].to_numpy(float)
             low, high = _interval(x, y, cluster, counts)
@@ -684,21 +868,33 @@ def measure_likeness(
                 }
             )
     if not any(row["n"] for row in rows):
-        problem = "contains no log probability and no rating of a target that people rated after both contexts."
-        raise UserError("evidence", problem, "Give scores or Likert answers to the items that people rated.")
+        problem = (
+            "contains no log probability and no rating of a target that people rated after both"
+            " contexts."
+        )
+        raise UserError(
+            "evidence", problem, "Give scores or Likert answers to the items that people rated."
+        )
     return pd.DataFrame(rows)
 
 
 def people_differ(ratings: pd.DataFrame) -> pd.DataFrame:
-    """The difference of people's mean ratings for every target, and its squared standard error (missing where not known).
+    """The difference of people's mean ratings for every target, and its squared standard error
+    (missing where not known).
 
     Returns:
-        Columns people and error, by item and target; targets that were not rated after both contexts are left out.
+        Columns people and error, by item and target; targets that were not rated after both
+        contexts are left out.
     """
     n = ratings["n_raters"].to_numpy(float)
     error = ratings["sd"].to_numpy(float) ** 2 / np.where(n > 0, n, np.nan)
-    wide = ratings.assign(error=error).set_index([*_KEY, "context"])[["rating", "error"]].astype(float)
-    first, second = (wide[wide.index.get_level_values("context") == context].droplevel("context") for context in (1, 2))
+    wide = (
+        ratings.assign(error=error).set_index([*_KEY, "context"])[["rating", "error"]].astype(float)
+    )
+    first, second = (
+        wide[wide.index.get_level_values("context") == context].droplevel("context")
+        for context in (1, 2)
+    )
     frame = pd.DataFrame({"people": (first - second)["rating"], "error": (first + second)["error"]})
     return frame.dropna(subset=["people"])
 
@@ -706,8 +902,9 @@ def people_differ(ratings: pd.DataFrame) -> pd.DataFrame:
 def find_ceiling(people: pd.DataFrame) -> float:
     """The correlation with people's differences that somebody without any noise would reach.
 
-    The square root of their reliability, which is the share of their variance that is not the squared standard error of two mean
-    ratings. Missing where the raters' standard deviations are not known, or where there is nothing but noise.
+    The square root of their reliability, which is the share of their variance that is not the
+    squared standard error of two mean ratings. Missing where the raters' standard deviations are
+    not known, or where there is nothing but noise.
 
     >>> noiseless = pd.DataFrame({"people": [2.0, -2.0, 1.0], "error": [0.0, 0.0, 0.0]})
     >>> find_ceiling(noiseless), find_ceiling(noiseless.assign(error=float("nan")))
@@ -722,14 +919,18 @@ def find_ceiling(people: pd.DataFrame) -> float:
 
 
 def model_differs(evidence: Evidence) -> list[tuple[str, pd.Series]]:
-    """Each way of asking that answers in degrees, with the difference between contexts by item and target."""
+    """Each way of asking that answers in degrees, with the difference between contexts by item and
+    target.
+    """
     rows = evidence.rows
     if evidence.kind == "target_scores":
         return [("logprobs", _difference(rows[rows["context"] > 0], "logprob"))]
     if evidence.kind != "responses":
         return []
     found = []
-    for eval_type in (name for name in EVAL_TYPES if name in set(rows["eval_type"]) and is_graded(name)):
+    for eval_type in (
+        name for name in EVAL_TYPES if name in set(rows["eval_type"]) and is_graded(name)
+    ):
         part = rows[(rows["eval_type"] == eval_type) & (rows["status"] == "ok")]
         places = part["presentation"].astype(str)
         part = part.assign(target=places.str[1].astype(int), context=places.str[3].astype(int))
@@ -741,7 +942,8 @@ def _refuse_strangers(items: pd.DataFrame, table: pd.DataFrame, name: str, who: 
     strangers = sorted(set(table["item_id"].astype(str)) - set(items["item_id"].astype(str)))
     if strangers:
         problem = (
-            f"has answers of {who} about {len(strangers)} items that are not in the items table, the first is {strangers[0]}."
+            f"has answers of {who} about {len(strangers)} items that are not in the items table,"
+            f" the first is {strangers[0]}."
         )
         raise UserError(name, problem, "Give the table of the items that were rated and scored.")
 
@@ -751,14 +953,20 @@ def _difference(rows: pd.DataFrame, value: str) -> pd.Series:
     return wide[1] - wide[2]
 
 
-def _interval(x: np.ndarray, y: np.ndarray, cluster: np.ndarray, counts: np.ndarray) -> tuple[float, float]:
-    """95 % bootstrap interval of Pearson's r: clusters are drawn, so their sums of products are all that is needed."""
+def _interval(
+    x: np.ndarray, y: np.ndarray, cluster: np.ndarray, counts: np.ndarray
+) -> tuple[float, float]:
+    """95 % bootstrap interval of Pearson's r: clusters are drawn, so their sums of products are all
+    that is needed.
+    """
     if len(x) < 3:
         return float("nan"), float("nan")
     x, y = x - x.mean(), y - y.mean()
     terms = np.stack([np.ones(len(x)), x, y, x * x, y * y, x * y])
     sums = np.stack([np.bincount(cluster, term, counts.shape[1]) for term in terms], axis=1)
-    n, sx, sy, sxx, syy, sxy = (counts.astype(float) @ np.apply_along_axis(on_grid, 0, sums, counts.shape[1])).T
+    n, sx, sy, sxx, syy, sxy = (
+        counts.astype(float) @ np.apply_along_axis(on_grid, 0, sums, counts.shape[1])
+    ).T
     with np.errstate(invalid="ignore", divide="ignore"):
         variances = (n * sxx - sx * sx) * (n * syy - sy * sy)
         drawn = np.where(variances > 0, (n * sxy - sx * sy) / np.sqrt(variances), np.nan)
@@ -767,15 +975,19 @@ def _interval(x: np.ndarray, y: np.ndarray, cluster: np.ndarray, counts: np.ndar
 
 
 def draw_counts(rng: np.random.Generator, n_draws: int, n_units: int) -> np.ndarray:
-    """How often each of ``n_units`` is drawn in samples of as many, shape (n_draws, n_units), float32."""
+    """How often each of ``n_units`` is drawn in samples of as many, shape (n_draws, n_units),
+    float32.
+    """
     return rng.multinomial(n_units, np.full(n_units, 1 / n_units), size=n_draws).astype(np.float32)
 
 
 def on_grid(parts: np.ndarray, n_units: int) -> np.ndarray:
-    """Values rounded to a binary grid on which sums of drawn parts are exact, and so the same in whatever order a BLAS adds.
+    """Values rounded to a binary grid on which sums of drawn parts are exact, and so the same in
+    whatever order a BLAS adds.
 
     Args:
-        parts: values of units, any shape, float64; rounded by less than one in 2**52 of the largest possible sum.
+        parts: values of units, any shape, float64; rounded by less than one in 2**52 of the largest
+            possible sum.
         n_units: how many units a sample consists of; one unit is drawn so often at most.
 
     >>> float(on_grid(np.array([0.1, 0.5]), 1000)[0] - 0.1) < 1e-12
@@ -789,7 +1001,8 @@ def on_grid(parts: np.ndarray, n_units: int) -> np.ndarray:
 
 
 def percentile_interval(means: np.ndarray) -> np.ndarray:
-    """The 2.5% and 97.5% quantiles of every column, linear between order statistics; missing means are left out.
+    """The 2.5% and 97.5% quantiles of every column, linear between order statistics; missing means
+    are left out.
 
     Args:
         means: shape (draws, series).
@@ -808,6 +1021,8 @@ def percentile_interval(means: np.ndarray) -> np.ndarray:
     places = ends * (len(means) - 1)
     low = np.floor(places).astype(int)
     high = np.minimum(low + 1, len(means) - 1)
-    ordered = np.sort(np.ascontiguousarray(means.T), axis=1)  # whole rows of float32: five times as fast as numpy's partition
+    ordered = np.sort(
+        np.ascontiguousarray(means.T), axis=1
+    )  # whole rows of float32: five times as fast as numpy's partition
     share = places - low
     return (ordered[:, low] * (1 - share) + ordered[:, high] * share).T

@@ -1,4 +1,6 @@
-"""How a model is asked about items: targets' log probabilities, and prompts for Likert and Choice (EWoK, Appendices A.3, A.4)."""
+"""How a model is asked about items: targets' log probabilities, and prompts for Likert and Choice
+(EWoK, Appendices A.3, A.4).
+"""
 
 from __future__ import annotations
 
@@ -69,17 +71,37 @@ class Prompt(Block):
         """Slots, answers and trial examples that do not fit each other."""
         for key in ("instructions", "trial_heading", "test_heading"):
             if found := re.findall(SLOT, getattr(self, key)):
-                yield (key,), f"contains slots ({', '.join(found)}), and only the block may.", "Remove the braces."
+                yield (
+                    (key,),
+                    f"contains slots ({', '.join(found)}), and only the block may.",
+                    "Remove the braces.",
+                )
         if set(re.findall(SLOT, self.block)) != set(self.SLOTS):
-            yield ("block",), f"must contain the slots {', '.join(self.SLOTS)}, and no other.", "Fix the block."
+            yield (
+                ("block",),
+                f"must contain the slots {', '.join(self.SLOTS)}, and no other.",
+                "Fix the block.",
+            )
         for one, other in itertools.permutations(self.answers, 2):
             if other.startswith(one):
-                yield ("answers",), f'"{one}" is the beginning of "{other}".', "Choose answers that do not begin alike."
+                yield (
+                    ("answers",),
+                    f'"{one}" is the beginning of "{other}".',
+                    "Choose answers that do not begin alike.",
+                )
         for number, trial in enumerate(self.trials):
             if set(trial) != {*self.SLOTS, "response"}:
-                yield ("trials", number), f"must have the keys {', '.join(self.SLOTS)} and response.", "Fix the trial."
+                yield (
+                    ("trials", number),
+                    f"must have the keys {', '.join(self.SLOTS)} and response.",
+                    "Fix the trial.",
+                )
             elif trial["response"] not in self.answers:
-                yield ("trials", number, "response"), "is not one of the answers.", "Fix the response."
+                yield (
+                    ("trials", number, "response"),
+                    "is not one of the answers.",
+                    "Fix the response.",
+                )
 
     def text(self, slots: Mapping[str, str], shots: str) -> str:
         """The whole prompt, ending with a newline.
@@ -90,7 +112,10 @@ class Prompt(Block):
         """
         parts = [self.instructions]
         if shots == "two":
-            parts += [f"{self.trial_heading}\n\n{_fill(self.block, trial)}\n{trial['response']}" for trial in self.trials]
+            parts += [
+                f"{self.trial_heading}\n\n{_fill(self.block, trial)}\n{trial['response']}"
+                for trial in self.trials
+            ]
         parts.append(f"{self.test_heading}\n\n{_fill(self.block, slots)}\n")
         return GAP.join(parts)
 
@@ -110,7 +135,11 @@ class ChoicePrompt(Prompt):
         """Answers that are not the numbers of the contexts, besides."""
         yield from super().findings()
         if sorted(self.answers) != ["1", "2"]:
-            yield ("answers",), 'must be "1" and "2", the numbers of the two contexts.', 'Write ["1", "2"].'
+            yield (
+                ("answers",),
+                'must be "1" and "2", the numbers of the two contexts.',
+                'Write ["1", "2"].',
+            )
 
 
 class Prompts(Block):
@@ -127,7 +156,11 @@ def _fill(block: str, slots: Mapping[str, str]) -> str:
 
 def prompt_file(name: str) -> Path:
     """The file of a set of prompts, or the user's own."""
-    return FOLDER / f"{name}.yaml" if "/" not in name and not name.endswith((".yaml", ".yml")) else Path(name)
+    return (
+        FOLDER / f"{name}.yaml"
+        if "/" not in name and not name.endswith((".yaml", ".yml"))
+        else Path(name)
+    )
 
 
 def load_prompts(name: str = PAPER) -> dict[str, Prompt]:
@@ -140,20 +173,24 @@ def load_prompts(name: str = PAPER) -> dict[str, Prompt]:
     known = sorted(p.stem for p in FOLDER.glob("*.yaml"))
     if path.parent == FOLDER and path.stem not in known:
         problem = "there is no such set of prompts" + did_you_mean(name, known)
-        raise UserError(f"prompts {name}", problem, f"Choose one of {', '.join(known)}, or give a YAML file.")
+        raise UserError(
+            f"prompts {name}", problem, f"Choose one of {', '.join(known)}, or give a YAML file."
+        )
     source = read_yaml(path)
     prompts = parse(Prompts, source.document, [source])
     return {paradigm: prompt for paradigm, prompt in prompts if prompt is not None}
 
 
 ITEM_COLUMNS = ["item_id", "context1", "context2", "target1", "target2"]
-#: (target, context) of an item's questions; context 0 is none, whose two only the measure ``pmi`` reads.
+#: (target, context) of an item's questions; context 0 is none, whose two only the measure ``pmi``
+#: reads.
 QUESTIONS = ((1, 1), (1, 2), (2, 1), (2, 2))
 WITHOUT_CONTEXT = ((1, 0), (2, 0))
 
 
 def check_texts(items: pd.DataFrame, where: Path | str) -> None:
-    """Every item needs both contexts and both targets: a missing context is not the question without a context.
+    """Every item needs both contexts and both targets: a missing context is not the question
+    without a context.
 
     Raises:
         UserError: no items, or a text is missing or empty.
@@ -165,24 +202,34 @@ def check_texts(items: pd.DataFrame, where: Path | str) -> None:
         if is_absent.any():
             raise UserError(
                 where,
-                f"{int(is_absent.sum())} items have no {name}, for example {items.item_id[is_absent].iloc[0]}.",
+                f"{int(is_absent.sum())} items have no {name}, for example"
+                f" {items.item_id[is_absent].iloc[0]}.",
                 "Build the items again: each needs two contexts and two targets.",
             )
-    n_odd = sum(text != normalize_text(text) for name in ITEM_COLUMNS[1:] for text in items[name].unique())
+    n_odd = sum(
+        text != normalize_text(text) for name in ITEM_COLUMNS[1:] for text in items[name].unique()
+    )
     if n_odd:
         LOGGER.warning(
-            "%s: %d texts have spaces or line breaks around them, spaces of fixed width, unseen characters, or letters in two "
-            "characters (NFD), and are asked so: `worldprobe items import` normalizes texts",
+            "%s: %d texts have spaces or line breaks around them, spaces of fixed width, unseen"
+            " characters, or letters in two characters (NFD), and are asked so: `worldprobe items"
+            " import` normalizes texts",
             where,
             n_odd,
         )
 
 
-def item_queries(items: pd.DataFrame, asked: Sequence[tuple[int, int]] = QUESTIONS) -> tuple[list[Loglikelihood], list[int]]:
-    """The distinct queries of all items, sorted, and for each question of each item (target, context) the query's index."""
+def item_queries(
+    items: pd.DataFrame, asked: Sequence[tuple[int, int]] = QUESTIONS
+) -> tuple[list[Loglikelihood], list[int]]:
+    """The distinct queries of all items, sorted, and for each question of each item (target,
+    context) the query's index.
+    """
     texts = {name: items[name].tolist() for name in ITEM_COLUMNS[1:]}
     wanted = [
-        Loglikelihood(texts[f"context{context}"][row] if context else None, texts[f"target{target}"][row])
+        Loglikelihood(
+            texts[f"context{context}"][row] if context else None, texts[f"target{target}"][row]
+        )
         for row in range(len(items))
         for target, context in asked
     ]
@@ -212,13 +259,18 @@ def score_logprobs(
         without_context: also score both targets without a context.
 
     Returns:
-        target scores (contract TargetScores), token scores (contract TokenScores) or None, and facts for the provenance.
+        target scores (contract TargetScores), token scores (contract TokenScores) or None, and
+        facts for the provenance.
     """
     asked = sorted((*QUESTIONS, *WITHOUT_CONTEXT)) if without_context else QUESTIONS
     queries, wanted = item_queries(items, asked)
-    LOGGER.info("%d items ask %d questions, %d of them distinct", len(items), len(wanted), len(queries))
+    LOGGER.info(
+        "%d items ask %d questions, %d of them distinct", len(items), len(wanted), len(queries)
+    )
     what = f"Scoring {model or engine.facts.checkpoint} (LogProbs)"
-    answers = run_requests(queries, engine, store, f"ewok logprobs {method}", per_token, what, len(items))
+    answers = run_requests(
+        queries, engine, store, f"ewok logprobs {method}", per_token, what, len(items)
+    )
     scored: list[Scored] = [answers.values[i] for i in wanted]
     ids = [item_id for item_id in items["item_id"] for _ in asked]
     frame = pd.DataFrame(
@@ -253,26 +305,37 @@ def _count_flags(scored: Sequence[Scored], distinct: int) -> dict[str, Any]:
 def _token_frame(frame: pd.DataFrame, scored: Sequence[Scored]) -> pd.DataFrame:
     """One row per scored token of each row of ``frame``."""
     lengths = [len(s.token_logprobs or ()) for s in scored]
-    repeated = frame.loc[frame.index.repeat(lengths), ["item_id", "target", "context"]].reset_index(drop=True)
+    repeated = frame.loc[frame.index.repeat(lengths), ["item_id", "target", "context"]].reset_index(
+        drop=True
+    )
     repeated["position"] = pd.Series([p for n in lengths for p in range(n)], dtype="int64")
-    repeated["token"] = pd.Series([t for s in scored for t in (s.tokens or ())], dtype="str")
-    repeated["logprob"] = pd.Series([v for s in scored for v in (s.token_logprobs or ())], dtype="float64")
+    repeated["token"] = pd.Series([t for s in scored for t in s.tokens or ()], dtype="str")
+    repeated["logprob"] = pd.Series(
+        [v for s in scored for v in s.token_logprobs or ()], dtype="float64"
+    )
     return repeated
 
 
-#: Free answers: the paper's limit, and where they end in text that the model continues; a message of a chat ends by itself.
+#: Free answers: the paper's limit, and where they end in text that the model continues; a message
+#: of a chat ends by itself.
 FREE = Decoding(max_new_tokens=20, stops=("\n\n",))
 #: (presentation, target, context) of the four Likert questions per item.
 LIKERT = (("t1c1", 1, 1), ("t1c2", 1, 2), ("t2c1", 2, 1), ("t2c2", 2, 2))
 
 
 def uses_chat(mode: str, engine: Engine) -> bool:
-    """Is the model asked through its chat template? ``auto``: where it has one; ``never`` and ``always`` as they say."""
+    """Is the model asked through its chat template? ``auto``: where it has one; ``never`` and
+    ``always`` as they say.
+    """
     return mode == "always" or (mode == "auto" and engine.facts.has_chat)
 
 
-def presentations(items: pd.DataFrame, paradigm: str, swap: bool = False) -> Iterator[tuple[str, str, dict[str, str]]]:
-    """(item_id, presentation, slots) of every prompt; ``swap`` also asks Choice with the contexts in the other order."""
+def presentations(
+    items: pd.DataFrame, paradigm: str, swap: bool = False
+) -> Iterator[tuple[str, str, dict[str, str]]]:
+    """(item_id, presentation, slots) of every prompt; ``swap`` also asks Choice with the contexts
+    in the other order.
+    """
     columns = (items[name].tolist() for name in ITEM_COLUMNS)
     for item, *texts in zip(*columns, strict=True):
         contexts, targets = texts[:2], texts[2:]
@@ -281,8 +344,14 @@ def presentations(items: pd.DataFrame, paradigm: str, swap: bool = False) -> Ite
                 yield item, name, {"context": contexts[context - 1], "target": targets[target - 1]}
             continue
         for target in (1, 2):
-            for name, order in ((f"t{target}", contexts), (f"t{target}s", contexts[::-1]))[: 2 if swap else 1]:
-                yield item, name, {"context1": order[0], "context2": order[1], "target": targets[target - 1]}
+            for name, order in ((f"t{target}", contexts), (f"t{target}s", contexts[::-1]))[
+                : 2 if swap else 1
+            ]:
+                yield (
+                    item,
+                    name,
+                    {"context1": order[0], "context2": order[1], "target": targets[target - 1]},
+                )
 
 
 def ask(
@@ -316,21 +385,43 @@ def ask(
     """
     read = first_numeral(prompt.answers)
     free = replace(FREE, stops=() if chat else FREE.stops, thoughts=thoughts)
-    dialogue = OneRound(read, free) if way.generation == "free" else OneRound(read, options=tuple(prompt.answers))
-    asked = [(item, name, prompt.text(slots, way.shots)) for item, name, slots in presentations(items, way.paradigm, swap)]
+    dialogue = (
+        OneRound(read, free)
+        if way.generation == "free"
+        else OneRound(read, options=tuple(prompt.answers))
+    )
+    asked = [
+        (item, name, prompt.text(slots, way.shots))
+        for item, name, slots in presentations(items, way.paradigm, swap)
+    ]
     openings = [((Message("user", text),) if chat else text, dialogue) for _, _, text in asked]
     what = f"Asking {model or engine.facts.checkpoint} ({way.name})"
-    exchanges, origins = converse(openings, engine, store, f"ewok prompting {method}", what, len(items))
+    exchanges, origins = converse(
+        openings, engine, store, f"ewok prompting {method}", what, len(items)
+    )
     frame = _frame(asked, exchanges, way.name)
-    counts = _counts(frame, exchanges, near_tie_of(engine.facts.dtype) if way.generation == "constrained" else None)
+    counts = _counts(
+        frame,
+        exchanges,
+        near_tie_of(engine.facts.dtype) if way.generation == "constrained" else None,
+    )
     if thoughts and way.generation == "free":
         counts["thoughts"] = {"limit": thoughts, **counts.get("thoughts", {})}
-    return frame, {**counts, "distinct_prompts": len({text for _, _, text in asked}), "answers": origins}
+    return frame, {
+        **counts,
+        "distinct_prompts": len({text for _, _, text in asked}),
+        "answers": origins,
+    }
 
 
-def _frame(asked: Sequence[tuple[str, str, str]], exchanges: Sequence[Exchange], eval_type: str) -> pd.DataFrame:
+def _frame(
+    asked: Sequence[tuple[str, str, str]], exchanges: Sequence[Exchange], eval_type: str
+) -> pd.DataFrame:
     readings = [exchange.reading for exchange in exchanges]
-    values = [float(reading.value) if reading and reading.value is not None else None for reading in readings]
+    values = [
+        float(reading.value) if reading and reading.value is not None else None
+        for reading in readings
+    ]
     return pd.DataFrame(
         {
             "item_id": pd.Series([item for item, _, _ in asked], dtype="str"),
@@ -339,13 +430,19 @@ def _frame(asked: Sequence[tuple[str, str, str]], exchanges: Sequence[Exchange],
             "prompt_digest": pd.Series([exchange.sent[0] for exchange in exchanges], dtype="str"),
             "text": pd.Series([exchange.replies[-1].text for exchange in exchanges], dtype="str"),
             "value": pd.Series(values, dtype="float64"),
-            "status": pd.Series([reading.status if reading else "failed" for reading in readings], dtype="str"),
+            "status": pd.Series(
+                [reading.status if reading else "failed" for reading in readings], dtype="str"
+            ),
         }
     )
 
 
-def _counts(frame: pd.DataFrame, exchanges: Sequence[Exchange], tolerance: float | None) -> dict[str, Any]:
-    """How often each status, value and finish occurs, and near ties of constrained answers within ``tolerance`` nats."""
+def _counts(
+    frame: pd.DataFrame, exchanges: Sequence[Exchange], tolerance: float | None
+) -> dict[str, Any]:
+    """How often each status, value and finish occurs, and near ties of constrained answers within
+    ``tolerance`` nats.
+    """
     replies = [exchange.replies[-1] for exchange in exchanges]
     values = Counter(frame["value"].dropna())
     counts: dict[str, Any] = {
@@ -355,13 +452,26 @@ def _counts(frame: pd.DataFrame, exchanges: Sequence[Exchange], tolerance: float
     }
     if any(reply.thoughts for reply in replies):
         unfinished = sum(bool(reply.thoughts) and not reply.text for reply in replies)
-        counts["thoughts"] = {"tokens": sum(reply.n_thought_tokens for reply in replies), "unfinished": unfinished}
+        counts["thoughts"] = {
+            "tokens": sum(reply.n_thought_tokens for reply in replies),
+            "unfinished": unfinished,
+        }
         if unfinished:
-            problem = "%d of %d replies are thoughts only, so they have no answer: raise their limit of tokens (thoughts)"
+            problem = (
+                "%d of %d replies are thoughts only, so they have no answer: raise their limit of"
+                " tokens (thoughts)"
+            )
             LOGGER.warning(problem, unfinished, len(replies))
     if counts["status"].get("not_finite"):
-        LOGGER.warning("the model computed NaN or infinity for %d of %d prompts", counts["status"]["not_finite"], len(replies))
+        LOGGER.warning(
+            "the model computed NaN or infinity for %d of %d prompts",
+            counts["status"]["not_finite"],
+            len(replies),
+        )
     margins = [reply.margin for reply in replies if reply.margin is not None]
     if tolerance is not None and margins:
-        counts["near_ties"] = {"within_nats": tolerance, "prompts": sum(margin < tolerance for margin in margins)}
+        counts["near_ties"] = {
+            "within_nats": tolerance,
+            "prompts": sum(margin < tolerance for margin in margins),
+        }
     return counts

@@ -5,16 +5,26 @@ from __future__ import annotations
 import pandas as pd
 
 from worldprobe.benchmark import Option
-from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, GENERATIONS, PARADIGMS, SHOTS, is_prompted, title_of
+from worldprobe.benchmarks.ewok.vocabulary import (
+    EVAL_TYPES,
+    GENERATIONS,
+    PARADIGMS,
+    SHOTS,
+    is_prompted,
+    title_of,
+)
 from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.models.registry import BASELINES
 from worldprobe.report.model_names import HUMAN, Roster, is_yardstick
 
 EVAL_TYPE = Option("eval_type", "way of asking", EVAL_TYPES)
-METRIC = Option("metric", "whether ties count one half (accuracy) or as wrong (strict)", ("accuracy", "strict"))
+METRIC = Option(
+    "metric", "whether ties count one half (accuracy) or as wrong (strict)", ("accuracy", "strict")
+)
 SETUP = Option("setup", "prompting set-up", tuple(f"{g}_{s}" for g in GENERATIONS for s in SHOTS))
-#: Yardstick -> the only eval_type under which it has rows; it is shown with every eval_type of the models.
+#: Yardstick -> the only eval_type under which it has rows; it is shown with every eval_type of the
+#: models.
 YARDSTICK_TYPES = {HUMAN: "human_likert", **dict(zip(BASELINES, BASELINES, strict=True))}
 
 
@@ -25,20 +35,28 @@ def pick(
     metric: str = "accuracy",
     yardsticks: bool = True,
 ) -> pd.DataFrame:
-    """Rows of one grouping and metric, all versions, for one eval_type (None: each), with humans and baselines or without.
+    """Rows of one grouping and metric, all versions, for one eval_type (None: each), with humans
+    and baselines or without.
 
-    Where models were prompted about a share of the items, their overall means, and those that stand beside them, are over it.
+    Where models were prompted about a share of the items, their overall means, and those that stand
+    beside them, are over it.
 
     Raises:
         UserError: the summaries have no such rows; the message says what they have.
     """
-    if grouping == OVERALL and (eval_type is None or is_prompted(eval_type)) and (summaries.grouping == "prompted").any():
+    if (
+        grouping == OVERALL
+        and (eval_type is None or is_prompted(eval_type))
+        and (summaries.grouping == "prompted").any()
+    ):
         grouping = "prompted"
     rows = summaries[(summaries.grouping == grouping) & (summaries.metric == metric)]
     is_model = ~rows.model.map(is_yardstick).astype(bool)
     wanted = is_model if eval_type is None else is_model & (rows.eval_type == eval_type)
     if not wanted.any():
-        raise UserError(f"summaries, eval_type {eval_type}", *_nothing(summaries, grouping, eval_type, metric))
+        raise UserError(
+            f"summaries, eval_type {eval_type}", *_nothing(summaries, grouping, eval_type, metric)
+        )
     if yardsticks:
         wanted |= rows.model.map(lambda model: YARDSTICK_TYPES.get(model, "")).eq(rows.eval_type)
     return rows[wanted].reset_index(drop=True)
@@ -60,19 +78,29 @@ def language_models(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def subjects(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
-    """The rows of those whom findings are about: published models, else trained controls, else whatever models there are."""
+    """The rows of those whom findings are about: published models, else trained controls, else
+    whatever models there are.
+    """
     models = language_models(rows)
     for is_apart in ("is_control", "is_untrained"):
-        kept = models[~models.model.map(lambda model, apart=is_apart: getattr(roster[model], apart)).astype(bool)]
+        kept = models[
+            ~models.model.map(lambda model, apart=is_apart: getattr(roster[model], apart)).astype(
+                bool
+            )
+        ]
         if len(kept):
             return kept
     return models
 
 
 def domain_order(rows: pd.DataFrame, roster: Roster) -> list[str]:
-    """Domains from the highest to the lowest mean over the language models of these rows (the paper's order in Figure 4)."""
+    """Domains from the highest to the lowest mean over the language models of these rows (the
+    paper's order in Figure 4).
+    """
     means = subjects(over_versions(rows), roster).groupby("group")["mean"].mean().reset_index()
-    return [str(name) for name in means.sort_values(["mean", "group"], ascending=[False, True])["group"]]
+    return [
+        str(name) for name in means.sort_values(["mean", "group"], ascending=[False, True])["group"]
+    ]
 
 
 def in_words(label: str) -> str:
@@ -81,10 +109,16 @@ def in_words(label: str) -> str:
     >>> in_words("social-interactions"), in_words("likert_constrained_two")
     ('social interactions', 'Likert, constrained, two examples')
     """
-    return title_of(label) if label.split("_")[0] in PARADIGMS else label.replace("-", " ").replace("_", " ")
+    return (
+        title_of(label)
+        if label.split("_")[0] in PARADIGMS
+        else label.replace("-", " ").replace("_", " ")
+    )
 
 
-def _nothing(summaries: pd.DataFrame, grouping: str, eval_type: str | None, metric: str) -> tuple[str, str]:
+def _nothing(
+    summaries: pd.DataFrame, grouping: str, eval_type: str | None, metric: str
+) -> tuple[str, str]:
     held = {
         column: sorted(summaries[column].unique().tolist())
         for column, wanted in (("grouping", grouping), ("metric", metric), ("eval_type", eval_type))
@@ -99,5 +133,8 @@ def _nothing(summaries: pd.DataFrame, grouping: str, eval_type: str | None, metr
     wanted = {"grouping": grouping, "metric": metric, "eval_type": str(eval_type)}[column]
     return (
         f'there is no {column} "{wanted}" in these summaries{did_you_mean(wanted, names)}',
-        f"They have: {', '.join(names)}. Add what is missing to the configuration and summarize again.",
+        (
+            f"They have: {', '.join(names)}. Add what is missing to the configuration and summarize"
+            " again."
+        ),
     )

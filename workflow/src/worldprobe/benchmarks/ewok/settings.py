@@ -1,4 +1,6 @@
-"""EWoK's block of a study: every setting with its type, bounds, default and meaning, and what contradicts what."""
+"""EWoK's block of a study: every setting with its type, bounds, default and meaning, and what
+contradicts what.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,15 @@ ARCHIVE = "resources/downloads/ewok-config.zip"
 MOST_VERSIONS = 1000
 #: What the paper did with people (Appendix A.1), and what it did not do.
 PAPER: Mapping[str, Mapping[str, Any]] = {
-    "lists": {"select": "all", "unit": "template", "per_domain": True, "shortest": 1, "longest": 10_000, "catch": 0, "rounds": 1},
+    "lists": {
+        "select": "all",
+        "unit": "template",
+        "per_domain": True,
+        "shortest": 1,
+        "longest": 10_000,
+        "catch": 0,
+        "rounds": 1,
+    },
     "cleaning": {
         "skip": [],
         "failed_catch": 0,
@@ -44,25 +54,34 @@ PAPER: Mapping[str, Mapping[str, Any]] = {
     },
 }
 #: Settings of items that a way of filling does not use.
-_UNUSED = {"fixed": {"per_template", "seed"}, "balanced": {"per_template"}, "independent": {"versions"}}
+_UNUSED = {
+    "fixed": {"per_template", "seed"},
+    "balanced": {"per_template"},
+    "independent": {"versions"},
+}
 
 
 class Materials(Block):
     """Materials that templates are compiled from."""
 
     source: Text = "builtin"
-    """Where the materials are: `builtin`, which is the second edition of our own (`builtin@2`), or `builtin@1`, the first; or a
-    folder in the format of EWoK's config folder, or a .zip of one. Paper: Section 3."""
+    """Where the materials are: `builtin`, which is the second edition of our own (`builtin@2`), or
+    `builtin@1`, the first; or a folder in the format of EWoK's config folder, or a .zip of one.
+    Paper: Section 3.
+    """
 
     password: Annotated[str | None, Field(json_schema_extra={"writeOnly": True})] = "ewok"
-    """Password of the .zip, in quotes. The environment variable `WORLDPROBE_MATERIALS_PASSWORD` takes precedence, and is the
-    better place for a secret."""
+    """Password of the .zip, in quotes. The environment variable `WORLDPROBE_MATERIALS_PASSWORD`
+    takes precedence, and is the better place for a secret.
+    """
 
     compat: bool = False
     """Whether to compile exactly as the original did, its quirks included. Paper: Section 3."""
 
     release_filter: bool = False
-    """Whether to keep only the items of the official release (official materials only). Paper: Section 4."""
+    """Whether to keep only the items of the official release (official materials only). Paper:
+    Section 4.
+    """
 
     def findings(self) -> Iterator[Finding]:
         """Materials that are not there."""
@@ -76,43 +95,59 @@ class Items(Block):
     """How templates are filled."""
 
     mode: Literal["auto", "fixed", "balanced", "independent"] = "auto"
-    """How slots are filled. `fixed` is one constant substitution for a whole version, as in the paper: a version is then also a
-    few names of one sex and origin. `balanced` gives every template fillings of its own, so that each version uses the fillers
-    that are listed about equally often, and names of each sex and origin in each domain and role. `independent` samples every
-    item on its own. `auto` is `balanced` for `builtin@2`, whose fillers suit every template, and else `fixed`, as printed numbers
-    are. Paper: Section 3."""
+    """How slots are filled. `fixed` is one constant substitution for a whole version, as in the
+    paper: a version is then also a few names of one sex and origin. `balanced` gives every template
+    fillings of its own, so that each version uses the fillers that are listed about equally often,
+    and names of each sex and origin in each domain and role. `independent` samples every item on
+    its own. `auto` is `balanced` for `builtin@2`, whose fillers suit every template, and else
+    `fixed`, as printed numbers are. Paper: Section 3.
+    """
 
     versions: Annotated[
-        str, Field(pattern=r"^\d+(-\d+)?$"), BeforeValidator(lambda value: str(value) if type(value) is int else value)
+        str,
+        Field(pattern=r"^\d+(-\d+)?$"),
+        BeforeValidator(lambda value: str(value) if type(value) is int else value),
     ] = "0-2"
-    """Versions of the fixed or balanced filling, first and last, such as "0-4". Paper: Section 4."""
+    """Versions of the fixed or balanced filling, first and last, such as "0-4". Paper: Section 4.
+    """
 
     per_template: Annotated[int, Field(ge=1, le=1000)] = 5
     """Number of items per template in the independent mode. Paper: Section 3."""
 
     seed: Seed = 0
-    """Seed of the balanced and the independent mode; with `compat`, what the original calls version. Paper: Section 3."""
+    """Seed of the balanced and the independent mode; with `compat`, what the original calls
+    version. Paper: Section 3.
+    """
 
     swap: Distinct[Annotated[str, Field(pattern=r"^\s*[^\s,>-][^,>]*->\s*[^\s,>-][^,>]*$")]] = []
     """Filler swaps such as `agent->agent:western=false` or `object->nonword`. Paper: Section 3."""
 
     filter: Text | None = None
-    """A regular expression (items in whose slots, like `agent1:sex=male,object1`, it is found are kept), or null to keep all.
-    Paper: Section 3."""
+    """A regular expression (items in whose slots, like `agent1:sex=male,object1`, it is found are
+    kept), or null to keep all. Paper: Section 3.
+    """
 
     limit: Count | None = None
-    """Number of templates that items are filled from: spread evenly over domains, and in these over pairs of concepts; null
-    takes all. The mean over a share does not estimate the mean over all templates, as it weighs domains equally."""
+    """Number of templates that items are filled from: spread evenly over domains, and in these over
+    pairs of concepts; null takes all. The mean over a share does not estimate the mean over all
+    templates, as it weighs domains equally.
+    """
 
     families: bool = False
-    """Whether these are items of the materials' families, whose templates differ in a level alone, in place of the domains'. Each
-    base is then filled on its own, with the same fillers at all levels, and `mode` says only how many times."""
+    """Whether these are items of the materials' families, whose templates differ in a level alone,
+    in place of the domains'. Each base is then filled on its own, with the same fillers at all
+    levels, and `mode` says only how many times.
+    """
 
     def findings(self) -> Iterator[Finding]:
         """Versions that cannot be, and a filter that is no regular expression."""
         first, _, last = self.versions.partition("-")
         if last and int(last) < int(first):
-            yield ("versions",), f"{self.versions} ends before it begins.", f'Write "{last}-{first}".'
+            yield (
+                ("versions",),
+                f"{self.versions} ends before it begins.",
+                f'Write "{last}-{first}".',
+            )
         elif int(last or first) >= MOST_VERSIONS:
             problem = f"{self.versions} goes beyond version {MOST_VERSIONS - 1}."
             yield ("versions",), problem, "No set of fillers has enough of them: set fewer."
@@ -120,7 +155,11 @@ class Items(Block):
             re.compile(self.filter or "")
         except (re.error, OverflowError) as error:
             problem = f"{self.filter!r} is not a valid regular expression ({error})."
-            yield ("filter",), problem, "Put a backslash before characters that are meant as they are."
+            yield (
+                ("filter",),
+                problem,
+                "Put a backslash before characters that are meant as they are.",
+            )
 
 
 class Prompting(Block):
@@ -133,15 +172,19 @@ class Prompting(Block):
     """Whether Choice is asked also with the contexts in the other order."""
 
     chat_template: Literal["auto", "never", "always"] = "never"
-    """Whether to ask through a model's chat template; auto follows `chat` of its card, never is the paper's way. Paper: Section
-    4.1."""
+    """Whether to ask through a model's chat template; auto follows `chat` of its card, never is the
+    paper's way. Paper: Section 4.1.
+    """
 
     thoughts: Whole = 0
-    """Most tokens of thoughts before a free answer, for models that think before they answer. They are in addition to the
-    answer's own limit."""
+    """Most tokens of thoughts before a free answer, for models that think before they answer. They
+    are in addition to the answer's own limit.
+    """
 
     limit: Count | None = None
-    """Number of the items' templates that Likert and Choice ask about, chosen as by `items.limit`; null takes all."""
+    """Number of the items' templates that Likert and Choice ask about, chosen as by `items.limit`;
+    null takes all.
+    """
 
     def findings(self) -> Iterator[Finding]:
         """Prompts that do not exist."""
@@ -157,7 +200,9 @@ class Word2vec(Block):
     """Whether to score the bag-of-words baseline."""
 
     vectors: Text = "trained"
-    """Word vectors, as `trained` (on the pipeline's own corpus) or a file (word2vec binary or text, gensim)."""
+    """Word vectors, as `trained` (on the pipeline's own corpus) or a file (word2vec binary or text,
+    gensim).
+    """
 
     allow_pickle: bool = False
     """Whether to read vectors that gensim saved; such a file is a pickle, which can run code."""
@@ -175,13 +220,19 @@ class Frequency(Block):
     """Where word frequencies come from."""
 
     files: Distinct[str] = []
-    """Google Books Ngram v2 1-gram files, for source ngrams. They are called `googlebooks-eng-us-all-1gram-20120701-*.gz`."""
+    """Google Books Ngram v2 1-gram files, for source ngrams. They are called
+    `googlebooks-eng-us-all-1gram-20120701-*.gz`.
+    """
 
     def findings(self) -> Iterator[Finding]:
         """Files that are not named, or not there."""
         if self.source == "ngrams" and not self.files:
             problem = "ngrams needs the files that frequencies are counted from."
-            yield ("source",), problem, "Name them under baselines.frequency.files, or use wordfreq."
+            yield (
+                ("source",),
+                problem,
+                "Name them under baselines.frequency.files, or use wordfreq.",
+            )
         for number, file in enumerate(self.files):
             yield from _missing(("files", number), file)
 
@@ -192,10 +243,14 @@ class Baselines(Block):
     word2vec: Word2vec = Word2vec()
 
     wordnet: Text | None = None
-    """Folder of WordNet's database, or a package URL of one, for bags of extended glosses; null leaves this baseline out."""
+    """Folder of WordNet's database, or a package URL of one, for bags of extended glosses; null
+    leaves this baseline out.
+    """
 
     sentence_vectors: Text | None = None
-    """Folder of a sentence encoder (sentence-transformers), or a package URL of one; null leaves this baseline out."""
+    """Folder of a sentence encoder (sentence-transformers), or a package URL of one; null leaves
+    this baseline out.
+    """
 
     frequency: Frequency = Frequency()
 
@@ -213,28 +268,37 @@ class Lists(Block):
     """Ways of asking people; nobody is asked in both."""
 
     select: Literal["all", "context_pairs"] = "all"
-    """Which items people are asked about. `context_pairs` is one item for every pair of contexts, the one with the shortest
-    targets: enough for norms of materials whose templates repeat contexts, or only put a frame around a target."""
+    """Which items people are asked about. `context_pairs` is one item for every pair of contexts,
+    the one with the shortest targets: enough for norms of materials whose templates repeat
+    contexts, or only put a frame around a target.
+    """
 
     unit: Literal["template", "meta_template", "shared_text"] = "shared_text"
-    """What nobody sees twice. `shared_text` is all templates that share a sentence, `meta_template` all of one target and
-    context. `template` is one template with its versions, as in the paper; a sentence of two templates then counts for one."""
+    """What nobody sees twice. `shared_text` is all templates that share a sentence, `meta_template`
+    all of one target and context. `template` is one template with its versions, as in the paper; a
+    sentence of two templates then counts for one.
+    """
 
     per_domain: bool = False
-    """Whether each list is of one domain, as in the paper. Otherwise each list has its share of all domains."""
+    """Whether each list is of one domain, as in the paper. Otherwise each list has its share of all
+    domains.
+    """
 
     shortest: Count = 40
     """Fewest trials that a list should have; shorter lists are reported."""
 
     longest: Count = 80
-    """Most trials that a list may have, catch trials not counted. Templates are dealt out to more lists until none is
-    longer."""
+    """Most trials that a list may have, catch trials not counted. Templates are dealt out to more
+    lists until none is longer.
+    """
 
     catch: Annotated[int, Field(ge=0, le=20)] = 2
     """Number of catch trials in each list, which say what to answer."""
 
     rounds: Annotated[int, Field(ge=1, le=100)] = 1
-    """How often everything is asked, each time in other lists, so that the same people do not always meet."""
+    """How often everything is asked, each time in other lists, so that the same people do not
+    always meet.
+    """
 
     seed: Seed = 0
     """Seed of the lists."""
@@ -250,27 +314,44 @@ class Cleaning(Block):
     """Whose answers count. Paper: Appendix A.1."""
 
     skip: Distinct[
-        Literal["returned", "incomplete", "duplicates", "invalid_answer", "failed_catch", "too_fast", "isc", "minimum"]
+        Literal[
+            "returned",
+            "incomplete",
+            "duplicates",
+            "invalid_answer",
+            "failed_catch",
+            "too_fast",
+            "isc",
+            "minimum",
+        ]
     ] = []
-    """Steps of cleaning to leave out. In their order: `returned` (given back on the platform), `incomplete`, `duplicates` (the
-    first session counts), `invalid_answer`, `failed_catch`, `too_fast`, `isc` (correlation with the others), `minimum` (answers
-    per sub-item)."""
+    """Steps of cleaning to leave out. In their order: `returned` (given back on the platform),
+    `incomplete`, `duplicates` (the first session counts), `invalid_answer`, `failed_catch`,
+    `too_fast`, `isc` (correlation with the others), `minimum` (answers per sub-item).
+    """
 
     failed_catch: Annotated[int, Field(ge=0, le=20)] = 2
     """Number of failed catch trials from which a person is left out; 0 is no limit."""
 
     too_fast_ms: Annotated[float, Field(ge=0)] = 1000
-    """Lowest median time per answer in milliseconds; 0 is no limit, as in the paper. Nobody reads these sentences in a second."""
+    """Lowest median time per answer in milliseconds; 0 is no limit, as in the paper. Nobody reads
+    these sentences in a second.
+    """
 
     isc: Annotated[float, Field(ge=-1, le=1)] = 0.3
-    """Lowest correlation of a person with the mean of the others. Those who give one answer to everything are left out, too.
-    Paper: Section 4.4."""
+    """Lowest correlation of a person with the mean of the others. Those who give one answer to
+    everything are left out, too. Paper: Section 4.4.
+    """
 
     passes: Whole = 0
-    """How often people below that correlation are left out at most; 0 is until nobody is below it, as in the paper."""
+    """How often people below that correlation are left out at most; 0 is until nobody is below it,
+    as in the paper.
+    """
 
     min_corated: Annotated[int, Field(ge=3)] = 5
-    """Number of answers in common with others that a correlation needs. With fewer, a person is kept and counted."""
+    """Number of answers in common with others that a correlation needs. With fewer, a person is
+    kept and counted.
+    """
 
     minimum: Count = 5
     """Number of answers that a sub-item should have; those with fewer are listed."""
@@ -310,8 +391,9 @@ class Simulation(Block):
     """Number of simulated people who take each list."""
 
     noise: Share = 0.22
-    """Share of a good rater's answers that are guesses. With the default, the median correlation with the others is about 0.79,
-    as in the paper."""
+    """Share of a good rater's answers that are guesses. With the default, the median correlation
+    with the others is about 0.79, as in the paper.
+    """
 
     domain_noise: dict[str, Share] = {}
     """Domains with another share of guesses, by name."""
@@ -329,21 +411,26 @@ class Human(Block):
     """Answers of people."""
 
     ratings: Text | None = None
-    """A CSV of people's ratings of the items; several ratings of one question are averaged. Its columns are `item_id, target,
-    context, rating`, or it has a row per item with `response_mean_target1_context1` to `response_mean_target2_context2`.
-    Ratings are judged like Likert answers, and appear next to the models in tables and figures. Paper: Section 4."""
+    """A CSV of people's ratings of the items; several ratings of one question are averaged. Its
+    columns are `item_id, target, context, rating`, or it has a row per item with
+    `response_mean_target1_context1` to `response_mean_target2_context2`. Ratings are judged like
+    Likert answers, and appear next to the models in tables and figures. Paper: Section 4.
+    """
 
     responses: Text | None = None
     """A folder that `human export` wrote, to be cleaned and judged, or `simulated`. See
     [docs/human_study.md](../docs/human_study.md). Paper: Section 4.4."""
 
     key: Text | None = None
-    """The answer key of the lists that people saw; null is the key of the lists that this study makes. These are the same as
-    long as items and settings are."""
+    """The answer key of the lists that people saw; null is the key of the lists that this study
+    makes. These are the same as long as items and settings are.
+    """
 
     study: Literal["configured", "paper"] = "configured"
-    """Whether lists and cleaning follow the keys below, or are the paper's whatever these say. The paper had lists of one
-    domain, no catch trials, and no limit except the correlation. Paper: Appendix A.1."""
+    """Whether lists and cleaning follow the keys below, or are the paper's whatever these say. The
+    paper had lists of one domain, no catch trials, and no limit except the correlation. Paper:
+    Appendix A.1.
+    """
 
     lists: Lists = Lists()
     cleaning: Cleaning = Cleaning()
@@ -369,8 +456,9 @@ class Released(Block):
     """Results that EWoK's authors released."""
 
     results: Text | None = None
-    """A folder or .zip of the results that EWoK's authors released; no model is then asked. They are in their layout, and
-    tables and figures are built from them. Paper: Appendix A.5."""
+    """A folder or .zip of the results that EWoK's authors released; no model is then asked. They
+    are in their layout, and tables and figures are built from them. Paper: Appendix A.5.
+    """
 
     skip: Distinct[
         Literal[
@@ -383,8 +471,9 @@ class Released(Block):
             "drop_unreleased",
         ]
     ] = []
-    """Steps of the released analysis to leave out. The log reports how many rows go into and come out of each. Paper: Appendix
-    A.5."""
+    """Steps of the released analysis to leave out. The log reports how many rows go into and come
+    out of each. Paper: Appendix A.5.
+    """
 
     def findings(self) -> Iterator[Finding]:
         """Results that are not there."""
@@ -398,23 +487,31 @@ class MixedModel(Block):
     """Whether to fit the mixed-effects model, the one step that needs R with lme4."""
 
     random_effects: Literal["intercepts", "maximal"] = "maximal"
-    """What is random: `maximal`: items, models, templates, pairs of concepts, versions, and each model's slopes of domains,
-    contrasts and surface features, as far as the answers show them; `intercepts` of items and models alone, the paper's formula,
-    whose numbers can be set beside the published ones, and of whose stars up to 40% are false."""
+    """What is random: `maximal`: items, models, templates, pairs of concepts, versions, and each
+    model's slopes of domains, contrasts and surface features, as far as the answers show them;
+    `intercepts` of items and models alone, the paper's formula, whose numbers can be set beside the
+    published ones, and of whose stars up to 40% are false.
+    """
 
 
 class Condition(Block):
     """What one condition changes."""
 
     title: Annotated[str, Field(pattern=r"^[^-\s]")] | None = absent()
-    """Name of the condition in tables and figures, beginning with neither a blank nor a dash; if left out, its key."""
+    """Name of the condition in tables and figures, beginning with neither a blank nor a dash; if
+    left out, its key.
+    """
 
     items: Items = Items()
     prompting: Prompting = Prompting()
 
 
 ConditionName = Annotated[
-    str, name("[a-z][a-z0-9_]*", "Use at most 60 lower-case letters, digits and underscores, a letter first.")
+    str,
+    name(
+        "[a-z][a-z0-9_]*",
+        "Use at most 60 lower-case letters, digits and underscores, a letter first.",
+    ),
 ]
 
 
@@ -440,7 +537,9 @@ class Ewok(Block):
         ],
         Field(min_length=1),
     ] = ["logprobs"]
-    """How models are asked, as paradigm, generation and number of examples. Paper: Section 4.1, Appendices A.3 and A.4."""
+    """How models are asked, as paradigm, generation and number of examples. Paper: Section 4.1,
+    Appendices A.3 and A.4.
+    """
 
     prompting: Prompting = Prompting()
     baselines: Baselines = Baselines()
@@ -449,9 +548,10 @@ class Ewok(Block):
     mixed_model: MixedModel = MixedModel()
 
     conditions: dict[ConditionName, Condition] = {}
-    """Item sets of one study that differ in their items or prompts, the reference first; each says only what differs. All are
-    scored with one loading of a model, and one table and figure compares them; `config/experiments` has some. Paper: Section
-    3."""
+    """Item sets of one study that differ in their items or prompts, the reference first; each says
+    only what differs. All are scored with one loading of a model, and one table and figure compares
+    them; `config/experiments` has some. Paper: Section 3.
+    """
 
     @model_validator(mode="after")
     def _complete_conditions(self) -> Ewok:
@@ -463,7 +563,9 @@ class Ewok(Block):
                 whole = getattr(self, key)
                 setattr(condition, key, whole.model_copy(update=changes) if changes else whole)
             condition.items = self._choose_mode(condition.items)
-        self.conditions = self.conditions or {"main": Condition(items=self.items, prompting=self.prompting)}
+        self.conditions = self.conditions or {
+            "main": Condition(items=self.items, prompting=self.prompting)
+        }
         return self
 
     def _choose_mode(self, items: Items) -> Items:
@@ -473,10 +575,21 @@ class Ewok(Block):
     def findings(self) -> Iterator[Finding]:
         """Swaps of classes that the materials lack, and conditions that are alike."""
         # Nothing is known of an archive before it is opened, nor of an edition that there is not.
-        folder = Path(self.materials.source if any(self.materials.findings()) else materials_place(self.materials.source))
-        classes = {path.stem.removeprefix("filler-") for path in folder.glob("fillers/filler-*.csv")}
-        yield from (((*("items", "swap"), *keys), problem, fix) for keys, problem, fix in _unknown_classes(self.items, classes))
-        if self.materials.compat and any(condition.items.mode == "balanced" for condition in self.conditions.values()):
+        folder = Path(
+            self.materials.source
+            if any(self.materials.findings())
+            else materials_place(self.materials.source)
+        )
+        classes = {
+            path.stem.removeprefix("filler-") for path in folder.glob("fillers/filler-*.csv")
+        }
+        yield from (
+            ((*("items", "swap"), *keys), problem, fix)
+            for keys, problem, fix in _unknown_classes(self.items, classes)
+        )
+        if self.materials.compat and any(
+            condition.items.mode == "balanced" for condition in self.conditions.values()
+        ):
             problem = "balanced is no mode of the original, which materials.compat repeats."
             yield ("items", "mode"), problem, "Set another mode, or compat: false."
         asked: dict[str, str] = {}
@@ -489,14 +602,28 @@ class Ewok(Block):
             questions = condition.items.model_dump_json(exclude=_UNUSED[condition.items.mode])
             questions += condition.prompting.model_dump_json() if is_prompted else ""
             if questions in asked:
-                hint = "" if is_prompted else " (prompts count only where eval_types names Likert or Choice)"
+                hint = (
+                    ""
+                    if is_prompted
+                    else " (prompts count only where eval_types names Likert or Choice)"
+                )
                 problem = f"asks the same questions as {asked[questions]}{hint}."
-                yield ("conditions", key), problem, "Change what it says of items or prompting, or remove it."
+                yield (
+                    ("conditions", key),
+                    problem,
+                    "Change what it says of items or prompting, or remove it.",
+                )
             asked.setdefault(questions, key)
-        of_families = [key for key, condition in self.conditions.items() if condition.items.families]
+        of_families = [
+            key for key, condition in self.conditions.items() if condition.items.families
+        ]
         if of_families and (of_families[0] == next(iter(self.conditions)) or len(of_families) > 1):
             problem = "only one condition may have families, and not the first."
-            yield ("conditions", of_families[-1], "items", "families"), problem, "Name a condition without families before it."
+            yield (
+                ("conditions", of_families[-1], "items", "families"),
+                problem,
+                "Name a condition without families before it.",
+            )
         if of_families and classes and not any(folder.glob("families/family-*.yml")):
             problem = "the materials have no families."
             yield (
@@ -504,12 +631,17 @@ class Ewok(Block):
                 problem,
                 "Use builtin@2, or add families/family-<name>.yml.",
             )
-        if len({condition.title or key for key, condition in self.conditions.items()}) < len(self.conditions):
+        if len({condition.title or key for key, condition in self.conditions.items()}) < len(
+            self.conditions
+        ):
             yield ("conditions",), "two conditions have the same title.", "Give each its own."
 
 
-def _missing(keys: tuple[str | int, ...], path: str | None, others: tuple[str, ...] = ()) -> Iterator[Finding]:
-    """A file or folder that is named and does not exist. Snakemake itself would quietly use older results.
+def _missing(
+    keys: tuple[str | int, ...], path: str | None, others: tuple[str, ...] = ()
+) -> Iterator[Finding]:
+    """A file or folder that is named and does not exist. Snakemake itself would quietly use older
+    results.
 
     Args:
         keys: of the setting.
@@ -525,6 +657,8 @@ def _unknown_classes(items: Items, classes: set[str]) -> Iterator[Finding]:
         source, _, target = swap.partition("->")
         for named in (source.strip(), target.strip().partition(":")[0]):
             if classes and named not in classes:
-                near = did_you_mean(named, classes, f"; the classes are {', '.join(sorted(classes))}.")
+                near = did_you_mean(
+                    named, classes, f"; the classes are {', '.join(sorted(classes))}."
+                )
                 problem = f'the materials have no filler class "{named}"{near}'
                 yield (number,), problem, "Name a class of the materials."

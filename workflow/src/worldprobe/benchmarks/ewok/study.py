@@ -12,10 +12,14 @@ from worldprobe.paths import BUILTIN, EDITIONS, edition
 
 
 def chosen_mode(mode: str, materials: str, compat: bool) -> str:
-    """How templates are filled, where ``auto`` leaves it to the materials: the second edition of ours is made to be balanced; all
-    others are filled as in the paper, so that numbers can be set beside printed ones.
+    """How templates are filled, where ``auto`` leaves it to the materials: the second edition of
+    ours is made to be balanced; all others are filled as in the paper, so that numbers can be set
+    beside printed ones.
 
-    >>> [chosen_mode("auto", materials, False) for materials in ("builtin", "builtin@1", "mine.zip")]
+    >>> [
+    ...     chosen_mode("auto", materials, False)
+    ...     for materials in ("builtin", "builtin@1", "mine.zip")
+    ... ]
     ['balanced', 'fixed', 'fixed']
     """
     if mode != "auto":
@@ -47,7 +51,9 @@ class EwokPaths:
 
     def items(self, condition: str, version: int | None = None) -> str:
         """The items of a condition: all versions together, or one alone."""
-        return self.table(f"items/{condition}" if version is None else f"items/{condition}/version_{version}")
+        return self.table(
+            f"items/{condition}" if version is None else f"items/{condition}/version_{version}"
+        )
 
     def evidence(self, condition: str, eval_type: str, model: str) -> str:
         """What a model is judged by: its scores or its responses."""
@@ -86,7 +92,9 @@ def has_both_ways(study: Study) -> bool:
 
 
 def has_people_rated(study: Study) -> bool:
-    """Whether people's ratings of the items are there: averaged by somebody else, or cleaned here."""
+    """Whether people's ratings of the items are there: averaged by somebody else, or cleaned
+    here.
+    """
     by_likert = has_responses(study) and "likert" in study["ewok"]["human"]["lists"]["paradigms"]
     return bool(study["ewok"]["human"]["ratings"]) or by_likert
 
@@ -102,7 +110,9 @@ def has_prompting(study: Study) -> bool:
 
 
 def has_prompting_of_all(study: Study) -> bool:
-    """Whether models are prompted about the same items that LogProbs asks about, and not a share of them."""
+    """Whether models are prompted about the same items that LogProbs asks about, and not a share of
+    them.
+    """
     return has_prompting(study) and not study["ewok"]["prompting"]["limit"]
 
 
@@ -114,7 +124,11 @@ def has_mixed_model(study: Study) -> bool:
 def baselines(study: Study) -> list[str]:
     """The baselines that are scored."""
     chosen = study["ewok"]["baselines"]
-    return [name for name in BASELINES if (chosen[name]["enabled"] if name == "word2vec" else chosen[name])]
+    return [
+        name
+        for name in BASELINES
+        if (chosen[name]["enabled"] if name == "word2vec" else chosen[name])
+    ]
 
 
 def has_word2vec(study: Study) -> bool:
@@ -136,23 +150,37 @@ def has_adversarial_part(study: Study) -> bool:
     """Whether the materials say on which templates the relatedness of words misleads."""
     source = study["ewok"]["materials"]["source"]
     folder = EDITIONS.get(edition(source)) or Path(source)
-    return has_logprobs(study) and not is_released(study) and (folder / "utils" / "adversarial.csv").is_file()
+    return (
+        has_logprobs(study)
+        and not is_released(study)
+        and (folder / "utils" / "adversarial.csv").is_file()
+    )
 
 
 def has_likeness(study: Study) -> bool:
-    """Whether models answered in degrees, as people's ratings do, so that the two can be correlated."""
+    """Whether models answered in degrees, as people's ratings do, so that the two can be
+    correlated.
+    """
     asked = any(is_graded(name) for name in study["ewok"]["eval_types"])
     return asked and has_people_rated(study) and bool(study["models"]) and not is_released(study)
 
 
 def compared_conditions(study: Study) -> list[str]:
     """The conditions whose items are of the same templates, the reference first."""
-    return [name for name, condition in study["ewok"]["conditions"].items() if not condition["items"]["families"]]
+    return [
+        name
+        for name, condition in study["ewok"]["conditions"].items()
+        if not condition["items"]["families"]
+    ]
 
 
 def family_conditions(study: Study) -> list[str]:
     """The conditions whose items are the materials' families; at most one."""
-    return [name for name, condition in study["ewok"]["conditions"].items() if condition["items"]["families"]]
+    return [
+        name
+        for name, condition in study["ewok"]["conditions"].items()
+        if condition["items"]["families"]
+    ]
 
 
 def has_families(study: Study) -> bool:
@@ -172,14 +200,18 @@ def has_pairs(study: Study) -> bool:
 
 def has_comparisons(study: Study) -> bool:
     """Whether there are models to compare, or one with baselines."""
-    return has_pairs(study) or (bool(study["models"]) and bool(baselines(study)) and not is_released(study))
+    return has_pairs(study) or (
+        bool(study["models"]) and bool(baselines(study)) and not is_released(study)
+    )
 
 
 def has_versions(study: Study) -> bool:
     """Whether models are compared on several items of each template."""
     items = study["ewok"]["conditions"][next(iter(study["ewok"]["conditions"]))]["items"]
     first, _, last = str(items["versions"]).partition("-")
-    are_several = items["per_template"] > 1 if items["mode"] == "independent" else last not in ("", first)
+    are_several = (
+        items["per_template"] > 1 if items["mode"] == "independent" else last not in ("", first)
+    )
     return has_pairs(study) and (is_released(study) or are_several)
 
 
@@ -211,7 +243,10 @@ def is_released(study: Study) -> bool:
 def prompting_setups(study: Study) -> list[str]:
     """The set-ups in which both Likert and Choice are asked, e.g. constrained_two."""
     asked = study["ewok"]["eval_types"]
-    likert, choice = ({name.partition("_")[2] for name in asked if name.startswith(p)} for p in ("likert_", "choice_"))
+    likert, choice = (
+        {name.partition("_")[2] for name in asked if name.startswith(p)}
+        for p in ("likert_", "choice_")
+    )
     return sorted(likert & choice)
 
 
@@ -222,8 +257,15 @@ def control_models(study: Study, registry: Registry) -> list[str]:
 
 def has_generalisation(study: Study, registry: Registry) -> bool:
     """Whether what control models had seen can be distinguished from what is new to them."""
-    is_theirs = edition(study["ewok"]["materials"]["source"]) == BUILTIN  # the edition that their stories are written from
-    return has_logprobs(study) and bool(control_models(study, registry)) and is_theirs and not is_released(study)
+    is_theirs = (
+        edition(study["ewok"]["materials"]["source"]) == BUILTIN
+    )  # the edition that their stories are written from
+    return (
+        has_logprobs(study)
+        and bool(control_models(study, registry))
+        and is_theirs
+        and not is_released(study)
+    )
 
 
 def has_doses(study: Study, registry: Registry) -> bool:
@@ -232,7 +274,9 @@ def has_doses(study: Study, registry: Registry) -> bool:
 
 
 def has_known_sizes(study: Study, registry: Registry) -> bool:
-    """Whether two numbers of parameters or more are known: of models of the registry, or by what control models are built of."""
+    """Whether two numbers of parameters or more are known: of models of the registry, or by what
+    control models are built of.
+    """
     cards = [registry[model] for model in study["models"]]
     stated = {card["parameters"] for card in cards if card["parameters"] is not None}
     built = {

@@ -1,4 +1,6 @@
-"""The papers' terms, in one place (EWoK: arXiv 2405.09605, Section 3 and Appendix A; names as in DESIGN)."""
+"""The papers' terms, in one place (EWoK: arXiv 2405.09605, Section 3 and Appendix A; names as in
+DESIGN).
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ CONTEXT_TYPES = ("direct", "indirect")
 
 #: Whether the items of a version share their fillings, as the paper's do, or each has its own.
 SHARED, OWN = FILLINGS = ("shared", "own")
-#: share of pairs of items with one slot whose fillers are the same, from which on fillings are shared.
+#: share of pairs of items with one slot whose fillers are the same, from which on fillings are
+#: shared.
 _ALIKE = 0.75
 
 #: what one item is counted and grouped by.
@@ -45,7 +48,11 @@ DESIGN = (
 #: what templates of families have besides.
 FAMILY = ("family", "base", "level")
 #: Where EWoK's authors keep EWoK-core-1.0 on the hub.
-RELEASE = {"id": "ewok-core/ewok-core-1.0", "task_id": "default", "revision": "34d912a608066c92e2990a0328ffc3bd9a716042"}
+RELEASE = {
+    "id": "ewok-core/ewok-core-1.0",
+    "task_id": "default",
+    "revision": "34d912a608066c92e2990a0328ffc3bd9a716042",
+}
 #: surface features of an item, and how they are printed.
 SURFACE_FEATURES = {"log_frequency": "word frequency", "n_words": "number of words"}
 #: what baselines make of an item, as a feature of it.
@@ -65,7 +72,8 @@ _FIXED_SPACE = re.compile(r"[\u00a0\u2000-\u200a\u202f\u205f]")
 
 
 def normalize_text(text: str) -> str:
-    r"""A text as it is asked: no spaces around it, plain spaces within, nothing unseen, letters composed (Unicode's NFC).
+    r"""A text as it is asked: no spaces around it, plain spaces within, nothing unseen, letters
+    composed (Unicode's NFC).
 
     A model reads other tokens otherwise, and a reader sees no difference.
 
@@ -77,7 +85,9 @@ def normalize_text(text: str) -> str:
 
 
 def normalize_texts(table: pd.DataFrame, columns: Iterable[str], where: object) -> int:
-    """Normalize the texts of a table in place, see ``normalize_text``, and say how many that changed; returns the number."""
+    """Normalize the texts of a table in place, see ``normalize_text``, and say how many that
+    changed; returns the number.
+    """
     n_changed = 0
     for column in columns:
         texts = table[column].map(normalize_text, na_action="ignore")
@@ -85,8 +95,9 @@ def normalize_texts(table: pd.DataFrame, columns: Iterable[str], where: object) 
         table[column] = texts
     if n_changed:
         LOGGER.warning(
-            "%s: %d texts had spaces or line breaks around them, spaces of fixed width, unseen characters, or letters in two "
-            "characters (NFD): they are asked without, with plain spaces and in NFC",
+            "%s: %d texts had spaces or line breaks around them, spaces of fixed width, unseen"
+            " characters, or letters in two characters (NFD): they are asked without, with plain"
+            " spaces and in NFC",
             where,
             n_changed,
         )
@@ -97,8 +108,8 @@ def filling_of(items: pd.DataFrame) -> str:
     """One of FILLINGS: whether slots of one name have mostly one filler throughout a version.
 
     Args:
-        items: columns version and fillers of contracts.Items. Without two items of one slot they count as shared: nothing then
-            says that another version would be as kind.
+        items: columns version and fillers of contracts.Items. Without two items of one slot they
+            count as shared: nothing then says that another version would be as kind.
     """
     found = Counter(
         (version, slot, filler)
@@ -113,7 +124,8 @@ def filling_of(items: pd.DataFrame) -> str:
 
 
 def contrast_group(label: str | None) -> str:
-    """One of CONTEXT_CONTRASTS for any contrast label of a template (paper, Section 3; released analysis, step 1).
+    """One of CONTEXT_CONTRASTS for any contrast label of a template (paper, Section 3; released
+    analysis, step 1).
 
     >>> contrast_group("antonym"), contrast_group("material"), contrast_group(None)
     ('antonym', 'other', 'other')
@@ -203,7 +215,9 @@ class Way:
 
     @property
     def is_rated(self) -> bool:
-        """Whether answers are ratings of single sentences, so that two targets can both be without a preference."""
+        """Whether answers are ratings of single sentences, so that two targets can both be without
+        a preference.
+        """
         return self.paradigm == "likert"
 
 
@@ -219,7 +233,8 @@ def title_of(eval_type: str) -> str:
 #: every way, in the order in which they are shown.
 WAYS = (Way("logprobs"), *(Way(p, g, s) for p in PARADIGMS[1:] for g in GENERATIONS for s in SHOTS))
 EVAL_TYPES = tuple(way.name for way in WAYS)
-#: further readings of log probabilities: both targets under one context, by each measure (analysis.judge).
+#: further readings of log probabilities: both targets under one context, by each measure
+#: (analysis.judge).
 TARGET_TYPES = ("logprobs_targets_sum", "logprobs_targets_mean", "logprobs_targets_pmi")
 #: eval types of judgements: the models', and those of baselines and of people.
 JUDGED_TYPES = (*EVAL_TYPES, *TARGET_TYPES, *BASELINES, "human_likert")
@@ -237,7 +252,9 @@ def way_of(eval_type: str) -> Way:
     """
     if eval_type not in _BY_NAME:
         near = did_you_mean(eval_type, _BY_NAME)
-        raise UserError(f"eval type {eval_type}", f"is unknown{near}", f"Known: {', '.join(_BY_NAME)}.")
+        raise UserError(
+            f"eval type {eval_type}", f"is unknown{near}", f"Known: {', '.join(_BY_NAME)}."
+        )
     return _BY_NAME[eval_type]
 
 
@@ -247,9 +264,13 @@ def is_prompted(eval_type: str) -> bool:
 
 
 def is_graded(eval_type: str) -> bool:
-    """Whether a model answers in degrees that can be correlated with people's ratings: log probabilities and ratings.
+    """Whether a model answers in degrees that can be correlated with people's ratings: log
+    probabilities and ratings.
 
-    >>> [is_graded(name) for name in ("logprobs", "likert_free_zero", "choice_free_zero", "word2vec")]
+    >>> [
+    ...     is_graded(name)
+    ...     for name in ("logprobs", "likert_free_zero", "choice_free_zero", "word2vec")
+    ... ]
     [True, True, False, False]
     """
     return eval_type in _BY_NAME and _BY_NAME[eval_type].paradigm != "choice"

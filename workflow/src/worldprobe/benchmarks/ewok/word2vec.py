@@ -1,6 +1,7 @@
 """Bags of word2vec vectors: how similar are a target and a context (EWoK, Appendix A.5)?
 
-And which templates mislead whoever goes by that, by vectors that read the other parts of the materials alone.
+And which templates mislead whoever goes by that, by vectors that read the other parts of the
+materials alone.
 """
 
 from __future__ import annotations
@@ -39,8 +40,9 @@ CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 MOST_DIMENSIONS = 100_000
 LONGEST_LINE = 40 * MOST_DIMENSIONS
 FIX = (
-    "Give word2vec's binary or text format, GloVe's text (each also as .gz, .bz2, .xz or alone in a .zip), or what "
-    "`worldprobe baselines train-vectors` wrote. Extract a tar archive; of fastText take the .vec file."
+    "Give word2vec's binary or text format, GloVe's text (each also as .gz, .bz2, .xz or alone in a"
+    " .zip), or what `worldprobe baselines train-vectors` wrote. Extract a tar archive; of fastText"
+    " take the .vec file."
 )
 
 
@@ -51,16 +53,16 @@ def bag_similarities(
 
     Args:
         items: an Items table.
-        vectors: word vectors of any dimension; words are looked up in lower case; one that is not there, without
-            its possessive ending, then without inner punctuation.
+        vectors: word vectors of any dimension; words are looked up in lower case; one that is not
+            there, without its possessive ending, then without inner punctuation.
         skip: filler classes whose words do not count (the paper leaves out the names of agents).
 
     Raises:
         UserError: no target and context have a known word each.
 
     Returns:
-        a Similarities table, and counts of words: in all, out of vocabulary, distinct out of vocabulary. A text without any
-        known word has no cosine.
+        a Similarities table, and counts of words: in all, out of vocabulary, distinct out of
+        vocabulary. A text without any known word has no cosine.
     """
     tally: Counter[str] = Counter()
     unknown: set[str] = set()
@@ -71,7 +73,11 @@ def bag_similarities(
             known = []
             for word in frequency.words(text.lower()):
                 tally["n_words"] += 1
-                forms = (word, frequency.without_possessive(word), word.translate(frequency.DELETE_PUNCTUATION))
+                forms = (
+                    word,
+                    frequency.without_possessive(word),
+                    word.translate(frequency.DELETE_PUNCTUATION),
+                )
                 form = next((form for form in forms if form in vectors), None)
                 if form is None:
                     tally["n_out_of_vocabulary"] += 1
@@ -79,7 +85,9 @@ def bag_similarities(
                 else:
                     known.append(form)
             if known:
-                row[:] = np.sum([vectors[word].astype(np.float64) for word in sorted(known)], axis=0)
+                row[:] = np.sum(
+                    [vectors[word].astype(np.float64) for word in sorted(known)], axis=0
+                )
         return sums
 
     table = similarities(items, add_up, skip)
@@ -91,16 +99,19 @@ def bag_similarities(
 
 
 def read_vectors(path: Path | str, allow_pickle: bool = False) -> KeyedVectors:
-    """Read word vectors: what ``save_vectors`` wrote, word2vec binary or text, GloVe's text, or gensim's own files.
+    """Read word vectors: what ``save_vectors`` wrote, word2vec binary or text, GloVe's text, or
+    gensim's own files.
 
     Format and compression are recognised by the file's first bytes, not by its name.
 
     Args:
         path: the file; also compressed by gzip, bzip2 or xz, or the only file of a ZIP.
-        allow_pickle: also read files that gensim saved. They are pickles, which can run any code when they are read.
+        allow_pickle: also read files that gensim saved. They are pickles, which can run any code
+            when they are read.
 
     Raises:
-        UserError: no such file, none of these formats, more or fewer words than the file states, or a pickle without consent.
+        UserError: no such file, none of these formats, more or fewer words than the file states, or
+            a pickle without consent.
     """
     path = Path(path)
     try:
@@ -120,13 +131,17 @@ def read_vectors(path: Path | str, allow_pickle: bool = False) -> KeyedVectors:
     except UserError:
         raise
     except Exception as error:  # a file of another kind fails in many ways
-        raise UserError(path, f"cannot be read as word vectors ({type(error).__name__}: {error}).", FIX) from error
+        raise UserError(
+            path, f"cannot be read as word vectors ({type(error).__name__}: {error}).", FIX
+        ) from error
 
 
 def is_trained_here(path: Path) -> bool:
     """Whether ``save_vectors`` wrote the file, of vectors that read the control models' corpus."""
     with open(path, "rb") as stream:
-        return stream.read(len(ZIP)) == ZIP and "provenance.npy" in zipfile.ZipFile(stream).namelist()
+        return (
+            stream.read(len(ZIP)) == ZIP and "provenance.npy" in zipfile.ZipFile(stream).namelist()
+        )
 
 
 @contextmanager
@@ -136,15 +151,26 @@ def _decompressed(path: Path, begin: bytes) -> Iterator[Path]:
         stream: IO[bytes]
         if begin.startswith(ZIP):
             archive = stack.enter_context(zipfile.ZipFile(path))
-            names = [name for name in archive.namelist() if not name.endswith("/") and not name.startswith("__MACOSX/")]
+            names = [
+                name
+                for name in archive.namelist()
+                if not name.endswith("/") and not name.startswith("__MACOSX/")
+            ]
             if len(names) != 1:
                 raise ValueError(f"a ZIP with {len(names)} files")
             stream = stack.enter_context(archive.open(names[0]))
-        elif opener := next((opener for magic, opener in COMPRESSIONS.items() if begin.startswith(magic)), None):
+        elif opener := next(
+            (opener for magic, opener in COMPRESSIONS.items() if begin.startswith(magic)), None
+        ):
             stream = stack.enter_context(opener(path, "rb"))
         else:
             stream = stack.enter_context(open(path, "rb"))
-            if path.suffix not in (".gz", ".bz2", ".xz", ".zst"):  # which gensim would decompress by the name alone
+            if path.suffix not in (
+                ".gz",
+                ".bz2",
+                ".xz",
+                ".zst",
+            ):  # which gensim would decompress by the name alone
                 yield path
                 return
         copy = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "vectors"
@@ -154,7 +180,8 @@ def _decompressed(path: Path, begin: bytes) -> Iterator[Path]:
 
 
 def _read_word2vec(path: Path) -> KeyedVectors:
-    """Word2vec binary or text, or GloVe's text, which has no line with the number of words and of dimensions.
+    """Word2vec binary or text, or GloVe's text, which has no line with the number of words and of
+    dimensions.
 
     Raises:
         ValueError: none of these, or not as many words as the first line says.
@@ -163,19 +190,30 @@ def _read_word2vec(path: Path) -> KeyedVectors:
         first = stream.readline(LONGEST_LINE)
         second = stream.readline(LONGEST_LINE)
     if first.startswith(codecs.BOM_UTF8):
-        raise ValueError("a byte order mark, which would be part of the first word; save it as UTF-8 without")
+        raise ValueError(
+            "a byte order mark, which would be part of the first word; save it as UTF-8 without"
+        )
     header = first.split()
     has_header = len(header) == 2 and all(number.isdigit() for number in header)
     is_binary = not _is_text(second if has_header else first)
     if is_binary and not has_header:
-        raise ValueError("neither text nor, in the first line, the number of words and of dimensions")
+        raise ValueError(
+            "neither text nor, in the first line, the number of words and of dimensions"
+        )
     if has_header and not 0 < int(header[1]) <= MOST_DIMENSIONS:
         raise ValueError(f"{int(header[1])} dimensions")
-    vectors = KeyedVectors.load_word2vec_format(str(path), binary=is_binary, no_header=not has_header)
+    vectors = KeyedVectors.load_word2vec_format(
+        str(path), binary=is_binary, no_header=not has_header
+    )
     n = int(header[0]) if has_header else 0
     if is_binary:
-        sizes = len(first) + sum(len(word.encode()) for word in vectors.key_to_index) + n * (1 + 4 * vectors.vector_size)
-        # A line end may follow each vector, or each but the last. Of a word that is there twice gensim drops the second.
+        sizes = (
+            len(first)
+            + sum(len(word.encode()) for word in vectors.key_to_index)
+            + n * (1 + 4 * vectors.vector_size)
+        )
+        # A line end may follow each vector, or each but the last. Of a word that is there twice
+        # gensim drops the second.
         is_whole = len(vectors) < n or path.stat().st_size - sizes in (0, n - 1, n)
     else:
         with open(path, "rb") as stream:
@@ -199,7 +237,10 @@ def _is_text(line: bytes) -> bool:
 
 def _read_pickle(path: Path, allow_pickle: bool) -> KeyedVectors:
     if not allow_pickle:
-        problem = "is a file that gensim saved: word vectors as a pickle, which can run any code when it is read."
+        problem = (
+            "is a file that gensim saved: word vectors as a pickle, which can run any code when it"
+            " is read."
+        )
         fix = (
             "Save it in word2vec format (save_word2vec_format), or, if you trust its source, set "
             "baselines.word2vec.allow_pickle: true (or pass --allow-pickle)."
@@ -212,7 +253,9 @@ def _read_pickle(path: Path, allow_pickle: bool) -> KeyedVectors:
     return vectors
 
 
-def train_vectors(texts: Iterable[str], seed: int, size: int = 100, epochs: int = 5) -> KeyedVectors:
+def train_vectors(
+    texts: Iterable[str], seed: int, size: int = 100, epochs: int = 5
+) -> KeyedVectors:
     """Train skip-gram vectors on documents, the same for the same documents and seed.
 
     Args:
@@ -238,10 +281,17 @@ def train_vectors(texts: Iterable[str], seed: int, size: int = 100, epochs: int 
 
 
 def save_vectors(vectors: KeyedVectors, path: Path, provenance: str = "") -> None:
-    """Write vectors as a NumPy archive of words, vectors and provenance: no pickle, and the same bytes every time."""
+    """Write vectors as a NumPy archive of words, vectors and provenance: no pickle, and the same
+    bytes every time.
+    """
     words_ = np.array(vectors.index_to_key, dtype=str)
     with open(path, "wb") as stream:
-        np.savez(stream, words=words_, vectors=vectors.vectors.astype(np.float32), provenance=np.array(provenance))
+        np.savez(
+            stream,
+            words=words_,
+            vectors=vectors.vectors.astype(np.float32),
+            provenance=np.array(provenance),
+        )
 
 
 def _crc(text: str) -> int:
@@ -256,7 +306,8 @@ SHARE = 0.1
 
 
 def choose_adversarial(templates: pd.DataFrame, seed: int = 0) -> np.ndarray:
-    """Whether each template is among the tenth of its domain on which relatedness points the wrong way most.
+    """Whether each template is among the tenth of its domain on which relatedness points the wrong
+    way most.
 
     Args:
         templates: a Templates table.
@@ -265,7 +316,9 @@ def choose_adversarial(templates: pd.DataFrame, seed: int = 0) -> np.ndarray:
     Returns:
         a truth value per row.
     """
-    margin = relatedness(templates, partial(train_vectors, seed=seed, size=50, epochs=20)).sum(axis=1)
+    margin = relatedness(templates, partial(train_vectors, seed=seed, size=50, epochs=20)).sum(
+        axis=1
+    )
     chosen = np.zeros(len(templates), bool)
     for found in templates.groupby("domain").indices.values():
         rows = np.asarray(found)
@@ -275,12 +328,13 @@ def choose_adversarial(templates: pd.DataFrame, seed: int = 0) -> np.ndarray:
 
 
 def relatedness(templates: pd.DataFrame, train: Callable[[Collection[str]], Any]) -> np.ndarray:
-    """How much closer each template's targets are to their own contexts than to the others, slots left out.
+    """How much closer each template's targets are to their own contexts than to the others, slots
+    left out.
 
     Args:
         templates: a Templates table.
-        train: makes word vectors (KeyedVectors) from contexts that are followed by their targets; those that judge a part
-            have not read it.
+        train: makes word vectors (KeyedVectors) from contexts that are followed by their targets;
+            those that judge a part have not read it.
 
     Returns:
         shape (templates, 2): differences of cosines.
@@ -291,8 +345,12 @@ def relatedness(templates: pd.DataFrame, train: Callable[[Collection[str]], Any]
     for part in range(N_PARTS):
         read = items[parts != part]
         texts = zip(*(read[text] for text in TEXTS), strict=True)
-        stories = dict.fromkeys(story for c1, c2, t1, t2 in texts for story in (f"{c1} {t1}", f"{c2} {t2}"))
+        stories = dict.fromkeys(
+            story for c1, c2, t1, t2 in texts for story in (f"{c1} {t1}", f"{c2} {t2}")
+        )
         similarities, _ = bag_similarities(items[parts == part], train(stories), ())
-        cosine = similarities["similarity"].fillna(0).to_numpy().reshape(-1, 4)  # in the order of baselines.PAIRS
+        cosine = (
+            similarities["similarity"].fillna(0).to_numpy().reshape(-1, 4)
+        )  # in the order of baselines.PAIRS
         margin[parts == part] = cosine[:, [0, 3]] - cosine[:, [1, 2]]
     return margin

@@ -1,6 +1,8 @@
-"""Relatedness of words by WordNet: extended glosses (Banerjee & Pedersen 2003) as vectors (Patwardhan & Pedersen 2006).
+"""Relatedness of words by WordNet: extended glosses (Banerjee & Pedersen 2003) as vectors
+(Patwardhan & Pedersen 2006).
 
-What a word is about is read from the glosses of its senses and of the senses that WordNet relates to these.
+What a word is about is read from the glosses of its senses and of the senses that WordNet relates
+to these.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from scipy import sparse
 
 from worldprobe.errors import UserError
 
-#: Part of speech -> how its files are called, and the endings that are taken off a word, with what is put there (morphy(7WN)).
+#: Part of speech -> how its files are called, and the endings that are taken off a word, with what
+#: is put there (morphy(7WN)).
 PARTS = {
     "n": ("noun", "s: ses:s ves:f xes:x zes:z ches:ch shes:sh men:man ies:y"),
     "v": ("verb", "s: ies:y es:e es: ed:e ed: ing:e ing:"),
@@ -31,7 +34,8 @@ class WordNet:
     """Vectors of texts, from the files of Princeton's WordNet.
 
     Args:
-        folder: the database (wndb(5WN)): data.noun, index.noun, noun.exc, and those of verb, adj and adv.
+        folder: the database (wndb(5WN)): data.noun, index.noun, noun.exc, and those of verb, adj
+            and adv.
 
     Raises:
         UserError: a file is missing, or is not one of these.
@@ -41,7 +45,8 @@ class WordNet:
         glosses: list[str] = []
         places: dict[str, int] = {}
         pointers: list[tuple[int, str]] = []
-        #: Part of speech -> word -> its senses, the most frequent first; and irregular form -> words.
+        #: Part of speech -> word -> its senses, the most frequent first; and irregular form ->
+        #: words.
         self.senses: dict[str, dict[str, list[int]]] = {}
         self.irregular: dict[str, dict[str, list[str]]] = {}
         try:
@@ -50,21 +55,38 @@ class WordNet:
                     fields, _, gloss = line.partition(" | ")
                     offset, _, _, n_words, *rest = fields.split()
                     n_pointers, *rest = rest[2 * int(n_words, 16) :]
-                    rest = rest[: 4 * int(n_pointers)]  # symbol, offset, part of speech (s: an adjective), words
+                    rest = rest[
+                        : 4 * int(n_pointers)
+                    ]  # symbol, offset, part of speech (s: an adjective), words
                     pointers += [
-                        (len(glosses), kind.replace("s", "a") + at) for at, kind in zip(rest[1::4], rest[2::4], strict=True)
+                        (len(glosses), kind.replace("s", "a") + at)
+                        for at, kind in zip(rest[1::4], rest[2::4], strict=True)
                     ]
                     places[part + offset] = len(glosses)
                     glosses.append(gloss.lower())
-                self.irregular[part] = {form: words for form, *words in map(str.split, _lines(folder / f"{name}.exc"))}
+                self.irregular[part] = {
+                    form: words for form, *words in map(str.split, _lines(folder / f"{name}.exc"))
+                }
             for part, (name, _) in PARTS.items():
                 entries = [line.split() for line in _lines(folder / f"index.{name}")]
-                self.senses[part] = {word: [places[part + at] for at in rest[-int(n) :]] for word, _, n, *rest in entries}
-            related = _counts(((one, places[other]) for one, other in pointers), (len(glosses), len(glosses)))
+                self.senses[part] = {
+                    word: [places[part + at] for at in rest[-int(n) :]]
+                    for word, _, n, *rest in entries
+                }
+            related = _counts(
+                ((one, places[other]) for one, other in pointers), (len(glosses), len(glosses))
+            )
         except (OSError, ValueError, LookupError) as error:
             problem = f"is not WordNet's database ({type(error).__name__}: {error})."
-            raise UserError(folder, problem, "Give the folder of data.noun, index.noun, noun.exc and the like.") from error
-        lemmas = {word: n for n, word in enumerate(sorted({word for part in self.senses.values() for word in part}))}
+            raise UserError(
+                folder, problem, "Give the folder of data.noun, index.noun, noun.exc and the like."
+            ) from error
+        lemmas = {
+            word: n
+            for n, word in enumerate(
+                sorted({word for part in self.senses.values() for word in part})
+            )
+        }
         self.base_forms = cache(self._base_forms)
         shape = (len(glosses), len(lemmas))
         words = _counts(
@@ -76,10 +98,22 @@ class WordNet:
             ),
             shape,
         )
-        names = _counts(((sense, lemmas[word]) for part in self.senses.values() for word in part for sense in part[word]), shape)
+        names = _counts(
+            (
+                (sense, lemmas[word])
+                for part in self.senses.values()
+                for word in part
+                for sense in part[word]
+            ),
+            shape,
+        )
         rarity = np.log(len(glosses) / np.maximum(words.sum(axis=0), 1))
         self.rarity = dict(zip(lemmas, rarity.tolist(), strict=True))
-        self.extended = (sparse.eye_array(len(glosses)) + related) @ (words + names) @ sparse.diags_array(rarity)
+        self.extended = (
+            (sparse.eye_array(len(glosses)) + related)
+            @ (words + names)
+            @ sparse.diags_array(rarity)
+        )
 
     def _base_forms(self, word: str) -> list[tuple[str, str]]:
         """The entries that a word can be a form of, each with its part of speech."""
@@ -92,10 +126,11 @@ class WordNet:
         return found
 
     def vectors(self, texts: Sequence[str]) -> Any:
-        """Sums of the vectors of each text's words, which are of length one times the word's inverse document frequency.
+        """Sums of the vectors of each text's words, which are of length one times the word's
+        inverse document frequency.
 
-        A word's vector is the sum of the extended glosses of its senses, in which each word, too, counts by its inverse document
-        frequency over the glosses.
+        A word's vector is the sum of the extended glosses of its senses, in which each word, too,
+        counts by its inverse document frequency over the glosses.
 
         Args:
             texts: in any case.
@@ -103,16 +138,29 @@ class WordNet:
         Returns:
             shape (texts, words of WordNet), sparse.
         """
-        bags = [[word for word in WORD.findall(text.lower()) if self.base_forms(word)] for text in texts]
+        bags = [
+            [word for word in WORD.findall(text.lower()) if self.base_forms(word)] for text in texts
+        ]
         place = {word: n for n, word in enumerate(sorted({word for bag in bags for word in bag}))}
         senses = (
-            (n, sense) for word, n in place.items() for part, form in self.base_forms(word) for sense in self.senses[part][form]
+            (n, sense)
+            for word, n in place.items()
+            for part, form in self.base_forms(word)
+            for sense in self.senses[part][form]
         )
         about = _counts(senses, (len(place), self.extended.shape[0])) @ self.extended
-        rarity = np.array([min(self.rarity[form] for _, form in self.base_forms(word)) for word in place])
+        rarity = np.array(
+            [min(self.rarity[form] for _, form in self.base_forms(word)) for word in place]
+        )
         length = np.sqrt((about * about).sum(axis=1))
         unit = sparse.diags_array(rarity / np.where(length > 0, length, 1)) @ about
-        return _counts(((n, place[word]) for n, bag in enumerate(bags) for word in bag), (len(texts), len(place))) @ unit
+        return (
+            _counts(
+                ((n, place[word]) for n, bag in enumerate(bags) for word in bag),
+                (len(texts), len(place)),
+            )
+            @ unit
+        )
 
 
 def _lines(path: Path) -> Iterator[str]:

@@ -1,1 +1,3 @@
-"""WorldSense (arXiv 2311.15930): worlds, problems, skins and sets of trials whose answers an exact solver decides."""
+"""WorldSense (arXiv 2311.15930): worlds, problems, skins and sets of trials whose answers an exact
+solver decides.
+"""

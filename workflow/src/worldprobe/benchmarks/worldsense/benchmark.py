@@ -32,17 +32,30 @@ SECTIONS = (
     Section(
         "problems",
         "Problems",
-        "Does a model keep a small world in mind? It draws inferences from descriptions, finds contradictions, and notices "
-        "what a description leaves open. Each problem has a trivial control that needs no world. Chance is 0.5.",
+        "Does a model keep a small world in mind? It draws inferences from descriptions, finds"
+        " contradictions, and notices what a description leaves open. Each problem has a trivial"
+        " control that needs no world. Chance is 0.5.",
     ),
     Section("promptings", "Ways of asking", "The same trials asked in other ways."),
     Section("sets", "Sets", "The test set, the training set as a test, and sets unlike both."),
-    Section("finetuning", "Fine-tuning", "Models that were trained on such problems: what they learn, and how far it carries."),
+    Section(
+        "finetuning",
+        "Fine-tuning",
+        "Models that were trained on such problems: what they learn, and how far it carries.",
+    ),
     LEARNING_SECTION,
-    Section("difficulty", "Size, depth and open worlds", "More entities, more relations to combine, more worlds left open."),
+    Section(
+        "difficulty",
+        "Size, depth and open worlds",
+        "More entities, more relations to combine, more worlds left open.",
+    ),
     Section("skins", "Words and domains", "The same abstract problems in other words."),
     Section("pairs", "Pairs of models", "Do two models differ on the same tuples?"),
-    Section("published", "Published numbers", "Numbers that the paper prints, next to ours where the same was run."),
+    Section(
+        "published",
+        "Published numbers",
+        "Numbers that the paper prints, next to ours where the same was run.",
+    ),
 )
 
 
@@ -53,10 +66,15 @@ def _items(study: Study) -> list[str]:
     from worldprobe.benchmarks.worldsense.outputs import asked_sets, trial_table
 
     sets = asked_sets(study)
-    return [trial_table(study, name) for name in sorted(sets, key=lambda name: (name != "test", sets.index(name)))]
+    return [
+        trial_table(study, name)
+        for name in sorted(sets, key=lambda name: (name != "test", sets.index(name)))
+    ]
 
 
-def _prepare(paths: Sequence[Path], promptings: Sequence[str]) -> Callable[[Engine, Store, str], pd.DataFrame]:
+def _prepare(
+    paths: Sequence[Path], promptings: Sequence[str]
+) -> Callable[[Engine, Store, str], pd.DataFrame]:
     """See ``Learning.prepare``."""
     import numpy as np
     import pandas as pd
@@ -75,10 +93,16 @@ def _prepare(paths: Sequence[Path], promptings: Sequence[str]) -> Callable[[Engi
     prompt_sets = [load_prompt_set(name) for name in promptings or ("constrained",)]
     for one in prompt_sets:
         if one.examples:
-            raise UserError(f"prompting {one.name}", "shows examples, and checkpoints are asked without.", "Leave it out.")
+            raise UserError(
+                f"prompting {one.name}",
+                "shows examples, and checkpoints are asked without.",
+                "Leave it out.",
+            )
     names = [set_of(path) for path in paths]
     if len(set(names)) < len(names):
-        raise UserError("series", "takes each set of trials once.", "Leave one out, or rename its file.")
+        raise UserError(
+            "series", "takes each set of trials once.", "Leave one out, or rename its file."
+        )
     prepared, known = [], set()
     for number, (path, name) in enumerate(zip(paths, names, strict=True)):
         trials = read_trials(str(path))
@@ -89,7 +113,9 @@ def _prepare(paths: Sequence[Path], promptings: Sequence[str]) -> Callable[[Engi
         groups += [Group("set", name, everything, skin, "skins")] if len(paths) > 1 else []
         for problem, found in tuples.groupby("problem", observed=True, sort=True).indices.items():
             if problem not in known:
-                groups.append(Group("problem", str(problem), np.asarray(found), skin[found], "skins"))
+                groups.append(
+                    Group("problem", str(problem), np.asarray(found), skin[found], "skins")
+                )
         known |= set(tuples["problem"])
         stratum = (tuples["problem"].astype(str) + "|" + tuples["size"].astype(str)).to_numpy()
         prepared.append((trials, questions, stratum, groups))
@@ -105,7 +131,9 @@ def _prepare(paths: Sequence[Path], promptings: Sequence[str]) -> Callable[[Engi
                 frame, _ = ask(trials, engine, prompts, store, Asking(), None, methods.ASK, model)
                 (answered,) = series_of(frame, model, questions)
                 values = score_tuples(questions, answered.answers)["accuracy"]
-                tables.append(to_cells(values, none, stratum, groups).assign(eval_type=prompts.name))
+                tables.append(
+                    to_cells(values, none, stratum, groups).assign(eval_type=prompts.name)
+                )
         return pd.concat(tables, ignore_index=True)
 
     return measure
@@ -115,7 +143,9 @@ def _promptings(study: Study) -> list[str]:
     return list(study["worldsense"]["promptings"])
 
 
-LEARNING = Learning(_items, _promptings, _prepare, OVER, f"worldsense {methods.ASK} {methods.READING}")
+LEARNING = Learning(
+    _items, _promptings, _prepare, OVER, f"worldsense {methods.ASK} {methods.READING}"
+)
 
 BENCHMARK = Benchmark(
     name="worldsense",
@@ -127,7 +157,8 @@ BENCHMARK = Benchmark(
     extra_models=extra_models,
     adds=add_models,
     complete=complete_registry,
-    displays=find_displays(tables, figures) + learning_displays("worldsense", ["set", "problem"], "problem", Summaries),
+    displays=find_displays(tables, figures)
+    + learning_displays("worldsense", ["set", "problem"], "problem", Summaries),
     page=Page(SECTIONS, SUMMARIES, compose, page_files),
     reproduce=reproduce,
     evaluation=EVALUATION,

@@ -1,21 +1,26 @@
 """WorldSense's tables: trials, what models respond to them, and what the answers come to.
 
-**Responses.** One file per set, prompting and model: ``results/STUDY/worldsense/responses/SET/PROMPTING/MODEL.parquet``. The
-model's name is in the provenance (``provenance.model``), as in every table of answers. A row joins its trial by ``trial_id`` (the
-official ``Key``). Several samples of one trial are several rows, ``sample`` 0, 1, ...; greedy answers are sample 0.
+**Responses.** One file per set, prompting and model:
+``results/STUDY/worldsense/responses/SET/PROMPTING/MODEL.parquet``. The model's name is in the
+provenance (``provenance.model``), as in every table of answers. A row joins its trial by
+``trial_id`` (the official ``Key``). Several samples of one trial are several rows, ``sample`` 0, 1,
+...; greedy answers are sample 0.
 
-``answer`` is there exactly where ``status`` is ok: TRUE, FALSE, POSSIBLE, IMPOSSIBLE, 1, 2 or 3, always one that the trial's
-problem accepts. Every other row counts as wrong, as in the paper (the official layout writes it as an empty string):
+``answer`` is there exactly where ``status`` is ok: TRUE, FALSE, POSSIBLE, IMPOSSIBLE, 1, 2 or 3,
+always one that the trial's problem accepts. Every other row counts as wrong, as in the paper (the
+official layout writes it as an empty string):
 
-* invalid: the last reply contains no accepted answer (constrained: the best two are exactly as likely),
+* invalid: the last reply contains no accepted answer (constrained: the best two are exactly as
+  likely),
 * ambiguous: it contains several, or denies one of three,
 * refused: it declines to answer, or says that this cannot be decided where that is no alternative,
 * length: the last reply was cut by the limit of tokens, so that its end is not there,
 * truncated: the prompt did not fit into the model's context, so that the question was not asked,
 * not_finite: the model computed NaN or infinity.
 
-A trial was asked twice where ``follow_up`` has a value: the first reply gave no answer for certain, or was cut. By the paper's
-rule (``reading.rule`` in the provenance is last_word) the last word is the answer, and nothing is ambiguous or refused.
+A trial was asked twice where ``follow_up`` has a value: the first reply gave no answer for certain,
+or was cut. By the paper's rule (``reading.rule`` in the provenance is last_word) the last word is
+the answer, and nothing is ambiguous or refused.
 """
 
 from __future__ import annotations
@@ -27,30 +32,48 @@ from worldprobe.models.engine import FINISHES
 
 
 class Trials(Table, name="trials", version=2, key=["number"], unique=["trial_id"]):
-    """One row per question; the trials of a tuple are adjacent rows that differ in one relation only (paper, Section 3.4)."""
+    """One row per question; the trials of a tuple are adjacent rows that differ in one relation
+    only (paper, Section 3.4).
+    """
 
     number: int = column(ge=0, description="Place in the set, from 0.")
-    trial_id: int = column(description="Signed 64-bit number derived from the content; the official Key.")
+    trial_id: int = column(
+        description="Signed 64-bit number derived from the content; the official Key."
+    )
     tuple_id: str = column(min_length=1)
     problem: str = column(isin=PROBLEMS)
     size: int = column(ge=SMALLEST, le=LARGEST, description="Entities of the description.")
     complexity: int = column(
-        ge=0, le=6, description="Ternary relations: none, exactly one, all but one relation; in motion, the number of updates."
+        ge=0,
+        le=6,
+        description=(
+            "Ternary relations: none, exactly one, all but one relation; in motion, the number of"
+            " updates."
+        ),
     )
     arity: int = column(ge=2, le=3, description="Arguments of the query, the official query_len.")
     span: int = column(nullable=True, description="Largest minus smallest index in the query.")
     skin: str = column(min_length=1)
     wording: str = column(min_length=1, description="The question's wording, e.g. directQ1.")
     description: str = column(str_startswith="[", description="Relations in the official notation.")
-    query: str = column(description="One relation; for consistency the one that the tuple's trials differ in.")
-    entities: str = column(str_startswith="[", description="JSON list: the entities' names by index.")
+    query: str = column(
+        description="One relation; for consistency the one that the tuple's trials differ in."
+    )
+    entities: str = column(
+        str_startswith="[", description="JSON list: the entities' names by index."
+    )
     text: str = column(min_length=1, description="The question that a model reads.")
     gold: str = column(isin=DISGUISES, description="The right answer in disguise.")
     n_worlds: int = column(ge=0, description="Worlds that satisfy the description.")
-    depth: int = column(ge=0, description="Size of the smallest set of relations that decides the trial.")
+    depth: int = column(
+        ge=0, description="Size of the smallest set of relations that decides the trial."
+    )
     moment: str = column(
         nullable=True,
-        description="In motion, what is asked about: after all, before all, after change K, without change K.",
+        description=(
+            "In motion, what is asked about: after all, before all, after change K, without"
+            " change K."
+        ),
     )
 
 
@@ -60,34 +83,68 @@ RESPONSE_STATUSES = ("ok", "invalid", "ambiguous", "refused", "length", "truncat
 FORMS = ("chat", "text")
 
 
-class Responses(Table, name="worldsense_responses", version=1, key=["trial_id", "prompting", "sample"]):
-    """One row per trial, prompting and sample; rows are in the order of the key. Holds text of trials."""
+class Responses(
+    Table, name="worldsense_responses", version=1, key=["trial_id", "prompting", "sample"]
+):
+    """One row per trial, prompting and sample; rows are in the order of the key. Holds text of
+    trials.
+    """
 
     trial_id: int = column(description="The trial's; the official Key.")
-    prompting: str = column(str_matches=r"^[a-z][a-z0-9_]*$", description="Name of the prompt set, e.g. basic, icl_iid.")
-    sample: int = column(ge=0, description="0 where answers are greedy; else counts the samples of a trial.")
-    answer: str = column(nullable=True, isin=list(DISGUISE), description="Normalised; missing unless status is ok.")
+    prompting: str = column(
+        str_matches=r"^[a-z][a-z0-9_]*$", description="Name of the prompt set, e.g. basic, icl_iid."
+    )
+    sample: int = column(
+        ge=0, description="0 where answers are greedy; else counts the samples of a trial."
+    )
+    answer: str = column(
+        nullable=True, isin=list(DISGUISE), description="Normalised; missing unless status is ok."
+    )
     status: str = column(isin=RESPONSE_STATUSES)
-    reply: str = column(description="The first reply, without thoughts; constrained: the option that was chosen.")
-    follow_up: str = column(nullable=True, description="The reply to the second question, where it was asked.")
-    thoughts: str = column(nullable=True, description="What the model thought before its replies, never read as answers.")
-    conversation: str = column(str_startswith="[", description="JSON: all messages, role and content, in order.")
-    form: str = column(isin=FORMS, description="chat: through the chat template; text: as text to be continued.")
+    reply: str = column(
+        description="The first reply, without thoughts; constrained: the option that was chosen."
+    )
+    follow_up: str = column(
+        nullable=True, description="The reply to the second question, where it was asked."
+    )
+    thoughts: str = column(
+        nullable=True,
+        description="What the model thought before its replies, never read as answers.",
+    )
+    conversation: str = column(
+        str_startswith="[", description="JSON: all messages, role and content, in order."
+    )
+    form: str = column(
+        isin=FORMS, description="chat: through the chat template; text: as text to be continued."
+    )
     finish: str = column(isin=FINISHES, description="Why the last reply ended.")
     n_tokens: int = column(ge=0, description="New tokens of all replies, without thoughts.")
     n_thought_tokens: int = column(ge=0, description="New tokens of thoughts.")
-    margin: float = column(ge=0, nullable=True, description="Constrained: nats by which the second best option is behind.")
+    margin: float = column(
+        ge=0,
+        nullable=True,
+        description="Constrained: nats by which the second best option is behind.",
+    )
 
 
-#: accuracy, bias: the paper's; strict: the exact answer, 1 and 2 apart; corrected: with the solver's gold answers; invalid: share
-#: of trials without a valid answer; agreement: same answers to one abstract problem in two skins; consistency: agreement beyond
-#: chance; explained: what accuracy explains of consistency.
+#: accuracy, bias: the paper's; strict: the exact answer, 1 and 2 apart; corrected: with the
+#: solver's gold answers; invalid: share of trials without a valid answer; agreement: same answers
+#: to one abstract problem in two skins; consistency: agreement beyond chance; explained: what
+#: accuracy explains of consistency.
 METRICS = (
-    *("accuracy", "bias", "strict", "accuracy_corrected", "bias_corrected", "strict_corrected", "invalid"),
+    *(
+        "accuracy",
+        "bias",
+        "strict",
+        "accuracy_corrected",
+        "bias_corrected",
+        "strict_corrected",
+        "invalid",
+    ),
     *("agreement", "consistency", "explained"),
 )
-#: Of consistency: too few abstract trials in several skins; one answer throughout, so that there is nothing beyond chance; a
-#: problem without a number.
+#: Of consistency: too few abstract trials in several skins; one answer throughout, so that there is
+#: nothing beyond chance; a problem without a number.
 SUMMARY_STATUSES = (*results.STATUSES, "too_few_pairs", "one_answer", "missing_problem")
 #: Grouping -> its columns; a group is written with "|" between their values.
 GROUPINGS: dict[str, tuple[str, ...]] = {
@@ -120,13 +177,21 @@ class Summaries(results.Summaries, name="worldsense_summaries"):
 
     metric: str = column(isin=METRICS)
     grouping: str = column(isin=list(GROUPINGS))
-    sem: float = column(ge=0, nullable=True, description="As the paper's, over tuples; missing where a cell has a single tuple.")
-    conf95: float = column(ge=0, nullable=True, description="1.96 standard errors over tuples, as the paper prints it.")
+    sem: float = column(
+        ge=0,
+        nullable=True,
+        description="As the paper's, over tuples; missing where a cell has a single tuple.",
+    )
+    conf95: float = column(
+        ge=0, nullable=True, description="1.96 standard errors over tuples, as the paper prints it."
+    )
     status: str = column(isin=SUMMARY_STATUSES)
 
 
 class Comparisons(results.Comparisons, name="worldsense_comparisons"):
-    """Pairs of models on the tuples that both answered as a whole, by set and prompting; corrected over the pairs of a group."""
+    """Pairs of models on the tuples that both answered as a whole, by set and prompting; corrected
+    over the pairs of a group.
+    """
 
     grouping: str = column(isin=(results.OVERALL, "problem"))
     n_a_better: int = column(ge=0)

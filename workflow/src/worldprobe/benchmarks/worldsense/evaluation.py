@@ -1,4 +1,6 @@
-"""The result of evaluating one model: as plain values for JSON, and as text next to the published numbers."""
+"""The result of evaluating one model: as plain values for JSON, and as text next to the published
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,12 @@ import pandas as pd
 from worldprobe.benchmark import Evaluated, Evaluation
 from worldprobe.benchmarks.worldsense.analysis.reproduction import SOURCE, read_published
 from worldprobe.benchmarks.worldsense.contracts import Responses, Summaries
-from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES, problems_of, prompting_name, show_tokens
+from worldprobe.benchmarks.worldsense.selection import (
+    PROBLEM_NAMES,
+    problems_of,
+    prompting_name,
+    show_tokens,
+)
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import ALL, OVERALL
@@ -24,7 +31,8 @@ from worldprobe.report.crate import told
 from worldprobe.report.results import ESTIMATE, Score, precision
 
 BENCHMARK = "worldsense"
-#: Rules that never chain two clauses, and how they are shown; the first is the one that a model must beat.
+#: Rules that never chain two clauses, and how they are shown; the first is the one that a model
+#: must beat.
 SHALLOW = {
     "counting": "counting (rule)",
     "together": "single clauses (rule)",
@@ -36,12 +44,26 @@ SHALLOW = {
 def evaluate(model: Evaluated) -> tuple[dict[str, Any], str]:
     """Trials, answers, means; the result, and how it is shown."""
     prompting = "basic" if converses(model.card) else "constrained"
-    trials, responses, summaries = (model.folder / BENCHMARK / f"{name}.parquet" for name in ("trials", "responses", "summaries"))
+    trials, responses, summaries = (
+        model.folder / BENCHMARK / f"{name}.parquet"
+        for name in ("trials", "responses", "summaries")
+    )
     of_set = model.options["trial_set"]
-    model.step("worldsense", "generate", of_set, "--per-cell", model.options["per_cell"], "--out", trials)
+    model.step(
+        "worldsense", "generate", of_set, "--per-cell", model.options["per_cell"], "--out", trials
+    )
     asked = {responses: [*model.flags, "--prompting", prompting]}
     for rule in SHALLOW:
-        how = ["--model", f"rule {rule}", "--checkpoint", rule, "--engine", "rule", "--prompting", prompting]
+        how = [
+            "--model",
+            f"rule {rule}",
+            "--checkpoint",
+            rule,
+            "--engine",
+            "rule",
+            "--prompting",
+            prompting,
+        ]
         asked[responses.with_name(f"rule_{rule}.parquet")] = how
     for out, how in asked.items():
         model.step("worldsense", "ask", trials, *how, "--answers", model.answers, "--out", out)
@@ -51,11 +73,19 @@ def evaluate(model: Evaluated) -> tuple[dict[str, Any], str]:
 
 
 def converses(card: Mapping[str, Any]) -> bool:
-    """Does a model take conversations? Its server does, or a rule, or a checkpoint with a chat template."""
+    """Does a model take conversations? Its server does, or a rule, or a checkpoint with a chat
+    template.
+    """
     if card.get("engine") in ("openai", "rule"):
         return True
-    options = (card.get("revision"), card.get("allow_pickle", False), card.get("trust_remote_code", False))
-    return has_template(load_tokenizer(locate(card["checkpoint"], *options, adapter=card.get("adapter"))))
+    options = (
+        card.get("revision"),
+        card.get("allow_pickle", False),
+        card.get("trust_remote_code", False),
+    )
+    return has_template(
+        load_tokenizer(locate(card["checkpoint"], *options, adapter=card.get("adapter")))
+    )
 
 
 def refuse_kind(model: Evaluated) -> None:
@@ -69,7 +99,8 @@ def refuse_kind(model: Evaluated) -> None:
 
 
 def collect_evaluation(name: str, trials: Path, responses: Path, summaries: Path) -> dict[str, Any]:
-    """The result as plain values: what was loaded, and under the benchmark's name its numbers next to the published ones.
+    """The result as plain values: what was loaded, and under the benchmark's name its numbers next
+    to the published ones.
 
     Args:
         name: the model's name.
@@ -78,15 +109,25 @@ def collect_evaluation(name: str, trials: Path, responses: Path, summaries: Path
         summaries: their means.
     """
     made, table = read_provenance(responses), read_table(summaries, Summaries)
-    whole = table[(table["metric"] == "accuracy") & (table["grouping"] == OVERALL)].set_index("model")
-    baselines = {rule: _row(whole.loc[f"rule {rule}"].to_dict()) for rule in SHALLOW if f"rule {rule}" in whole.index}
+    whole = table[(table["metric"] == "accuracy") & (table["grouping"] == OVERALL)].set_index(
+        "model"
+    )
+    baselines = {
+        rule: _row(whole.loc[f"rule {rule}"].to_dict())
+        for rule in SHALLOW
+        if f"rule {rule}" in whole.index
+    }
     table = table[table["model"] == made.model]
     means = {
         (measure, group): _row(row)
-        for (measure, group), rows in table[table["grouping"].isin([OVERALL, "problem"])].groupby(["metric", "group"])
+        for (measure, group), rows in table[table["grouping"].isin([OVERALL, "problem"])].groupby(
+            ["metric", "group"]
+        )
         for row in rows.to_dict("records")
     }
-    problems = problems_of(table[table["grouping"] == "problem"].rename(columns={"group": "problem"}))
+    problems = problems_of(
+        table[table["grouping"] == "problem"].rename(columns={"group": "problem"})
+    )
     printed = read_published()
     overall = printed[(printed["block"] == "table2") & (printed["quantity"] == "accuracy")]
     of_set = str(read_provenance(trials).details.get("set", "test"))
@@ -94,7 +135,11 @@ def collect_evaluation(name: str, trials: Path, responses: Path, summaries: Path
         "model": name,
         **made.of_model(),
         BENCHMARK: {
-            "trials": {"digest": made.inputs["trials"], "n_trials": len(read_trials(trials)), "set": of_set},
+            "trials": {
+                "digest": made.inputs["trials"],
+                "n_trials": len(read_trials(trials)),
+                "set": of_set,
+            },
             "prompting": made.details["prompting"],
             "form": made.details["form"],
             **({"answer_tokens": tokens} if (tokens := made.details.get("answer_tokens")) else {}),
@@ -103,7 +148,11 @@ def collect_evaluation(name: str, trials: Path, responses: Path, summaries: Path
             "accuracy_by_problem": {problem: means["accuracy", problem] for problem in problems},
             "baselines": baselines,
             "invalid": len(read_table(responses, Responses, ["status"]).query("status != 'ok'")),
-            "published": {row["model"]: float(row["printed"]) / 100 for _, row in overall.iterrows() if of_set == "test"},
+            "published": {
+                row["model"]: float(row["printed"]) / 100
+                for _, row in overall.iterrows()
+                if of_set == "test"
+            },
             "published_source": SOURCE,
         },
     }
@@ -117,7 +166,9 @@ def _row(summary: dict[Any, Any]) -> dict[str, Any]:
 
 
 def list_scores(evaluation: dict[str, Any]) -> list[Score]:
-    """The numbers of a result: accuracy overall and by problem, then bias; none where WorldSense was not asked."""
+    """The numbers of a result: accuracy overall and by problem, then bias; none where WorldSense
+    was not asked.
+    """
     if BENCHMARK not in evaluation:
         return []
     found = evaluation[BENCHMARK]
@@ -127,7 +178,10 @@ def list_scores(evaluation: dict[str, Any]) -> list[Score]:
         "average": "over the tuples of each problem, then over problems",
         "items": f"our own set {found['trials'].get('set', 'test')}",
     }
-    rows = [("accuracy", "overall", found["accuracy"]), *(("accuracy", *pair) for pair in found["accuracy_by_problem"].items())]
+    rows = [
+        ("accuracy", "overall", found["accuracy"]),
+        *(("accuracy", *pair) for pair in found["accuracy_by_problem"].items()),
+    ]
     return [
         Score(
             benchmark=BENCHMARK,
@@ -150,23 +204,40 @@ def list_scores(evaluation: dict[str, Any]) -> list[Score]:
 
 
 def describe_evaluation(evaluation: dict[str, Any]) -> str:
-    """The evaluation for a reader: the model's row beside chance and rules, its problems, then published rows of other trials."""
+    """The evaluation for a reader: the model's row beside chance and rules, its problems, then
+    published rows of other trials.
+    """
     found, model = evaluation[BENCHMARK], evaluation["model"]
     names = {problem: PROBLEM_NAMES[problem] for problem in found["accuracy_by_problem"]}
     shallow = {SHALLOW[rule]: row for rule, row in found.get("baselines", {}).items()}
     width = max(map(len, [*found["published"], model, *names.values(), *shallow]))
-    rows = [(found["accuracy"]["mean"], model, f"here; {_interval(found['accuracy'])}, bias {_signed(found['bias']['mean'])}")]
+    rows = [
+        (
+            found["accuracy"]["mean"],
+            model,
+            f"here; {_interval(found['accuracy'])}, bias {_signed(found['bias']['mean'])}",
+        )
+    ]
     rows.append((0.5, "chance", ""))
-    rows += [(row["mean"], name, f"here; {_interval(row)}, chains nothing") for name, row in shallow.items()]
+    rows += [
+        (row["mean"], name, f"here; {_interval(row)}, chains nothing")
+        for name, row in shallow.items()
+    ]
     how = f", asked as {found['form']}" + "".join(f", {fact}" for fact in precision(evaluation))
     of_set = found["trials"].get("set", "test")
     lines = [f"{'model':{width}}  mean", *_lines(rows, width)]
     lines += ["", f"{model} by problem"]
-    lines += [f"{names[problem]:{width}}  {row['mean']:.3f}" for problem, row in found["accuracy_by_problem"].items()]
+    lines += [
+        f"{names[problem]:{width}}  {row['mean']:.3f}"
+        for problem, row in found["accuracy_by_problem"].items()
+    ]
     lines += [
         "",
-        f"{found['trials']['n_trials']:,} trials of our own set {of_set}, prompting {prompting_name(found['prompting'])}{how}; "
-        f"{found['invalid']:,} without a valid answer.",
+        (
+            f"{found['trials']['n_trials']:,} trials of our own set {of_set}, prompting"
+            f" {prompting_name(found['prompting'])}{how}; {found['invalid']:,} without a valid"
+            " answer."
+        ),
         *_judge(model, found),
     ]
     if found.get("answer_tokens"):
@@ -174,8 +245,10 @@ def describe_evaluation(evaluation: dict[str, Any]) -> str:
     if found["published"]:
         published = [(mean, name, "published") for name, mean in found["published"].items()]
         lines += [
-            "The published numbers are for the released test set and basic prompting: with these trials they are a yardstick, "
-            "not a comparison.",
+            (
+                "The published numbers are for the released test set and basic prompting: with"
+                " these trials they are a yardstick, not a comparison."
+            ),
             f"{'published':{width}}  mean   ({found['published_source']})",
             *_lines(published, width),
         ]
@@ -183,7 +256,10 @@ def describe_evaluation(evaluation: dict[str, Any]) -> str:
 
 
 def _lines(rows: list[tuple[float, str, str]], width: int) -> list[str]:
-    return [f"{name:{width}}  {mean:.3f}  {source}".rstrip() for mean, name, source in sorted(rows, key=lambda row: -row[0])]
+    return [
+        f"{name:{width}}  {mean:.3f}  {source}".rstrip()
+        for mean, name, source in sorted(rows, key=lambda row: -row[0])
+    ]
 
 
 def _judge(model: str, found: dict[str, Any]) -> list[str]:
@@ -193,12 +269,17 @@ def _judge(model: str, found: dict[str, Any]) -> list[str]:
     if "counting" not in found.get("baselines", {}):
         return []
     bar, accuracy = found["baselines"]["counting"]["mean"], pd.DataFrame([found["accuracy"]])
-    said = f"A rule that counts mentions and matches single clauses, and never chains two, has {bar:.3f} on these trials"
+    said = (
+        "A rule that counts mentions and matches single clauses, and never chains two, has"
+        f" {bar:.3f} on these trials"
+    )
     where = place(accuracy[["mean", "ci_low", "ci_high", "n_clusters"]].astype(float), bar).iloc[0]
     if where == ABOVE:
         return [f"{said}; {model} is above it."]
     if where == NO_INTERVAL and found["accuracy"]["n_clusters"] > 1:
-        return [f"{said}; whether {model} is above it for other skins nothing tells, as all are alike."]
+        return [
+            f"{said}; whether {model} is above it for other skins nothing tells, as all are alike."
+        ]
     return [f"{said}; {model} is not shown to be above it, and so not to reason."]
 
 

@@ -1,4 +1,6 @@
-"""Trials and responses for other programs: a dataset of the hub, a task folder of lm-evaluation-harness, the official layout."""
+"""Trials and responses for other programs: a dataset of the hub, a task folder of
+lm-evaluation-harness, the official layout.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,16 @@ from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, answers_of
 from worldprobe.errors import UserError
 from worldprobe.files import whole_file
-from worldprobe.inference.lm_eval import READING, Run, Sample, questions, read_logprobs, tasks, template, warning
+from worldprobe.inference.lm_eval import (
+    READING,
+    Run,
+    Sample,
+    questions,
+    read_logprobs,
+    tasks,
+    template,
+    warning,
+)
 from worldprobe.log import LOGGER
 from worldprobe.models.engine import NOT_FINITE, Scored
 from worldprobe.provenance import canary_comments
@@ -34,8 +45,8 @@ CITATION = """@misc{worldsense2023,
 _LICENCE = Licence(
     "mit",
     "https://opensource.org/license/mit",
-    "MIT, by the worldprobe authors, in words of their own skins: none of the text is WorldSense's released data. Please keep "
-    "the canary.",
+    "MIT, by the worldprobe authors, in words of their own skins: none of the text is WorldSense's"
+    " released data. Please keep the canary.",
 )
 _USE = """`worldprobe worldsense ask data/{split}.parquet --checkpoint MODEL --prompting basic --out responses.parquet` asks a
 model. The column `gold` has the right answer in disguise, as the release has it."""
@@ -52,8 +63,10 @@ def describe_trials(n_rows: int, of_set: str | None, canary: str | None) -> Data
     split = "train" if (of_set or "").startswith("train") else "test"
     return Dataset(
         name=f"worldprobe trials{f' ({of_set})' if of_set else ''}",
-        about="Questions about the order of entities, in the scheme of WorldSense (arXiv 2311.15930). An exact solver decided "
-        "each answer.",
+        about=(
+            "Questions about the order of entities, in the scheme of WorldSense (arXiv 2311.15930)."
+            " An exact solver decided each answer."
+        ),
         use=_USE.format(split=split),
         table=Trials,
         n_rows=n_rows,
@@ -67,7 +80,10 @@ def describe_trials(n_rows: int, of_set: str | None, canary: str | None) -> Data
 
 BENCHMARK = "worldsense"
 PROMPTING = "constrained_sum"
-FIX = "Export these trials again (`worldprobe worldsense export TRIALS --format lm-eval`) and log the samples of that task."
+FIX = (
+    "Export these trials again (`worldprobe worldsense export TRIALS --format lm-eval`) and log the"
+    " samples of that task."
+)
 
 _UTILS = f'''"""Loads the trials of this folder and judges an answer: for lm-evaluation-harness, which calls both functions."""
 {READING}
@@ -82,7 +98,9 @@ FOLDED = {dict(zip(WORDS, FOLDED.tolist(), strict=True))}''' + template("worldse
 _README = template("worldsense_lm_eval.md")
 
 
-def task_files(trials: pd.DataFrame, task: str, canary: str | None, password: str | None = None) -> Iterator[tuple[str, bytes]]:
+def task_files(
+    trials: pd.DataFrame, task: str, canary: str | None, password: str | None = None
+) -> Iterator[tuple[str, bytes]]:
     """The task folder: name and content of each file.
 
     Args:
@@ -94,15 +112,32 @@ def task_files(trials: pd.DataFrame, task: str, canary: str | None, password: st
     rows = trials[["trial_id", "tuple_id", "problem", "size", "gold"]].copy()
     rows["prompt"] = write_prompts(trials, load_prompt_set(PROMPTING), None)
     rows["choices"] = [list(answers_of(problem)) for problem in rows["problem"]]
-    ends = rows["problem"].str.lower().str.replace(".", "_", regex=False) + "_" + rows["size"].astype(str)
+    ends = (
+        rows["problem"].str.lower().str.replace(".", "_", regex=False)
+        + "_"
+        + rows["size"].astype(str)
+    )
     rows["task"] = f"{task}_" + ends
     columns = {"doc_to_text": "prompt", "doc_to_choice": "choices", "doc_to_target": "label"}
     functions = {"custom_dataset": "load_trials", "process_results": "judge"}
-    yield from tasks(task, BENCHMARK, sorted(rows["task"].unique()), columns, functions, ["acc", "bias", "tie", "missing"])
+    yield from tasks(
+        task,
+        BENCHMARK,
+        sorted(rows["task"].unique()),
+        columns,
+        functions,
+        ["acc", "bias", "tie", "missing"],
+    )
     yield "utils.py", _UTILS.encode()
     sizes = rows.groupby("problem")["size"].nunique()
     group = ", and those of the group are worldprobe's averages" if sizes.nunique() == 1 else ""
-    page = _README.format(canary=canary_comments(canary), task=task, n_trials=len(rows), group=group, secret=warning(password))
+    page = _README.format(
+        canary=canary_comments(canary),
+        task=task,
+        n_trials=len(rows),
+        group=group,
+        secret=warning(password),
+    )
     yield "README.md", page.lstrip().encode()
     yield questions(rows, canary, password)
 
@@ -121,10 +156,23 @@ def read_responses(run: Run, trials: pd.DataFrame) -> pd.DataFrame:
         UserError: a line is not a sample of these trials, or some were not asked.
     """
     prompts = load_prompt_set(PROMPTING)
-    asked = list(zip(trials["trial_id"].tolist(), write_prompts(trials, prompts, None), trials["problem"], strict=True))
-    wanted = {str(trial): [(text, f" {option}") for option in answers_of(problem)] for trial, text, problem in asked}
+    asked = list(
+        zip(
+            trials["trial_id"].tolist(),
+            write_prompts(trials, prompts, None),
+            trials["problem"],
+            strict=True,
+        )
+    )
+    wanted = {
+        str(trial): [(text, f" {option}") for option in answers_of(problem)]
+        for trial, text, problem in asked
+    }
     found = read_logprobs(run, wanted, _trial, "trial {}".format, "these trials", FIX)
-    rows = [choose(trial, text, problem, [_scored(one) for one in found[str(trial)]], prompts) for trial, text, problem in asked]
+    rows = [
+        choose(trial, text, problem, [_scored(one) for one in found[str(trial)]], prompts)
+        for trial, text, problem in asked
+    ]
     return responses(rows, PROMPTING, "text")
 
 
@@ -146,15 +194,23 @@ def results_name(prompting: str, model: str, is_compressed: bool = True) -> str:
     'basic___GPT4___results.jsonl.bz2'
     """
     name = f"{prompting}___{model}___results.jsonl{'.bz2' if is_compressed else ''}"
-    if not model or "/" in name or name.split("___")[:2] != [prompting, model] or model.endswith("_"):
+    if (
+        not model
+        or "/" in name
+        or name.split("___")[:2] != [prompting, model]
+        or model.endswith("_")
+    ):
         problem = "cannot be parts of an official file's name, which are joined by ___."
         fix = "Rename it: letters, digits, dot, dash and single underscores, none of them last."
         raise UserError(f"prompting {prompting}, model {model}", problem, fix)
     return name
 
 
-def write_results(responses: pd.DataFrame, model: str, folder: Path, is_compressed: bool = True) -> list[Path]:
-    """Write greedy responses, or the first sample of each trial, one file per prompting; no answer is an empty string.
+def write_results(
+    responses: pd.DataFrame, model: str, folder: Path, is_compressed: bool = True
+) -> list[Path]:
+    """Write greedy responses, or the first sample of each trial, one file per prompting; no answer
+    is an empty string.
 
     Args:
         responses: contract Responses.
@@ -168,10 +224,17 @@ def write_results(responses: pd.DataFrame, model: str, folder: Path, is_compress
     written = []
     first = responses[responses["sample"] == 0]
     if len(first) < len(responses):
-        LOGGER.warning("%s: the layout has one answer per trial; of several samples, the first is written", model)
+        LOGGER.warning(
+            "%s: the layout has one answer per trial; of several samples, the first is written",
+            model,
+        )
     for prompting, rows in first.groupby("prompting", sort=True):
         lines = [
-            json.dumps({"Key": int(key), "resp": answer if isinstance(answer, str) else ""}, separators=(",", ":")) + "\n"
+            json.dumps(
+                {"Key": int(key), "resp": answer if isinstance(answer, str) else ""},
+                separators=(",", ":"),
+            )
+            + "\n"
             for key, answer in zip(rows["trial_id"], rows["answer"], strict=True)
         ]
         content = "".join(lines).encode()

@@ -1,4 +1,6 @@
-"""WorldSense's figures: the paper's Figures 3 to 6, readable with one model and with twenty; trainings; maps around chance."""
+"""WorldSense's figures: the paper's Figures 3 to 6, readable with one model and with twenty;
+trainings; maps around chance.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,12 @@ if TYPE_CHECKING:
 COLUMNS = ("panel", "model", "name", "family", "colour", "mark", "mean", "ci_low", "ci_high")
 ACCURACY, BIAS, AMPLITUDE = "accuracy", "bias", "size of the bias"
 MARK_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9")
-SET_NAMES = {"test-new": "new words", "ood-size": "six entities", "ood-query": "first, last", "ood-problem": "plane"}
+SET_NAMES = {
+    "test-new": "new words",
+    "ood-size": "six entities",
+    "ood-query": "first, last",
+    "ood-problem": "plane",
+}
 
 
 @figure(
@@ -50,8 +57,11 @@ SET_NAMES = {"test-new": "new words", "ood-size": "six entities", "ood-query": "
     inputs=[SUMMARIES],
     title="Accuracy and bias",
     section="problems",
-    caption="Accuracy and response bias by problem with 95% intervals over skins. A bias of 1: always TRUE, "
-    "POSSIBLE or KNOWN; of −1: always FALSE, IMPOSSIBLE or UNKNOWN. WorldSense, Figure 3.",
+    caption=(
+        "Accuracy and response bias by problem with 95% intervals over skins. A bias of 1: always"
+        " TRUE, POSSIBLE or KNOWN; of −1: always FALSE, IMPOSSIBLE or UNKNOWN. WorldSense,"
+        " Figure 3."
+    ),
     when=outputs.is_asked,
 )
 def problems(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
@@ -62,7 +72,9 @@ def problems(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
         parts.append(rows.assign(panel=measure, mark=rows["problem"]))
     rows = pd.concat(parts, ignore_index=True)
     order = {name: number for number, name in enumerate(problems_of(rows))}
-    return _tidy(rows.sort_values("problem", key=lambda column: column.map(order), kind="stable"), roster)
+    return _tidy(
+        rows.sort_values("problem", key=lambda column: column.map(order), kind="stable"), roster
+    )
 
 
 @figure(
@@ -70,15 +82,19 @@ def problems(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     inputs=[SUMMARIES],
     title="Ways of asking",
     section="promptings",
-    caption="Accuracy over all problems, and size of the response bias averaged over them, by way of asking, with 95% "
-    "intervals over skins. WorldSense, Figure 4.",
+    caption=(
+        "Accuracy over all problems, and size of the response bias averaged over them, by way of"
+        " asking, with 95% intervals over skins. WorldSense, Figure 4."
+    ),
     when=(outputs.is_asked, outputs.has_several_promptings),
 )
 def promptings(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """Accuracy over all problems and mean size of the problems' biases, by prompting (Figure 4)."""
     name = main_set(summaries)
     accuracy = pick(summaries, OVERALL)
-    rows = _with_amplitude(accuracy[accuracy["condition"] == name], summaries[summaries["condition"] == name])
+    rows = _with_amplitude(
+        accuracy[accuracy["condition"] == name], summaries[summaries["condition"] == name]
+    )
     order = {name: place(PROMPTINGS, name) for name in rows["eval_type"]}
     rows = rows.sort_values("eval_type", key=lambda column: column.map(order), kind="stable")
     return _tidy(rows.assign(mark=rows["eval_type"].map(prompting_name)), roster)
@@ -89,38 +105,54 @@ def promptings(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     inputs=[SUMMARIES],
     title="Sets",
     section="sets",
-    caption="Accuracy and size of the response bias by set with 95% intervals over skins; the test set is split "
-    "by whether the training sets have a skin's relation. WorldSense, Figure 5.",
+    caption=(
+        "Accuracy and size of the response bias by set with 95% intervals over skins; the test set"
+        " is split by whether the training sets have a skin's relation. WorldSense, Figure 5."
+    ),
     when=(outputs.is_asked, outputs.has_several_sets),
 )
 def sets(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
-    """Accuracy and size of the bias by set, the test set's skins split by whether the training sets have them (Figure 5)."""
+    """Accuracy and size of the bias by set, the test set's skins split by whether the training sets
+    have them (Figure 5).
+    """
     main = main_promptings(summaries)
     summaries = summaries[summaries["eval_type"] == summaries["model"].map(main)]
     by_training = pick(summaries, "intraining", columns=("intraining",))
     parts = by_training[by_training["condition"] == "test"]
     words = {"ind": "seen relations", "ood": "new relations"}
-    parts = parts.assign(condition=[f"test, {words.get(name, name)}" for name in parts["intraining"]])
-    rows = pd.concat([parts, pick(summaries, OVERALL).query("condition != 'test'")], ignore_index=True)
+    parts = parts.assign(
+        condition=[f"test, {words.get(name, name)}" for name in parts["intraining"]]
+    )
+    rows = pd.concat(
+        [parts, pick(summaries, OVERALL).query("condition != 'test'")], ignore_index=True
+    )
     rows = _with_amplitude(rows, summaries)
     rank = {name: place(SETS, name.partition(",")[0]) for name in rows["condition"]}
     rows = rows.sort_values("condition", key=lambda column: column.map(rank), kind="stable")
-    return _tidy(rows.assign(mark=rows["condition"].map(lambda name: SET_NAMES.get(name, name))), roster)
+    return _tidy(
+        rows.assign(mark=rows["condition"].map(lambda name: SET_NAMES.get(name, name))), roster
+    )
 
 
 def _with_amplitude(accuracy: pd.DataFrame, summaries: pd.DataFrame) -> pd.DataFrame:
     """Rows of accuracy and of the mean size of the problems' biases.
 
-    Problems share skins, so their errors may add up: the ends are means of the problems' ends, the most that they can be. Where a
-    problem's interval contains 0, the size of its bias may be 0.
+    Problems share skins, so their errors may add up: the ends are means of the problems' ends, the
+    most that they can be. Where a problem's interval contains 0, the size of its bias may be 0.
     """
     bias = pick(summaries, "problem", BIAS)
     ends = interval_ends(bias)
     sizes = bias.assign(mean=bias["mean"].abs(), ci_high=ends.abs().max(axis=1, skipna=False))
-    sizes["ci_low"] = ends.abs().min(axis=1, skipna=False).mask(ends["ci_low"] * ends["ci_high"] < 0, 0)
-    means = sizes.groupby(["condition", "eval_type", "model"], sort=False)[["mean", "ci_low", "ci_high"]]
+    sizes["ci_low"] = (
+        ends.abs().min(axis=1, skipna=False).mask(ends["ci_low"] * ends["ci_high"] < 0, 0)
+    )
+    means = sizes.groupby(["condition", "eval_type", "model"], sort=False)[
+        ["mean", "ci_low", "ci_high"]
+    ]
     amplitude = means.mean(skipna=False).reset_index()
-    return pd.concat([accuracy.assign(panel=ACCURACY), amplitude.assign(panel=AMPLITUDE)], ignore_index=True)
+    return pd.concat(
+        [accuracy.assign(panel=ACCURACY), amplitude.assign(panel=AMPLITUDE)], ignore_index=True
+    )
 
 
 def _tidy(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
@@ -155,7 +187,10 @@ def draw_dots(frame: pd.DataFrame, width: str = "double") -> Figure:
         style.panel_letter(axes, "AB"[number], title="  " + panel, size=size)
         style.name_rows(axes, [shown[model] for model in models], size, number == 0)
         axes.set_xlim(*style.fitting_limits(rows, ["mean", "ci_low", "ci_high"], around))
-    handles = [style.mark(style.shape(n), _colour(mark, n), PROBLEM_NAMES.get(mark, mark)) for n, mark in enumerate(marks)]
+    handles = [
+        style.mark(style.shape(n), _colour(mark, n), PROBLEM_NAMES.get(mark, mark))
+        for n, mark in enumerate(marks)
+    ]
     style.legend(figure, [*handles, style.chance_line("chance, no bias")], columns, size)
     return figure
 
@@ -184,13 +219,17 @@ MOST_POINTS = 400
     inputs=[SUMMARIES],
     title="Fine-tuning",
     section="finetuning",
-    caption="Accuracy over all problems, and size of the response bias averaged over them, by what a model was fine-tuned on,"
-    " with 95% intervals over skins; and the same of the paper's models, from its Table 9, with its intervals over tuples, "
-    "which are narrower. WorldSense, Figure 5.",
+    caption=(
+        "Accuracy over all problems, and size of the response bias averaged over them, by what a"
+        " model was fine-tuned on, with 95% intervals over skins; and the same of the paper's"
+        " models, from its Table 9, with its intervals over tuples, which are narrower. WorldSense,"
+        " Figure 5."
+    ),
     when=(outputs.is_asked, outputs.has_tuned_models),
 )
 def finetuning(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
-    """Accuracy and size of the bias by base, variant and set, and what the paper's Table 9 comes to (Figure 5).
+    """Accuracy and size of the bias by base, variant and set, and what the paper's Table 9 comes to
+    (Figure 5).
 
     Raises:
         UserError: no model was fine-tuned.
@@ -198,7 +237,9 @@ def finetuning(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     rows = sets(summaries, roster)
     tuned = split_tuned(rows["model"].unique())
     if not tuned:
-        raise UserError("summaries", "contain no fine-tuned model.", "Fine-tune one (worldsense.finetuning).")
+        raise UserError(
+            "summaries", "contain no fine-tuned model.", "Fine-tune one (worldsense.finetuning)."
+        )
     bases = list(dict.fromkeys(base for base, _ in tuned.values()))
     variants = list(dict.fromkeys(variant for _, variant in tuned.values()))
     rows = rows[rows["model"].isin([*tuned, *bases])]
@@ -209,21 +250,31 @@ def finetuning(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     named["name"] = named["base"].map(lambda base: roster[base].name)
     place = {variant: number for number, variant in enumerate(["0", *variants])}
     named = named.sort_values("variant", key=lambda column: column.map(place), kind="stable")
-    named = named.sort_values("base", key=lambda column: column.map({base: n for n, base in enumerate(bases)}), kind="stable")
+    named = named.sort_values(
+        "base",
+        key=lambda column: column.map({base: n for n, base in enumerate(bases)}),
+        kind="stable",
+    )
     return pd.concat([named[list(LINE_COLUMNS)], _published()], ignore_index=True)
 
 
 def _published() -> pd.DataFrame:
-    """Accuracy and size of the bias of the paper's models: means of the problems of its Table 9, its intervals over tuples."""
+    """Accuracy and size of the bias of the paper's models: means of the problems of its Table 9,
+    its intervals over tuples.
+    """
     numbers = read_published()
     rows = by_part(numbers[numbers["block"] == "table9"])
-    wide = rows.pivot(index=["model", "condition", "metric", "problem"], columns="part", values="value").reset_index()
+    wide = rows.pivot(
+        index=["model", "condition", "metric", "problem"], columns="part", values="value"
+    ).reset_index()
     wide["mean"] = wide["mean"].where(wide["metric"] == "accuracy", wide["mean"].abs())
     wide["square"] = wide["conf95"] ** 2
     groups = wide.groupby(["model", "condition", "metric"], sort=False)
     half = groups["square"].sum() ** 0.5 / groups.size()
     mean = groups["mean"].mean()
-    means = pd.DataFrame({"mean": mean, "ci_low": mean - half, "ci_high": mean + half}).reset_index()
+    means = pd.DataFrame(
+        {"mean": mean, "ci_low": mean - half, "ci_high": mean + half}
+    ).reset_index()
     means["base"] = means["model"].str.partition("-FT")[0]
     means["variant"] = means["model"].str.partition("+")[2]
     means["name"] = means["base"] + PAPERS
@@ -237,7 +288,9 @@ def _published() -> pd.DataFrame:
 
 @finetuning.drawn_by
 def draw_finetuning(frame: pd.DataFrame, width: str = "double") -> Figure:
-    """Accuracy above, size of the bias below; a column of panels for each base and for each of the paper's models."""
+    """Accuracy above, size of the bias below; a column of panels for each base and for each of the
+    paper's models.
+    """
     bases = list(dict.fromkeys(zip(frame["base"], frame["name"], strict=True)))
     marks = list(dict.fromkeys(frame["mark"]))
     size = style.BODY if width == "double" else style.SMALL
@@ -247,7 +300,9 @@ def draw_finetuning(frame: pd.DataFrame, width: str = "double") -> Figure:
     block_height = 2 * height + 0.72
     columns = 4 if width == "double" else 2
     foot = 0.12 + 0.14 * -(-(len(marks) + 1) // columns)
-    plot = (style.WIDTHS[width] - left - 0.1 - gap * (min(per_row, len(bases)) - 1)) / min(per_row, len(bases))
+    plot = (style.WIDTHS[width] - left - 0.1 - gap * (min(per_row, len(bases)) - 1)) / min(
+        per_row, len(bases)
+    )
     figure = style.canvas(width, block_height * len(blocks) + foot)
     for row, block in enumerate(blocks):
         for column, (base, name) in enumerate(block):
@@ -263,7 +318,10 @@ def draw_finetuning(frame: pd.DataFrame, width: str = "double") -> Figure:
                     axes.set_title(style.shortened(name, size, plot), fontsize=size)
                 else:
                     axes.set_xlabel("fine-tuned on", fontsize=size)
-    handles = [style.mark(style.shape(n), LINE_COLOURS[n % len(LINE_COLOURS)], mark, ls="-") for n, mark in enumerate(marks)]
+    handles = [
+        style.mark(style.shape(n), LINE_COLOURS[n % len(LINE_COLOURS)], mark, ls="-")
+        for n, mark in enumerate(marks)
+    ]
     style.legend(figure, [*handles, style.chance_line("chance, no bias")], columns, size)
     return figure
 
@@ -275,7 +333,15 @@ def _draw_panel(axes: Axes, rows: pd.DataFrame, marks: list[str], panel: str) ->
     for nth, mark in enumerate(present):
         number, line = marks.index(mark), rows[rows["mark"] == mark]
         x = line["variant"].map(variants.index) + 0.3 * ((nth + 0.5) / len(present) - 0.5)
-        style.line(axes, x, line, LINE_COLOURS[number % len(LINE_COLOURS)], style.shape(number), 4, 2 + number / 100)
+        style.line(
+            axes,
+            x,
+            line,
+            LINE_COLOURS[number % len(LINE_COLOURS)],
+            style.shape(number),
+            4,
+            2 + number / 100,
+        )
     axes.set_xticks(range(len(variants)), variants)
     axes.set_xlim(-0.4, len(variants) - 0.6)
     axes.set_ylim(*((0.4, 1.02) if panel == ACCURACY else (-0.03, 1.05)))
@@ -291,7 +357,9 @@ def _draw_panel(axes: Axes, rows: pd.DataFrame, marks: list[str], panel: str) ->
     when=outputs.has_trainings,
 )
 def training(trainings: pd.DataFrame, roster: Roster) -> pd.DataFrame:
-    """Loss and learning rate by step; of long trainings the means of as many neighbouring steps as make ``MOST_POINTS``."""
+    """Loss and learning rate by step; of long trainings the means of as many neighbouring steps as
+    make ``MOST_POINTS``.
+    """
     parts = []
     for model in roster.in_order(trainings["model"]):
         rows = trainings[trainings["model"] == model]
@@ -312,7 +380,9 @@ def draw_training(frame: pd.DataFrame, width: str = "double") -> Figure:
     looks = style.looks(dict(zip(frame["model"], frame["colour"], strict=True)), by_marks=False)
     size = style.BODY if width == "double" else style.SMALL
     columns = 4 if width == "double" else 2
-    figure, grid, _ = style.grid(width, 2, 2, 1.9, 0.5, gap=0.62, foot=0.5 + 0.14 * -(-len(models) // columns))
+    figure, grid, _ = style.grid(
+        width, 2, 2, 1.9, 0.5, gap=0.62, foot=0.5 + 0.14 * -(-len(models) // columns)
+    )
     shown = (("loss", "loss (nats per token)"), ("learning_rate", "learning rate"))
     for number, (axes, (column, label)) in enumerate(zip(grid, shown, strict=True)):
         for model in models:
@@ -329,13 +399,26 @@ def draw_training(frame: pd.DataFrame, width: str = "double") -> Figure:
         axes.tick_params(labelsize=size)
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:.2g}")
     handles = [
-        style.handle(color=looks[model][0], lw=1, label=style.shortened(name, size, 1.5)) for model, name in models.items()
+        style.handle(color=looks[model][0], lw=1, label=style.shortened(name, size, 1.5))
+        for model, name in models.items()
     ]
     style.legend(figure, handles, columns, size)
     return figure
 
 
-AXIS_COLUMNS = ("panel", "axis", "model", "name", "family", "colour", "x", "mean", "ci_low", "ci_high", "n")
+AXIS_COLUMNS = (
+    "panel",
+    "axis",
+    "model",
+    "name",
+    "family",
+    "colour",
+    "x",
+    "mean",
+    "ci_low",
+    "ci_high",
+    "n",
+)
 MORE = 2
 
 
@@ -344,19 +427,26 @@ MORE = 2
     inputs=[SUMMARIES],
     title="Size and complexity",
     section="difficulty",
-    caption="Accuracy by number of entities and by number of ternary relations of description and query, for the normal "
-    "problems and for their trivial controls, with 95% intervals over skins. WorldSense, Figure 6.",
+    caption=(
+        "Accuracy by number of entities and by number of ternary relations of description and"
+        " query, for the normal problems and for their trivial controls, with 95% intervals over"
+        " skins. WorldSense, Figure 6."
+    ),
     when=(outputs.is_asked, outputs.has_controls),
 )
 def size(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
-    """By number of entities and of ternary relations, normal problems and their trivial controls apart (Figure 6)."""
+    """By number of entities and of ternary relations, normal problems and their trivial controls
+    apart (Figure 6).
+    """
     parts = []
     for grouping, column, axis in (
         ("variant_size", "size", "entities"),
         ("variant_ternary", "ternary", "ternary relations"),
     ):
         rows = of_main(pick(summaries, grouping, columns=("variant", column)))
-        parts.append(rows.assign(panel=rows["variant"] + " problems", axis=axis, x=rows[column].astype(int)))
+        parts.append(
+            rows.assign(panel=rows["variant"] + " problems", axis=axis, x=rows[column].astype(int))
+        )
     return _by_axis(pd.concat(parts, ignore_index=True), roster)
 
 
@@ -365,8 +455,10 @@ def size(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     inputs=[SUMMARIES],
     title="Depth and open worlds",
     section="difficulty",
-    caption="Accuracy by the smallest number of relations that decide one of a tuple's trials, and by the number of worlds "
-    "that the description leaves open, with 95% intervals over skins.",
+    caption=(
+        "Accuracy by the smallest number of relations that decide one of a tuple's trials, and by"
+        " the number of worlds that the description leaves open, with 95% intervals over skins."
+    ),
     when=(outputs.is_asked, outputs.has_normal_problems),
 )
 def depth(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
@@ -376,17 +468,34 @@ def depth(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
         UserError: the set has none of these problems.
     """
     rows = of_main(pick(summaries, "problem_depth", columns=("problem", "depth")))
-    by_depth = rows.assign(panel=rows["problem"].map(PROBLEM_NAMES), axis="relations to combine", x=rows["depth"].astype(int))
-    normal = ["Infer.normal", "Consist.normal", "Compl.normal", "Infer.extrema", "Infer.parallel", *HARD]
+    by_depth = rows.assign(
+        panel=rows["problem"].map(PROBLEM_NAMES),
+        axis="relations to combine",
+        x=rows["depth"].astype(int),
+    )
+    normal = [
+        "Infer.normal",
+        "Consist.normal",
+        "Compl.normal",
+        "Infer.extrema",
+        "Infer.parallel",
+        *HARD,
+    ]
     by_depth = by_depth[by_depth["problem"].isin(normal)]
     order = {name: number for number, name in enumerate(normal)}
     by_depth = by_depth.sort_values("problem", key=lambda column: column.map(order), kind="stable")
     worlds = of_main(pick(summaries, "problem_worlds", columns=("problem", "worlds")))
     worlds = worlds[worlds["problem"] == "Compl.normal"]
-    by_worlds = worlds.assign(panel=PROBLEM_NAMES["Compl.normal"], axis="worlds left open", x=worlds["worlds"].astype(int))
+    by_worlds = worlds.assign(
+        panel=PROBLEM_NAMES["Compl.normal"], axis="worlds left open", x=worlds["worlds"].astype(int)
+    )
     both = pd.concat([by_depth, by_worlds], ignore_index=True)
     if both.empty:
-        raise UserError("summaries", "contain no normal problem.", "Add one to the study, or leave this figure out.")
+        raise UserError(
+            "summaries",
+            "contain no normal problem.",
+            "Add one to the study, or leave this figure out.",
+        )
     return _by_axis(both, roster)
 
 
@@ -395,8 +504,10 @@ def depth(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     inputs=[SUMMARIES],
     title="Changes",
     section="difficulty",
-    caption="Accuracy in worlds in motion by number of changes that are stated and of changes that count for the question, "
-    "with 95% intervals over skins.",
+    caption=(
+        "Accuracy in worlds in motion by number of changes that are stated and of changes that"
+        " count for the question, with 95% intervals over skins."
+    ),
     when=(outputs.is_asked, outputs.has_motion),
 )
 def motion(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
@@ -426,7 +537,9 @@ def draw_lines(frame: pd.DataFrame, width: str = "double") -> Figure:
     panels = list(dict.fromkeys(zip(frame["panel"], frame["axis"], strict=True)))
     per_row = min(len(panels), 4 if width == "double" else 2)
     size = style.BODY if width == "double" else style.SMALL
-    longest = max((len(name) for name in names.values()), default=0)  # long names would be cut off at the edges
+    longest = max(
+        (len(name) for name in names.values()), default=0
+    )  # long names would be cut off at the edges
     columns = (5 if width == "double" else 3) - (longest > 18) - (longest > 24)
     foot = 0.46 + 0.14 * -(-(len(models) + 1) // columns)
     figure, grid, across = style.grid(width, len(panels), per_row, 1.5, 0.36, head=0.58, foot=foot)
@@ -449,7 +562,10 @@ def draw_lines(frame: pd.DataFrame, width: str = "double") -> Figure:
         axes.tick_params(labelleft=number % per_row == 0)
         if number % per_row == 0:
             axes.set_ylabel("accuracy", fontsize=size)
-    handles = [style.mark(mark, colour, names[model], ms=3, ls="-") for model, (colour, mark) in looks.items()]
+    handles = [
+        style.mark(mark, colour, names[model], ms=3, ls="-")
+        for model, (colour, mark) in looks.items()
+    ]
     style.legend(figure, [*handles, style.chance_line("chance")], columns, size)
     return figure
 
@@ -467,13 +583,23 @@ HEADINGS = {name: title.replace(", ", ",\n") for name, title in PROBLEM_NAMES.it
     when=outputs.is_asked,
 )
 def skins(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
-    """Accuracy by skin and problem, the mean over models; rules of known behaviour stay out where there are others."""
+    """Accuracy by skin and problem, the mean over models; rules of known behaviour stay out where
+    there are others.
+    """
     rows = of_main(pick(summaries, "problem_skin", columns=("problem", "skin")))
     rows = rows[rows["model"].isin(language_models(list(rows["model"].unique()), roster))]
-    means = rows.groupby(["skin", "problem"], sort=False)["mean"].agg(["mean", "count"]).reset_index()
-    skins = sorted(set(means["skin"]), key=lambda name: (TEST_SKINS.index(name) if name in TEST_SKINS else 99, name))
+    means = (
+        rows.groupby(["skin", "problem"], sort=False)["mean"].agg(["mean", "count"]).reset_index()
+    )
+    skins = sorted(
+        set(means["skin"]),
+        key=lambda name: (TEST_SKINS.index(name) if name in TEST_SKINS else 99, name),
+    )
     problems = problems_of(means)
-    ranks = [(skins.index(s), problems.index(p)) for s, p in zip(means["skin"], means["problem"], strict=True)]
+    ranks = [
+        (skins.index(s), problems.index(p))
+        for s, p in zip(means["skin"], means["problem"], strict=True)
+    ]
     return sorted_by(means, ranks).rename(columns={"count": "n_models"})
 
 
@@ -481,7 +607,9 @@ def skins(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
 def draw_skins(frame: pd.DataFrame, width: str = "double") -> Figure:
     """Numbers on colours."""
     skins, problems = list(dict.fromkeys(frame["skin"])), problems_of(frame)
-    matrix = frame.pivot(index="skin", columns="problem", values="mean").reindex(index=skins, columns=problems)
+    matrix = frame.pivot(index="skin", columns="problem", values="mean").reindex(
+        index=skins, columns=problems
+    )
     size = style.BODY if width == "double" else style.SMALL - 0.6
     names = [skin.replace("_", ", ") for skin in skins]
     left = style.widest(names, size) + 0.1
@@ -499,8 +627,10 @@ def draw_skins(frame: pd.DataFrame, width: str = "double") -> Figure:
     inputs=[SUMMARIES],
     title="Where answers are wrong",
     section="difficulty",
-    caption="Share of wrong answers by the two places in the line that a binary question is about (1: first of all), averaged"
-    " over models.",
+    caption=(
+        "Share of wrong answers by the two places in the line that a binary question is about (1:"
+        " first of all), averaged over models."
+    ),
     when=(outputs.is_asked, outputs.has_places),
 )
 def places(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
@@ -514,17 +644,31 @@ def places(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     rows = rows[rows["problem"].isin(("Infer.normal", "Consist.normal"))]
     if rows.empty:
         raise UserError("summaries", "no question asks about two places.", "Leave this figure out.")
-    means = rows.groupby(["problem", "size", "places"], sort=True)["mean"].agg(["mean", "count"]).reset_index()
+    means = (
+        rows.groupby(["problem", "size", "places"], sort=True)["mean"]
+        .agg(["mean", "count"])
+        .reset_index()
+    )
     places = means["places"].str.split("-", expand=True).astype(int)
-    means = means.assign(first=places[0], second=places[1], wrong=1 - means["mean"], n_models=means["count"])
+    means = means.assign(
+        first=places[0], second=places[1], wrong=1 - means["mean"], n_models=means["count"]
+    )
     order = {name: number for number, name in enumerate(problems_of(means))}
-    means = means.sort_values(["problem", "size"], key=lambda c: c.map(order) if c.name == "problem" else c, kind="stable")
-    return means[["problem", "size", "first", "second", "wrong", "n_models"]].astype({"size": int}).reset_index(drop=True)
+    means = means.sort_values(
+        ["problem", "size"], key=lambda c: c.map(order) if c.name == "problem" else c, kind="stable"
+    )
+    return (
+        means[["problem", "size", "first", "second", "wrong", "n_models"]]
+        .astype({"size": int})
+        .reset_index(drop=True)
+    )
 
 
 @places.drawn_by
 def draw_places(frame: pd.DataFrame, width: str = "double") -> Figure:
-    """A triangle for each problem and size: the share of wrong answers about each pair of places."""
+    """A triangle for each problem and size: the share of wrong answers about each pair of
+    places.
+    """
     panels = list(dict.fromkeys(zip(frame["problem"], frame["size"], strict=True)))
     size = style.BODY if width == "double" else style.SMALL - 0.4
     problems = problems_of(frame)
@@ -532,7 +676,11 @@ def draw_places(frame: pd.DataFrame, width: str = "double") -> Figure:
     tallest = int(frame["size"].max()) - 2
     row_height = 0.5 + cell * tallest + 0.06
     figure = style.canvas(width, row_height * len(problems) + 0.22)
-    scale = min(1.0, (style.WIDTHS[width] - left - 0.1) / sum(cell * (n - 2) + gap for p, n in panels if p == problems[0]))
+    scale = min(
+        1.0,
+        (style.WIDTHS[width] - left - 0.1)
+        / sum(cell * (n - 2) + gap for p, n in panels if p == problems[0]),
+    )
     for row, problem in enumerate(problems):
         at = left
         for _, entities in (panel for panel in panels if panel[0] == problem):
@@ -540,11 +688,20 @@ def draw_places(frame: pd.DataFrame, width: str = "double") -> Figure:
             matrix = here.pivot(index="first", columns="second", values="wrong")
             extent = (cell * scale * len(matrix.columns), cell * scale * len(matrix))
             axes = style.axes_at(figure, at, row * row_height + 0.5, *extent)
-            block = Block(matrix.to_numpy(float), [str(n) for n in matrix.index], [str(n) for n in matrix.columns])
+            block = Block(
+                matrix.to_numpy(float),
+                [str(n) for n in matrix.index],
+                [str(n) for n in matrix.columns],
+            )
             draw_block(axes, block, size=size, numbers=True, colours=style.diverging().reversed())
             title = f"{PROBLEM_NAMES[problem]}, " if at == left else ""
             axes.set_title(f"{title}{entities} entities", fontsize=size, pad=4)
-            at += max(extent[0], style.text_width(f"{title}{entities} entities", size)) + gap * scale
-    text = "rows: the first place asked about, columns: the second; white: chance (0.5), blue: fewer wrong, grey: not asked"
+            at += (
+                max(extent[0], style.text_width(f"{title}{entities} entities", size)) + gap * scale
+            )
+    text = (
+        "rows: the first place asked about, columns: the second; white: chance (0.5), blue: fewer"
+        " wrong, grey: not asked"
+    )
     style.corner_note(figure, text, size)
     return figure

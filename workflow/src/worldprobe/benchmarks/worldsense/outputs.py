@@ -1,4 +1,6 @@
-"""What a study of WorldSense makes and has, by its settings: files, and which displays it needs. Imports nothing heavy."""
+"""What a study of WorldSense makes and has, by its settings: files, and which displays it needs.
+Imports nothing heavy.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,11 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from worldprobe.benchmark import PageFiles, Registry, Study
-from worldprobe.benchmarks.worldsense.finetuning.trainings import made_models, model_folder, trainings
+from worldprobe.benchmarks.worldsense.finetuning.trainings import (
+    made_models,
+    model_folder,
+    trainings,
+)
 from worldprobe.benchmarks.worldsense.finetuning.trainings import root as tuning_root
 from worldprobe.benchmarks.worldsense.skins import vocabulary
 from worldprobe.paths import StudyPaths
@@ -37,7 +43,10 @@ def released_trials(folder: str, name: str) -> str:
 def set_of(path: Path) -> str:
     """The set that a file of trials contains, by the names of the two functions above.
 
-    >>> set_of(Path("results/default/worldsense/trials/ood-size.parquet")), set_of(Path("test_set/trials.jsonl.bz2"))
+    >>> (
+    ...     set_of(Path("results/default/worldsense/trials/ood-size.parquet")),
+    ...     set_of(Path("test_set/trials.jsonl.bz2")),
+    ... )
     ('ood-size', 'test')
     """
     name = path.name.partition(".")[0]
@@ -56,11 +65,16 @@ def asked_sets(study: Study) -> list[str]:
 
 def promptings(study: Study) -> list[str]:
     """Names of the prompt sets."""
-    return [Path(name).stem if name.endswith((".yaml", ".yml")) else name for name in study["worldsense"]["promptings"]]
+    return [
+        Path(name).stem if name.endswith((".yaml", ".yml")) else name
+        for name in study["worldsense"]["promptings"]
+    ]
 
 
 def asked_models(study: Study) -> list[str]:
-    """The models that are asked, those that the study fine-tunes after the others, and the rules."""
+    """The models that are asked, those that the study fine-tunes after the others, and the
+    rules.
+    """
     block = study["worldsense"]
     models = list(study["models"]) if block["models"] is None else list(block["models"])
     if block["models"] is None:
@@ -69,10 +83,14 @@ def asked_models(study: Study) -> list[str]:
 
 
 def extra_models(study: Study) -> list[str]:
-    """The models that are asked though they are not among the study's: those of ``worldsense.models``, and fine-tuned ones."""
+    """The models that are asked though they are not among the study's: those of
+    ``worldsense.models``, and fine-tuned ones.
+    """
     block = study["worldsense"]
     named = (
-        (made_models(study) if block["models"] is None else block["models"]) if asked_sets(study) and promptings(study) else []
+        (made_models(study) if block["models"] is None else block["models"])
+        if asked_sets(study) and promptings(study)
+        else []
     )
     return [model for model in named if model not in study["models"]]
 
@@ -88,8 +106,14 @@ def answers(study: Study, model: str) -> list[str]:
 
 
 def left_by(study: Study, model: str) -> list[str]:
-    """A model's responses, in the order in which it is asked: set by set, all promptings of each; ``model`` may be a wildcard."""
-    return [responses(study, name, one, model) for name in asked_sets(study) for one in promptings(study)]
+    """A model's responses, in the order in which it is asked: set by set, all promptings of each;
+    ``model`` may be a wildcard.
+    """
+    return [
+        responses(study, name, one, model)
+        for name in asked_sets(study)
+        for one in promptings(study)
+    ]
 
 
 def tuned(study: Study) -> list[str]:
@@ -146,7 +170,9 @@ def page_files(study: Study, models: Sequence[str]) -> PageFiles | None:
     sets = asked_sets(study)
     main = min(sets, key=lambda name: (name != "test", sets.index(name)))
     found = [path for model in answered(study, models) for path in left_by(study, model)]
-    quoted = "" if study["worldsense"]["released"] else trial_table(study, main)  # released trials are never quoted
+    quoted = (
+        "" if study["worldsense"]["released"] else trial_table(study, main)
+    )  # released trials are never quoted
     return PageFiles(summary=summaries(study), made_from=tuple(found), item_text=quoted)
 
 
@@ -178,7 +204,11 @@ def has_trainings(study: Study) -> bool:
 
 def has_normal_problems(study: Study) -> bool:
     """Whether the main set has a problem that needs a world in mind."""
-    return _has_any(study, _main_set(study), (*vocabulary.NORMAL, *vocabulary.HARD, "Infer.extrema", "Infer.parallel"))
+    return _has_any(
+        study,
+        _main_set(study),
+        (*vocabulary.NORMAL, *vocabulary.HARD, "Infer.extrema", "Infer.parallel"),
+    )
 
 
 def has_places(study: Study) -> bool:
@@ -202,8 +232,12 @@ def _main_set(study: Study) -> list[str]:
 
 
 def _has_any(study: Study, sets: Sequence[str], problems: Collection[str]) -> bool:
-    """Whether a study asks one of some problems in some sets; one that names none asks all of a set."""
+    """Whether a study asks one of some problems in some sets; one that names none asks all of a
+    set.
+    """
     wanted = study["worldsense"]["problems"]
     return any(
-        problem in problems and (not wanted or problem in wanted) for name in sets for problem in vocabulary.problems_of_set(name)
+        problem in problems and (not wanted or problem in wanted)
+        for name in sets
+        for problem in vocabulary.problems_of_set(name)
     )

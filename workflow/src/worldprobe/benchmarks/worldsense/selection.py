@@ -16,7 +16,16 @@ from worldprobe.report.model_names import Roster
 
 SUMMARIES = Input(Summaries, name="summaries")
 #: In the order of tables; any other prompting follows by name.
-PROMPTINGS = ("basic", "constrained", "constrained_sum", "cot", "icl_iid", "icl_ood", "basic_exchanged", "written")
+PROMPTINGS = (
+    "basic",
+    "constrained",
+    "constrained_sum",
+    "cot",
+    "icl_iid",
+    "icl_ood",
+    "basic_exchanged",
+    "written",
+)
 PROBLEM_NAMES = {
     "Infer.trivial": "Inference, trivial",
     "Infer.normal": "Inference",
@@ -62,7 +71,9 @@ def main_set(summaries: pd.DataFrame) -> str:
 
 
 def main_promptings(summaries: pd.DataFrame) -> dict[str, str]:
-    """The prompting under which a model is shown where only one is: model -> the first in order that it was asked by."""
+    """The prompting under which a model is shown where only one is: model -> the first in order
+    that it was asked by.
+    """
     pairs = summaries[["model", "eval_type"]].drop_duplicates().itertuples(index=False)
     found: dict[str, str] = {}
     for model, prompting in pairs:
@@ -71,7 +82,9 @@ def main_promptings(summaries: pd.DataFrame) -> dict[str, str]:
     return found
 
 
-def pick(summaries: pd.DataFrame, grouping: str, metric: str = "accuracy", columns: tuple[str, ...] = ()) -> pd.DataFrame:
+def pick(
+    summaries: pd.DataFrame, grouping: str, metric: str = "accuracy", columns: tuple[str, ...] = ()
+) -> pd.DataFrame:
     """Rows of one grouping, its group split into columns.
 
     Args:
@@ -85,7 +98,11 @@ def pick(summaries: pd.DataFrame, grouping: str, metric: str = "accuracy", colum
     """
     rows = summaries[(summaries["grouping"] == grouping) & (summaries["metric"] == metric)]
     if rows.empty:
-        raise UserError("summaries", f"have no {metric} by {grouping}.", "Summarise the answers again with this worldprobe.")
+        raise UserError(
+            "summaries",
+            f"have no {metric} by {grouping}.",
+            "Summarise the answers again with this worldprobe.",
+        )
     rows = rows.reset_index(drop=True)
     if columns:
         parts = rows["group"].str.split(JOINT, expand=True)
@@ -101,7 +118,9 @@ def of_main(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def interval_ends(rows: pd.DataFrame) -> pd.DataFrame:
-    """The ends of intervals over skins; where several skins are all alike, the mean. One skin has none."""
+    """The ends of intervals over skins; where several skins are all alike, the mean. One skin has
+    none.
+    """
     alike = rows["mean"].where(rows["n_clusters"] > 1)
     return pd.DataFrame({name: rows[name].fillna(alike) for name in ("ci_low", "ci_high")})
 
@@ -123,13 +142,18 @@ def domains_of(rows: pd.DataFrame) -> list[str]:
 
 
 def language_models(models: list[str], roster: Roster) -> list[str]:
-    """The models without the rules of known behaviour and untrained controls; all of them where there is nothing else."""
-    kept = [model for model in models if not roster[model].is_rule and not roster[model].is_untrained]
+    """The models without the rules of known behaviour and untrained controls; all of them where
+    there is nothing else.
+    """
+    kept = [
+        model for model in models if not roster[model].is_rule and not roster[model].is_untrained
+    ]
     return kept or models
 
 
 def split_tuned(models: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """The fine-tuned models among some: id -> base and variant; no other model has a plus sign in its id.
+    """The fine-tuned models among some: id -> base and variant; no other model has a plus sign in
+    its id.
 
     >>> split_tuned(["reader", "reader+10k"])
     {'reader+10k': ('reader', '10k')}
@@ -144,7 +168,11 @@ def show_tokens(tokens: Mapping[str, Sequence[int]]) -> str:
     >>> show_tokens({"FALSE": [5, 6], "TRUE": [4]})
     'TRUE 4, FALSE 5 or 6'
     """
-    return ", ".join(f"{answer} {' or '.join(map(str, tokens[answer]))}" for answer in DISGUISE if answer in tokens)
+    return ", ".join(
+        f"{answer} {' or '.join(map(str, tokens[answer]))}"
+        for answer in DISGUISE
+        if answer in tokens
+    )
 
 
 def prompting_name(prompting: str) -> str:

@@ -1,4 +1,6 @@
-"""WorldSense's block of a study: every setting with its type, bounds, default and meaning, and what it means for the registry."""
+"""WorldSense's block of a study: every setting with its type, bounds, default and meaning, and what
+it means for the registry.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,29 @@ from worldprobe.settings import Finding, complete_card
 from worldprobe.settings.blocks import Block, Count, Distinct, Seed, Text, Whole
 
 #: Option of `worldsense generate` -> key of the block.
-_OPTIONS = {"--skins": "skins", "--sizes": "sizes", "--problems": "problems", "--per-cell": "per_cell"}
-#: Tuples of a cell that every set has room for with the skins of the repository: as many as the largest set contains.
+_OPTIONS = {
+    "--skins": "skins",
+    "--sizes": "sizes",
+    "--problems": "problems",
+    "--per-cell": "per_cell",
+}
+#: Tuples of a cell that every set has room for with the skins of the repository: as many as the
+#: largest set contains.
 _CERTAIN = 357
 #: The rules that every study knows, also with a registry of its own.
 RULES = {
     f"rule_{name}": name
-    for name in ("solver", "random", "positive", "mention", "query", "counting", "together", "ngrams", "roles")
+    for name in (
+        "solver",
+        "random",
+        "positive",
+        "mention",
+        "query",
+        "counting",
+        "together",
+        "ngrams",
+        "roles",
+    )
 }
 
 
@@ -32,8 +50,9 @@ class Asking(Block):
     """How trials are asked."""
 
     chat_template: Literal["auto", "never", "always"] = "auto"
-    """Whether to ask through a model's chat template; auto does where the model's card says chat. Otherwise a trial is text
-    that the model continues."""
+    """Whether to ask through a model's chat template; auto does where the model's card says chat.
+    Otherwise a trial is text that the model continues.
+    """
 
     temperature: Annotated[float, Field(ge=0, le=100)] = 0
     """Sampling temperature; at 0 the likeliest token is taken, above it tokens are drawn."""
@@ -45,22 +64,27 @@ class Asking(Block):
     """Seed of the samples; sample k has this number plus k."""
 
     thoughts: Whole = 0
-    """Most tokens of thoughts, for models that think before they answer. They are in addition to each reply's own limit."""
+    """Most tokens of thoughts, for models that think before they answer. They are in addition to
+    each reply's own limit.
+    """
 
     reading: Literal["explicit", "last_word"] = "explicit"
-    """How replies are read: by what they say, with refusals and several answers flagged, or by their last word, the paper's
-    rule. The report counts where the two differ. Paper: Section 4.2."""
+    """How replies are read: by what they say, with refusals and several answers flagged, or by
+    their last word, the paper's rule. The report counts where the two differ. Paper: Section 4.2.
+    """
 
     examples_seed: Seed = 0
     """Seed of the solved examples of `icl_iid` and `icl_ood`."""
 
     examples_per_cell: Count | None = None
-    """Number of tuples of each kind from which examples are drawn; null takes each set's own, 31 for `test`. They are generated
-    with the seed after the study's."""
+    """Number of tuples of each kind from which examples are drawn; null takes each set's own, 31
+    for `test`. They are generated with the seed after the study's.
+    """
 
     max_requests: Count | None = None
-    """Most requests to a server in one run of a model; null is no limit. Finished answers are kept, and the next run goes
-    on."""
+    """Most requests to a server in one run of a model; null is no limit. Finished answers are kept,
+    and the next run goes on.
+    """
 
     max_tokens: Count | None = None
     """Most tokens that a server reads and writes in one run of a model; null is no limit."""
@@ -68,7 +92,11 @@ class Asking(Block):
     def findings(self) -> Iterator[Finding]:
         """Samples that would be alike."""
         if self.samples > 1 and not self.temperature:
-            yield ("samples",), "are all alike with temperature 0.", "Set a temperature above 0, or ask once."
+            yield (
+                ("samples",),
+                "are all alike with temperature 0.",
+                "Set a temperature above 0, or ask once.",
+            )
 
 
 class WorldSense(Block):
@@ -101,12 +129,14 @@ class WorldSense(Block):
         ],
         Field(min_length=1),
     ] = ["test"]
-    """Sets of trials that the study generates; models are asked about all except those for training. test-new has two thirds as
-    many trials as test."""
+    """Sets of trials that the study generates; models are asked about all except those for
+    training. test-new has two thirds as many trials as test.
+    """
 
     released: Text | None = None
-    """Folder of the authors' release (data/worldsense), whose trials are asked instead of ours; null generates ours. `per_cell`
-    and `seed` have then no effect."""
+    """Folder of the authors' release (data/worldsense), whose trials are asked instead of ours;
+    null generates ours. `per_cell` and `seed` have then no effect.
+    """
 
     seed: Whole = 0
     """Seed of all draws."""
@@ -139,25 +169,30 @@ class WorldSense(Block):
     """Skins that are used, as many of each domain; an empty list takes all of a set's."""
 
     per_cell: Count | None = 1
-    """Number of tuples for each problem, size, complexity, skin and wording; null leaves each set its own, 31 for `test`."""
+    """Number of tuples for each problem, size, complexity, skin and wording; null leaves each set
+    its own, 31 for `test`.
+    """
 
     skin_folder: Text | None = None
     """Folder of skins; null takes those of the repository."""
 
     wording_version: Literal[1, 2, 3] = 3
-    """Version of the sets' wording; 1 and 2 make the sets of earlier releases again, byte for byte."""
+    """Version of the sets' wording; 1 and 2 make the sets of earlier releases again, byte for byte.
+    """
 
     promptings: Distinct[Text] = ["constrained"]
-    """Prompting strategies, as names of sets in `resources/prompts/worldsense`, or YAML files; with none, no model is asked.
-    `constrained` is what small models can do; `basic`, `cot`, `icl_iid`, `icl_ood` and `basic_exchanged` are for models that
-    converse."""
+    """Prompting strategies, as names of sets in `resources/prompts/worldsense`, or YAML files; with
+    none, no model is asked. `constrained` is what small models can do; `basic`, `cot`, `icl_iid`,
+    `icl_ood` and `basic_exchanged` are for models that converse.
+    """
 
     models: Distinct[str] | None = None
     """Models that are asked, also others than the study's; null takes those of the study."""
 
     controls: Distinct[str] = list(RULES)
-    """Rules of the registry (engine rule) that are asked as well. They have no weights and behave as it is known;
-    `rule_counting` never chains two clauses, and is what a model must beat."""
+    """Rules of the registry (engine rule) that are asked as well. They have no weights and behave
+    as it is known; `rule_counting` never chains two clauses, and is what a model must beat.
+    """
 
     asking: Asking = Asking()
     finetuning: Finetuning = Finetuning()
@@ -166,7 +201,11 @@ class WorldSense(Block):
         """Sets, skins and prompts that cannot be made or read."""
         yield from self._released_findings()
         if self.skin_folder is not None and not Path(self.skin_folder).is_dir():
-            yield ("skin_folder",), f"there is no folder {self.skin_folder}.", "Correct the path, or remove the key."
+            yield (
+                ("skin_folder",),
+                f"there is no folder {self.skin_folder}.",
+                "Correct the path, or remove the key.",
+            )
         else:
             yield from self._set_findings()
         names: set[str] = set()
@@ -177,11 +216,17 @@ class WorldSense(Block):
                 yield ("promptings", number), f"{error.where}: {error.problem}", error.fix
                 continue
             if name in names:
-                yield ("promptings", number), f"is the second set named {name}.", "Give the file another name."
+                yield (
+                    ("promptings", number),
+                    f"is the second set named {name}.",
+                    "Give the file another name.",
+                )
             names.add(name)
 
     def _released_findings(self) -> Iterator[Finding]:
-        """Released trials are asked as they are, so they must be there, and nothing can be chosen about them."""
+        """Released trials are asked as they are, so they must be there, and nothing can be chosen
+        about them.
+        """
         if self.released is None:
             return
         for key in ("sizes", "problems", "skins"):
@@ -194,16 +239,24 @@ class WorldSense(Block):
                 yield ("sets", number), problem, "Remove it, or set released: null."
             elif not Path(released_trials(self.released, name)).is_file():
                 problem = f"there is no file {released_trials(self.released, name)}."
-                fix = "Clone github.com/facebookresearch/worldsense (CC BY-NC 4.0) and name its folder data/worldsense."
+                fix = (
+                    "Clone github.com/facebookresearch/worldsense (CC BY-NC 4.0) and name its"
+                    " folder data/worldsense."
+                )
                 yield ("released",), problem, f"{fix} Our own trials: config/worldsense_ours.yaml."
 
     def _set_findings(self) -> Iterator[Finding]:
-        """What `worldsense generate` would refuse; all sets without choices of the user's can be made."""
+        """What `worldsense generate` would refuse; all sets without choices of the user's can be
+        made.
+        """
         is_large = (self.per_cell or 0) > _CERTAIN
         is_former = self.wording_version == 1  # without test-new
-        if not (is_large or is_former or self.skins or self.sizes or self.problems or self.skin_folder):
+        if not (
+            is_large or is_former or self.skins or self.sizes or self.problems or self.skin_folder
+        ):
             return
-        # Every job of Snakemake reads the configuration; only those of such a study wait for pandas.
+        # Every job of Snakemake reads the configuration; only those of such a study wait for
+        # pandas.
         from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
         from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set
 
@@ -214,16 +267,25 @@ class WorldSense(Block):
             return
         for name in self.sets:
             try:
-                blocks_of(plan_set(name, self.sizes, self.problems, self.per_cell), skins, self.skins)
+                blocks_of(
+                    plan_set(name, self.sizes, self.problems, self.per_cell), skins, self.skins
+                )
             except UserError as error:
-                yield (_OPTIONS.get(str(error.where), "skins"),), f"set {name}: {error.problem}", error.fix
+                yield (
+                    (_OPTIONS.get(str(error.where), "skins"),),
+                    f"set {name}: {error.problem}",
+                    error.fix,
+                )
 
 
-def complete_registry(study: Study, registry: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def complete_registry(
+    study: Study, registry: dict[str, dict[str, Any]]
+) -> dict[str, dict[str, Any]]:
     """The registry with the rules that it lacks, once every model that is asked can be.
 
     Raises:
-        UserError: a control is not in the registry, or has weights; or a model is not in the registry.
+        UserError: a control is not in the registry, or has weights; or a model is not in the
+            registry.
     """
     block = study["worldsense"]
     if not block["promptings"] or not asked_sets(study):
@@ -238,12 +300,19 @@ def complete_registry(study: Study, registry: dict[str, dict[str, Any]]) -> dict
             raise UserError("worldsense.controls", problem, f"Choose from {', '.join(rules)}.")
     for model in study["models"]:
         if study["ewok"] is not None and model in rules:
-            problem = f"{model} is a rule for WorldSense's trials, and EWoK asks about other things."
+            problem = (
+                f"{model} is a rule for WorldSense's trials, and EWoK asks about other things."
+            )
             raise UserError("models", problem, "Name it in worldsense.controls.")
     for model in asked_models(study):
         if model not in registry:
             problem = f"{model} is not in the registry{did_you_mean(model, registry)}"
-            raise UserError("worldsense.models", problem, "Correct the name, or add an entry to the registry.")
-    fix = "Leave it out of worldsense.models (null means all models of the study), or set worldsense: null."
+            raise UserError(
+                "worldsense.models", problem, "Correct the name, or add an entry to the registry."
+            )
+    fix = (
+        "Leave it out of worldsense.models (null means all models of the study), or set worldsense:"
+        " null."
+    )
     refuse_prompted(registry, asked_models(study), "worldsense.models", fix)
     return registry

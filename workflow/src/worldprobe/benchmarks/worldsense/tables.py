@@ -1,4 +1,6 @@
-"""Tables 2, 6, 8, 9, 10 and 11 of the paper, with its printed numbers below ours where it has the model; consistency; pairs."""
+"""Tables 2, 6, 8, 9, 10 and 11 of the paper, with its printed numbers below ours where it has the
+model; consistency; pairs.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +12,34 @@ import pandas as pd
 
 from worldprobe.benchmark import Input, table
 from worldprobe.benchmarks.worldsense import outputs, selection
-from worldprobe.benchmarks.worldsense.analysis.reproduction import SOURCE, published_name, read_published
+from worldprobe.benchmarks.worldsense.analysis.reproduction import (
+    SOURCE,
+    published_name,
+    read_published,
+)
 from worldprobe.benchmarks.worldsense.contracts import Comparisons, Reproduction
 from worldprobe.benchmarks.worldsense.skins.vocabulary import MOTION, SETS
 from worldprobe.contracts.results import OVERALL
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
-from worldprobe.report.sheet import ABSENT, Column, Sheet, as_text, decimals, is_absent, p_value, span, whole_number
+from worldprobe.report.sheet import (
+    ABSENT,
+    Column,
+    Sheet,
+    as_text,
+    decimals,
+    is_absent,
+    p_value,
+    span,
+    whole_number,
+)
 
 OURS, PAPERS = "this run", "paper"
-UNITS = "Accuracy is a share, chance is 0.5; bias from −1 to 1; ± is 1.96 standard errors over tuples, as in the paper."
+UNITS = (
+    "Accuracy is a share, chance is 0.5; bias from −1 to 1; ± is 1.96 standard errors over tuples,"
+    " as in the paper."
+)
 TERNARY = "Cx.: ternary relations of the description: none, exactly one, all but one."
 CHANGES = "Cx.: changes that are stated."
 PUBLISHED = "Rows of the paper: its printed numbers as shares, of its own test set."
@@ -61,16 +80,22 @@ def _show_consistency(mean: object, low: object, high: object) -> str:
     inputs=[selection.SUMMARIES],
     title="Mean accuracy",
     section="problems",
-    caption="Accuracy of each model over all problems, with corrected gold answers, strict scores, response bias, invalid "
-    "answers and consistency across skins. WorldSense, Table 2.",
+    caption=(
+        "Accuracy of each model over all problems, with corrected gold answers, strict scores,"
+        " response bias, invalid answers and consistency across skins. WorldSense, Table 2."
+    ),
     when=outputs.is_asked,
 )
 def mean_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
-    """One row per model and prompting: accuracy, its variants, bias and invalid answers (Table 2)."""
+    """One row per model and prompting: accuracy, its variants, bias and invalid answers (Table
+    2).
+    """
     rows = selection.pick(summaries, OVERALL)
     rows = rows[rows["condition"] == selection.main_set(rows)]
     key = ["model", "eval_type"]
-    every = summaries[(summaries["grouping"] == OVERALL) & (summaries["condition"] == selection.main_set(rows))].set_index(key)
+    every = summaries[
+        (summaries["grouping"] == OVERALL) & (summaries["condition"] == selection.main_set(rows))
+    ].set_index(key)
     frame = rows[[*key, "mean", "conf95", "ci_low", "ci_high", "n"]]
     for metric, ends in _SPREAD.items():
         kept = {"mean": metric} | {name: f"{metric}_{name}" for name in ends}
@@ -78,36 +103,65 @@ def mean_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         frame = frame.merge(named, how="left", left_on=key, right_index=True)
     frame = _in_order(frame, roster)
     paper = read_published()
-    overall = paper[(paper["block"] == "table2") & (paper["quantity"] == "accuracy")].set_index("model")["printed"].astype(float)
+    overall = (
+        paper[(paper["block"] == "table2") & (paper["quantity"] == "accuracy")]
+        .set_index("model")["printed"]
+        .astype(float)
+    )
     names = [published_name(model, roster[model].name) for model in frame["model"]]
-    found = [overall.get(name) if name and how == "basic" else None for name, how in zip(names, frame["eval_type"], strict=True)]
+    found = [
+        overall.get(name) if name and how == "basic" else None
+        for name, how in zip(names, frame["eval_type"], strict=True)
+    ]
     frame["published"] = pd.to_numeric(pd.Series(found, dtype=object)) / 100
     frame["metric"] = "accuracy"
     columns = [
         Column("Model", ("name",), is_number=False, once=True),
-        Column("Prompting", ("eval_type",), lambda name: selection.prompting_name(str(name)), is_number=False),
+        Column(
+            "Prompting",
+            ("eval_type",),
+            lambda name: selection.prompting_name(str(name)),
+            is_number=False,
+        ),
         Column("Accuracy", ("metric", "mean", "conf95"), show_mean),
         Column("Over skins", ("ci_low", "ci_high"), span),
-        Column("Corrected gold", ("metric", "accuracy_corrected", "accuracy_corrected_conf95"), show_mean),
+        Column(
+            "Corrected gold",
+            ("metric", "accuracy_corrected", "accuracy_corrected_conf95"),
+            show_mean,
+        ),
         Column("Strict", ("metric", "strict", "strict_conf95"), show_mean),
         Column("Bias", ("bias", "bias_conf95"), lambda mean, half: show_mean("bias", mean, half)),
         Column("Invalid", ("invalid",), decimals(3)),
-        Column("Consistency", ("consistency", "consistency_ci_low", "consistency_ci_high"), _show_consistency),
+        Column(
+            "Consistency",
+            ("consistency", "consistency_ci_low", "consistency_ci_high"),
+            _show_consistency,
+        ),
         Column("Paper", ("published",), lambda mean: show_mean("accuracy", mean, None)),
     ]
     if frame["published"].isna().all():
         columns.pop()
     notes = (
-        "Means over tuples; sizes weigh equally within a problem, and problems in the average. Strict: the exact answer, 1 and 2 "
-        "apart (chance is one third in completeness problems). Corrected gold: the solver's answers. Consistency: agreement of "
-        "the answers to one abstract problem in different skins, beyond chance; missing where a problem has too few pairs or one "
-        "answer; its interval is over skins or abstract trials, whichever is wider.",
+        (
+            "Means over tuples; sizes weigh equally within a problem, and problems in the average."
+            " Strict: the exact answer, 1 and 2 apart (chance is one third in completeness"
+            " problems). Corrected gold: the solver's answers. Consistency: agreement of the"
+            " answers to one abstract problem in different skins, beyond chance; missing where a"
+            " problem has too few pairs or one answer; its interval is over skins or abstract"
+            " trials, whichever is wider."
+        ),
         UNITS,
-        "Over skins: the 95% interval for other skins and abstract problems, which are what tuples share; Student's t with one "
-        "degree of freedom less than skins. None where all skins are alike.",
+        (
+            "Over skins: the 95% interval for other skins and abstract problems, which are what"
+            " tuples share; Student's t with one degree of freedom less than skins. None where all"
+            " skins are alike."
+        ),
     )
     return Sheet(
-        title=f"WorldSense ({selection.main_set(rows)}): accuracy by model, average of the problems.",
+        title=(
+            f"WorldSense ({selection.main_set(rows)}): accuracy by model, average of the problems."
+        ),
         frame=frame,
         columns=tuple(columns),
         notes=notes,
@@ -142,7 +196,12 @@ def promptings(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """Accuracy and bias by problem and prompting (Table 8)."""
     rows = _both_metrics(summaries)
     rows = rows[rows["condition"] == selection.main_set(rows)]
-    prompting = Column("Prompting", ("eval_type",), lambda name: selection.prompting_name(str(name)), is_number=False)
+    prompting = Column(
+        "Prompting",
+        ("eval_type",),
+        lambda name: selection.prompting_name(str(name)),
+        is_number=False,
+    )
     title = f"WorldSense ({selection.main_set(rows)}): accuracy and response bias by prompting."
     return _by_problem(rows, roster, "table8", title, prompting)
 
@@ -159,7 +218,9 @@ def sets(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """Accuracy and bias by problem and set (Table 9)."""
     rows = _both_metrics(summaries)
     rows = rows[rows["eval_type"] == rows["model"].map(selection.main_promptings(rows))]
-    return _by_problem(rows, roster, "table9", "WorldSense: accuracy and response bias by set.", _SET)
+    return _by_problem(
+        rows, roster, "table9", "WorldSense: accuracy and response bias by set.", _SET
+    )
 
 
 @table(
@@ -167,12 +228,15 @@ def sets(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     inputs=[selection.SUMMARIES],
     title="Fine-tuned models",
     section="finetuning",
-    caption="Accuracy and response bias of fine-tuned models and their bases by problem and set, and those of the paper's. "
-    "WorldSense, Table 9.",
+    caption=(
+        "Accuracy and response bias of fine-tuned models and their bases by problem and set, and"
+        " those of the paper's. WorldSense, Table 9."
+    ),
     when=(outputs.is_asked, outputs.has_tuned_models),
 )
 def finetuning(summaries: pd.DataFrame, roster: Roster) -> Sheet:
-    """Accuracy and bias of fine-tuned models and their bases by problem and set, and the paper's (Table 9).
+    """Accuracy and bias of fine-tuned models and their bases by problem and set, and the paper's
+    (Table 9).
 
     Raises:
         UserError: no model was fine-tuned.
@@ -181,12 +245,17 @@ def finetuning(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     rows = rows[rows["eval_type"] == rows["model"].map(selection.main_promptings(rows))]
     tuned = selection.split_tuned(rows["model"].unique())
     if not tuned:
-        raise UserError("summaries", "contain no fine-tuned model.", "Fine-tune one (worldsense.finetuning).")
+        raise UserError(
+            "summaries", "contain no fine-tuned model.", "Fine-tune one (worldsense.finetuning)."
+        )
     rows = rows[rows["model"].isin([*tuned, *(base for base, _ in tuned.values())])]
     theirs = _paper_rows(["metric", "model", "condition"], "problem", "table9")
     title = "WorldSense: accuracy and response bias of fine-tuned models by set."
     sheet = _by_problem(rows, roster, "table9", title, _SET, theirs)
-    note = "Rows of the paper: Llama 2 with instruction data and so many trials of its own training set (Table 9)."
+    note = (
+        "Rows of the paper: Llama 2 with instruction data and so many trials of its own training"
+        " set (Table 9)."
+    )
     return replace(sheet, notes=(UNITS, note))
 
 
@@ -195,22 +264,36 @@ def finetuning(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     inputs=[selection.SUMMARIES],
     title="Size and complexity",
     section="difficulty",
-    caption="Accuracy by problem, ternary relations of the description, arity of the query and number of entities. "
-    "WorldSense, Table 10.",
+    caption=(
+        "Accuracy by problem, ternary relations of the description, arity of the query and number"
+        " of entities. WorldSense, Table 10."
+    ),
     when=outputs.is_asked,
 )
 def complexity(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """Accuracy by problem, complexity, arity of the query and size (Table 10)."""
     keys = ("problem", "size", "complexity", "query")
-    rows = selection.of_main(selection.pick(summaries, "problem_size_complexity_query", columns=keys))
+    rows = selection.of_main(
+        selection.pick(summaries, "problem_size_complexity_query", columns=keys)
+    )
     order = ["problem", "complexity", "query", "model"]
-    frame, columns = _grid(rows, order, "size", sorted(set(rows["size"])), roster, "table10", over="Entities")
+    frame, columns = _grid(
+        rows, order, "size", sorted(set(rows["size"])), roster, "table10", over="Entities"
+    )
     return Sheet(
-        title=f"WorldSense ({selection.main_set(rows)}): accuracy by problem, complexity, arity of the query and number "
-        "of entities.",
+        title=(
+            f"WorldSense ({selection.main_set(rows)}): accuracy by problem, complexity, arity of"
+            " the query and number of entities."
+        ),
         frame=frame,
         columns=(
-            Column("Problem", ("problem",), lambda name: selection.PROBLEM_NAMES[str(name)], is_number=False, once=True),
+            Column(
+                "Problem",
+                ("problem",),
+                lambda name: selection.PROBLEM_NAMES[str(name)],
+                is_number=False,
+                once=True,
+            ),
             Column("Cx.", ("complexity",), lambda name: str(name)[-1]),
             Column("Query", ("query",), is_number=False),
             *_model(frame),
@@ -234,7 +317,9 @@ def domains(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     rows = selection.pick(summaries, "problem_domain", columns=("problem", "domain"))
     average = selection.pick(summaries, "domain", columns=("domain",)).assign(problem="all")
     both = selection.of_main(pd.concat([rows, average], ignore_index=True))
-    frame, columns = _grid(both, ["problem", "model"], "domain", selection.domains_of(both), roster, "table11")
+    frame, columns = _grid(
+        both, ["problem", "model"], "domain", selection.domains_of(both), roster, "table11"
+    )
     return Sheet(
         title=f"WorldSense ({selection.main_set(both)}): accuracy by problem and domain.",
         frame=frame,
@@ -256,11 +341,16 @@ def domains(summaries: pd.DataFrame, roster: Roster) -> Sheet:
 
 _SET = Column("Set", ("condition",), is_number=False)
 #: Grouping of the summaries -> its column, and what that counts.
-BY_CHANGES = {"problem_updates": ("updates", "changes"), "problem_counted": ("counted", "changes that count")}
+BY_CHANGES = {
+    "problem_updates": ("updates", "changes"),
+    "problem_counted": ("counted", "changes that count"),
+}
 
 
 def by_changes(summaries: pd.DataFrame) -> pd.DataFrame:
-    """Rows of problems in motion by how many changes are stated and how many count (``axis``, ``number``)."""
+    """Rows of problems in motion by how many changes are stated and how many count (``axis``,
+    ``number``).
+    """
     parts = []
     for grouping, (column, axis) in BY_CHANGES.items():
         rows = selection.pick(summaries, grouping, columns=("problem", column))
@@ -274,8 +364,10 @@ def by_changes(summaries: pd.DataFrame) -> pd.DataFrame:
     inputs=[selection.SUMMARIES],
     title="Changes",
     section="difficulty",
-    caption="Accuracy in worlds in motion by set, problem, number of changes that are stated, and number of changes that count "
-    "for the question.",
+    caption=(
+        "Accuracy in worlds in motion by set, problem, number of changes that are stated, and"
+        " number of changes that count for the question."
+    ),
     when=(outputs.is_asked, outputs.has_motion),
 )
 def motion(summaries: pd.DataFrame, roster: Roster) -> Sheet:
@@ -284,20 +376,33 @@ def motion(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     rows = rows[rows["eval_type"] == rows["model"].map(selection.main_promptings(rows))]
     numbers = [str(number) for number in sorted(set(rows["number"]))]
     rows = rows.assign(number=rows["number"].astype(str))
-    frame, columns = _grid(rows, ["axis", "condition", "problem", "model"], "number", numbers, roster, "")
+    frame, columns = _grid(
+        rows, ["axis", "condition", "problem", "model"], "number", numbers, roster, ""
+    )
     return Sheet(
-        title="WorldSense in motion: accuracy by changes that are stated, and by changes that count.",
+        title=(
+            "WorldSense in motion: accuracy by changes that are stated, and by changes that count."
+        ),
         frame=frame,
         columns=(
             Column("By", ("axis",), is_number=False, once=True),
             Column("Set", ("condition",), is_number=False, once=True),
-            Column("Problem", ("problem",), lambda name: selection.PROBLEM_NAMES[str(name)], is_number=False, once=True),
+            Column(
+                "Problem",
+                ("problem",),
+                lambda name: selection.PROBLEM_NAMES[str(name)],
+                is_number=False,
+                once=True,
+            ),
             *_model(frame),
             *columns,
         ),
         notes=(
-            "Changes that count: those before the moment that is asked about, and not the one that is left out. From three, "
-            "inference and consistency have the answer of who follows nobody but what is asked about in half of the problems.",
+            (
+                "Changes that count: those before the moment that is asked about, and not the one"
+                " that is left out. From three, inference and consistency have the answer of who"
+                " follows nobody but what is asked about in half of the problems."
+            ),
             UNITS,
         ),
         group="axis",
@@ -305,19 +410,35 @@ def motion(summaries: pd.DataFrame, roster: Roster) -> Sheet:
 
 
 def _both_metrics(summaries: pd.DataFrame) -> pd.DataFrame:
-    parts = [selection.pick(summaries, "problem", metric, columns=("problem",)) for metric in ("accuracy", "bias")]
+    parts = [
+        selection.pick(summaries, "problem", metric, columns=("problem",))
+        for metric in ("accuracy", "bias")
+    ]
     return pd.concat(parts, ignore_index=True)
 
 
 def _by_problem(
-    rows: pd.DataFrame, roster: Roster, block: str, title: str, more: Column | None = None, theirs: Any = None
+    rows: pd.DataFrame,
+    roster: Roster,
+    block: str,
+    title: str,
+    more: Column | None = None,
+    theirs: Any = None,
 ) -> Sheet:
-    """A table of both metrics with a column per problem, next to a block of the paper's numbers, by model and one thing more."""
+    """A table of both metrics with a column per problem, next to a block of the paper's numbers, by
+    model and one thing more.
+    """
     further = () if more is None else (more,)
     keys = ["metric", "model", *(cell for column in further for cell in column.cells)]
-    frame, columns = _grid(rows, keys, "problem", selection.problems_of(rows), roster, block, theirs=theirs)
-    metric = Column("", ("metric",), lambda name: str(name).capitalize(), is_number=False, once=True)
-    return Sheet(title, frame, (metric, *_model(frame, *further), *columns), _notes(frame), group="metric")
+    frame, columns = _grid(
+        rows, keys, "problem", selection.problems_of(rows), roster, block, theirs=theirs
+    )
+    metric = Column(
+        "", ("metric",), lambda name: str(name).capitalize(), is_number=False, once=True
+    )
+    return Sheet(
+        title, frame, (metric, *_model(frame, *further), *columns), _notes(frame), group="metric"
+    )
 
 
 def _grid(
@@ -330,7 +451,9 @@ def _grid(
     over: str = "",
     theirs: pd.DataFrame | None = None,
 ) -> tuple[pd.DataFrame, list[Column]]:
-    """Means by row and column, and the paper's row below ours where it has one, or all of ``theirs``."""
+    """Means by row and column, and the paper's row below ours where it has one, or all of
+    ``theirs``.
+    """
     keys = list(row_keys)
     ours = rows.assign(source=OURS)
     theirs = _published(rows, keys, column, roster, table) if theirs is None else theirs
@@ -344,11 +467,18 @@ def _grid(
         frame[f"{value}_conf95"] = wide["conf95"][value]
     frame = _in_order(frame.reset_index(), roster, keys)
     headings = {value: selection.PROBLEM_NAMES.get(value, value) for value in values}
-    columns = [Column(headings[value], ("metric", f"{value}_mean", f"{value}_conf95"), show_mean, over=over) for value in values]
+    columns = [
+        Column(
+            headings[value], ("metric", f"{value}_mean", f"{value}_conf95"), show_mean, over=over
+        )
+        for value in values
+    ]
     return frame, columns
 
 
-def _published(rows: pd.DataFrame, keys: list[str], column: str, roster: Roster, table: str) -> pd.DataFrame:
+def _published(
+    rows: pd.DataFrame, keys: list[str], column: str, roster: Roster, table: str
+) -> pd.DataFrame:
     """The paper's numbers for the rows that we have, as rows like ours."""
     names = {model: published_name(model, roster[model].name) for model in rows["model"].unique()}
     wide = _paper_rows(keys, column, table, {name: model for model, name in names.items() if name})
@@ -358,14 +488,17 @@ def _published(rows: pd.DataFrame, keys: list[str], column: str, roster: Roster,
     return wide.merge(asked, on=list(asked.columns))
 
 
-def _paper_rows(keys: list[str], column: str, table: str, shown: Mapping[str, str] | None = None) -> pd.DataFrame:
+def _paper_rows(
+    keys: list[str], column: str, table: str, shown: Mapping[str, str] | None = None
+) -> pd.DataFrame:
     """The numbers of one of the paper's tables as rows like ours.
 
     Args:
         keys: columns of a row.
         column: what its columns are.
         table: of the paper.
-        shown: the paper's models that are wanted -> our ids of them; None: all under the paper's names.
+        shown: the paper's models that are wanted -> our ids of them; None: all under the paper's
+            names.
     """
     paper = read_published()
     here = paper[paper["block"] == table].copy()
@@ -376,7 +509,11 @@ def _paper_rows(keys: list[str], column: str, table: str, shown: Mapping[str, st
         return here
     here = by_part(here)
     index = [*dict.fromkeys([*keys, "metric", column])]
-    return here.pivot_table(index=index, columns="part", values="value").reset_index().assign(source=PAPERS)
+    return (
+        here.pivot_table(index=index, columns="part", values="value")
+        .reset_index()
+        .assign(source=PAPERS)
+    )
 
 
 def by_part(paper: pd.DataFrame) -> pd.DataFrame:
@@ -388,19 +525,28 @@ def by_part(paper: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _in_order(frame: pd.DataFrame, roster: Roster, keys: Sequence[str] = ("model", "eval_type")) -> pd.DataFrame:
+def _in_order(
+    frame: pd.DataFrame, roster: Roster, keys: Sequence[str] = ("model", "eval_type")
+) -> pd.DataFrame:
     models = roster.in_order(frame["model"])
     orders: dict[str, dict[object, object]] = {
         "model": {model: number for number, model in enumerate(models)},
         "metric": {"accuracy": 0, "bias": 1},
-        "problem": {problem: number for number, problem in enumerate([*selection.PROBLEM_NAMES, "all"])},
-        "eval_type": {name: selection.place(selection.PROMPTINGS, name) for name in frame.get("eval_type", [])},
+        "problem": {
+            problem: number for number, problem in enumerate([*selection.PROBLEM_NAMES, "all"])
+        },
+        "eval_type": {
+            name: selection.place(selection.PROMPTINGS, name) for name in frame.get("eval_type", [])
+        },
         "condition": {name: selection.place(SETS, name) for name in frame.get("condition", [])},
         "source": {OURS: 0, PAPERS: 1},
     }
     columns = [*keys, *(["source"] if "source" in frame else [])]
     rank = [
-        tuple(orders.get(column, {}).get(value, value) for column, value in zip(columns, row, strict=True))
+        tuple(
+            orders.get(column, {}).get(value, value)
+            for column, value in zip(columns, row, strict=True)
+        )
         for row in frame[columns].itertuples(index=False, name=None)
     ]
     named = selection.sorted_by(frame, rank)
@@ -425,8 +571,11 @@ def _notes(frame: pd.DataFrame) -> tuple[str, ...]:
     inputs=[Input(Comparisons, name="comparisons")],
     title="Pairs of models",
     section="pairs",
-    caption="Each pair of models: the difference of their accuracies on the same tuples, with interval and p over skins and "
-    "abstract problems, and Holm's correction; pairs with a rule are corrected apart.",
+    caption=(
+        "Each pair of models: the difference of their accuracies on the same tuples, with interval"
+        " and p over skins and abstract problems, and Holm's correction; pairs with a rule are"
+        " corrected apart."
+    ),
     when=(outputs.is_asked, outputs.has_pairs),
 )
 def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
@@ -434,13 +583,19 @@ def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
     table = table.rename(columns={"condition_a": "condition"})
     name = selection.main_set(table) if len(table) else ""
     rows = table[(table["grouping"] == OVERALL) & (table["condition"] == name)]
-    order = {model: number for number, model in enumerate(roster.in_order([*table["model_a"], *table["model_b"]]))}
+    order = {
+        model: number
+        for number, model in enumerate(roster.in_order([*table["model_a"], *table["model_b"]]))
+    }
     rank = [
         (selection.place(selection.PROMPTINGS, prompting), order[a], order[b])
         for prompting, a, b in zip(rows["eval_type"], rows["model_a"], rows["model_b"], strict=True)
     ]
     rows = selection.sorted_by(rows, rank)
-    frame = rows.assign(name_a=[roster[m].name for m in rows["model_a"]], name_b=[roster[m].name for m in rows["model_b"]])
+    frame = rows.assign(
+        name_a=[roster[m].name for m in rows["model_a"]],
+        name_b=[roster[m].name for m in rows["model_b"]],
+    )
     return Sheet(
         title=f"WorldSense ({name}): pairs of models on the same tuples.",
         frame=frame,
@@ -458,9 +613,12 @@ def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
             Column("Tuples", ("n",), whole_number),
         ),
         notes=(
-            "Interval and p are for other skins and abstract problems than these: Student's t of the differences between skins, "
-            "with one degree of freedom less than skins. A model that is better in these skins need not be so in others. "
-            "Found in 80%: the smallest true difference for which p is below 0.05 in about 80% of such samples.",
+            (
+                "Interval and p are for other skins and abstract problems than these: Student's t"
+                " of the differences between skins, with one degree of freedom less than skins. A"
+                " model that is better in these skins need not be so in others. Found in 80%: the"
+                " smallest true difference for which p is below 0.05 in about 80% of such samples."
+            ),
         ),
         group="eval_type",
     )
@@ -471,29 +629,43 @@ def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
     inputs=[selection.SUMMARIES],
     title="Consistency across skins",
     section="skins",
-    caption="How often one abstract problem gets the same answer in different skins, beyond chance, and what accuracy "
-    "explains of it.",
+    caption=(
+        "How often one abstract problem gets the same answer in different skins, beyond chance, and"
+        " what accuracy explains of it."
+    ),
     when=outputs.is_asked,
 )
 def consistency(summaries: pd.DataFrame, roster: Roster) -> Sheet:
-    """How often one abstract problem gets the same answer in different skins, beyond chance, and what accuracy explains of it."""
+    """How often one abstract problem gets the same answer in different skins, beyond chance, and
+    what accuracy explains of it.
+    """
     from worldprobe.benchmarks.worldsense.analysis.summarize import FEWEST
 
-    if not (summaries["metric"] == "consistency").any():  # trials in the words of one skin, for example
+    if not (
+        summaries["metric"] == "consistency"
+    ).any():  # trials in the words of one skin, for example
         return _no_consistency(selection.of_main(selection.pick(summaries, OVERALL)), roster)
     rows, explained = (
         pd.concat(
-            [selection.of_main(selection.pick(summaries, grouping, metric)) for grouping in ("problem", OVERALL)],
+            [
+                selection.of_main(selection.pick(summaries, grouping, metric))
+                for grouping in ("problem", OVERALL)
+            ],
             ignore_index=True,
         )
         for metric in ("consistency", "explained")
     )
     frame = rows.merge(
-        explained[["model", "group", "mean", "ci_low", "ci_high"]], on=["model", "group"], suffixes=("", "_explained")
+        explained[["model", "group", "mean", "ci_low", "ci_high"]],
+        on=["model", "group"],
+        suffixes=("", "_explained"),
     )
     problems = [*selection.PROBLEM_NAMES, "all"]
     models = roster.in_order(frame["model"])
-    ranks = [(models.index(model), problems.index(group)) for model, group in zip(frame["model"], frame["group"], strict=True)]
+    ranks = [
+        (models.index(model), problems.index(group))
+        for model, group in zip(frame["model"], frame["group"], strict=True)
+    ]
     frame = selection.sorted_by(frame, ranks)
     frame["name"] = [roster[model].name for model in frame["model"]]
     return Sheet(
@@ -501,7 +673,12 @@ def consistency(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         frame=frame,
         columns=(
             Column("Model", ("name",), is_number=False, once=True),
-            Column("Problem", ("group",), lambda name: selection.PROBLEM_NAMES.get(str(name), "Average"), is_number=False),
+            Column(
+                "Problem",
+                ("group",),
+                lambda name: selection.PROBLEM_NAMES.get(str(name), "Average"),
+                is_number=False,
+            ),
             Column("Abstract trials", ("n",), whole_number),
             Column("Consistency", ("mean",), decimals(2)),
             Column("95% interval", ("ci_low", "ci_high"), span),
@@ -510,12 +687,21 @@ def consistency(summaries: pd.DataFrame, roster: Roster) -> Sheet:
             Column("", ("status",), lambda status: _WHY_NOT.get(str(status), ""), is_number=False),
         ),
         notes=(
-            "Agreement of the answers to one abstract problem in two skins, beyond that of answers as frequent in the same "
-            "pairs, whatever the question: 0 is chance, 1 is always. It needs no gold answer; invalid answers never agree. The "
-            "interval is over skins or abstract trials, whichever is wider.",
-            "From accuracy: the same after answers within a problem, size, complexity, query form and gold answer were exchanged "
-            "at random. A consistency within 95% of these draws is no more than being right more often in some kinds of trials.",
-            f"At least {FEWEST} abstract trials in several skins are needed; an average has all problems or is missing.",
+            (
+                "Agreement of the answers to one abstract problem in two skins, beyond that of"
+                " answers as frequent in the same pairs, whatever the question: 0 is chance, 1 is"
+                " always. It needs no gold answer; invalid answers never agree. The interval is"
+                " over skins or abstract trials, whichever is wider."
+            ),
+            (
+                "From accuracy: the same after answers within a problem, size, complexity, query"
+                " form and gold answer were exchanged at random. A consistency within 95% of these"
+                " draws is no more than being right more often in some kinds of trials."
+            ),
+            (
+                f"At least {FEWEST} abstract trials in several skins are needed; an average has all"
+                " problems or is missing."
+            ),
         ),
         group="name",
     )
@@ -535,9 +721,20 @@ def _no_consistency(overall: pd.DataFrame, roster: Roster) -> Sheet:
     models = roster.in_order(overall["model"])
     return Sheet(
         title=f"WorldSense ({selection.main_set(overall)}): consistency across skins.",
-        frame=pd.DataFrame({"model": models, "name": [roster[model].name for model in models], "average": float("nan")}),
-        columns=(Column("Model", ("name",), is_number=False), Column("Average", ("average",), decimals(2))),
-        notes=("No abstract problem occurs in more than one skin, so there is nothing to compare.",),
+        frame=pd.DataFrame(
+            {
+                "model": models,
+                "name": [roster[model].name for model in models],
+                "average": float("nan"),
+            }
+        ),
+        columns=(
+            Column("Model", ("name",), is_number=False),
+            Column("Average", ("average",), decimals(2)),
+        ),
+        notes=(
+            "No abstract problem occurs in more than one skin, so there is nothing to compare.",
+        ),
     )
 
 
@@ -546,7 +743,10 @@ def _no_consistency(overall: pd.DataFrame, roster: Roster) -> Sheet:
     inputs=[Input(Reproduction, name="reproduction")],
     title="Published numbers",
     section="published",
-    caption="The numbers that the WorldSense paper prints in tables and text, next to those of this run.",
+    caption=(
+        "The numbers that the WorldSense paper prints in tables and text, next to those of this"
+        " run."
+    ),
     when=outputs.is_asked,
 )
 def reproduction(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> Sheet:
@@ -560,12 +760,24 @@ def reproduction(table: pd.DataFrame, provenance: Provenance, roster: Roster) ->
     frame = table.assign(shown=table["status"].map(known))
     compared = table["status"].isin(["within_rounding", "differs"])
     return Sheet(
-        title="WorldSense: numbers that the paper prints in tables and text, next to those of this run."
-        if compared.any()
-        else "WorldSense: this study ran none of the paper's models, so no published number can be compared.",
+        title=(
+            "WorldSense: numbers that the paper prints in tables and text, next to those of this"
+            " run."
+            if compared.any()
+            else (
+                "WorldSense: this study ran none of the paper's models, so no published number can"
+                " be compared."
+            )
+        ),
         frame=frame,
         columns=(
-            Column("Table", ("block",), lambda name: str(name).removeprefix("table"), is_number=False, once=True),
+            Column(
+                "Table",
+                ("block",),
+                lambda name: str(name).removeprefix("table"),
+                is_number=False,
+                once=True,
+            ),
             Column("Model", ("model",), is_number=False, once=True),
             Column("Prompting", ("eval_type",), is_number=False, once=True),
             Column("Group", ("group",), is_number=False),

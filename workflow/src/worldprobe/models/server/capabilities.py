@@ -1,8 +1,10 @@
-"""Finds out what an OpenAI-compatible server offers (models, echoes, constrained answers) by asking, never by its name.
+"""Finds out what an OpenAI-compatible server offers (models, echoes, constrained answers) by
+asking, never by its name.
 
-What sets one served model apart is its set-up, as far as it shows: what the server tells, and how fixed prompts are answered. The
-same set-up gives slightly different numbers after a restart. So numbers are compared with those of the first time, within a
-tolerance: rounding them would make others of those near a border. What is told must be equal.
+What sets one served model apart is its set-up, as far as it shows: what the server tells, and how
+fixed prompts are answered. The same set-up gives slightly different numbers after a restart. So
+numbers are compared with those of the first time, within a tolerance: rounding them would make
+others of those near a border. What is told must be equal.
 """
 
 from __future__ import annotations
@@ -21,13 +23,27 @@ from worldprobe.models import tokenizers
 from worldprobe.models.answers import OPTION_ROOM, PART
 from worldprobe.models.chat import Encoder
 from worldprobe.models.engine import Completion, Decoding, Finish, Prompt
-from worldprobe.models.reasoning import MARKS, before_stop, closes_only, part_thoughts, split_thoughts
-from worldprobe.models.server.endpoint import DIALECTS, Client, Endpoint, MalformedAnswerError, unknown_model
+from worldprobe.models.reasoning import (
+    MARKS,
+    before_stop,
+    closes_only,
+    part_thoughts,
+    split_thoughts,
+)
+from worldprobe.models.server.endpoint import (
+    DIALECTS,
+    Client,
+    Endpoint,
+    MalformedAnswerError,
+    unknown_model,
+)
 
-#: An answer that no model gives by itself, of the numerals that are asked for: whoever returns it obeys the constraint.
+#: An answer that no model gives by itself, of the numerals that are asked for: whoever returns it
+#: obeys the constraint.
 SHIBBOLETH = "24531"
 HELLO = [{"role": "user", "content": "a"}]
-#: A text of many kinds of tokens, to compare tokenizers, and fewer tokens than it has by anyone's count.
+#: A text of many kinds of tokens, to compare tokenizers, and fewer tokens than it has by anyone's
+#: count.
 PROBE = "Nine cats sat on 31 mats; the 2nd dog didn't."
 FEWER = 5
 #: What chats are probed with: one message, and several, which a chat template may write otherwise.
@@ -49,7 +65,14 @@ Found = TypeVar("Found")
 
 def echo_body(model: str, prompt: Any) -> dict[str, Any]:
     """A request for the log probabilities of a prompt, text or token ids, and for nothing new."""
-    return {"model": model, "prompt": prompt, "max_tokens": 0, "echo": True, "logprobs": 1, "temperature": 0}
+    return {
+        "model": model,
+        "prompt": prompt,
+        "max_tokens": 0,
+        "echo": True,
+        "logprobs": 1,
+        "temperature": 0,
+    }
 
 
 def read_echo(answer: Any) -> dict[str, Any]:
@@ -68,18 +91,33 @@ def read_echo(answer: Any) -> dict[str, Any]:
 
 
 def constrain(kind: str, options: Sequence[str]) -> dict[str, Any]:
-    """How servers take a list of options: vLLM since 0.12 (``structured_outputs``), before (``guided_choice``), and llama.cpp."""
+    """How servers take a list of options: vLLM since 0.12 (``structured_outputs``), before
+    (``guided_choice``), and llama.cpp.
+    """
     choice = list(options)
     if kind == "grammar":  # GBNF, whose texts are quoted as in JSON
-        return {"grammar": "root ::= " + " | ".join(json.dumps(one, ensure_ascii=False) for one in choice)}
-    return {"structured_outputs": {"choice": choice}} if kind == "structured_outputs" else {"guided_choice": choice}
+        return {
+            "grammar": (
+                "root ::= " + " | ".join(json.dumps(one, ensure_ascii=False) for one in choice)
+            )
+        }
+    return (
+        {"structured_outputs": {"choice": choice}}
+        if kind == "structured_outputs"
+        else {"guided_choice": choice}
+    )
 
 
 def find_model(endpoint: Endpoint, model: str) -> dict[str, Any]:
     """What the server says of the model; an empty card where it keeps no list."""
 
     async def question(server: Client) -> list[dict[str, Any]]:
-        return [dict(card) for card in (await server.get("/models", timeout=min(LIST_TIMEOUT, endpoint.timeout)))["data"]]
+        return [
+            dict(card)
+            for card in (await server.get("/models", timeout=min(LIST_TIMEOUT, endpoint.timeout)))[
+                "data"
+            ]
+        ]
 
     try:
         cards = endpoint.ask_one(question, attempts=min(2, endpoint.attempts))
@@ -103,13 +141,16 @@ def longest_sequence(endpoint: Endpoint, card: Mapping[str, Any]) -> int:
     if not isinstance(length, int) or length < 2:
         raise UserError(
             endpoint.url,
-            "responds, but not with an OpenAI-style answer (max_model_len is not a number of tokens).",
+            "responds, but not with an OpenAI-style answer (max_model_len is not a number of"
+            " tokens).",
             "Check the server.",
         )
     return length
 
 
-def attempt(endpoint: Endpoint, path: str, body: Mapping[str, Any], read: Callable[[Any], Found]) -> Found | None:
+def attempt(
+    endpoint: Endpoint, path: str, body: Mapping[str, Any], read: Callable[[Any], Found]
+) -> Found | None:
     """What ``read`` finds in the answer, or None where the server refuses this kind of request.
 
     Raises:
@@ -132,14 +173,18 @@ def probe_text(endpoint: Endpoint, model: str) -> dict[str, Any] | None:
     return _probe(endpoint, "/completions", {"model": model, "prompt": PROBE}, {"logprobs": 2})
 
 
-def probe_chat(endpoint: Endpoint, model: str, messages: Sequence[Mapping[str, str]] = ONE_MESSAGE) -> dict[str, Any] | None:
+def probe_chat(
+    endpoint: Endpoint, model: str, messages: Sequence[Mapping[str, str]] = ONE_MESSAGE
+) -> dict[str, Any] | None:
     """The answer to fixed messages; None where the server offers no chat."""
     body = {"model": model, "messages": list(messages)}
     return _probe(endpoint, "/chat/completions", body, {"logprobs": True, "top_logprobs": 2})
 
 
 def probe_dialects(endpoint: Endpoint, model: str) -> dict[str, Any] | None:
-    """The answer to a fixed message in the first other dialect that the server takes, which it is asked in from here on."""
+    """The answer to a fixed message in the first other dialect that the server takes, which it is
+    asked in from here on.
+    """
     for endpoint.dialect in DIALECTS:
         if (chatted := probe_chat(endpoint, model)) is not None:
             return chatted
@@ -147,7 +192,8 @@ def probe_dialects(endpoint: Endpoint, model: str) -> dict[str, Any] | None:
 
 
 def drops_messages(endpoint: Endpoint, model: str, n_prompt: int | None) -> bool:
-    """Does the server's chat template leave out what a message says, as its counts of the prompt's tokens show?
+    """Does the server's chat template leave out what a message says, as its counts of the prompt's
+    tokens show?
 
     Args:
         endpoint: the server.
@@ -162,20 +208,27 @@ def drops_messages(endpoint: Endpoint, model: str, n_prompt: int | None) -> bool
     return isinstance(n_short, int) and n_prompt < n_short + FEWER
 
 
-def _probe(endpoint: Endpoint, path: str, body: Mapping[str, Any], numbers: Mapping[str, Any]) -> dict[str, Any] | None:
+def _probe(
+    endpoint: Endpoint, path: str, body: Mapping[str, Any], numbers: Mapping[str, Any]
+) -> dict[str, Any] | None:
     """What a server answers, with log probabilities where it gives any."""
 
     def read(answer: Any) -> dict[str, Any]:
         read_text(answer)
         return dict(answer)
 
-    length = PROBE_LENGTH if endpoint.dialect.takes_temperature else ONE_WORD_TOKENS  # reasoning models refuse a few
+    length = (
+        PROBE_LENGTH if endpoint.dialect.takes_temperature else ONE_WORD_TOKENS
+    )  # reasoning models refuse a few
     short = {**body, "max_tokens": length, "temperature": 0}
-    return attempt(endpoint, path, {**short, **numbers}, read) or attempt(endpoint, path, short, read)
+    return attempt(endpoint, path, {**short, **numbers}, read) or attempt(
+        endpoint, path, short, read
+    )
 
 
 def opens_unseen(endpoint: Endpoint, model: str, how: Mapping[str, Any]) -> bool:
-    """Does the server's chat template open thoughts, so that they are closed in the text but not opened?
+    """Does the server's chat template open thoughts, so that they are closed in the text but not
+    opened?
 
     Args:
         endpoint: the server.
@@ -186,18 +239,30 @@ def opens_unseen(endpoint: Endpoint, model: str, how: Mapping[str, Any]) -> bool
     def read(answer: Any) -> tuple[str, bool]:
         message, usage = answer["choices"][0]["message"], answer.get("usage") or {}
         is_marked = bool(message.get("reasoning_content") or message.get("reasoning"))
-        n_thoughts = _as_count((usage.get("completion_tokens_details") or {}).get("reasoning_tokens"))
-        return read_text(answer), is_marked or (usage.get("completion_tokens") or 0) - n_thoughts <= FEW_TOKENS
+        n_thoughts = _as_count(
+            (usage.get("completion_tokens_details") or {}).get("reasoning_tokens")
+        )
+        return (
+            read_text(answer),
+            is_marked or (usage.get("completion_tokens") or 0) - n_thoughts <= FEW_TOKENS,
+        )
 
-    body = {"model": model, "max_tokens": ONE_WORD_TOKENS, "temperature": 0, "messages": ONE_WORD, **how}
+    body = {
+        "model": model,
+        "max_tokens": ONE_WORD_TOKENS,
+        "temperature": 0,
+        "messages": ONE_WORD,
+        **how,
+    }
     text, is_clear = attempt(endpoint, "/chat/completions", body, read) or ("", True)
     thoughts, reply = split_thoughts(text)
     if thoughts or reply != text:
         return closes_only(text)
     if not is_clear:
         LOGGER.warning(
-            "%s writes more than %d tokens where one word is asked for, and marks no thoughts. If it thinks, start its server "
-            "with a reasoning parser: thoughts without marks cannot be told from replies",
+            "%s writes more than %d tokens where one word is asked for, and marks no thoughts. If"
+            " it thinks, start its server with a reasoning parser: thoughts without marks cannot be"
+            " told from replies",
             model,
             FEW_TOKENS,
         )
@@ -207,15 +272,20 @@ def opens_unseen(endpoint: Endpoint, model: str, how: Mapping[str, Any]) -> bool
 def probe_echo(endpoint: Endpoint, model: str) -> tuple[int, list[str], bool] | str | None:
     """Number and names of the server's start tokens, and whether it adds a space of its own.
 
-    None where it does not echo; where it does, but not log probabilities of the prompt, what it does instead.
+    None where it does not echo; where it does, but not log probabilities of the prompt, what it
+    does instead.
     """
     found = []
     for text in ("a a", "a", " a"):
-        logprobs = attempt(endpoint, "/completions", echo_body(model, text), functools.partial(_read_probe, text))
+        logprobs = attempt(
+            endpoint, "/completions", echo_body(model, text), functools.partial(_read_probe, text)
+        )
         if not isinstance(logprobs, dict):
             return logprobs
         found.append(logprobs)
-    values = [value for logprobs in found for value in logprobs["token_logprobs"] if value is not None]
+    values = [
+        value for logprobs in found for value in logprobs["token_logprobs"] if value is not None
+    ]
     if values and not any(values):
         return "returns 0.0 as the log probability of every token"
     located = spans("a a", found[0]["tokens"], found[0]["text_offset"])
@@ -228,19 +298,27 @@ def probe_echo(endpoint: Endpoint, model: str) -> tuple[int, list[str], bool] | 
 
 
 def has_marks(endpoint: Endpoint, model: str) -> bool:
-    """Has the served model's tokenizer tokens of their own for marks of thoughts, as its echo of them shows?"""
+    """Has the served model's tokenizer tokens of their own for marks of thoughts, as its echo of
+    them shows?
+    """
     echoed = attempt(endpoint, "/completions", echo_body(model, " ".join(MARKS)), read_echo)
     return echoed is not None and any(token.strip() in MARKS for token in echoed["tokens"])
 
 
 def _read_probe(text: str, answer: Any) -> dict[str, Any] | str | None:
-    """The log probabilities of an echo of this text; None where the answer is not one, or what is wrong with it."""
+    """The log probabilities of an echo of this text; None where the answer is not one, or what is
+    wrong with it.
+    """
     try:
         echoed = str(answer["choices"][0].get("text", ""))
         if echoed.strip() == text.strip():
             return read_echo(answer)
         is_longer = echoed.lstrip().startswith(text.strip())
-        return "writes a token behind every prompt, also where none is asked for" if is_longer else None
+        return (
+            "writes a token behind every prompt, also where none is asked for"
+            if is_longer
+            else None
+        )
     except (MalformedAnswerError, KeyError, IndexError, TypeError, AttributeError):
         return None
 
@@ -253,7 +331,8 @@ def find_set_up(
     chatted: Mapping[str, Any] | None,
     echoes_text: bool,
 ) -> dict[str, Any]:
-    """What sets one served model apart from another, or from itself with another chat template or parser.
+    """What sets one served model apart from another, or from itself with another chat template or
+    parser.
 
     Args:
         endpoint: the server.
@@ -263,20 +342,36 @@ def find_set_up(
         chatted: how it answered a fixed message.
         echoes_text: the server echoes log probabilities.
     """
-    echoed = attempt(endpoint, "/completions", echo_body(model, PROBE), dict) if echoes_text else None
-    told = {"model": model, **{key: card[key] for key in ("root", "parent", "owned_by") if card.get(key) is not None}}
+    echoed = (
+        attempt(endpoint, "/completions", echo_body(model, PROBE), dict) if echoes_text else None
+    )
+    told = {
+        "model": model,
+        **{key: card[key] for key in ("root", "parent", "owned_by") if card.get(key) is not None},
+    }
     several = probe_chat(endpoint, model, MESSAGES) if chatted else None
     answers = {"echo": echoed, "completion": completed, "chat": chatted, "messages": several}
-    set_up = describe_set_up(told, {name: answer for name, answer in answers.items() if answer is not None})
-    return set_up if endpoint.dialect.takes_temperature else set_up | {"steps": {}}  # drawn words tell nothing
+    set_up = describe_set_up(
+        told, {name: answer for name, answer in answers.items() if answer is not None}
+    )
+    return (
+        set_up if endpoint.dialect.takes_temperature else set_up | {"steps": {}}
+    )  # drawn words tell nothing
 
 
 def probe_constraint(endpoint: Endpoint, model: str, chat: bool) -> str | None:
     """The server's word for a list of options, if it obeys one."""
     for kind in ("structured_outputs", "guided_choice", "grammar"):
-        how = {"model": model, "max_tokens": OPTION_ROOM, "temperature": 0, **constrain(kind, [SHIBBOLETH])}
+        how = {
+            "model": model,
+            "max_tokens": OPTION_ROOM,
+            "temperature": 0,
+            **constrain(kind, [SHIBBOLETH]),
+        }
         asked = {"messages": HELLO} if chat else {"prompt": "a"}
-        text = attempt(endpoint, "/chat/completions" if chat else "/completions", {**how, **asked}, read_text)
+        text = attempt(
+            endpoint, "/chat/completions" if chat else "/completions", {**how, **asked}, read_text
+        )
         if text is not None and text.strip() == SHIBBOLETH:
             return kind
     return None
@@ -289,7 +384,9 @@ def load_encoder(name: str, bos: str, trust_remote_code: bool, max_length: int) 
     place = os.path.expanduser(name)
     tokenizer = tokenizers.load(place, f"--tokenizer {name}", trust_remote_code)
     try:
-        config = AutoConfig.from_pretrained(place, local_files_only=True, trust_remote_code=trust_remote_code)
+        config = AutoConfig.from_pretrained(
+            place, local_files_only=True, trust_remote_code=trust_remote_code
+        )
         family, start = config.model_type, getattr(config, "bos_token_id", None)
     except Exception:  # a folder with a tokenizer only
         family, start = "", None
@@ -297,11 +394,16 @@ def load_encoder(name: str, bos: str, trust_remote_code: bool, max_length: int) 
 
 
 def check_tokenizer(endpoint: Endpoint, model: str, encoder: Encoder, name: str) -> None:
-    """The server must read our token ids as the text that we mean, and cut that text into as many tokens."""
+    """The server must read our token ids as the text that we mean, and cut that text into as many
+    tokens.
+    """
     ours = encoder.tokenizer(PROBE, add_special_tokens=False)["input_ids"]
     by_text = attempt(endpoint, "/completions", echo_body(model, PROBE), read_echo)
     read_back = attempt(
-        endpoint, "/completions", echo_body(model, ours), lambda answer: str(answer["choices"][0].get("text", ""))
+        endpoint,
+        "/completions",
+        echo_body(model, ours),
+        lambda answer: str(answer["choices"][0].get("text", "")),
     )
     if by_text is not None and read_back is not None:
         cut = spans(PROBE, by_text["tokens"], by_text["text_offset"])
@@ -314,7 +416,8 @@ def check_tokenizer(endpoint: Endpoint, model: str, encoder: Encoder, name: str)
     )
 
 
-#: How far a token's log probability may be from the kept one, in nats: the farthest, and on average.
+#: How far a token's log probability may be from the kept one, in nats: the farthest, and on
+#: average.
 FARTHEST = 0.2
 AVERAGE = 0.05
 
@@ -346,9 +449,13 @@ def is_same_set_up(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def _are_alike(steps: Sequence[Sequence[Any]], others: Sequence[Sequence[Any]]) -> bool:
-    """Are the tokens the same, up to a place where two were about equally likely, and their log probabilities near?"""
+    """Are the tokens the same, up to a place where two were about equally likely, and their log
+    probabilities near?
+    """
     differences = [0.0]
-    for (token, value, lead), (other_token, other_value, other_lead) in zip(steps, others, strict=False):
+    for (token, value, lead), (other_token, other_value, other_lead) in zip(
+        steps, others, strict=False
+    ):
         if token != other_token:
             if lead is None or other_lead is None or max(lead, other_lead) > 2 * FARTHEST:
                 return False
@@ -363,32 +470,51 @@ def _are_alike(steps: Sequence[Sequence[Any]], others: Sequence[Sequence[Any]]) 
 
 
 def _told(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """The prompt's number of tokens, as a chat template moves it, and the parts of the answer, as a parser of thoughts does."""
+    """The prompt's number of tokens, as a chat template moves it, and the parts of the answer, as a
+    parser of thoughts does.
+    """
     message = answer["choices"][0].get("message") or {}
     n_tokens = (answer.get("usage") or {}).get("prompt_tokens")
-    return {"prompt_tokens": n_tokens, "parts": sorted(name for name, value in message.items() if value and name != "role")}
+    return {
+        "prompt_tokens": n_tokens,
+        "parts": sorted(name for name, value in message.items() if value and name != "role"),
+    }
 
 
 def _steps(answer: Mapping[str, Any]) -> list[list[Any]]:
-    """Token by token: the token, its log probability, and how far the second likeliest is behind; else the whole text alone."""
+    """Token by token: the token, its log probability, and how far the second likeliest is behind;
+    else the whole text alone.
+    """
     choice = answer["choices"][0]
     logprobs, message = choice.get("logprobs") or {}, choice.get("message") or {}
     try:
         if logprobs.get("content"):
             found = [
-                [one["token"], one["logprob"], _lead([t["logprob"] for t in one["top_logprobs"]])] for one in logprobs["content"]
+                [one["token"], one["logprob"], _lead([t["logprob"] for t in one["top_logprobs"]])]
+                for one in logprobs["content"]
             ]
         elif logprobs.get("tokens"):
             tops = logprobs.get("top_logprobs") or [None] * len(logprobs["tokens"])
             leads = [_lead(list(top.values()) if top else []) for top in tops]
-            found = [list(one) for one in zip(logprobs["tokens"], logprobs["token_logprobs"], leads, strict=True)]
+            found = [
+                list(one)
+                for one in zip(logprobs["tokens"], logprobs["token_logprobs"], leads, strict=True)
+            ]
         else:
             found = []
         if found and all(isinstance(value, float | int | None) for _, value, _ in found):
             return found
-    except (AttributeError, KeyError, TypeError, ValueError):  # numbers in a form of the server's own
+    except (
+        AttributeError,
+        KeyError,
+        TypeError,
+        ValueError,
+    ):  # numbers in a form of the server's own
         pass
-    parts = [choice.get("text"), *(message.get(name) for name in ("reasoning", "reasoning_content", "content"))]
+    parts = [
+        choice.get("text"),
+        *(message.get(name) for name in ("reasoning", "reasoning_content", "content")),
+    ]
     return [["\n".join(str(part) for part in parts if part), None, None]]
 
 
@@ -410,7 +536,9 @@ def messages(prompt: Prompt) -> list[dict[str, str]]:
 
 
 def read_finish(answer: Any, stops: Sequence[str]) -> Finish:
-    """Why writing ended. Most servers report a stop text like an end token: the stop is assumed where one was set."""
+    """Why writing ended. Most servers report a stop text like an end token: the stop is assumed
+    where one was set.
+    """
     choice = answer["choices"][0]
     if choice.get("finish_reason") == "length":
         return "length"
@@ -419,7 +547,9 @@ def read_finish(answer: Any, stops: Sequence[str]) -> Finish:
     return "stop" if stops else "end"
 
 
-def count_tokens(answer: Any, which: Literal["completion_tokens", "prompt_tokens"] = "completion_tokens") -> int:
+def count_tokens(
+    answer: Any, which: Literal["completion_tokens", "prompt_tokens"] = "completion_tokens"
+) -> int:
     """New tokens, or those of the prompt, as the server counts them; 0 where it does not."""
     return _as_count((answer.get("usage") or {}).get(which))
 
@@ -430,22 +560,33 @@ def _as_count(value: Any) -> int:
 
 
 def is_sound(answer: Any) -> bool:
-    """Are the log probabilities of the written tokens numbers? True where the server reports none."""
+    """Are the log probabilities of the written tokens numbers? True where the server reports
+    none.
+    """
     logprobs = answer["choices"][0].get("logprobs") or {}
-    values = logprobs.get("token_logprobs") or [entry.get("logprob") for entry in logprobs.get("content") or ()]
+    values = logprobs.get("token_logprobs") or [
+        entry.get("logprob") for entry in logprobs.get("content") or ()
+    ]
     return all(value is not None and math.isfinite(value) for value in values)
 
 
 def thoughts_apart(answer: Any) -> str:
     """Thoughts that a server puts into a field of their own."""
     message = answer["choices"][0].get("message") or {}
-    return whole_characters(str(message.get("reasoning_content") or message.get("reasoning") or "")).strip()
+    return whole_characters(
+        str(message.get("reasoning_content") or message.get("reasoning") or "")
+    ).strip()
 
 
 def read_completion(
-    answer: Any, decoding: Decoding, was_cut: bool, count: Callable[[str], int] | None, prompt: str = ""
+    answer: Any,
+    decoding: Decoding,
+    was_cut: bool,
+    count: Callable[[str], int] | None,
+    prompt: str = "",
 ) -> Completion:
-    """What a server wrote, thoughts apart: in a field of their own (``reasoning_content``, ``reasoning``), or between marks.
+    """What a server wrote, thoughts apart: in a field of their own (``reasoning_content``,
+    ``reasoning``), or between marks.
 
     Args:
         answer: a completion or a chat.
@@ -458,15 +599,27 @@ def read_completion(
     usage = answer.get("usage") or {}
     whole = count_tokens(answer)
     text = read_text(answer)
-    finish, n_prompt = read_finish(answer, decoding.ends_early), count_tokens(answer, "prompt_tokens")
+    finish, n_prompt = (
+        read_finish(answer, decoding.ends_early),
+        count_tokens(answer, "prompt_tokens"),
+    )
     by_share = count or (lambda part: round(whole * len(part) / max(len(thoughts) + len(text), 1)))
     n_thoughts = _as_count((usage.get("completion_tokens_details") or {}).get("reasoning_tokens"))
     if not thoughts and not n_thoughts:
-        return part_thoughts(Completion(text, finish, whole, was_cut, n_prompt_tokens=n_prompt), prompt, decoding, by_share)
+        return part_thoughts(
+            Completion(text, finish, whole, was_cut, n_prompt_tokens=n_prompt),
+            prompt,
+            decoding,
+            by_share,
+        )
     text = before_stop(text.lstrip(), decoding.stops)
     n_thoughts = n_thoughts or min(by_share(thoughts), whole)
-    written = Completion(text, finish, max(whole - n_thoughts, 0), was_cut, None, thoughts, n_thoughts, n_prompt)
-    is_long = decoding.thoughts and (written.n_tokens > decoding.max_new_tokens or n_thoughts > decoding.thoughts)
+    written = Completion(
+        text, finish, max(whole - n_thoughts, 0), was_cut, None, thoughts, n_thoughts, n_prompt
+    )
+    is_long = decoding.thoughts and (
+        written.n_tokens > decoding.max_new_tokens or n_thoughts > decoding.thoughts
+    )
     return replace(written, finish="length") if is_long else written
 
 
@@ -484,7 +637,9 @@ def read_text(answer: Any) -> str:
 
 
 def whole_characters(text: str) -> str:
-    """The text without halves of characters, which some servers write where a limit cuts one, and no file can contain."""
+    """The text without halves of characters, which some servers write where a limit cuts one, and
+    no file can contain.
+    """
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -492,8 +647,11 @@ def whole_characters(text: str) -> str:
     return text
 
 
-def spans(text: str, tokens: Sequence[str], offsets: Sequence[int]) -> tuple[int, list[tuple[int, int]]] | None:
-    """Number of start tokens, and [begin, end) in characters of every token after them; None where it is not certain.
+def spans(
+    text: str, tokens: Sequence[str], offsets: Sequence[int]
+) -> tuple[int, list[tuple[int, int]]] | None:
+    """Number of start tokens, and [begin, end) in characters of every token after them; None where
+    it is not certain.
 
     >>> spans("a cat", ["a", " cat"], [0, 1])
     (0, [(0, 1), (1, 5)])
@@ -504,7 +662,11 @@ def spans(text: str, tokens: Sequence[str], offsets: Sequence[int]) -> tuple[int
     """
     for starts in range(min(2, len(tokens)) + 1):
         rest = list(tokens[starts:])
-        if starts and all(text.startswith(token) for token in tokens[:starts]) and _laid(text, tokens) is not None:
+        if (
+            starts
+            and all(text.startswith(token) for token in tokens[:starts])
+            and _laid(text, tokens) is not None
+        ):
             break  # the text itself begins so
         shift = sum(len(token) for token in tokens[:starts])
         for by in {0, shift}:
@@ -529,7 +691,9 @@ def _agree(text: str, tokens: Sequence[str], offsets: Sequence[int]) -> bool:
 
 
 def _laid(text: str, tokens: Sequence[str]) -> list[tuple[int, int]] | None:
-    """Lay the tokens along the text; a space that a token lacks, or has too many, is the tokenizer's own."""
+    """Lay the tokens along the text; a space that a token lacks, or has too many, is the
+    tokenizer's own.
+    """
     at = 0
     found = []
     for k, token in enumerate(tokens):

@@ -1,6 +1,8 @@
-"""Asks an OpenAI-compatible server: many questions at once, patiently where that helps, with a plain message where it does not.
+"""Asks an OpenAI-compatible server: many questions at once, patiently where that helps, with a
+plain message where it does not.
 
-Nothing here logs a key or a prompt. Requests run in one event loop in the caller's thread, so that a signal ends them at once.
+Nothing here logs a key or a prompt. Requests run in one event loop in the caller's thread, so that
+a signal ends them at once.
 """
 
 from __future__ import annotations
@@ -24,21 +26,25 @@ from worldprobe.log import LOGGER, SECONDS_BETWEEN_LINES
 KEY_VARIABLE = "OPENAI_API_KEY"
 #: Requests in flight.
 CONCURRENCY = 16
-#: Tries per question, and seconds before the second one; each further wait is twice as long, up to ``LONGEST_WAIT``.
+#: Tries per question, and seconds before the second one; each further wait is twice as long, up to
+#: ``LONGEST_WAIT``.
 ATTEMPTS = 8
 FIRST_WAIT = 0.5
 LONGEST_WAIT = 60.0
-#: Tries of a question that was not answered in time, or was answered in another form than the API's: more rarely help.
+#: Tries of a question that was not answered in time, or was answered in another form than the
+#: API's: more rarely help.
 TIMEOUT_ATTEMPTS = 2
 MALFORMED_ATTEMPTS = 3
 #: Seconds until an answer counts as lost.
 TIMEOUT = 300.0
 #: Seconds that questions in flight may still take after one has failed for good.
 SECONDS_FOR_THE_LAST = 2.0
-#: Statuses that pass by themselves: time-out, conflict, too many requests, and every fault of the server (500 and above).
+#: Statuses that pass by themselves: time-out, conflict, too many requests, and every fault of the
+#: server (500 and above).
 PASSING = (408, 409, 425, 429)
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-#: Error codes that are printed, such as invalid_value or BadRequestError; any other may repeat a key or a prompt.
+#: Error codes that are printed, such as invalid_value or BadRequestError; any other may repeat a
+#: key or a prompt.
 CODE = re.compile(r"[a-z]+(_[a-z]+)+|[A-Z][A-Za-z]+Error")
 
 Answer = TypeVar("Answer")
@@ -51,7 +57,8 @@ class MalformedAnswerError(Exception):
 
 @dataclass
 class Spending:
-    """What a process asked of a server, and what it may; retries count, a limit stops it before the next question.
+    """What a process asked of a server, and what it may; retries count, a limit stops it before the
+    next question.
 
     Attributes:
         requests: requests that were begun.
@@ -85,17 +92,24 @@ class Dialect:
 
     Attributes:
         length: its word for the most tokens of a chat's reply.
-        takes_temperature: False of OpenAI's reasoning models, which draw their replies, and take no stop or bias either.
+        takes_temperature: False of OpenAI's reasoning models, which draw their replies, and take no
+            stop or bias either.
     """
 
     length: str = "max_tokens"
     takes_temperature: bool = True
 
     def spoken(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """The fields of a request, as this server takes them; a stop that is left out is found in the reply."""
+        """The fields of a request, as this server takes them; a stop that is left out is found in
+        the reply.
+        """
         left_out = () if self.takes_temperature else ("temperature", "seed", "stop", "logit_bias")
         is_chat = path.endswith("/chat/completions")
-        return {self.length if is_chat and key == "max_tokens" else key: body[key] for key in body if key not in left_out}
+        return {
+            self.length if is_chat and key == "max_tokens" else key: body[key]
+            for key in body
+            if key not in left_out
+        }
 
 
 #: The protocol as it is, and what is tried where a server refuses that.
@@ -122,16 +136,24 @@ class Client:
     async def get(self, path: str, timeout: float | None = None) -> Any:
         """The JSON at a path; ``timeout`` in seconds, where it is shorter than the endpoint's."""
         options = {"timeout": timeout} if timeout else {}
-        return await self._whole(self._connection.get(path, cast_to=object, options=options), timeout)
+        return await self._whole(
+            self._connection.get(path, cast_to=object, options=options), timeout
+        )
 
     async def post(self, path: str, body: Mapping[str, Any]) -> Any:
         """The JSON that answers a request."""
-        found = await self._whole(self._connection.post(path, body=self._dialect.spoken(path, body), cast_to=object))
+        found = await self._whole(
+            self._connection.post(path, body=self._dialect.spoken(path, body), cast_to=object)
+        )
         usage = found.get("usage") if isinstance(found, dict) else None
         name = found.get("model") if isinstance(found, dict) else None
         if isinstance(name, str) and (name := printable(name)[:200]) not in self._spending.models:
             if self._spending.models:
-                LOGGER.warning("answers now come from %s, before from %s", name, ", ".join(self._spending.models))
+                LOGGER.warning(
+                    "answers now come from %s, before from %s",
+                    name,
+                    ", ".join(self._spending.models),
+                )
             self._spending.models.append(name)
         total = usage.get("total_tokens") if isinstance(usage, dict) else None
         if isinstance(total, int) and total >= 0:
@@ -141,7 +163,9 @@ class Client:
         return found
 
     async def _whole(self, answer: Awaitable[Any], timeout: float | None = None) -> Any:
-        """An answer that is all there in time: the client's own limit begins again with every byte that comes."""
+        """An answer that is all there in time: the client's own limit begins again with every byte
+        that comes.
+        """
         import openai
 
         try:
@@ -166,7 +190,8 @@ class Endpoint:
         spending: limits of what is asked; none, if not given.
 
     Raises:
-        UserError: the URL is not valid or contains a key or password, or the key in the environment cannot be sent.
+        UserError: the URL is not valid or contains a key or password, or the key in the environment
+            cannot be sent.
     """
 
     def __init__(
@@ -179,25 +204,44 @@ class Endpoint:
         spending: Spending | None = None,
     ) -> None:
         parts = check_address(
-            url, "--endpoint", f"Give the bare URL; the key is read from {KEY_VARIABLE}.", "http://127.0.0.1:8000/v1"
+            url,
+            "--endpoint",
+            f"Give the bare URL; the key is read from {KEY_VARIABLE}.",
+            "http://127.0.0.1:8000/v1",
         )
         if concurrency < 1:
-            raise UserError(f"--concurrency {concurrency}", "leaves no request in flight.", "Give 1 or more.")
+            raise UserError(
+                f"--concurrency {concurrency}", "leaves no request in flight.", "Give 1 or more."
+            )
         self.url = url.rstrip("/")
-        self.concurrency, self.attempts, self.first_wait, self.timeout = concurrency, attempts, first_wait, timeout
+        self.concurrency, self.attempts, self.first_wait, self.timeout = (
+            concurrency,
+            attempts,
+            first_wait,
+            timeout,
+        )
         self.spending = spending or Spending()
         self.dialect = PLAIN
         self.is_local = parts.hostname in LOOPBACK
         self._key = read_key()
         if not self.is_local:
-            LOGGER.info("items are sent to %s: make sure that their licence and their authors' wishes allow it", parts.hostname)
+            LOGGER.info(
+                "items are sent to %s: make sure that their licence and their authors' wishes"
+                " allow it",
+                parts.hostname,
+            )
             if parts.scheme == "http" and self._key:
-                LOGGER.warning("the key in %s travels to %s unencrypted (http)", KEY_VARIABLE, parts.hostname)
+                LOGGER.warning(
+                    "the key in %s travels to %s unencrypted (http)", KEY_VARIABLE, parts.hostname
+                )
 
-    def ask(self, questions: Iterable[tuple[Key, Question[Answer]]], attempts: int | None = None) -> Iterator[tuple[Key, Answer]]:
+    def ask(
+        self, questions: Iterable[tuple[Key, Question[Answer]]], attempts: int | None = None
+    ) -> Iterator[tuple[Key, Answer]]:
         """Answers as they come; only as many questions as fit in flight are taken ahead.
 
-        Where a question fails, all answers that have come by then, or come soon after, are yielded before the failure is raised.
+        Where a question fails, all answers that have come by then, or come soon after, are yielded
+        before the failure is raised.
 
         Args:
             questions: each with the key under which its answer is yielded.
@@ -233,14 +277,17 @@ class Endpoint:
                 if (limit := self.spending.reached()) is not None:
                     break
                 self.spending.requests += 1
-                running[loop.create_task(self._patiently(client, question, attempts or self.attempts))] = name
+                running[
+                    loop.create_task(self._patiently(client, question, attempts or self.attempts))
+                ] = name
                 while len(running) >= self.concurrency:
                     yield from finished()
             while running:
                 yield from finished()
             if limit is not None:
                 fix = (
-                    "Finished answers are kept: the same command with a higher limit, or again with this one, goes on from here."
+                    "Finished answers are kept: the same command with a higher limit, or again with"
+                    " this one, goes on from here."
                 )
                 raise UserError(self.url, f"is asked nothing more: {limit}.", fix)
         finally:
@@ -256,31 +303,49 @@ class Endpoint:
         return next(iter(dict(self.ask([(0, question)], attempts)).values()))
 
     def _connect(self) -> Any:
-        """The client of the openai package; a server on this machine is reached without the environment's proxy."""
+        """The client of the openai package; a server on this machine is reached without the
+        environment's proxy.
+        """
         from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
         try:
-            # A redirect is not followed: it would take items, and maybe the key, to an address that nobody named.
-            transport = DefaultAsyncHttpxClient(verify=_certificates(), trust_env=not self.is_local, follow_redirects=False)
-        except Exception as error:  # whatever the proxy variables make of it, and never its text: they may contain a password
+            # A redirect is not followed: it would take items, and maybe the key, to an address that
+            # nobody named.
+            transport = DefaultAsyncHttpxClient(
+                verify=_certificates(), trust_env=not self.is_local, follow_redirects=False
+            )
+        except Exception as error:
+            # whatever the proxy variables make of it, and never its text: they may contain a
+            # password
             raise UserError(
                 "HTTP_PROXY, HTTPS_PROXY, ALL_PROXY",
                 f"cannot be used ({type(error).__name__}).",
-                "Fix these environment variables, or unset them; NO_PROXY names hosts that are reached directly.",
+                "Fix these environment variables, or unset them; NO_PROXY names hosts that are"
+                " reached directly.",
             ) from error
         return AsyncOpenAI(
-            api_key=self._key or "none", base_url=self.url, max_retries=0, timeout=self.timeout, http_client=transport
+            api_key=self._key or "none",
+            base_url=self.url,
+            max_retries=0,
+            timeout=self.timeout,
+            http_client=transport,
         )
 
-    async def _wait_for_any(self, running: Mapping[asyncio.Task[Any], Any]) -> set[asyncio.Task[Any]]:
+    async def _wait_for_any(
+        self, running: Mapping[asyncio.Task[Any], Any]
+    ) -> set[asyncio.Task[Any]]:
         """The tasks that are done, at least one; a line every ten seconds says that we wait."""
         started = time.monotonic()
         while True:
-            done, _ = await asyncio.wait(running, timeout=SECONDS_BETWEEN_LINES, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait(
+                running, timeout=SECONDS_BETWEEN_LINES, return_when=asyncio.FIRST_COMPLETED
+            )
             if done:
                 return done
             waited = time.monotonic() - started
-            LOGGER.info("%s: no answer for %.0f s; %d requests in flight", self.url, waited, len(running))
+            LOGGER.info(
+                "%s: no answer for %.0f s; %d requests in flight", self.url, waited, len(running)
+            )
 
     async def _patiently(self, client: Client, question: Question[Answer], attempts: int) -> Answer:
         """Ask again, with growing waits, while what is wrong may pass."""
@@ -325,18 +390,28 @@ class Endpoint:
         """Twice as long each time, with jitter, and never shorter than the server asks for."""
         import tenacity
 
-        backoff = tenacity.wait_random_exponential(multiplier=self.first_wait, max=LONGEST_WAIT)(state)
-        return max(backoff + self.first_wait / 2, min(_asked_wait(state.outcome.exception()), LONGEST_WAIT))
+        backoff = tenacity.wait_random_exponential(multiplier=self.first_wait, max=LONGEST_WAIT)(
+            state
+        )
+        return max(
+            backoff + self.first_wait / 2, min(_asked_wait(state.outcome.exception()), LONGEST_WAIT)
+        )
 
     def _refusal(self, error: BaseException, attempts: int) -> UserError:
-        """What the user can fix, without the server's words where they may repeat a key or a prompt."""
+        """What the user can fix, without the server's words where they may repeat a key or a
+        prompt.
+        """
         import openai
 
         status = getattr(error, "status_code", None)
         tried = "once" if (count := tries(error, attempts)) == 1 else f"{count} times"
         kept = "Finished answers are kept: rerun the command once the server is back."
         if isinstance(error, openai.APITimeoutError):
-            return UserError(self.url, f"did not answer in time (tried {tried}, for up to {self.timeout:.0f} s).", kept)
+            return UserError(
+                self.url,
+                f"did not answer in time (tried {tried}, for up to {self.timeout:.0f} s).",
+                kept,
+            )
         if isinstance(error, openai.APIConnectionError):
             return UserError(
                 self.url,
@@ -345,19 +420,31 @@ class Endpoint:
             )
         if isinstance(error, MalformedAnswerError):
             return UserError(
-                self.url, f"responds, but not with an OpenAI-style answer ({error}).", "Check that --endpoint ends in /v1."
+                self.url,
+                f"responds, but not with an OpenAI-style answer ({error}).",
+                "Check that --endpoint ends in /v1.",
             )
         if status is not None and 300 <= status < 400:
             return UserError(
                 self.url,
-                f"sends questions on to another address{_redirected(error)} (status {status}), which is not followed.",
+                f"sends questions on to another address{_redirected(error)} (status {status}),"
+                " which is not followed.",
                 "Name that address yourself (--endpoint) if items may go there.",
             )
         key = f"Set the environment variable {KEY_VARIABLE}."
         said = {
-            401: ("does not accept the key." if self._key else "requires a key, and none is set.", key),
-            403: ("does not allow this with your key.", f"Use a key with the right to it ({KEY_VARIABLE})."),
-            404: ("does not know this model or this address.", "Check --checkpoint and --endpoint."),
+            401: (
+                "does not accept the key." if self._key else "requires a key, and none is set.",
+                key,
+            ),
+            403: (
+                "does not allow this with your key.",
+                f"Use a key with the right to it ({KEY_VARIABLE}).",
+            ),
+            404: (
+                "does not know this model or this address.",
+                "Check --checkpoint and --endpoint.",
+            ),
             429: ("is rate-limited, or out of quota.", "Lower --concurrency, or wait. " + kept),
         }
         if status in said:
@@ -394,17 +481,24 @@ def tries(error: BaseException | None, attempts: int) -> int:
 
     if isinstance(error, openai.APITimeoutError):
         return min(attempts, TIMEOUT_ATTEMPTS)
-    return min(attempts, MALFORMED_ATTEMPTS) if isinstance(error, MalformedAnswerError) else attempts
+    return (
+        min(attempts, MALFORMED_ATTEMPTS) if isinstance(error, MalformedAnswerError) else attempts
+    )
 
 
 def describe_error(error: BaseException | None) -> str:
-    """Kind and status of an error, and the server's code for it where it has the form of one; never its message.
+    """Kind and status of an error, and the server's code for it where it has the form of one; never
+    its message.
 
     A message, or a code of the server's own making, may repeat a prompt or part of a key.
     """
     status = getattr(error, "status_code", None)
     words = f"status {status}" if status else type(error).__name__
-    codes = [code for code in (getattr(error, "code", None), getattr(error, "type", None)) if isinstance(code, str)]
+    codes = [
+        code
+        for code in (getattr(error, "code", None), getattr(error, "type", None))
+        if isinstance(code, str)
+    ]
     known = [code for code in codes if CODE.fullmatch(code)]
     return f"{words} ({known[0]})" if known else words
 
@@ -426,14 +520,21 @@ def read_key() -> str | None:
 
 
 def _root(error: BaseException) -> str:
-    """The last cause in words, such as "connection refused"; never an error's own text, which may repeat what was sent."""
+    """The last cause in words, such as "connection refused"; never an error's own text, which may
+    repeat what was sent.
+    """
     while (cause := error.__cause__ or error.__context__) is not None:
         error = cause
     if isinstance(error, ssl.SSLCertVerificationError):
         return "its certificate is not trusted"
     if isinstance(error, socket.gaierror):
         return "unknown host name"
-    if isinstance(error, OSError) and error.errno and error.errno > 0 and not isinstance(error, ssl.SSLError):
+    if (
+        isinstance(error, OSError)
+        and error.errno
+        and error.errno > 0
+        and not isinstance(error, ssl.SSLError)
+    ):
         return os.strerror(error.errno).lower()
     return type(error).__name__
 
@@ -443,7 +544,11 @@ def _redirected(error: BaseException) -> str:
     location = getattr(getattr(error, "response", None), "headers", {}).get("location", "")
     try:
         parts = urlsplit(location)
-        return f", {parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}" if parts.hostname else ""
+        return (
+            f", {parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}"
+            if parts.hostname
+            else ""
+        )
     except ValueError:
         return ""
 
@@ -461,6 +566,7 @@ def unknown_model(url: str, name: str, served: list[str]) -> UserError:
     """The message for a model that the server does not serve."""
     return UserError(
         f"--checkpoint {name}",
-        f"is not served at {url}{did_you_mean(name, served)} It serves: {', '.join(served[:10]) or 'nothing'}.",
+        f"is not served at {url}{did_you_mean(name, served)} It serves:"
+        f" {', '.join(served[:10]) or 'nothing'}.",
         "Name one of those.",
     )

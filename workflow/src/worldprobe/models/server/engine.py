@@ -1,10 +1,11 @@
 """The endpoint engine: a model behind an OpenAI-compatible server, such as a running vLLM.
 
-With the model's tokenizer, prompts travel as token ids, and start tokens and borders are ours, as in the other engines.
-Without it they travel as text: the server puts its own start token, and the target's tokens are found by the character offsets of
-its echo. LogProbs need a server that echoes the prompt's log probabilities (vLLM does; most hosted models do not). Constrained
-answers need its structured outputs or grammar, or, with a tokenizer, a bias on the options' tokens. The server decides dtype and
-arithmetic.
+With the model's tokenizer, prompts travel as token ids, and start tokens and borders are ours, as
+in the other engines. Without it they travel as text: the server puts its own start token, and the
+target's tokens are found by the character offsets of its echo. LogProbs need a server that echoes
+the prompt's log probabilities (vLLM does; most hosted models do not). Constrained answers need its
+structured outputs or grammar, or, with a tokenizer, a bias on the options' tokens. The server
+decides dtype and arithmetic.
 """
 
 from __future__ import annotations
@@ -19,10 +20,25 @@ from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.models.answers import OPTION_ROOM, Options, Transcript, add_up, read_choice, scored
 from worldprobe.models.chat import Encoded, Encoder, turn_ends
-from worldprobe.models.engine import FIRST_UNSCORED, STRADDLE, Completion, Decoding, EngineFacts, Loglikelihood, Prompt, Scored
+from worldprobe.models.engine import (
+    FIRST_UNSCORED,
+    STRADDLE,
+    Completion,
+    Decoding,
+    EngineFacts,
+    Loglikelihood,
+    Prompt,
+    Scored,
+)
 from worldprobe.models.reasoning import UNSEEN, part_thoughts
 from worldprobe.models.server import capabilities
-from worldprobe.models.server.endpoint import PLAIN, Client, Endpoint, MalformedAnswerError, Question
+from worldprobe.models.server.endpoint import (
+    PLAIN,
+    Client,
+    Endpoint,
+    MalformedAnswerError,
+    Question,
+)
 from worldprobe.models.tokenizers import fingerprint
 from worldprobe.provenance import versions
 
@@ -30,9 +46,11 @@ from worldprobe.provenance import versions
 FLOOR = -9999.0
 #: Raises an option's token above all others where a server knows no structured outputs.
 BIAS = 100
-#: Log probabilities of likeliest tokens to ask a vLLM server for with a choice: as many as it allows.
+#: Log probabilities of likeliest tokens to ask a vLLM server for with a choice: as many as it
+#: allows.
 TOP = 20
-#: Makes a vLLM server report the ids of the tokens that it wrote; its texts can lose tokens of a single byte.
+#: Makes a vLLM server report the ids of the tokens that it wrote; its texts can lose tokens of a
+#: single byte.
 CHAT_PATH = "/chat/completions"
 IDS = {"return_token_ids": True}
 
@@ -47,7 +65,8 @@ class OpenaiEngine:
         facts: what is known of the model.
         starts: start tokens that the server puts before a text; None where it does not echo.
         adds_space: the server's tokenizer puts a space of its own before a text.
-        constraint: option list -> fields of a request that constrain the answer to it; None where the server cannot.
+        constraint: option list -> fields of a request that constrain the answer to it; None where
+            the server cannot.
         is_vllm: it says that it is vLLM.
         keeps_special: its replies are to contain special tokens, of which some mark thoughts.
     """
@@ -66,32 +85,47 @@ class OpenaiEngine:
     ) -> None:
         self.endpoint, self.model, self.encoder, self.facts = endpoint, model, encoder, facts
         self.keeps_special = keeps_special
-        self.starts, self.adds_space, self.constraint, self.is_vllm = starts, adds_space, constraint, is_vllm
+        self.starts, self.adds_space, self.constraint, self.is_vllm = (
+            starts,
+            adds_space,
+            constraint,
+            is_vllm,
+        )
 
     def score(
-        self, queries: Sequence[Loglikelihood], *, skip: Collection[int] = (), per_token: bool = False
+        self,
+        queries: Sequence[Loglikelihood],
+        *,
+        skip: Collection[int] = (),
+        per_token: bool = False,
     ) -> Iterator[tuple[int, Scored]]:
         """See ``Engine.score``.
 
         Raises:
-            UserError: the server does not echo log probabilities, or its tokens cannot be found in the text for certain.
+            UserError: the server does not echo log probabilities, or its tokens cannot be found in
+                the text for certain.
         """
         if self.starts is None:
             raise UserError(
                 self.endpoint.url,
-                f"{self.facts.notes.get('echo') or 'does not return the log probabilities of a prompt'} for {self.model}, so "
-                "LogProbs cannot be had there.",
-                "Ask it for Likert and Choice only, or score the weights themselves (engine: transformers or vllm).",
+                f"{self.facts.notes.get('echo') or 'does not return the log probabilities of a prompt'}"
+                f" for {self.model}, so LogProbs cannot be had there.",
+                "Ask it for Likert and Choice only, or score the weights themselves (engine:"
+                " transformers or vllm).",
             )
         wanted = [i for i in range(len(queries)) if i not in skip]
         if self.encoder is None:
-            yield from self.endpoint.ask((i, self._score_text(queries[i], per_token)) for i in wanted)
+            yield from self.endpoint.ask(
+                (i, self._score_text(queries[i], per_token)) for i in wanted
+            )
             return
         encoded = dict(zip(wanted, self.encoder.encode([queries[i] for i in wanted]), strict=True))
         empty = [i for i, one in encoded.items() if one.start >= len(one.ids)]
         for i in empty:
             yield i, scored(self.encoder.tokenizer, encoded[i], [], per_token)
-        yield from self.endpoint.ask((i, self._score_ids(encoded[i], per_token)) for i in wanted if i not in set(empty))
+        yield from self.endpoint.ask(
+            (i, self._score_ids(encoded[i], per_token)) for i in wanted if i not in set(empty)
+        )
 
     def _score_ids(self, encoded: Encoded, per_token: bool) -> Question[Scored]:
         assert self.encoder is not None
@@ -99,7 +133,9 @@ class OpenaiEngine:
 
         async def question(server: Client) -> Scored:
             logprobs = capabilities.read_echo(
-                await server.post("/completions", capabilities.echo_body(self.model, list(encoded.ids)))
+                await server.post(
+                    "/completions", capabilities.echo_body(self.model, list(encoded.ids))
+                )
             )
             values = logprobs["token_logprobs"]
             if len(values) != len(encoded.ids):
@@ -115,12 +151,15 @@ class OpenaiEngine:
             text, border = f"{query.context} {query.target}", len(query.context)
 
         async def question(server: Client) -> Scored:
-            logprobs = capabilities.read_echo(await server.post("/completions", capabilities.echo_body(self.model, text)))
+            logprobs = capabilities.read_echo(
+                await server.post("/completions", capabilities.echo_body(self.model, text))
+            )
             found = capabilities.spans(text, logprobs["tokens"], logprobs["text_offset"])
             if found is None:
                 raise UserError(
                     self.endpoint.url,
-                    "echoes tokens whose places in the text are not certain, so the target's tokens cannot be found.",
+                    "echoes tokens whose places in the text are not certain, so the target's tokens"
+                    " cannot be found.",
                     "Name the model's tokenizer (--tokenizer FOLDER): token ids are sent then.",
                 )
             starts, places = found
@@ -129,7 +168,9 @@ class OpenaiEngine:
             if starts + first == 0:  # nothing comes before it, so nothing predicts it
                 first, flags = 1, (*flags, FIRST_UNSCORED)
             values = _finite(logprobs["token_logprobs"][starts + first :]) if query.target else []
-            names = tuple(logprobs["tokens"][starts + first :])[: len(values)] if per_token else None
+            names = (
+                tuple(logprobs["tokens"][starts + first :])[: len(values)] if per_token else None
+            )
             return add_up(values, flags, names, len(logprobs["tokens"]))
 
         return question
@@ -138,7 +179,10 @@ class OpenaiEngine:
         self, prompts: Sequence[Prompt], decoding: Decoding, *, skip: Collection[int] = ()
     ) -> Iterator[tuple[int, Completion]]:
         """See ``Engine.generate``; a conversation goes through the server's own chat template."""
-        how: dict[str, Any] = {"max_tokens": decoding.most_tokens, "stop": decoding.ends_early or None}
+        how: dict[str, Any] = {
+            "max_tokens": decoding.most_tokens,
+            "stop": decoding.ends_early or None,
+        }
         if decoding.temperature not in (0, 1) and not self.endpoint.dialect.takes_temperature:
             problem = f"takes no temperature for {self.model}: it draws replies as at 1."
             raise UserError(self.endpoint.url, problem, "Leave --temperature out, or set it to 1.")
@@ -147,11 +191,16 @@ class OpenaiEngine:
 
         unseen = UNSEEN if self._talks(prompts, skip) and self._opens_thoughts else ""
 
-        def question(place: int, path: str, prompt: Mapping[str, Any], was_cut: bool) -> Question[Completion]:
+        def question(
+            place: int, path: str, prompt: Mapping[str, Any], was_cut: bool
+        ) -> Question[Completion]:
             opening = unseen if path == CHAT_PATH else str(prompts[place])
             more: dict[str, Any] = {}
             if self.is_vllm:  # says whether the model computes numbers at all
-                more = {"logprobs": True if path == CHAT_PATH else 1, "skip_special_tokens": not self.keeps_special}
+                more = {
+                    "logprobs": True if path == CHAT_PATH else 1,
+                    "skip_special_tokens": not self.keeps_special,
+                }
                 more |= IDS if self.encoder is not None else {}
                 more |= {"stop_token_ids": list(self.facts.ends)} if self.facts.ends else {}
 
@@ -159,7 +208,10 @@ class OpenaiEngine:
                 answer = await server.post(path, self._body(prompt, how | more))
                 if self.is_vllm and not capabilities.is_sound(answer):
                     return Completion("", "not_finite", 0, was_cut)
-                before, new = prompt.get("prompt", answer.get("prompt_token_ids")), answer["choices"][0].get("token_ids")
+                before, new = (
+                    prompt.get("prompt", answer.get("prompt_token_ids")),
+                    answer["choices"][0].get("token_ids"),
+                )
                 if (
                     self.encoder is not None
                     and new is not None
@@ -169,10 +221,19 @@ class OpenaiEngine:
                     transcript = Transcript(self.encoder.tokenizer, before, ())
                     transcript.tokens = new
                     finish = capabilities.read_finish(answer, decoding.ends_early)
-                    is_ended = finish == "end" and not set(new[-1:]).isdisjoint(self.encoder.tokenizer.all_special_ids)
+                    is_ended = finish == "end" and not set(new[-1:]).isdisjoint(
+                        self.encoder.tokenizer.all_special_ids
+                    )
                     n_new = len(new) - is_ended
                     text, n_dropped = transcript.whole(), transcript.n_dropped() - is_ended
-                    whole = Completion(text, finish, n_new, was_cut, n_prompt_tokens=len(before), n_dropped=n_dropped)
+                    whole = Completion(
+                        text,
+                        finish,
+                        n_new,
+                        was_cut,
+                        n_prompt_tokens=len(before),
+                        n_dropped=n_dropped,
+                    )
                     return part_thoughts(whole, opening, decoding, self.encoder.count)
                 count = self.encoder.count if self.encoder is not None else None
                 return capabilities.read_completion(answer, decoding, was_cut, count, opening)
@@ -182,12 +243,18 @@ class OpenaiEngine:
         yield from self.endpoint.ask(self._questions(prompts, decoding.most_tokens, skip, question))
 
     def choose(
-        self, prompts: Sequence[Prompt], options: Sequence[Sequence[str]], *, skip: Collection[int] = ()
+        self,
+        prompts: Sequence[Prompt],
+        options: Sequence[Sequence[str]],
+        *,
+        skip: Collection[int] = (),
     ) -> Iterator[tuple[int, Completion]]:
-        """See ``Engine.choose``; the margin is known where the server reports log probabilities of distinguishable tokens.
+        """See ``Engine.choose``; the margin is known where the server reports log probabilities of
+        distinguishable tokens.
 
         Raises:
-            UserError: the server knows no way to constrain an answer, or leaves out what is asked in a conversation.
+            UserError: the server knows no way to constrain an answer, or leaves out what is asked
+                in a conversation.
         """
         self._talks(prompts, skip)
         sets = {
@@ -196,9 +263,16 @@ class OpenaiEngine:
         }
         fields = {one: self._constrained(one, allowed) for one, allowed in sets.items()}
 
-        def question(place: int, path: str, prompt: Mapping[str, Any], was_cut: bool) -> Question[Completion]:
+        def question(
+            place: int, path: str, prompt: Mapping[str, Any], was_cut: bool
+        ) -> Question[Completion]:
             one = tuple(options[place])
-            allowed, how, is_chat, reads_ids = sets[one], fields[one], path == CHAT_PATH, self._reads_ids(prompts[place])
+            allowed, how, is_chat, reads_ids = (
+                sets[one],
+                fields[one],
+                path == CHAT_PATH,
+                self._reads_ids(prompts[place]),
+            )
             if is_chat:
                 how = how | ({"logprobs": True, "top_logprobs": TOP} if self.is_vllm else {})
             elif reads_ids:
@@ -211,32 +285,48 @@ class OpenaiEngine:
                 option: str | None = capabilities.read_text(answer).strip()
                 margin = _chat_margin(answer, one) if is_chat else None
                 if reads_ids and allowed is not None:
-                    option, margin = read_choice(answer["choices"][0]["token_ids"], _by_id(answer), allowed)
+                    option, margin = read_choice(
+                        answer["choices"][0]["token_ids"], _by_id(answer), allowed
+                    )
                 if option is None or option not in one:
                     raise MalformedAnswerError("a constrained answer that is none of the options")
                 n_prompt = capabilities.count_tokens(answer, "prompt_tokens")
-                return Completion(option, "end", capabilities.count_tokens(answer), was_cut, margin, n_prompt_tokens=n_prompt)
+                return Completion(
+                    option,
+                    "end",
+                    capabilities.count_tokens(answer),
+                    was_cut,
+                    margin,
+                    n_prompt_tokens=n_prompt,
+                )
 
             return ask
 
         yield from self.endpoint.ask(self._questions(prompts, OPTION_ROOM, skip, question))
 
     def rendered(self, prompt: Prompt) -> str:
-        """See ``Engine.rendered``; the server applies its own chat template, so a conversation is given as its messages."""
+        """See ``Engine.rendered``; the server applies its own chat template, so a conversation is
+        given as its messages.
+        """
         return prompt if isinstance(prompt, str) else json.dumps(capabilities.messages(prompt))
 
     def _talks(self, prompts: Sequence[Prompt], skip: Collection[int]) -> bool:
         """Are there conversations to hold?
 
         Raises:
-            UserError: there are, but the server leaves out what a message says: every question would be the same prompt.
+            UserError: there are, but the server leaves out what a message says: every question
+                would be the same prompt.
         """
-        talks = any(not isinstance(prompt, str) for i, prompt in enumerate(prompts) if i not in skip)
+        talks = any(
+            not isinstance(prompt, str) for i, prompt in enumerate(prompts) if i not in skip
+        )
         if talks and self._drops_messages:
             raise UserError(
                 self.endpoint.url,
-                f"does not write the text of a message into the prompt of {self.model}, so the model would not be asked.",
-                "Start it with a chat template that does, or ask without one (chat_template: never).",
+                f"does not write the text of a message into the prompt of {self.model}, so the"
+                " model would not be asked.",
+                "Start it with a chat template that does, or ask without one (chat_template:"
+                " never).",
             )
         return talks
 
@@ -248,10 +338,14 @@ class OpenaiEngine:
     @cached_property
     def _opens_thoughts(self) -> bool:
         """Whether a conversation's prompt opens thoughts, which only the server sees."""
-        return capabilities.opens_unseen(self.endpoint, self.model, {"skip_special_tokens": False} if self.keeps_special else {})
+        return capabilities.opens_unseen(
+            self.endpoint, self.model, {"skip_special_tokens": False} if self.keeps_special else {}
+        )
 
     def _reads_ids(self, prompt: Prompt) -> bool:
-        """Does the server report the ids of the tokens that it wrote, behind a prompt whose ids we know?"""
+        """Does the server report the ids of the tokens that it wrote, behind a prompt whose ids we
+        know?
+        """
         return self.is_vllm and self.encoder is not None and isinstance(prompt, str)
 
     def _questions(
@@ -263,10 +357,18 @@ class OpenaiEngine:
     ) -> Iterator[tuple[int, Question[Completion]]]:
         """One question per prompt: messages to chat with, token ids, or text."""
         wanted = [i for i in range(len(prompts)) if i not in skip]
-        texts = [i for i in wanted if isinstance(prompts[i], str)] if self.encoder is not None else []
+        texts = (
+            [i for i in wanted if isinstance(prompts[i], str)] if self.encoder is not None else []
+        )
         encoded = {}
         if self.encoder is not None:
-            encoded = dict(zip(texts, self.encoder.encode_prompts([prompts[i] for i in texts], room), strict=True))
+            encoded = dict(
+                zip(
+                    texts,
+                    self.encoder.encode_prompts([prompts[i] for i in texts], room),
+                    strict=True,
+                )
+            )
         for i in wanted:
             prompt = prompts[i]
             if not isinstance(prompt, str):
@@ -287,32 +389,47 @@ class OpenaiEngine:
     def _constrained(self, options: Sequence[str], allowed: Options | None) -> dict[str, Any]:
         """Fields of a request that leave the model no other answer than these."""
         firsts = allowed.allowed("") if allowed is not None else {}
-        is_one_token = bool(firsts) and all(text in options for text in firsts.values())  # whole, as servers answer in text
+        is_one_token = bool(firsts) and all(
+            text in options for text in firsts.values()
+        )  # whole, as servers answer in text
         if self.constraint is not None:
-            return {"max_tokens": 1 if is_one_token else OPTION_ROOM, **capabilities.constrain(self.constraint, options)}
+            return {
+                "max_tokens": 1 if is_one_token else OPTION_ROOM,
+                **capabilities.constrain(self.constraint, options),
+            }
         if is_one_token:
             return {"max_tokens": 1, "logit_bias": {str(token): BIAS for token in firsts}}
         raise UserError(
             self.endpoint.url,
             "offers no structured outputs and no grammar, so a constrained answer cannot be had"
             + (" of options that take more than one token." if allowed else "."),
-            "Ask for free answers, or, for single-token options, name the model's tokenizer (--tokenizer FOLDER) to bias them.",
+            "Ask for free answers, or, for single-token options, name the model's tokenizer"
+            " (--tokenizer FOLDER) to bias them.",
         )
 
 
 def _finite(values: Sequence[float | None]) -> list[float]:
     """A token without a value, or at the server's floor, is not finite."""
-    return [float("nan") if v is None else float("-inf") if v <= FLOOR else float(v) for v in values]
+    return [
+        float("nan") if v is None else float("-inf") if v <= FLOOR else float(v) for v in values
+    ]
 
 
 def _by_id(answer: Any) -> list[dict[int, float]]:
-    """For each token written, token id -> log probability of the likeliest; a vLLM server was asked to name tokens by ids."""
+    """For each token written, token id -> log probability of the likeliest; a vLLM server was asked
+    to name tokens by ids.
+    """
     logprobs = answer["choices"][0]["logprobs"]
-    return [{int(name.split(":", 1)[1]): float(value) for name, value in step.items()} for step in logprobs["top_logprobs"]]
+    return [
+        {int(name.split(":", 1)[1]): float(value) for name, value in step.items()}
+        for step in logprobs["top_logprobs"]
+    ]
 
 
 def _chat_margin(answer: Any, options: Sequence[str]) -> float | None:
-    """How far the second best option is behind, in nats, where the likeliest first tokens name at least two options whole."""
+    """How far the second best option is behind, in nats, where the likeliest first tokens name at
+    least two options whole.
+    """
     content = (answer["choices"][0].get("logprobs") or {}).get("content")
     best: dict[str, float] = {}
     for entry in content[0].get("top_logprobs") or () if content else ():
@@ -336,14 +453,16 @@ def open_engine(
     Args:
         url: base URL, up to and with /v1.
         model: the model's name there.
-        tokenizer: the model's tokenizer, a folder or a fetched hub id; prompts then travel as token ids.
+        tokenizer: the model's tokenizer, a folder or a fetched hub id; prompts then travel as token
+            ids.
         bos: auto, always or never, with a tokenizer; see ``Encoder``.
         concurrency: requests in flight.
         trust_remote_code: the tokenizer's own code may run.
         **patience: attempts, first_wait, timeout and spending; see ``Endpoint``.
 
     Raises:
-        UserError: the server is not there, refuses the key, or serves no such model; or the tokenizer is not the model's.
+        UserError: the server is not there, refuses the key, or serves no such model; or the
+            tokenizer is not the model's.
     """
     if concurrency:
         patience["concurrency"] = concurrency
@@ -351,18 +470,28 @@ def open_engine(
     card = capabilities.find_model(endpoint, model)
     is_vllm = card.get("owned_by") == "vllm"
     longest = capabilities.longest_sequence(endpoint, card)
-    encoder = capabilities.load_encoder(tokenizer, bos, trust_remote_code, longest - 1) if tokenizer else None
+    encoder = (
+        capabilities.load_encoder(tokenizer, bos, trust_remote_code, longest - 1)
+        if tokenizer
+        else None
+    )
     plain, chat = capabilities.probe_text(endpoint, model), capabilities.probe_chat(endpoint, model)
     if plain is None and chat is None:
         chat = capabilities.probe_dialects(endpoint, model)
     if plain is None and chat is None:
         raise UserError(
             endpoint.url,
-            f"offers neither completions nor chat for {model}, or takes no request without further fields.",
-            "Check --endpoint (up to and with /v1) and --checkpoint; the server's log may say what it refuses.",
+            f"offers neither completions nor chat for {model}, or takes no request without further"
+            " fields.",
+            "Check --endpoint (up to and with /v1) and --checkpoint; the server's log may say what"
+            " it refuses.",
         )
     if not endpoint.dialect.takes_temperature:
-        LOGGER.warning("%s at %s takes no temperature: the server draws its replies, which differ each time", model, endpoint.url)
+        LOGGER.warning(
+            "%s at %s takes no temperature: the server draws its replies, which differ each time",
+            model,
+            endpoint.url,
+        )
     found = capabilities.probe_echo(endpoint, model) if plain else None
     echoed = found if isinstance(found, tuple) else None
     keeps_special = is_vllm and (echoed is None or capabilities.has_marks(endpoint, model))
@@ -383,8 +512,11 @@ def open_engine(
         convention = {"before_text": "the server's own"}
     request = None
     if endpoint.dialect != PLAIN:
-        request = endpoint.dialect.length + ("" if endpoint.dialect.takes_temperature else ", no temperature")
-    # Not the address: the same weights behind another port are the same model, other weights behind the same one are not.
+        request = endpoint.dialect.length + (
+            "" if endpoint.dialect.takes_temperature else ", no temperature"
+        )
+    # Not the address: the same weights behind another port are the same model, other weights behind
+    # the same one are not.
     set_up = capabilities.find_set_up(endpoint, model, card, plain, chat, echoed is not None)
     facts = EngineFacts(
         checkpoint=model,
@@ -396,20 +528,38 @@ def open_engine(
         max_length=longest - 1,
         packages=versions(["openai", *(["transformers", "tokenizers"] if encoder else [])]),
         has_chat=chat is not None,
-        ends=tuple(turn_ends(encoder.tokenizer) - {encoder.tokenizer.eos_token_id}) if encoder and is_vllm else (),
+        ends=(
+            tuple(turn_ends(encoder.tokenizer) - {encoder.tokenizer.eos_token_id})
+            if encoder and is_vllm
+            else ()
+        ),
         trust_remote_code=trust_remote_code,
         tokenizer=fingerprint(encoder.tokenizer) if encoder else None,
         set_up=set_up,
         notes={
             "device": "the server's",
             "tokenizer": encoder.tokenizer.origin if encoder else "the server's",
-            "mode": "echo of " + ("token ids" if encoder else "text") if echoed else "no log probabilities",
+            "mode": (
+                "echo of " + ("token ids" if encoder else "text")
+                if echoed
+                else "no log probabilities"
+            ),
             "echo": found if isinstance(found, str) else None,
             "request": request,
             "constraint": constraint or ("logit_bias" if encoder else "none"),
-            "answered_by": endpoint.spending.models,  # grows where later answers come from another one
+            "answered_by": (
+                endpoint.spending.models
+            ),  # grows where later answers come from another one
             "server": (plain or {}).get("system_fingerprint") or card.get("owned_by"),
         },
     )
-    LOGGER.info("%s at %s: %s; constrained answers by %s", model, endpoint.url, facts.notes["mode"], facts.notes["constraint"])
-    return OpenaiEngine(endpoint, model, encoder, facts, starts, adds_space, constraint, is_vllm, keeps_special)
+    LOGGER.info(
+        "%s at %s: %s; constrained answers by %s",
+        model,
+        endpoint.url,
+        facts.notes["mode"],
+        facts.notes["constraint"],
+    )
+    return OpenaiEngine(
+        endpoint, model, encoder, facts, starts, adds_space, constraint, is_vllm, keeps_special
+    )

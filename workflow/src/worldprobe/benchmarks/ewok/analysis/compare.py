@@ -1,10 +1,13 @@
-"""Pairs of models on the same items, pairs of conditions of one model, and what may be said of each in a sentence.
+"""Pairs of models on the same items, pairs of conditions of one model, and what may be said of each
+in a sentence.
 
-Conditions of a study differ in how its items are filled, swapped, filtered or prompted. The templates of two conditions are the
-same, so they are pairs. Where both conditions have the same versions, each version of a template is a pair: whether its fillings
-are the same in both (other prompts, say) or drawn for each, the differences of versions vary as they should. Where the versions
-are others, a template's value in a condition is the mean over its items there, and the versions of each condition have a part of
-their own in the variance. So have those of one condition only, where the items of the other have fillings of their own.
+Conditions of a study differ in how its items are filled, swapped, filtered or prompted. The
+templates of two conditions are the same, so they are pairs. Where both conditions have the same
+versions, each version of a template is a pair: whether its fillings are the same in both (other
+prompts, say) or drawn for each, the differences of versions vary as they should. Where the versions
+are others, a template's value in a condition is the mean over its items there, and the versions of
+each condition have a part of their own in the variance. So have those of one condition only, where
+the items of the other have fillings of their own.
 """
 
 from __future__ import annotations
@@ -17,12 +20,31 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from worldprobe.analysis.clusters import VERSIONS_ALIKE, Estimates, crossed_means, means_over_versions, variance_of_mean
-from worldprobe.analysis.comparisons import ABOVE, NEAR_TIES, NO_INTERVAL, corrected, p_in_words, place
+from worldprobe.analysis.clusters import (
+    VERSIONS_ALIKE,
+    Estimates,
+    crossed_means,
+    means_over_versions,
+    variance_of_mean,
+)
+from worldprobe.analysis.comparisons import (
+    ABOVE,
+    NEAR_TIES,
+    NO_INTERVAL,
+    corrected,
+    p_in_words,
+    place,
+)
 from worldprobe.analysis.comparisons import compare_models as compare_pairs
 from worldprobe.analysis.components import Part
 from worldprobe.analysis.summaries import Group
-from worldprobe.benchmarks.ewok.analysis.panel import DEFAULT_CLUSTER, WORDS, build_panel, cluster_codes, has_own_fillings
+from worldprobe.benchmarks.ewok.analysis.panel import (
+    DEFAULT_CLUSTER,
+    WORDS,
+    build_panel,
+    cluster_codes,
+    has_own_fillings,
+)
 from worldprobe.benchmarks.ewok.analysis.summarize import metric_values
 from worldprobe.benchmarks.ewok.contracts import Comparisons, ConditionComparisons
 from worldprobe.contracts.results import ALL, OVERALL, over_in_words
@@ -34,8 +56,10 @@ from worldprobe.models.registry import BASELINES
 REPLICATES = ", and replicates of each model"
 #: status of a comparison that is not ok -> what is said of it.
 NOT_TESTED = {
-    "one_version": "this is about these fillings only, as there is one version; a claim about others takes at least two, "
-    "and five to find much",
+    "one_version": (
+        "this is about these fillings only, as there is one version; a claim about others takes at"
+        " least two, and five to find much"
+    ),
     "one_cluster": "there is nothing to test this with, as all items are of one {cluster}",
     "no_spread": "there is nothing to test this with, as the difference is the same everywhere",
 }
@@ -47,24 +71,27 @@ def compare_models(
     cluster: str = DEFAULT_CLUSTER,
     replicates: Mapping[str, Sequence[str]] | None = None,
 ) -> pd.DataFrame:
-    """Compare every pair of models on the items that both judged; by LogProbs, single models also with each baseline.
+    """Compare every pair of models on the items that both judged; by LogProbs, single models also
+    with each baseline.
 
-    Both models see the same items, so the test is on differences: an item's difference is that of its two means over targets.
-    Neither the versions of one template nor the templates of one pair of concepts are independent evidence, as they share
-    sentences, nor are the templates of one version, where they share fillings. So pairs of concepts
-    and versions are crossed random factors (``analysis.clusters``); versions of items with fillings
-    of their own are none, unless they differ all the same.
+    Both models see the same items, so the test is on differences: an item's difference is that of
+    its two means over targets. Neither the versions of one template nor the templates of one pair
+    of concepts are independent evidence, as they share sentences, nor are the templates of one
+    version, where they share fillings. So pairs of concepts and versions are crossed random factors
+    (``analysis.clusters``); versions of items with fillings of their own are none, unless they
+    differ all the same.
 
     Args:
         judgements: contracts.Judgements of two models or more.
         eval_type: the paradigm to compare in.
         cluster: what is a sample of more: ``concept_pair`` or ``template``.
-        replicates: name -> the models that are replicates of one another, such as training runs from several seeds. Their means
-            are compared, under these names, and replicates are a sample of more as well.
+        replicates: name -> the models that are replicates of one another, such as training runs
+            from several seeds. Their means are compared, under these names, and replicates are a
+            sample of more as well.
 
     Returns:
-        contracts.Comparisons: overall and by domain, p values also corrected for the number of rows (Holm). Two models without a
-        common item have no row, which ``pairs_without_items`` lists.
+        contracts.Comparisons: overall and by domain, p values also corrected for the number of rows
+        (Holm). Two models without a common item have no row, which ``pairs_without_items`` lists.
 
     Raises:
         UserError: fewer than two models, or no two models with a common item.
@@ -73,34 +100,57 @@ def compare_models(
     rows = judgements[judgements["eval_type"].isin([eval_type, *beside])]
     panel = build_panel(rows) if (rows["eval_type"] == eval_type).any() else None
     if panel is None or len(panel.series) < 2:
-        raise UserError("judgements", f"fewer than two models have {eval_type} judgements.", "Give the tables of two models.")
+        raise UserError(
+            "judgements",
+            f"fewer than two models have {eval_type} judgements.",
+            "Give the tables of two models.",
+        )
     items, version = panel.items, panel.items["version"].to_numpy()
     codes, template = cluster_codes(items, cluster), cluster_codes(items, "template")
     accuracy, models = metric_values(panel)[0].astype(float), panel.series["model"].tolist()
-    n_tied, n_targets = ((one & panel.is_present).sum(axis=2) for one in (panel.is_tie | panel.is_near_tie, panel.is_present))
+    n_tied, n_targets = (
+        (one & panel.is_present).sum(axis=2)
+        for one in (panel.is_tie | panel.is_near_tie, panel.is_present)
+    )
     facts = {name: _stated(rows, name) for name in ("dtype", "taught")}
     runs = _of_replicates(accuracy, models, replicates) if replicates else None
     if replicates and runs is not None:
-        n_tied, n_targets = (_of_replicates(one, models, replicates).sum(axis=1) for one in (n_tied, n_targets))
+        n_tied, n_targets = (
+            _of_replicates(one, models, replicates).sum(axis=1) for one in (n_tied, n_targets)
+        )
         accuracy, models = runs.mean(axis=1), list(replicates)
         for fact, stated in facts.items():
-            facts[fact] = {name: ", ".join(sorted({stated[run] for run in group} - {""})) for name, group in replicates.items()}
+            facts[fact] = {
+                name: ", ".join(sorted({stated[run] for run in group} - {""}))
+                for name, group in replicates.items()
+            }
     places = {(OVERALL, ALL): np.arange(len(items))}
-    places |= {("domain", str(name)): np.asarray(found) for name, found in items.groupby("domain", sort=True).indices.items()}
+    places |= {
+        ("domain", str(name)): np.asarray(found)
+        for name, found in items.groupby("domain", sort=True).indices.items()
+    }
 
     def estimate(values: np.ndarray, group: Group, tested: bool) -> Estimates:
-        others = _spread_of_replicates(runs[:, :, group.units]) if tested and runs is not None else ()
+        others = (
+            _spread_of_replicates(runs[:, :, group.units]) if tested and runs is not None else ()
+        )
         ends, of_units = None if tested else (0.0, 1.0), version[group.units]
         return means_over_versions(values, group.cluster, of_units, is_random, others, tested, ends)
 
     is_random = np.ones(len(models) * (len(models) - 1) // 2, bool)
     if panel.has_own_fillings:
-        differences = np.array([accuracy[a] - accuracy[b] for a, b in combinations(range(len(models)), 2)])
-        is_random = crossed_means(differences, codes, version, tested=False).p_versions < VERSIONS_ALIKE
+        differences = np.array(
+            [accuracy[a] - accuracy[b] for a, b in combinations(range(len(models)), 2)]
+        )
+        is_random = (
+            crossed_means(differences, codes, version, tested=False).p_versions < VERSIONS_ALIKE
+        )
 
     groups = [Group(*name, units, codes[units], WORDS[cluster]) for name, units in places.items()]
     table = compare_pairs(models, accuracy, groups, estimate)
-    table = table[~(table["model_a"].isin(beside) & table["model_b"].isin(beside))].reset_index(drop=True)
+    table = table[~(table["model_a"].isin(beside) & table["model_b"].isin(beside))].reset_index(
+        drop=True
+    )
     if table.empty:
         problem = f"no two of {', '.join(models)} have an accuracy on the same item."
         raise UserError("judgements", problem, "Compare models on the same items.")
@@ -116,19 +166,30 @@ def compare_models(
     ]
     for side, numbers in zip("ab", sides, strict=True):
         counts = {"n": n_targets / 2, "n_ties": 0 * n_tied, "n_near_ties": n_tied}
-        counted = {name: [one[i, units].sum() for i, units in zip(numbers, both, strict=True)] for name, one in counts.items()}
+        counted = {
+            name: [one[i, units].sum() for i, units in zip(numbers, both, strict=True)]
+            for name, one in counts.items()
+        }
         own = {name: table[f"{name}_{side}"] for name in ("mean", "ci_low", "ci_high", "std_error")}
-        table[f"place_{side}"] = place(pd.DataFrame(own | counted).assign(n_clusters=table["n_clusters"]), n_intervals=2)
+        table[f"place_{side}"] = place(
+            pd.DataFrame(own | counted).assign(n_clusters=table["n_clusters"]), n_intervals=2
+        )
         table[f"n_tied_{side}"] = counted["n_near_ties"]
         for name, stated in facts.items():
             table[f"{name}_{side}"] = table[f"model_{side}"].map(stated)
-    table["n_targets"] = [n_targets[i, units].sum() for i, units in zip(sides[0], both, strict=True)]
+    table["n_targets"] = [
+        n_targets[i, units].sum() for i, units in zip(sides[0], both, strict=True)
+    ]
     table["n_templates"] = [len(np.unique(template[units])) for units in both]
     table["n_versions"] = [len(np.unique(version[units])) for units in both]
     table["n_equal"] = table["n"] - table["n_a_better"] - table["n_b_better"]
-    table = corrected(table.assign(eval_type=eval_type, condition_a=ALL, condition_b=ALL), ["grouping"], beside)
+    table = corrected(
+        table.assign(eval_type=eval_type, condition_a=ALL, condition_b=ALL), ["grouping"], beside
+    )
     table["interval_over"] += REPLICATES if replicates else ""
-    table["sentence"] = [_sentence(row, cluster, panel.has_own_fillings) for row in table.to_dict("records")]
+    table["sentence"] = [
+        _sentence(row, cluster, panel.has_own_fillings) for row in table.to_dict("records")
+    ]
     return table[[name for name in Comparisons.columns if name in table]]
 
 
@@ -142,10 +203,14 @@ def _stated(judgements: pd.DataFrame, name: str) -> dict[str, str]:
     if name not in judgements:
         return dict.fromkeys(judgements["model"].astype(str), "")
     first = judgements.groupby(judgements["model"].astype(str))[name].first()
-    return {str(model): stated if isinstance(stated, str) else "" for model, stated in first.items()}
+    return {
+        str(model): stated if isinstance(stated, str) else "" for model, stated in first.items()
+    }
 
 
-def _of_replicates(accuracy: np.ndarray, models: list[str], replicates: Mapping[str, Sequence[str]]) -> np.ndarray:
+def _of_replicates(
+    accuracy: np.ndarray, models: list[str], replicates: Mapping[str, Sequence[str]]
+) -> np.ndarray:
     """Accuracies of replicates, shape (names, replicates, items).
 
     Raises:
@@ -153,8 +218,15 @@ def _of_replicates(accuracy: np.ndarray, models: list[str], replicates: Mapping[
     """
     grouped = [model for group in replicates.values() for model in group]
     if sorted(grouped) != sorted(models) or len({len(group) for group in replicates.values()}) > 1:
-        problem = f"the groups {', '.join(replicates)} are not of one size, or do not have each of {', '.join(models)} once."
-        raise UserError("--replicates", problem, "Give as many replicates of each, and the tables of these models only.")
+        problem = (
+            f"the groups {', '.join(replicates)} are not of one size, or do not have each of"
+            f" {', '.join(models)} once."
+        )
+        raise UserError(
+            "--replicates",
+            problem,
+            "Give as many replicates of each, and the tables of these models only.",
+        )
     return accuracy[[[models.index(model) for model in group] for group in replicates.values()]]
 
 
@@ -172,25 +244,31 @@ def _spread_of_replicates(runs: np.ndarray) -> list[Part]:
 
 
 def pairs_without_items(comparisons: pd.DataFrame, models: Iterable[str]) -> list[list[str]]:
-    """The pairs that were not compared, because no item has an accuracy of both; two baselines never are.
+    """The pairs that were not compared, because no item has an accuracy of both; two baselines
+    never are.
 
     Args:
         comparisons: as ``compare_models`` gives them.
         models: those with judgements of the compared eval type.
     """
-    compared = {frozenset(pair) for pair in zip(comparisons["model_a"], comparisons["model_b"], strict=True)}
+    compared = {
+        frozenset(pair) for pair in zip(comparisons["model_a"], comparisons["model_b"], strict=True)
+    }
     compared |= {frozenset(pair) for pair in combinations(BASELINES, 2)}
     return [[a, b] for a, b in combinations(sorted(models), 2) if frozenset((a, b)) not in compared]
 
 
 def estimate_columns(found: Estimates, place: int) -> dict[str, Any]:
-    """A difference, its interval, p, status and smallest difference as columns (and std_error, enough_versions).
+    """A difference, its interval, p, status and smallest difference as columns (and std_error,
+    enough_versions).
 
     Args:
         found: of several series.
         place: which of them.
     """
-    ends = {name: float(np.clip(getattr(found, name)[place], -1, 1)) for name in ("ci_low", "ci_high")}
+    ends = {
+        name: float(np.clip(getattr(found, name)[place], -1, 1)) for name in ("ci_low", "ci_high")
+    }
     return {
         "difference": float(found.mean[place]),
         **ends,
@@ -205,12 +283,19 @@ def estimate_columns(found: Estimates, place: int) -> dict[str, Any]:
 def _sentence(row: Mapping[Any, Any], cluster: str, is_own: bool) -> str:
     """What may be said about one comparison."""
     where = "" if row["grouping"] == OVERALL else f" in {row['group']}"
-    means = f"{row['model_a']} has {row['mean_a']:.1%} and {row['model_b']} {row['mean_b']:.1%} of the targets right{where}"
-    pairs = f"{_number(row['n_clusters'], 'pair')} of concepts, " if cluster == "concept_pair" else ""
+    means = (
+        f"{row['model_a']} has {row['mean_a']:.1%} and {row['model_b']} {row['mean_b']:.1%} of the"
+        f" targets right{where}"
+    )
+    pairs = (
+        f"{_number(row['n_clusters'], 'pair')} of concepts, " if cluster == "concept_pair" else ""
+    )
     versions = _number(row["n_versions"], "item per template" if is_own else "version")
     if is_own and "versions" in row["interval_over"]:
         versions += " (whose means differ more than items with fillings of their own should)"
-    basis = f"{pairs}{row['n_templates']} templates, {versions}, {row['n']} items{_ties_in_words(row)}"
+    basis = (
+        f"{pairs}{row['n_templates']} templates, {versions}, {row['n']} items{_ties_in_words(row)}"
+    )
     if row["n_a_better"] + row["n_b_better"] == 0:
         return f"{means}: no item tells them apart ({basis})."
     numbers = f"{means} ({numbers_in_words(row)}; {basis})"
@@ -219,11 +304,16 @@ def _sentence(row: Mapping[Any, Any], cluster: str, is_own: bool) -> str:
     if row["p"] >= 0.05:
         return f"{numbers}: these items cannot tell the two apart; {unseen(row)}."
     if reason := _why_neither(row):
-        return f"{numbers}: the difference is more than chance, but neither is called better, as {reason}."
+        return (
+            f"{numbers}: the difference is more than chance, but neither is called better, as"
+            f" {reason}."
+        )
     better = row["model_a"] if row["difference"] > 0 else row["model_b"]
     taught = [str(row[f"model_{side}"]) for side in "ab" if row[f"taught_{side}"]]
     if taught:
-        said = f"{better} is better on these items, but {' and '.join(taught)} learned from part of "
+        said = (
+            f"{better} is better on these items, but {' and '.join(taught)} learned from part of "
+        )
         said += f"their templates: this says nothing of other {row['interval_over']}"
     else:
         said = f"{better} is better, on other {row['interval_over']} of this kind too, "
@@ -231,30 +321,42 @@ def _sentence(row: Mapping[Any, Any], cluster: str, is_own: bool) -> str:
     if row["p_holm"] < 0.05:
         return f"{numbers}: {said}."
     corrected_p = p_in_words(row["p_holm"])
-    return f"{numbers}: {said}. After correction for the number of comparisons it may be chance ({corrected_p})."
+    return (
+        f"{numbers}: {said}. After correction for the number of comparisons it may be chance"
+        f" ({corrected_p})."
+    )
 
 
 def _why_neither(row: Mapping[Any, Any]) -> str:
     """Why a difference that is more than chance makes neither side better; empty: one is."""
     tied = [str(row[f"model_{side}"]) for side in "ab" if row[f"place_{side}"] == NEAR_TIES]
     if tied:
-        return f"most targets of {' and '.join(dict.fromkeys(tied))} are near ties, where rounding decides"
+        return (
+            f"most targets of {' and '.join(dict.fromkeys(tied))} are near ties, where rounding"
+            " decides"
+        )
     if ABOVE in (row["place_a"], row["place_b"]):
         return ""
     alike = [str(row[f"model_{side}"]) for side in "ab" if row[f"place_{side}"] == NO_INTERVAL]
     if alike:
         words = " and ".join(dict.fromkeys(alike))
-        return f"neither is shown to be above chance (50%): the accuracy of {words} is the same everywhere and has no interval"
+        return (
+            f"neither is shown to be above chance (50%): the accuracy of {words} is the same"
+            " everywhere and has no interval"
+        )
     return "neither is shown to be above chance (50%)"
 
 
 def _ties_in_words(row: Mapping[Any, Any]) -> str:
-    """Ties and near ties of both models, and in which precision they were scored; empty where there is nothing to say."""
+    """Ties and near ties of both models, and in which precision they were scored; empty where there
+    is nothing to say.
+    """
     dtypes = {row[f"dtype_{side}"] for side in "ab" if row[f"model_{side}"] not in BASELINES}
     if not row["n_tied_a"] + row["n_tied_b"] and len(dtypes) == 1:
         return ""
     told = [
-        f"{row[f'n_tied_{side}']:,} ({row[f'model_{side}']}{', ' if row[f'dtype_{side}'] else ''}{row[f'dtype_{side}']})"
+        f"{row[f'n_tied_{side}']:,}"
+        f" ({row[f'model_{side}']}{', ' if row[f'dtype_{side}'] else ''}{row[f'dtype_{side}']})"
         for side in "ab"
     ]
     return f"; ties and near ties: {' and '.join(told)} of {row['n_targets']:,} targets"
@@ -262,8 +364,14 @@ def _ties_in_words(row: Mapping[Any, Any]) -> str:
 
 def numbers_in_words(row: Mapping[Any, Any]) -> str:
     """A difference in points, with its interval and p where there are any."""
-    interval = "" if np.isnan(row["ci_low"]) else f", 95% interval {100 * row['ci_low']:+.1f} to {100 * row['ci_high']:+.1f}"
-    return f"{100 * row['difference']:+.1f} points{interval}" + ("" if np.isnan(row["p"]) else f", {p_in_words(row['p'])}")
+    interval = (
+        ""
+        if np.isnan(row["ci_low"])
+        else f", 95% interval {100 * row['ci_low']:+.1f} to {100 * row['ci_high']:+.1f}"
+    )
+    return f"{100 * row['difference']:+.1f} points{interval}" + (
+        "" if np.isnan(row["p"]) else f", {p_in_words(row['p'])}"
+    )
 
 
 def unseen(row: Mapping[Any, Any]) -> str:
@@ -271,13 +379,22 @@ def unseen(row: Mapping[Any, Any]) -> str:
     if row["detectable"] >= 1:
         missed = "no difference, however large, would be found with certainty"
     else:
-        missed = f"a difference below {100 * row['detectable']:.1f} points would be missed in more than one of five such samples"
-    return missed + (f"; half of that takes {row['enough_versions']} versions" if row.get("enough_versions") else "")
+        missed = (
+            f"a difference below {100 * row['detectable']:.1f} points would be missed in more than"
+            " one of five such samples"
+        )
+    return missed + (
+        f"; half of that takes {row['enough_versions']} versions"
+        if row.get("enough_versions")
+        else ""
+    )
 
 
 def not_tested(row: Mapping[Any, Any], cluster: str) -> str:
     """Why a difference has no p."""
-    return NOT_TESTED[row["status"]].format(cluster={"concept_pair": "pair of concepts"}.get(cluster, cluster))
+    return NOT_TESTED[row["status"]].format(
+        cluster={"concept_pair": "pair of concepts"}.get(cluster, cluster)
+    )
 
 
 def _number(count: int, thing: str) -> str:
@@ -300,7 +417,8 @@ class _Values(NamedTuple):
     """A series in one condition.
 
     Attributes:
-        templates: a row per template: its concepts, the mean over its items and the number of these.
+        templates: a row per template: its concepts, the mean over its items and the number of
+            these.
         versions: a row per template and version, with the mean over its items.
     """
 
@@ -312,20 +430,26 @@ def compare_conditions(
     judgements: Mapping[str, pd.DataFrame],
     cluster: str = DEFAULT_CLUSTER,
 ) -> pd.DataFrame:
-    """Compare the first condition, the reference, with each other one, for every model and eval type that both have.
+    """Compare the first condition, the reference, with each other one, for every model and eval
+    type that both have.
 
     Args:
         judgements: name of a condition -> its contracts.Judgements; the first is the reference.
         cluster: what is a sample of more: ``concept_pair`` or ``template``.
 
     Returns:
-        contracts.ConditionComparisons: overall and by domain. A mean is over the templates that both conditions have.
+        contracts.ConditionComparisons: overall and by domain. A mean is over the templates that
+        both conditions have.
 
     Raises:
         UserError: fewer than two conditions, or nothing that two conditions have in common.
     """
     if len(judgements) < 2:
-        raise UserError("conditions", "there are fewer than two.", "Give the judgements of a reference and of another condition.")
+        raise UserError(
+            "conditions",
+            "there are fewer than two.",
+            "Give the judgements of a reference and of another condition.",
+        )
     reference, *others = judgements
     shared = {name: not has_own_fillings(rows) for name, rows in judgements.items()}
     values = {name: _template_values(rows) for name, rows in judgements.items()}
@@ -333,22 +457,46 @@ def compare_conditions(
     for condition, series in product(others, sorted(values[reference])):
         if series in values[condition]:
             sides = {name: values[name][series] for name in (reference, condition)}
-            are_random = tuple(shared[name] or _do_versions_differ(side, cluster) for name, side in sides.items())
+            are_random = tuple(
+                shared[name] or _do_versions_differ(side, cluster) for name, side in sides.items()
+            )
             found = _compare(sides[reference], sides[condition], cluster, are_random)
             model, eval_type = series
-            key = {"model_a": model, "model_b": model, "eval_type": eval_type, "condition_a": condition, "condition_b": reference}
-            rows += [key | {"interval_over": over_in_words(WORDS[cluster], any(are_random))} | row for row in found]
+            key = {
+                "model_a": model,
+                "model_b": model,
+                "eval_type": eval_type,
+                "condition_a": condition,
+                "condition_b": reference,
+            }
+            rows += [
+                key | {"interval_over": over_in_words(WORDS[cluster], any(are_random))} | row
+                for row in found
+            ]
     compared = {(row["condition_a"], row["model_a"], row["eval_type"]) for row in rows}
     for condition in others:
         for series in sorted(values[reference].keys() | values[condition].keys()):
             if (condition, *series) not in compared:
-                LOGGER.warning("%s, %s: not compared in %s, as no template has an accuracy in both", *series, condition)
+                LOGGER.warning(
+                    "%s, %s: not compared in %s, as no template has an accuracy in both",
+                    *series,
+                    condition,
+                )
     if not rows:
-        problem = f'no model has answered the same templates in the same way in "{reference}" and in another condition.'
-        raise UserError("conditions", problem, "Give the judgements of the same models, of items from the same materials.")
+        problem = (
+            f'no model has answered the same templates in the same way in "{reference}" and in'
+            " another condition."
+        )
+        raise UserError(
+            "conditions",
+            problem,
+            "Give the judgements of the same models, of items from the same materials.",
+        )
     table = corrected(pd.DataFrame(rows), ["grouping"])
     for side in "ab":
-        own = {name: table[f"{name}_{side}"] for name in ("mean", "ci_low", "ci_high", "n_near_ties")}
+        own = {
+            name: table[f"{name}_{side}"] for name in ("mean", "ci_low", "ci_high", "n_near_ties")
+        }
         own |= {"n": table[f"n_items_{side}"], "n_clusters": table["n_clusters"]}
         table[f"place_{side}"] = place(pd.DataFrame(own).assign(n_ties=0), n_intervals=2)
     table["sentence"] = [_sentence_of_conditions(row, cluster) for row in table.to_dict("records")]
@@ -360,7 +508,9 @@ def _template_values(judgements: pd.DataFrame) -> dict[tuple[str, str], _Values]
     panel = build_panel(judgements)
     accuracy = metric_values(panel)[0].astype(float)
     tables = {}
-    for number, (model, eval_type) in enumerate(zip(panel.series["model"], panel.series["eval_type"], strict=True)):
+    for number, (model, eval_type) in enumerate(
+        zip(panel.series["model"], panel.series["eval_type"], strict=True)
+    ):
         n_tied = (panel.is_tie | panel.is_near_tie)[number].sum(axis=1)
         known = panel.items.assign(**{VALUE: accuracy[number], TIED: n_tied}).dropna(subset=[VALUE])
         by_template = known.groupby(TEMPLATE, sort=True)
@@ -381,23 +531,38 @@ def _do_versions_differ(values: _Values, cluster: str) -> bool:
     return bool(found.p_versions[0] < VERSIONS_ALIKE)
 
 
-def _compare(reference: _Values, other: _Values, cluster: str, are_random: Sequence[bool]) -> list[dict[str, Any]]:
+def _compare(
+    reference: _Values, other: _Values, cluster: str, are_random: Sequence[bool]
+) -> list[dict[str, Any]]:
     """One series in two conditions, overall and by domain; empty where no template is in both.
 
     Args:
         reference: the series in the first condition.
         other: in another one.
         cluster: what is a sample of more.
-        are_random: whether the versions of the reference, and of the other condition, share their fillings.
+        are_random: whether the versions of the reference, and of the other condition, share their
+            fillings.
     """
-    both = reference.templates.merge(other.templates.drop(columns=CONCEPTS), on=TEMPLATE, suffixes=("_reference", "_condition"))
-    groups = [(OVERALL, ALL, both)] + [("domain", str(domain), rows) for domain, rows in both.groupby("domain")]
+    both = reference.templates.merge(
+        other.templates.drop(columns=CONCEPTS), on=TEMPLATE, suffixes=("_reference", "_condition")
+    )
+    groups = [(OVERALL, ALL, both)] + [
+        ("domain", str(domain), rows) for domain, rows in both.groupby("domain")
+    ]
     found = []
     for grouping, group, rows in groups if len(both) else []:
-        by_version = [side.versions.merge(rows[TEMPLATE], on=TEMPLATE) for side in (reference, other)]
+        by_version = [
+            side.versions.merge(rows[TEMPLATE], on=TEMPLATE) for side in (reference, other)
+        ]
         means, tested = _test(rows, by_version, cluster, are_random)
-        own = crossed_means(np.stack(_sides(rows)), cluster_codes(rows, cluster), tested=False, bounds=(0.0, 1.0))
-        ends = {f"{end}_{side}": getattr(own, end)[at] for at, side in enumerate("ba") for end in ("ci_low", "ci_high")}
+        own = crossed_means(
+            np.stack(_sides(rows)), cluster_codes(rows, cluster), tested=False, bounds=(0.0, 1.0)
+        )
+        ends = {
+            f"{end}_{side}": getattr(own, end)[at]
+            for at, side in enumerate("ba")
+            for end in ("ci_low", "ci_high")
+        }
         found.append(
             {
                 "grouping": grouping,
@@ -426,17 +591,24 @@ def _test(
 
     Args:
         rows: templates of both conditions.
-        by_version: values of these templates in each version, in the reference and in the condition.
+        by_version: values of these templates in each version, in the reference and in the
+            condition.
         cluster: what is a sample of more.
         are_random: as in ``_compare``.
     """
     versions = [set(side["version"]) for side in by_version]
     if all(are_random) and versions[0] == versions[1]:
-        cells = by_version[0].merge(by_version[1], on=[*TEMPLATE, "version"], suffixes=("_reference", "_condition"))
-        if set(cells["version"]) == versions[0] and len(cells.drop_duplicates(TEMPLATE)) == len(rows):
+        cells = by_version[0].merge(
+            by_version[1], on=[*TEMPLATE, "version"], suffixes=("_reference", "_condition")
+        )
+        if set(cells["version"]) == versions[0] and len(cells.drop_duplicates(TEMPLATE)) == len(
+            rows
+        ):
             cells = cells.merge(rows[[*TEMPLATE, *CONCEPTS]], on=TEMPLATE)
             values, version = _sides(cells), cells["version"].to_numpy()
-            found = crossed_means(np.stack([*values, values[1] - values[0]]), cluster_codes(cells, cluster), version)
+            found = crossed_means(
+                np.stack([*values, values[1] - values[0]]), cluster_codes(cells, cluster), version
+            )
             return list(map(float, found.mean[:2])), _only(found, 2)
     values = _sides(rows)
     parts = []
@@ -445,11 +617,19 @@ def _test(
         if is_random:
             share = np.full(len(means), 1 / len(means))
             parts.append(variance_of_mean(means[None] - means.mean(), share, np.arange(len(means))))
-    is_alone = any(is_random and len(side) == 1 for side, is_random in zip(versions, are_random, strict=True))
-    found = crossed_means((values[1] - values[0])[None], cluster_codes(rows, cluster), others=[] if is_alone else parts)
+    is_alone = any(
+        is_random and len(side) == 1 for side, is_random in zip(versions, are_random, strict=True)
+    )
+    found = crossed_means(
+        (values[1] - values[0])[None],
+        cluster_codes(rows, cluster),
+        others=[] if is_alone else parts,
+    )
     if is_alone and found.status[0] == "ok":
         unknown = np.full(1, np.nan)
-        found = replace(found, p=unknown, detectable=unknown, status=np.array(["one_version"], object))
+        found = replace(
+            found, p=unknown, detectable=unknown, status=np.array(["one_version"], object)
+        )
     return [float(side.mean()) for side in values], found
 
 
@@ -465,25 +645,37 @@ def _only(found: Estimates, place: int) -> Estimates:
 def _spread(versions: pd.DataFrame, side: str) -> dict[str, float | int]:
     """How far the means of a condition's versions are apart."""
     means = versions.groupby("version")[VALUE].mean()
-    return {f"low_{side}": float(means.min()), f"high_{side}": float(means.max()), f"n_versions_{side}": len(means)}
+    return {
+        f"low_{side}": float(means.min()),
+        f"high_{side}": float(means.max()),
+        f"n_versions_{side}": len(means),
+    }
 
 
 def _sentence_of_conditions(row: Mapping[Any, Any], cluster: str) -> str:
     """What may be said about one comparison."""
     where = "" if row["grouping"] == OVERALL else f" in {row['group']}"
     means = (
-        f"{row['model_a']} ({row['eval_type']}) has {row['mean_a']:.1%} of the targets right in {row['condition_a']} "
-        f"and {row['mean_b']:.1%} in {row['condition_b']}{where}"
+        f"{row['model_a']} ({row['eval_type']}) has {row['mean_a']:.1%} of the targets right in"
+        f" {row['condition_a']} and {row['mean_b']:.1%} in {row['condition_b']}{where}"
     )
-    basis = f"{row['n']} templates in both, {row['n_versions_b']} and {row['n_versions_a']} versions"
+    basis = (
+        f"{row['n']} templates in both, {row['n_versions_b']} and {row['n_versions_a']} versions"
+    )
     if row["status"] != "ok":
         found = not_tested(row, cluster)
     elif row["p"] < 0.05 and (reason := _why_neither(row)):
-        found = f"the difference is more than chance, but the condition neither helps nor hurts, as {reason}"
+        found = (
+            "the difference is more than chance, but the condition neither helps nor hurts, as"
+            f" {reason}"
+        )
     elif row["p_holm"] < 0.05:
         found = f"the condition {'helps' if row['difference'] > 0 else 'hurts'}"
     elif row["p"] < 0.05:
-        found = f"after correction for the number of comparisons it may be chance ({p_in_words(row['p_holm'])})"
+        found = (
+            "after correction for the number of comparisons it may be chance"
+            f" ({p_in_words(row['p_holm'])})"
+        )
     else:
         found = f"no difference is found; {unseen(row)}"
     return f"{means} ({numbers_in_words(row)}; {basis}): {found}."

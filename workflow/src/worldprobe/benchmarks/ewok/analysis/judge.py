@@ -1,11 +1,13 @@
 """From evidence to accuracy: does the matching context win (EWoK, Section 4)?
 
-An item has two targets. Target 1 fits context 1, target 2 fits context 2. A target is right (1) when its score is higher
-after the context it fits, wrong (0) when it is lower, and 0.5 on an exact tie: nothing is ever broken by order.
+An item has two targets. Target 1 fits context 1, target 2 fits context 2. A target is right (1)
+when its score is higher after the context it fits, wrong (0) when it is lower, and 0.5 on an exact
+tie: nothing is ever broken by order.
 
-The paper compares one target under both contexts, so the target's length and how likely it is by itself cancel out. The other
-comparison, both targets under one context, needs them: there sums favour short and frequent targets, ``mean`` divides by the
-number of tokens, and ``pmi`` subtracts the log probability of the target without any context.
+The paper compares one target under both contexts, so the target's length and how likely it is by
+itself cancel out. The other comparison, both targets under one context, needs them: there sums
+favour short and frequent targets, ``mean`` divides by the number of tokens, and ``pmi`` subtracts
+the log probability of the target without any context.
 """
 
 from __future__ import annotations
@@ -60,23 +62,34 @@ def judge_target_scores(
         items: contracts.Items.
         scores: contracts.TargetScores; contexts 1 and 2, and for ``pmi`` context 0 (none).
         model: name in the table.
-        targets: None compares log P(T|C) of one target under both contexts, as the paper does. A name of ``TARGET_METRICS``
-            compares both targets under one context by that measure, and row ``target`` then says whether the target that fits
-            context 1 (2) wins there; the eval_type is ``logprobs_targets_`` and the measure.
+        targets: None compares log P(T|C) of one target under both contexts, as the paper does. A
+            name of ``TARGET_METRICS`` compares both targets under one context by that measure, and
+            row ``target`` then says whether the target that fits context 1 (2) wins there; the
+            eval_type is ``logprobs_targets_`` and the measure.
         near_tie: nats; None takes what the dtype allows.
         dtype: what the scores were computed in, None where that is not known.
 
     Returns:
-        Judgements; a target with an absent or non-finite score has no accuracy and the status ``missing_score``.
+        Judgements; a target with an absent or non-finite score has no accuracy and the status
+        ``missing_score``.
 
     Raises:
-        UserError: the scores are of other items, the measure is unknown, or ``pmi`` has no score without a context.
+        UserError: the scores are of other items, the measure is unknown, or ``pmi`` has no score
+            without a context.
     """
     if targets not in (None, *TARGET_METRICS):
-        raise UserError("--compare-targets", f'"{targets}" is not a measure.', f"Use one of these: {', '.join(TARGET_METRICS)}.")
+        raise UserError(
+            "--compare-targets",
+            f'"{targets}" is not a measure.',
+            f"Use one of these: {', '.join(TARGET_METRICS)}.",
+        )
     if targets == "pmi" and not (scores["context"] == 0).any():
         problem = "needs log P(target), and these scores have none without a context."
-        raise UserError("--compare-targets pmi", problem, "Score the items with `worldprobe score logprobs --without-context`.")
+        raise UserError(
+            "--compare-targets pmi",
+            problem,
+            "Score the items with `worldprobe score logprobs --without-context`.",
+        )
     values = scores["logprob"].to_numpy(float)
     if targets == "mean":
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -89,15 +102,23 @@ def judge_target_scores(
         judged = _judge_cube(items, cube, model, "logprobs", tolerance, "missing_score")
     else:
         by_context = cube.copy()
-        by_context[:, :, 1:] = cube[:, :, 1:].transpose(0, 2, 1)  # (context, target) in place of (target, context)
-        judged = _judge_cube(items, by_context, model, f"logprobs_targets_{targets}", tolerance, "missing_score")
+        by_context[:, :, 1:] = cube[:, :, 1:].transpose(
+            0, 2, 1
+        )  # (context, target) in place of (target, context)
+        judged = _judge_cube(
+            items, by_context, model, f"logprobs_targets_{targets}", tolerance, "missing_score"
+        )
     flags: Counter[str] = Counter()
     used = scores if targets == "pmi" else scores[scores["context"] > 0]
     for text, count in used["flags"].value_counts().items():
         flags.update({flag: int(count) for flag in str(text).split(",") if flag})
     judged.table["dtype"] = pd.Series(dtype, judged.table.index, dtype="str")
     judged.details |= {
-        "compared": "one target under both contexts" if targets is None else "both targets under one context",
+        "compared": (
+            "one target under both contexts"
+            if targets is None
+            else "both targets under one context"
+        ),
         "metric": targets or "sum",
         "near_tie_basis": f"dtype {dtype or 'unknown'}" if near_tie is None else "--near-tie",
         "n_scores": len(used),
@@ -106,7 +127,9 @@ def judge_target_scores(
     return judged
 
 
-def judge_similarities(items: pd.DataFrame, similarities: pd.DataFrame, model: str, near_tie: float = 1e-6) -> Judged:
+def judge_similarities(
+    items: pd.DataFrame, similarities: pd.DataFrame, model: str, near_tie: float = 1e-6
+) -> Judged:
     """Judge cosines of targets with their contexts, as baselines give them (EWoK, Appendix A.5).
 
     Args:
@@ -116,11 +139,17 @@ def judge_similarities(items: pd.DataFrame, similarities: pd.DataFrame, model: s
         near_tie: difference of cosines.
     """
     cube = _cube(items, similarities, similarities["similarity"].to_numpy(float))
-    return _judge_cube(items, cube, model, model if model in BASELINES else "word2vec", near_tie, "missing_score")
+    return _judge_cube(
+        items, cube, model, model if model in BASELINES else "word2vec", near_tie, "missing_score"
+    )
 
 
-def judge_ratings(items: pd.DataFrame, ratings: pd.DataFrame, model: str = "human", near_tie: float = NEAR_TIE) -> Judged:
-    """Judge mean human ratings (contracts.Ratings) as Likert ratings are judged; an item nobody rated has no accuracy."""
+def judge_ratings(
+    items: pd.DataFrame, ratings: pd.DataFrame, model: str = "human", near_tie: float = NEAR_TIE
+) -> Judged:
+    """Judge mean human ratings (contracts.Ratings) as Likert ratings are judged; an item nobody
+    rated has no accuracy.
+    """
     cube = _cube(items, ratings, ratings["rating"].to_numpy(float))
     return _judge_cube(items, cube, model, "human_likert", near_tie, "missing_response")
 
@@ -128,8 +157,9 @@ def judge_ratings(items: pd.DataFrame, ratings: pd.DataFrame, model: str = "huma
 def judge_responses(items: pd.DataFrame, responses: pd.DataFrame, model: str) -> Judged:
     """Judge prompted answers, every eval type of the table by its paradigm (EWoK, Appendix A.4).
 
-    A missing answer counts as wrong in both paradigms and keeps the status ``missing_response``. Where the contexts were also
-    shown in swapped order, a choice is the mean of both presentations: 0.5 then says that the answer followed the position.
+    A missing answer counts as wrong in both paradigms and keeps the status ``missing_response``.
+    Where the contexts were also shown in swapped order, a choice is the mean of both presentations:
+    0.5 then says that the answer followed the position.
 
     Args:
         items: contracts.Items.
@@ -140,30 +170,42 @@ def judge_responses(items: pd.DataFrame, responses: pd.DataFrame, model: str) ->
         UserError: the answers are to other items, or there are none.
     """
     if responses.empty:
-        raise UserError("responses", "the table has no rows.", "Score the items first (worldprobe score).")
+        raise UserError(
+            "responses", "the table has no rows.", "Score the items first (worldprobe score)."
+        )
     parts: list[pd.DataFrame] = []
     details: dict[str, Any] = {}
     for eval_type in sorted(responses["eval_type"].unique()):
         rows = responses[responses["eval_type"] == eval_type]
         _check_answers(rows, eval_type)
-        judged = (_judge_likert if way_of(eval_type).is_rated else _judge_choice)(items, rows, model, eval_type)
+        judged = (_judge_likert if way_of(eval_type).is_rated else _judge_choice)(
+            items, rows, model, eval_type
+        )
         parts.append(judged.table)
         details[eval_type] = judged.details
     return Judged(pd.concat(parts, ignore_index=True), details)
 
 
 def _check_answers(rows: pd.DataFrame, eval_type: str) -> None:
-    """Refuse presentations and values of the other paradigm, which would be judged as something that was never asked.
+    """Refuse presentations and values of the other paradigm, which would be judged as something
+    that was never asked.
 
     Raises:
         UserError: such a row.
     """
     is_rated = way_of(eval_type).is_rated
     is_bad = (rows["presentation"].str.len() == 4) != is_rated
-    is_bad |= (rows["status"] == "ok") & rows["value"].notna() & ~rows["value"].isin(range(1, 6) if is_rated else (1, 2))
+    is_bad |= (
+        (rows["status"] == "ok")
+        & rows["value"].notna()
+        & ~rows["value"].isin(range(1, 6) if is_rated else (1, 2))
+    )
     if is_bad.any():
         row = rows[is_bad].iloc[0]
-        problem = f"item {row['item_id']}, {eval_type}: {row['presentation']} with the value {row['value']:g} is not an answer."
+        problem = (
+            f"item {row['item_id']}, {eval_type}: {row['presentation']} with the value"
+            f" {row['value']:g} is not an answer."
+        )
         raise UserError("responses", problem, "Score the items again (worldprobe score).")
 
 
@@ -179,32 +221,51 @@ def _judge_likert(items: pd.DataFrame, rows: pd.DataFrame, model: str, eval_type
     ratings, counts = np.unique(values[np.isfinite(values)].astype(int), return_counts=True)
     judged.details |= {
         "missing_counts_as": 0.0,
-        "rating_counts": {str(rating): int(count) for rating, count in zip(ratings, counts, strict=True)},
+        "rating_counts": {
+            str(rating): int(count) for rating, count in zip(ratings, counts, strict=True)
+        },
         "response_status": _counts(rows["status"]),
     }
     return judged
 
 
 def _judge_choice(items: pd.DataFrame, rows: pd.DataFrame, model: str, eval_type: str) -> Judged:
-    """The number of the context that a target fits is right: 1 for target 1, 2 for target 2, the other way when swapped."""
+    """The number of the context that a target fits is right: 1 for target 1, 2 for target 2, the
+    other way when swapped.
+    """
     code = _codes(items, rows)
     target = rows["presentation"].str.slice(1, 2).to_numpy(dtype=int)
     is_swapped = rows["presentation"].str.endswith("s").to_numpy(dtype=bool)
     value = rows["value"].where(rows["status"] == "ok").to_numpy(float)
     right = np.where(is_swapped, 3 - target, target)
     answers = np.full((len(items), 2, 2), np.nan)
-    answers[code, target - 1, is_swapped.astype(int)] = np.where(np.isnan(value), np.nan, value == right)
+    answers[code, target - 1, is_swapped.astype(int)] = np.where(
+        np.isnan(value), np.nan, value == right
+    )
     n_presented = 2 if is_swapped.any() else 1
     answers = answers[:, :, :n_presented]
     is_missing = np.isnan(answers).any(axis=2)
     accuracy = np.nan_to_num(answers).mean(axis=2)
-    table = _judgements(items, accuracy, (accuracy == 0.5) & ~is_missing, np.zeros_like(is_missing), is_missing, model, eval_type)
+    table = _judgements(
+        items,
+        accuracy,
+        (accuracy == 0.5) & ~is_missing,
+        np.zeros_like(is_missing),
+        is_missing,
+        model,
+        eval_type,
+    )
     table["status"] = table["status"].mask(table["status"] != "ok", "missing_response")
     read = value[~np.isnan(value)]
-    bias: dict[str, Any] = {"n_read": len(read), "share_first": round(float((read == 1).mean()), 6) if len(read) else None}
+    bias: dict[str, Any] = {
+        "n_read": len(read),
+        "share_first": round(float((read == 1).mean()), 6) if len(read) else None,
+    }
     if n_presented == 2:
         whole = ~is_missing
-        bias["share_following_position"] = round(float((accuracy[whole] == 0.5).mean()), 6) if whole.any() else None
+        bias["share_following_position"] = (
+            round(float((accuracy[whole] == 0.5).mean()), 6) if whole.any() else None
+        )
     details = _tally(table) | {
         "missing_counts_as": 0.0,
         "presentations": n_presented,
@@ -227,7 +288,10 @@ def compare_scores(
     Returns:
         accuracy (missing where a score is absent or not finite), is_tie, is_near_tie, is_missing.
 
-    >>> [part.tolist() for part in compare_scores(np.array([2.0, 1.0, 1.0]), np.array([1.0, 1.0, 3.0]), 0.1)][0]
+    >>> [
+    ...     part.tolist()
+    ...     for part in compare_scores(np.array([2.0, 1.0, 1.0]), np.array([1.0, 1.0, 3.0]), 0.1)
+    ... ][0]
     [1.0, 0.5, 0.0]
     """
     is_missing = ~(np.isfinite(matching) & np.isfinite(other))
@@ -240,7 +304,12 @@ def compare_scores(
 
 
 def _judge_cube(
-    items: pd.DataFrame, cube: np.ndarray, model: str, eval_type: str, near_tie: float, missing_status: str
+    items: pd.DataFrame,
+    cube: np.ndarray,
+    model: str,
+    eval_type: str,
+    near_tie: float,
+    missing_status: str,
 ) -> Judged:
     """Judge scores of shape (items, targets, contexts 0-2)."""
     matching = np.stack([cube[:, 0, 1], cube[:, 1, 2]], axis=1)
@@ -278,7 +347,9 @@ def _judgements(
 def _cube(items: pd.DataFrame, rows: pd.DataFrame, values: np.ndarray) -> np.ndarray:
     """Values as an array of shape (items, targets, contexts 0-2), missing where there is no row."""
     cube = np.full((len(items), 2, 3), np.nan)
-    cube[_codes(items, rows), rows["target"].to_numpy(int) - 1, rows["context"].to_numpy(int)] = values
+    cube[_codes(items, rows), rows["target"].to_numpy(int) - 1, rows["context"].to_numpy(int)] = (
+        values
+    )
     return cube
 
 
@@ -293,7 +364,8 @@ def _codes(items: pd.DataFrame, rows: pd.DataFrame) -> np.ndarray:
         strangers = rows["item_id"][codes < 0]
         raise UserError(
             "items",
-            f"{strangers.nunique()} items of the evidence are not in the items table, the first is {strangers.iloc[0]}.",
+            f"{strangers.nunique()} items of the evidence are not in the items table, the first is"
+            f" {strangers.iloc[0]}.",
             "Give the items table that was scored.",
         )
     return codes
@@ -313,7 +385,8 @@ def _counts(column: pd.Series) -> dict[str, int]:
 
 
 KINDS: dict[str, type[Table]] = {contract.Config.name: contract for contract in contracts.EVIDENCE}
-#: table -> the columns that are judged, where it has others too: what models wrote is long and not looked at.
+#: table -> the columns that are judged, where it has others too: what models wrote is long and not
+#: looked at.
 NEEDED = {"responses": ("item_id", "eval_type", "presentation", "value", "status")}
 #: names of series whose evidence names no model.
 NAMES = {"similarities": "word2vec", "ratings": "human"}
@@ -362,25 +435,41 @@ def read_evidence(path: Path, model: str | None = None) -> Evidence:
 
 
 def _check_name(name: str, kind: str, path: Path) -> None:
-    """Refuse names that tables cannot show, and a model named like a yardstick: tables would not list it with the models.
+    """Refuse names that tables cannot show, and a model named like a yardstick: tables would not
+    list it with the models.
 
     Raises:
         UserError: such a name.
     """
     fix = "Name the model by --model."
     if not name.strip() or not name.isprintable():
-        raise UserError(path, f"{name!r} is not a name for a model: it is blank or contains a line break or the like.", fix)
+        raise UserError(
+            path,
+            f"{name!r} is not a name for a model: it is blank or contains a line break or the"
+            " like.",
+            fix,
+        )
     if kind in ("target_scores", "responses") and name in NAMES.values():
-        raise UserError(path, f'"{name}" is the name of a yardstick, but the file contains a model\'s {kind}.', fix)
+        raise UserError(
+            path,
+            f'"{name}" is the name of a yardstick, but the file contains a model\'s {kind}.',
+            fix,
+        )
 
 
-def judge_evidence(items: pd.DataFrame, evidence: Evidence, near_tie: float | None = None, targets: str | None = None) -> Judged:
+def judge_evidence(
+    items: pd.DataFrame,
+    evidence: Evidence,
+    near_tie: float | None = None,
+    targets: str | None = None,
+) -> Judged:
     """Judge evidence by its kind.
 
     Args:
         items: contracts.Items.
         evidence: as ``read_evidence`` gives it.
-        near_tie: differences up to this count as near ties; None takes what suits the kind and the dtype.
+        near_tie: differences up to this count as near ties; None takes what suits the kind and the
+            dtype.
         targets: for target_scores, see ``judge_target_scores``.
     """
     tolerance = {} if near_tie is None else {"near_tie": near_tie}

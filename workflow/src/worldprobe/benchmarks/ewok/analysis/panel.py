@@ -1,14 +1,17 @@
 """Judgements as arrays, and what intervals and tests take as samples of more.
 
-A panel has series (model, eval_type) by items by targets, with the items' design: twenty models, nine eval types and five
-versions are 1.6 million judgements; as arrays they are a few megabytes and every mean is a matrix product.
+A panel has series (model, eval_type) by items by targets, with the items' design: twenty models,
+nine eval types and five versions are 1.6 million judgements; as arrays they are a few megabytes and
+every mean is a matrix product.
 
-Pairs of concepts are samples of more, and so are versions where all templates share their fillings. The templates of one pair of
-concepts share target sentences and often contexts (2,380 built-in templates: 568 pairs of targets, 366 pairs of concepts).
-Taking templates as clusters treats templates that share sentences as independent, so its intervals are narrower. The fillings of
-a version are in all templates (items of mode fixed), so a version moves all of them together: versions cross with pairs of
-concepts. Where each item has fillings of its own (modes balanced and independent), they are part of a template's chance; a test
-of versions shows where they move all templates all the same, and versions are then random too.
+Pairs of concepts are samples of more, and so are versions where all templates share their fillings.
+The templates of one pair of concepts share target sentences and often contexts (2,380 built-in
+templates: 568 pairs of targets, 366 pairs of concepts). Taking templates as clusters treats
+templates that share sentences as independent, so its intervals are narrower. The fillings of a
+version are in all templates (items of mode fixed), so a version moves all of them together:
+versions cross with pairs of concepts. Where each item has fillings of its own (modes balanced and
+independent), they are part of a template's chance; a test of versions shows where they move all
+templates all the same, and versions are then random too.
 """
 
 from __future__ import annotations
@@ -34,7 +37,9 @@ WORDS = {"concept_pair": "pairs of concepts", "template": "templates"}
 
 
 def has_own_fillings(judgements: pd.DataFrame) -> bool:
-    """Whether each item of some judgements was filled on its own, so that versions share nothing; as far as these say so."""
+    """Whether each item of some judgements was filled on its own, so that versions share nothing;
+    as far as these say so.
+    """
     return "filling" in judgements and bool((judgements["filling"] == OWN).all())
 
 
@@ -57,9 +62,14 @@ def status_notes(statuses: pd.Series) -> list[str]:
     """
     notes = []
     if (statuses == "one_version").any():
-        notes.append("There is one version: the interval is about its fillings only, and there is no test.")
+        notes.append(
+            "There is one version: the interval is about its fillings only, and there is no test."
+        )
     if statuses.isin(["one_cluster", "no_spread"]).any():
-        notes.append("No interval: all values are alike, or of one cluster, and nothing says how others would come out.")
+        notes.append(
+            "No interval: all values are alike, or of one cluster, and nothing says how others"
+            " would come out."
+        )
     return notes
 
 
@@ -98,7 +108,8 @@ class Panel:
 
     Attributes:
         series: columns model and eval_type, one row per series, sorted.
-        items: item_id and the design columns, one row per item; context_contrast is grouped into the paper's four.
+        items: item_id and the design columns, one row per item; context_contrast is grouped into
+            the paper's four.
         accuracy: shape (series, items, 2); missing where there is none.
         is_present: shape (series, items, 2): the series has a row there.
         is_tie, is_near_tie, is_missing: the same shape.
@@ -120,22 +131,28 @@ class Panel:
         Raises:
             UserError: there is none.
         """
-        found = self.series.index[(self.series["model"] == model) & (self.series["eval_type"] == eval_type)]
+        found = self.series.index[
+            (self.series["model"] == model) & (self.series["eval_type"] == eval_type)
+        ]
         if found.empty:
             raise UserError(
-                model, f"has no {eval_type} judgements here.", f"Known models: {', '.join(sorted(set(self.series['model'])))}."
+                model,
+                f"has no {eval_type} judgements here.",
+                f"Known models: {', '.join(sorted(set(self.series['model'])))}.",
             )
         return int(found[0])
 
 
 def build_panel(judgements: pd.DataFrame) -> Panel:
-    """Arrange judgements as arrays; versions that are copies of one another by all appearances are warned of.
+    """Arrange judgements as arrays; versions that are copies of one another by all appearances are
+    warned of.
 
     Args:
         judgements: contracts.Judgements, of any number of series; text may be categorical.
 
     Raises:
-        UserError: no rows, two judgements of one target in one series, or tables of different items.
+        UserError: no rows, two judgements of one target in one series, or tables of different
+            items.
     """
     if judgements.empty:
         raise UserError("judgements", "there are no rows.", "Judge at least one model first.")
@@ -144,14 +161,23 @@ def build_panel(judgements: pd.DataFrame) -> Panel:
     type_code, eval_types = _factorize(judgements["eval_type"])
     pair = model_code.astype(np.int64) * len(eval_types) + type_code
     pairs, series_code = np.unique(pair, return_inverse=True)
-    series = pd.DataFrame({"model": models[pairs // len(eval_types)], "eval_type": eval_types[pairs % len(eval_types)]})
+    series = pd.DataFrame(
+        {
+            "model": models[pairs // len(eval_types)],
+            "eval_type": eval_types[pairs % len(eval_types)],
+        }
+    )
     target = judgements["target"].to_numpy(int) - 1
     shape = (len(series), len(item_ids), 2)
     flat = np.ravel_multi_index((series_code, item_code, target), shape)
     is_present = np.zeros(shape, bool)
     is_present.ravel()[flat] = True
     if is_present.sum() != len(judgements):
-        raise UserError("judgements", "one target is judged twice by the same model and eval type.", "Give each table once.")
+        raise UserError(
+            "judgements",
+            "one target is judged twice by the same model and eval type.",
+            "Give each table once.",
+        )
     items = _design(judgements, item_code, item_ids)
 
     def spread(values: np.ndarray, empty: float | bool) -> np.ndarray:
@@ -162,8 +188,8 @@ def build_panel(judgements: pd.DataFrame) -> Panel:
     accuracy = spread(judgements["accuracy"].to_numpy(np.float32), np.nan)
     for first, copy in copied_versions(items, accuracy):
         LOGGER.warning(
-            "versions %d and %d have the same accuracies everywhere. If their fillings are the same, give one of them: a copy "
-            "makes versions look alike, and intervals narrow",
+            "versions %d and %d have the same accuracies everywhere. If their fillings are the"
+            " same, give one of them: a copy makes versions look alike, and intervals narrow",
             first,
             copy,
         )
@@ -180,15 +206,16 @@ def build_panel(judgements: pd.DataFrame) -> Panel:
 
 
 def copied_versions(items: pd.DataFrame, accuracy: np.ndarray) -> list[tuple[int, int]]:
-    """Versions in which every series has the accuracies that it has in an earlier one, template by template.
+    """Versions in which every series has the accuracies that it has in an earlier one, template by
+    template.
 
     Args:
         items: as in ``Panel``.
         accuracy: as in ``Panel``.
 
     Returns:
-        The earlier version and its copy. With fewer than ``FEWEST`` templates, and where no series is right in some and wrong in
-        others, equal accuracies say nothing.
+        The earlier version and its copy. With fewer than ``FEWEST`` templates, and where no series
+        is right in some and wrong in others, equal accuracies say nothing.
     """
     template, version = cluster_codes(items, "template"), items["version"].to_numpy()
     known: dict[tuple[bytes, bytes], int] = {}
@@ -198,7 +225,11 @@ def copied_versions(items: pd.DataFrame, accuracy: np.ndarray) -> list[tuple[int
         places = places[np.argsort(template[places], kind="stable")]
         values = accuracy[:, places].reshape(len(accuracy), -1)
         first = known.setdefault((template[places].tobytes(), values.tobytes()), int(number))
-        if first != number and len(places) >= FEWEST and (np.fmin.reduce(values, 1) < np.fmax.reduce(values, 1)).any():
+        if (
+            first != number
+            and len(places) >= FEWEST
+            and (np.fmin.reduce(values, 1) < np.fmax.reduce(values, 1)).any()
+        ):
             found.append((first, int(number)))
     return found
 
@@ -228,8 +259,15 @@ def _design(judgements: pd.DataFrame, item_code: np.ndarray, item_ids: np.ndarra
                 "Give tables that were judged with one items table.",
             )
         column = judgements[name].iloc[first]
-        items[name] = column.to_numpy(int) if name in ("version", "meta_template", "template") else column.to_numpy(object)
+        items[name] = (
+            column.to_numpy(int)
+            if name in ("version", "meta_template", "template")
+            else column.to_numpy(object)
+        )
     frame = pd.DataFrame(items)
     frame["concept_b"] = frame["concept_b"].where(frame["concept_b"].notna(), None)
-    frame["context_contrast"] = [contrast_group(label if isinstance(label, str) else None) for label in frame["context_contrast"]]
+    frame["context_contrast"] = [
+        contrast_group(label if isinstance(label, str) else None)
+        for label in frame["context_contrast"]
+    ]
     return frame

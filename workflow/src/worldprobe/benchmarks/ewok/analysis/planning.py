@@ -1,4 +1,6 @@
-"""How large a study of EWoK must be, from the judgements of one; and its domains and concepts by partial pooling."""
+"""How large a study of EWoK must be, from the judgements of one; and its domains and concepts by
+partial pooling.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,22 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.analysis.clusters import bell_mccaffrey
-from worldprobe.analysis.planning import FEW_DF, Raters, Replicates, plan, variances_of_differences, variances_with_people
+from worldprobe.analysis.planning import (
+    FEW_DF,
+    Raters,
+    Replicates,
+    plan,
+    variances_of_differences,
+    variances_with_people,
+)
 from worldprobe.analysis.pooling import Pooled, pool
-from worldprobe.benchmarks.ewok.analysis.panel import CLUSTERS, DEFAULT_CLUSTER, Panel, build_panel, cluster_codes
+from worldprobe.benchmarks.ewok.analysis.panel import (
+    CLUSTERS,
+    DEFAULT_CLUSTER,
+    Panel,
+    build_panel,
+    cluster_codes,
+)
 from worldprobe.benchmarks.ewok.analysis.summarize import metric_values
 from worldprobe.benchmarks.ewok.people import people_differ
 from worldprobe.contracts.results import ALL, JOINT, OVERALL, Orders
@@ -35,7 +50,8 @@ def plan_studies(
     ratings: pd.DataFrame | None = None,
     n_raters: Sequence[int] = (),
 ) -> pd.DataFrame:
-    """The power of studies of several sizes to find a difference of two models, overall and in each domain.
+    """The power of studies of several sizes to find a difference of two models, overall and in each
+    domain.
 
     With people's ratings: a difference of people and a model.
 
@@ -46,31 +62,50 @@ def plan_studies(
         cluster: what is a sample of more: ``concept_pair`` or ``template``.
         n_clusters: numbers of clusters (multiples of the pilot's).
         n_versions: numbers of versions (2 to 50).
-        replicates: name -> the models that are replicates of one another, such as training runs from several seeds.
+        replicates: name -> the models that are replicates of one another, such as training runs
+            from several seeds.
         n_replicates: numbers of replicates of each model.
         ratings: contracts.Ratings of people of the same items, of two versions or more.
-        n_raters: with ratings, numbers of raters that each target has in each context (the pilot's).
+        n_raters: with ratings, numbers of raters that each target has in each context (the
+            pilot's).
 
     Returns:
-        contracts.Plans; domains with a single cluster have no rows. With ratings, n_replicates are raters.
+        contracts.Plans; domains with a single cluster have no rows. With ratings, n_replicates are
+        raters.
 
     Raises:
         UserError: the pilot cannot tell how differences vary.
     """
     if max(n_replicates) > 1 and not replicates:
-        raise UserError("--n-replicates", "nothing says how replicates vary.", "Name those of the pilot with --replicates.")
+        raise UserError(
+            "--n-replicates",
+            "nothing says how replicates vary.",
+            "Name those of the pilot with --replicates.",
+        )
     if n_raters and ratings is None:
-        raise UserError("--n-raters", "nothing says how raters vary.", "Give the ratings of a pilot with --people.")
+        raise UserError(
+            "--n-raters",
+            "nothing says how raters vary.",
+            "Give the ratings of a pilot with --people.",
+        )
     if ratings is not None and replicates:
         problem = "does not go with --replicates: people are compared with single models."
         raise UserError("--people", problem, "Leave one of them out.")
     rows = judgements[judgements["eval_type"] == eval_type]
     if rows.empty:
-        raise UserError("judgements", f"there are none by {eval_type}.", "Give judgements of two models or more.")
+        raise UserError(
+            "judgements",
+            f"there are none by {eval_type}.",
+            "Give judgements of two models or more.",
+        )
     if ratings is not None:
         is_rated = rows["item_id"].isin(ratings.loc[ratings["rating"].notna(), "item_id"])
         if not is_rated.any():
-            raise UserError("ratings", "are of none of the judged items.", "Give ratings of the items that models judged.")
+            raise UserError(
+                "ratings",
+                "are of none of the judged items.",
+                "Give ratings of the items that models judged.",
+            )
         rows = rows[rows["version"].isin(rows.loc[is_rated, "version"].unique())]
     panel = build_panel(rows)
     templates, values = _by_template(panel)
@@ -80,12 +115,17 @@ def plan_studies(
         for models in (replicates or {}).values()
         for a, b in combinations(models, 2)
     ]
-    options: dict[str, Any] = {"n_clusters": n_clusters} | ({"n_versions": n_versions} if n_versions else {})
+    options: dict[str, Any] = {"n_clusters": n_clusters} | (
+        {"n_versions": n_versions} if n_versions else {}
+    )
     if ratings is None:
         options |= {"n_replicates": n_replicates}
 
         def planned(places: np.ndarray) -> pd.DataFrame:
-            return _plan(values[:, places], codes[places], difference, alike, panel.has_own_fillings, options)
+            return _plan(
+                values[:, places], codes[places], difference, alike, panel.has_own_fillings, options
+            )
+
     else:
         people, raters = _people(panel, ratings)
         values = np.concatenate([people[None], values])
@@ -93,9 +133,17 @@ def plan_studies(
 
         def planned(places: np.ndarray) -> pd.DataFrame:
             found = {
-                n: variances_with_people(values[:, places], codes[places], raters, n, panel.has_own_fillings) for n in numbers
+                n: variances_with_people(
+                    values[:, places], codes[places], raters, n, panel.has_own_fillings
+                )
+                for n in numbers
             }
-            return pd.concat([plan(one, difference, **options).assign(n_replicates=n) for n, one in found.items()])
+            return pd.concat(
+                [
+                    plan(one, difference, **options).assign(n_replicates=n)
+                    for n, one in found.items()
+                ]
+            )
 
     def do_vary(places: np.ndarray) -> bool:
         known = ~np.isnan(values[:, places]).any(axis=(0, 2))
@@ -103,14 +151,21 @@ def plan_studies(
         return not known.any() or bool(np.ptp(differences, axis=(1, 2)).max() > 1e-12)
 
     if len(values) > 1 and not do_vary(np.arange(len(templates))):
-        problem = "of these models are alike everywhere, or differ by the same, so nothing says how differences vary."
-        raise UserError("judgements", problem, "Give those of models that differ, not of a model and its copy.")
+        problem = (
+            "of these models are alike everywhere, or differ by the same, so nothing says how"
+            " differences vary."
+        )
+        raise UserError(
+            "judgements", problem, "Give those of models that differ, not of a model and its copy."
+        )
     tables = [planned(np.arange(len(templates))).assign(grouping=OVERALL, group=ALL)]
     for domain, places in templates.groupby("domain", sort=True).indices.items():
         if len(np.unique(codes[places])) == 1:
             LOGGER.warning("%s has one cluster: nothing says how others would vary", domain)
         elif len(values) > 1 and not do_vary(np.asarray(places)):
-            LOGGER.warning("%s: all answers are alike, so nothing says how differences vary", domain)
+            LOGGER.warning(
+                "%s: all answers are alike, so nothing says how differences vary", domain
+            )
         else:
             tables.append(planned(np.asarray(places)).assign(grouping="domain", group=str(domain)))
     warn_of_few(templates, codes)
@@ -119,13 +174,18 @@ def plan_studies(
 
 def warn_of_few(templates: pd.DataFrame, codes: np.ndarray) -> None:
     """Say where clusters are too few or too unequal to know how others vary."""
-    groups = {"overall": np.arange(len(templates)), **templates.groupby("domain", sort=True).indices}
+    groups = {
+        "overall": np.arange(len(templates)),
+        **templates.groupby("domain", sort=True).indices,
+    }
     for group, places in groups.items():
         sizes = np.unique(codes[places], return_counts=True)[1]
         df = bell_mccaffrey(sizes / sizes.sum())[1]
         if len(sizes) > 1 and df < FEW_DF:
             shown = f"{len(sizes)} clusters of unequal size are worth {df:.1f} degrees of freedom"
-            LOGGER.warning("%s: %s: its power is a guess, and probably less than is said", group, shown)
+            LOGGER.warning(
+                "%s: %s: its power is a guess, and probably less than is said", group, shown
+            )
 
 
 def _people(panel: Panel, ratings: pd.DataFrame) -> tuple[np.ndarray, Raters]:
@@ -136,15 +196,28 @@ def _people(panel: Panel, ratings: pd.DataFrame) -> tuple[np.ndarray, Raters]:
     """
     found = people_differ(ratings)
     is_first = found.index.get_level_values("target") == 1
-    found["people"] = found["people"].where(is_first, -found["people"])  # target 1 fits context 1, target 2 context 2
+    found["people"] = found["people"].where(
+        is_first, -found["people"]
+    )  # target 1 fits context 1, target 2 context 2
     known = found.dropna(subset=["error"])
     if len(known) < 2:
-        raise UserError("ratings", "no two targets have two ratings in each context.", "Give ratings with n_raters and sd.")
-    right = ((np.sign(found["people"]) + 1) / 2).unstack("target").reindex(columns=[1, 2]).mean(axis=1, skipna=False)
+        raise UserError(
+            "ratings",
+            "no two targets have two ratings in each context.",
+            "Give ratings with n_raters and sd.",
+        )
+    right = (
+        ((np.sign(found["people"]) + 1) / 2)
+        .unstack("target")
+        .reindex(columns=[1, 2])
+        .mean(axis=1, skipna=False)
+    )
     values = right.reindex(panel.items["item_id"]).to_numpy(float)
     n = ratings["n_raters"].to_numpy(float)
     n = n[n > 0]
-    raters = Raters.of(known["people"].to_numpy(float), known["error"].to_numpy(float), len(n) / (1 / n).sum())
+    raters = Raters.of(
+        known["people"].to_numpy(float), known["error"].to_numpy(float), len(n) / (1 / n).sum()
+    )
     return _spread_by_template(panel, values[None])[0], raters
 
 
@@ -160,7 +233,11 @@ def _plan(
     same = {frozenset(pair) for pair in alike}
     pairs = [pair for pair in combinations(range(len(values)), 2) if frozenset(pair) not in same]
     if alike and not pairs:
-        raise UserError("--replicates", "all models are replicates of one.", "Give judgements of two models or more.")
+        raise UserError(
+            "--replicates",
+            "all models are replicates of one.",
+            "Give judgements of two models or more.",
+        )
     replicates = Replicates.of(values, codes, alike, has_own_fillings) if alike else None
     variances = variances_of_differences(values, codes, pairs, has_own_fillings)
     return plan(variances, difference, replicates=replicates, **options)
@@ -174,11 +251,13 @@ def versions_needed(plans: pd.DataFrame, power: float) -> pd.DataFrame:
         power: in which share of samples.
 
     Returns:
-        Columns grouping, group, n_replicates, n_clusters, n_templates and n_versions (0 where no planned number is enough), and
-        the power with that many, with its interval.
+        Columns grouping, group, n_replicates, n_clusters, n_templates and n_versions (0 where no
+        planned number is enough), and the power with that many, with its interval.
     """
     key = ["grouping", "group", "n_replicates", "n_clusters", "n_templates"]
-    enough = plans[plans["power"] >= power].sort_values("n_versions", kind="stable").drop_duplicates(key)
+    enough = (
+        plans[plans["power"] >= power].sort_values("n_versions", kind="stable").drop_duplicates(key)
+    )
     columns = [*key, "n_versions", "power", "power_low", "power_high"]
     found = plans[key].drop_duplicates().merge(enough[columns], on=key, how="left")
     return found.assign(n_versions=found["n_versions"].fillna(0).astype(int))
@@ -191,9 +270,10 @@ def pool_means(judgements: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
         judgements: contracts.Judgements of any number of models and eval types.
 
     Returns:
-        contracts.PooledMeans, and contracts.Orders: of every two domains the one that is probably harder. With one version of
-        shared fillings it has no probability: a sure order of these fillings was wrong in 16% of simulations. Templates count
-        where they have an accuracy in every version.
+        contracts.PooledMeans, and contracts.Orders: of every two domains the one that is probably
+        harder. With one version of shared fillings it has no probability: a sure order of these
+        fillings was wrong in 16% of simulations. Templates count where they have an accuracy in
+        every version.
 
     Raises:
         UserError: no series has such a template.
@@ -204,9 +284,13 @@ def pool_means(judgements: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     if panel.has_own_fillings:
         values = values.mean(axis=2, keepdims=True)
     codes = {name: cluster_codes(templates, name) for name in CLUSTERS}
-    pairs = templates["concept_a"] + templates["concept_b"].map(lambda name: f"{JOINT}{name}" if isinstance(name, str) else "")
+    pairs = templates["concept_a"] + templates["concept_b"].map(
+        lambda name: f"{JOINT}{name}" if isinstance(name, str) else ""
+    )
     means, orders = [], []
-    for model, eval_type, of_series in zip(panel.series["model"], panel.series["eval_type"], values, strict=True):
+    for model, eval_type, of_series in zip(
+        panel.series["model"], panel.series["eval_type"], values, strict=True
+    ):
         known = ~np.isnan(of_series).any(axis=1)
         if not known.any():
             continue
@@ -220,20 +304,33 @@ def pool_means(judgements: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
             means.append(rows.assign(group=str(domain) + JOINT + rows["group"]))
     if not means:
         problem = "no template has an accuracy in every version."
-        raise UserError("judgements", problem, "Judge a model that answered the items of all versions.")
+        raise UserError(
+            "judgements", problem, "Judge a model that answered the items of all versions."
+        )
     ordered = pd.DataFrame(orders, columns=list(Orders.columns))
-    return pd.concat(means, ignore_index=True), ordered if can_order else ordered.assign(probability=np.nan)
+    return pd.concat(means, ignore_index=True), (
+        ordered if can_order else ordered.assign(probability=np.nan)
+    )
 
 
 def _by_template(panel: Panel) -> tuple[pd.DataFrame, np.ndarray]:
-    """One row per template, and its accuracies, shape (series, templates, versions); missing where an item has none."""
+    """One row per template, and its accuracies, shape (series, templates, versions); missing where
+    an item has none.
+    """
     first = np.unique(cluster_codes(panel.items, "template"), return_index=True)[1]
-    return panel.items.iloc[first].reset_index(drop=True), _spread_by_template(panel, metric_values(panel)[0])
+    return panel.items.iloc[first].reset_index(drop=True), _spread_by_template(
+        panel, metric_values(panel)[0]
+    )
 
 
 def _spread_by_template(panel: Panel, values: np.ndarray) -> np.ndarray:
-    """Values of items, shape (series, items), as (series, templates, versions); missing where there is no item."""
-    code, version = cluster_codes(panel.items, "template"), np.unique(panel.items["version"], return_inverse=True)[1]
+    """Values of items, shape (series, items), as (series, templates, versions); missing where there
+    is no item.
+    """
+    code, version = (
+        cluster_codes(panel.items, "template"),
+        np.unique(panel.items["version"], return_inverse=True)[1],
+    )
     spread = np.full((len(values), int(code.max()) + 1, int(version.max()) + 1), np.nan)
     spread[:, code, version] = values
     return spread
@@ -241,7 +338,16 @@ def _spread_by_template(panel: Panel, values: np.ndarray) -> np.ndarray:
 
 def _rows(found: Pooled) -> pd.DataFrame:
     """The columns of contracts.PooledMeans, without series and grouping."""
-    names = ("mean", "pooled", "ci_low", "ci_high", "rank_low", "rank_high", "n_clusters", "n_templates")
+    names = (
+        "mean",
+        "pooled",
+        "ci_low",
+        "ci_high",
+        "rank_low",
+        "rank_high",
+        "n_clusters",
+        "n_templates",
+    )
     rows = pd.DataFrame({"group": found.groups} | {name: getattr(found, name) for name in names})
     return rows.assign(**{name: rows[name].clip(0, 1) for name in ("pooled", "ci_low", "ci_high")})
 
@@ -250,4 +356,8 @@ def _orders(found: Pooled) -> Iterator[dict[str, object]]:
     """Every two groups, the one that is probably lower first."""
     for i, j in zip(*np.triu_indices(len(found.groups), 1), strict=True):
         a, b = (i, j) if found.lower[i, j] >= found.lower[j, i] else (j, i)
-        yield {"lower": str(found.groups[a]), "higher": str(found.groups[b]), "probability": float(found.lower[a, b])}
+        yield {
+            "lower": str(found.groups[a]),
+            "higher": str(found.groups[b]),
+            "probability": float(found.lower[a, b]),
+        }

@@ -1,4 +1,5 @@
-"""Do tables belong together? Item ids are coordinates: the same id is another text after a swap or in other materials.
+"""Do tables belong together? Item ids are coordinates: the same id is another text after a swap or
+in other materials.
 
 So tables are held together by what their provenance says they were computed from, not by ids alone.
 """
@@ -25,7 +26,9 @@ KEY = ["item_id", "target", "model", "eval_type"]
 FIX = "Give tables that were computed from the same items table, or recompute them."
 
 
-def read_judgements(paths: Sequence[Path], columns: Sequence[str], others: Sequence[Path] = ()) -> pd.DataFrame:
+def read_judgements(
+    paths: Sequence[Path], columns: Sequence[str], others: Sequence[Path] = ()
+) -> pd.DataFrame:
     """Read judgements of the same items as one frame.
 
     Args:
@@ -34,8 +37,8 @@ def read_judgements(paths: Sequence[Path], columns: Sequence[str], others: Seque
         others: further tables that must be of the same items, e.g. surface features.
 
     Raises:
-        UserError: a file is not a judgements table, the tables were computed from different items, or two of them judge the same
-            target of one series.
+        UserError: a file is not a judgements table, the tables were computed from different items,
+            or two of them judge the same target of one series.
     """
     judgements = read_tables(paths, Judgements, columns)
     check_same_items([*paths, *others])
@@ -44,7 +47,8 @@ def read_judgements(paths: Sequence[Path], columns: Sequence[str], others: Seque
 
 
 def _check_once(judgements: pd.DataFrame, paths: Sequence[Path]) -> None:
-    """Raise UserError where two tables judge the same target: it would count twice, or one answer would hide the other.
+    """Raise UserError where two tables judge the same target: it would count twice, or one answer
+    would hide the other.
 
     No single table does, as its contract forbids it.
     """
@@ -52,13 +56,20 @@ def _check_once(judgements: pd.DataFrame, paths: Sequence[Path]) -> None:
     if not again.any():
         return
     row = judgements.loc[again, KEY].iloc[0]
-    places = [path for path in paths if (read_tables([path], Judgements, KEY).astype(str) == row.astype(str)).all(axis=1).any()]
+    places = [
+        path
+        for path in paths
+        if (read_tables([path], Judgements, KEY).astype(str) == row.astype(str)).all(axis=1).any()
+    ]
     problem = f"judges {row['model']} ({row['eval_type']}) a second time, after {places[0]}."
-    raise UserError(places[-1], problem, "Give each table once, and one table for each model and way of asking.")
+    raise UserError(
+        places[-1], problem, "Give each table once, and one table for each model and way of asking."
+    )
 
 
 def check_same_items(paths: Sequence[Path]) -> None:
-    """Raise UserError where the tables' provenance says that they were computed from different items tables.
+    """Raise UserError where the tables' provenance says that they were computed from different
+    items tables.
 
     A table whose provenance does not name its items (imported results) is not compared.
     """
@@ -73,17 +84,20 @@ def check_same_items(paths: Sequence[Path]) -> None:
 
 
 def items_of(paths: Sequence[Path]) -> dict[str, str]:
-    """Provenance details that name the items of tables that were computed from the same: ``{"items": digest}``, or nothing."""
+    """Provenance details that name the items of tables that were computed from the same:
+    ``{"items": digest}``, or nothing.
+    """
     found = {digest for path in paths if (digest := _digest_of_items(path)) is not None}
     return {ITEMS: found.pop()} if len(found) == 1 else {}
 
 
 def kinds_of(paths: Sequence[Path]) -> dict[str, dict[str, Any]]:
-    """Provenance details that must be told next to every number: models that are not causal, and flags of what was answered.
+    """Provenance details that must be told next to every number: models that are not causal, and
+    flags of what was answered.
 
     Returns:
-        ``{"kinds": {model: measure}, "flags": {model: {way of asking: {"of": number of answers, flag: number}}}}``; what is
-        empty is left out.
+        ``{"kinds": {model: measure}, "flags": {model: {way of asking: {"of": number of answers,
+        flag: number}}}}``; what is empty is left out.
     """
     kinds: dict[str, str] = {}
     flags: dict[str, dict[str, dict[str, int]]] = {}
@@ -96,12 +110,16 @@ def kinds_of(paths: Sequence[Path]) -> dict[str, dict[str, Any]]:
             flags.setdefault(made.model, {}).update(found)
         for model, ways in made.details.get("flags", {}).items():
             flags.setdefault(model, {}).update(ways)
-    told: dict[str, dict[str, Any]] = {"kinds": dict(sorted(kinds.items())), "flags": dict(sorted(flags.items()))}
+    told: dict[str, dict[str, Any]] = {
+        "kinds": dict(sorted(kinds.items())),
+        "flags": dict(sorted(flags.items())),
+    }
     return {name: found for name, found in told.items() if found}
 
 
 def _flags(details: Mapping[str, Any]) -> dict[str, dict[str, int]]:
-    """Way of asking -> how many scores or answers were judged, and how many with each flag; only ways with flags.
+    """Way of asking -> how many scores or answers were judged, and how many with each flag; only
+    ways with flags.
 
     Args:
         details: of the table's provenance: of one way of asking, or of several by their names.
@@ -112,25 +130,38 @@ def _flags(details: Mapping[str, Any]) -> dict[str, dict[str, int]]:
     for name, one in details.items():
         status = dict(one.get("response_status", {})) if isinstance(one, dict) else {}
         if any(key != "ok" for key in status):
-            found[title_of(name)] = {"of": sum(status.values()), **{key: n for key, n in status.items() if key != "ok"}}
+            found[title_of(name)] = {
+                "of": sum(status.values()),
+                **{key: n for key, n in status.items() if key != "ok"},
+            }
     return found
 
 
 def _digest_of_items(path: Path) -> str | None:
-    """Digest of the items that a table was computed from: among its inputs, or, further on, among its details."""
+    """Digest of the items that a table was computed from: among its inputs, or, further on, among
+    its details.
+    """
     made = read_provenance(path)
     stated = made.inputs.get(ITEMS) or made.details.get(ITEMS)
     return stated if isinstance(stated, str) else None
 
 
 def check_templates(templates: Path, items: Path) -> None:
-    """Raise UserError where the items' provenance says that they were filled from another templates table than this file."""
+    """Raise UserError where the items' provenance says that they were filled from another templates
+    table than this file.
+    """
     if read_provenance(items).inputs.get("templates") not in (None, digest_file(templates)):
-        raise UserError(templates, f"is not the templates table that {items} was filled from.", "Give the one that it was.")
+        raise UserError(
+            templates,
+            f"is not the templates table that {items} was filled from.",
+            "Give the one that it was.",
+        )
 
 
 def check_items(items: Path, paths: Sequence[Path]) -> None:
-    """Raise UserError where a table's provenance says that it was computed from another items table than this file."""
+    """Raise UserError where a table's provenance says that it was computed from another items table
+    than this file.
+    """
     digest = digest_file(items)
     for path in paths:
         found = _digest_of_items(path)

@@ -1,4 +1,6 @@
-"""Logistic regressions on accuracy (EWoK, Appendix A.5): the rows both fits share, the mixed model by R, and one without R."""
+"""Logistic regressions on accuracy (EWoK, Appendix A.5): the rows both fits share, the mixed model
+by R, and one without R.
+"""
 
 from __future__ import annotations
 
@@ -73,8 +75,8 @@ class Design:
 
     Attributes:
         matrix: shape (rows, terms), the terms that are fitted.
-        terms: columns group, term, label, is_fitted and is_separated, one row per term in printing order; a term that is fitted
-            and not separated has an estimate.
+        terms: columns group, term, label, is_fitted and is_separated, one row per term in printing
+            order; a term that is fitted and not separated has an estimate.
         response: 0 or 1 per row.
         model: code per row into ``models``.
         item: code per row into ``items``.
@@ -104,29 +106,37 @@ def build_design(
 ) -> Design:
     """Code judgements for logistic regression, one row per model and target sentence.
 
-    Domains have one mean each (no intercept). Context contrast and context type are deviation coded: a level's coefficient is
-    its distance from the mean of the levels, the last level (other; indirect) is minus the sum of the rest. Target contrast is
-    variable swap = +1, concept swap = -1 (or 1 and 0 in treatment coding). Surface features are z scores over all rows.
+    Domains have one mean each (no intercept). Context contrast and context type are deviation
+    coded: a level's coefficient is its distance from the mean of the levels, the last level (other;
+    indirect) is minus the sum of the rest. Target contrast is variable swap = +1, concept swap = -1
+    (or 1 and 0 in treatment coding). Surface features are z scores over all rows.
 
     Args:
-        judgements: contracts.Judgements, of any models; rows of other eval types are left out, but those of baselines become
-            features: whether a baseline is right about the target.
+        judgements: contracts.Judgements, of any models; rows of other eval types are left out, but
+            those of baselines become features: whether a baseline is right about the target.
         surface: contracts.SurfaceFeatures.
         eval_type: the paradigm to explain.
-        ties: an exact tie is ``wrong``, as in the paper's model (its means count it as a half), or left out (``drop``).
-        target_coding: ``deviation`` as in the paper, or ``treatment`` as in the released analysis (baseline: concept swap).
+        ties: an exact tie is ``wrong``, as in the paper's model (its means count it as a half), or
+            left out (``drop``).
+        target_coding: ``deviation`` as in the paper, or ``treatment`` as in the released analysis
+            (baseline: concept swap).
 
     Returns:
-        The design; levels and features that do not vary, and terms that others determine, are left out with a note. So are rows
-        that a combination of terms predicts without error (separation; Albert & Anderson 1984): the terms in it grow without
-        limit, and what the rest say of the other terms is the same without these rows.
+        The design; levels and features that do not vary, and terms that others determine, are left
+        out with a note. So are rows that a combination of terms predicts without error (separation;
+        Albert & Anderson 1984): the terms in it grow without limit, and what the rest say of the
+        other terms is the same without these rows.
 
     Raises:
         UserError: nothing is left to explain.
     """
     rows = judgements[judgements["eval_type"] == eval_type]
     if rows.empty:
-        raise UserError("judgements", f"there are no {eval_type} judgements.", "Judge at least one model's log probabilities.")
+        raise UserError(
+            "judgements",
+            f"there are no {eval_type} judgements.",
+            "Judge at least one model's log probabilities.",
+        )
     details: dict[str, Any] = {"eval_type": eval_type, "ties": ties, "target_coding": target_coding}
     notes: list[str] = []
     rows = _drop(rows, rows["accuracy"].isna(), "have no score", notes, details, "n_missing")
@@ -135,29 +145,55 @@ def build_design(
     if ties == "drop":
         rows = _drop(rows, is_tie, "are exact ties", notes, details, "n_ties")
         if rows.empty:
-            raise UserError("judgements", "every accuracy is an exact tie, and ties are left out.", "Use --ties wrong.")
+            raise UserError(
+                "judgements",
+                "every accuracy is an exact tie, and ties are left out.",
+                "Use --ties wrong.",
+            )
     elif is_tie.any():
-        notes.append(f"{is_tie.sum():,} of {len(rows):,} rows are exact ties and count as wrong here, as in the paper.")
+        notes.append(
+            f"{is_tie.sum():,} of {len(rows):,} rows are exact ties and count as wrong here, as in"
+            " the paper."
+        )
     rows = rows.merge(surface, on=["item_id", "target"], how="left", validate="many_to_one")
     features = SURFACE_FEATURES | {
-        name: text for name, text in BASELINE_FEATURES.items() if (judgements["eval_type"] == name).any()
+        name: text
+        for name, text in BASELINE_FEATURES.items()
+        if (judgements["eval_type"] == name).any()
     }
     for name in features.keys() - SURFACE_FEATURES.keys():
-        right = judgements.loc[judgements["eval_type"] == name, ["item_id", "target", "accuracy"]].rename(
-            columns={"accuracy": name}
-        )
+        right = judgements.loc[
+            judgements["eval_type"] == name, ["item_id", "target", "accuracy"]
+        ].rename(columns={"accuracy": name})
         # Where a baseline knows nothing of a text, it guesses.
-        rows = rows.merge(right.fillna({name: 0.5}), on=["item_id", "target"], how="left", validate="many_to_one")
+        rows = rows.merge(
+            right.fillna({name: 0.5}), on=["item_id", "target"], how="left", validate="many_to_one"
+        )
     absent = rows[list(features)].isna()
     known = [name for name in features if not absent[name].all()]
-    rows = _drop(rows, absent[known].any(axis=1), "have no surface features", notes, details, "n_without_features")
+    rows = _drop(
+        rows,
+        absent[known].any(axis=1),
+        "have no surface features",
+        notes,
+        details,
+        "n_without_features",
+    )
     if rows.empty:
-        raise UserError("judgements", "no row has both an accuracy and surface features.", "Give the features of the same items.")
+        raise UserError(
+            "judgements",
+            "no row has both an accuracy and surface features.",
+            "Give the features of the same items.",
+        )
     columns, terms = _code(rows, features, target_coding, notes)
     matrix = np.column_stack(columns)
     response = (rows["accuracy"] == 1).to_numpy(float)
     if response.min() == response.max():
-        raise UserError("judgements", "every answer is the same, so there is nothing to explain.", "Give more models or items.")
+        raise UserError(
+            "judgements",
+            "every answer is the same, so there is nothing to explain.",
+            "Give more models or items.",
+        )
     kept = _independent(matrix)
     for index in np.flatnonzero(~kept):
         notes.append(f"{terms[index][2]} is left out: the other terms determine it in these items.")
@@ -167,37 +203,66 @@ def build_design(
     if not is_used.all():
         rows, matrix, response = rows[is_used], matrix[is_used], response[is_used]
         if not len(rows) or response.min() == response.max():
-            problem = "the terms tell right from wrong answers without any error, so no coefficient can be estimated."
+            problem = (
+                "the terms tell right from wrong answers without any error, so no coefficient can"
+                " be estimated."
+            )
             raise UserError("judgements", problem, "Give more models or items.")
         kept &= _independent(matrix)
         n_lost = int((~is_used).sum())
         notes.append(
-            f"No estimate for {', '.join(details['separated'])}: in {n_lost:,} rows these terms tell right from wrong answers "
-            "without any error (everything is right in a domain, say), so their coefficients grow without limit. The other terms "
-            "are estimated from the rest."
+            f"No estimate for {', '.join(details['separated'])}: in {n_lost:,} rows these terms"
+            " tell right from wrong answers without any error (everything is right in a domain,"
+            " say), so their coefficients grow without limit. The other terms are estimated from"
+            " the rest."
         )
     model, models = pd.factorize(rows["model"].astype(str), sort=True)
     item, items = pd.factorize(rows["item_id"].astype(str), sort=True)
-    details |= {"n_rows": len(rows), "n_models": len(models), "n_items": len(items), "models": list(models)}
-    frame = pd.DataFrame(terms, columns=["group", "term", "label"]).assign(is_fitted=kept, is_separated=separated)
+    details |= {
+        "n_rows": len(rows),
+        "n_models": len(models),
+        "n_items": len(items),
+        "models": list(models),
+    }
+    frame = pd.DataFrame(terms, columns=["group", "term", "label"]).assign(
+        is_fitted=kept, is_separated=separated
+    )
     details["formula"] = formula_of(frame)
-    factors = {name: cluster_codes(rows, unit) for name, unit in (("Template", "template"), ("ConceptPair", "concept_pair"))}
-    contrast = rows["context_contrast"].map(lambda value: contrast_group(value if isinstance(value, str) else None))
+    factors = {
+        name: cluster_codes(rows, unit)
+        for name, unit in (("Template", "template"), ("ConceptPair", "concept_pair"))
+    }
+    contrast = rows["context_contrast"].map(
+        lambda value: contrast_group(value if isinstance(value, str) else None)
+    )
     levels = {"Version": rows["version"], "Domain": rows["domain"], "ContextContrast": contrast}
     levels |= {"TargetContrast": rows["target_contrast"], "ContextType": rows["context_type"]}
     factors |= {name: pd.factorize(column)[0] for name, column in levels.items()}
-    return Design(matrix[:, kept], frame, response, model, list(models), item, list(items), factors, notes, details)
+    return Design(
+        matrix[:, kept],
+        frame,
+        response,
+        model,
+        list(models),
+        item,
+        list(items),
+        factors,
+        notes,
+        details,
+    )
 
 
 def find_separation(matrix: np.ndarray, response: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows on which the likelihood has a maximum, and terms without one (Konis 2007: a linear program finds the direction).
+    """Rows on which the likelihood has a maximum, and terms without one (Konis 2007: a linear
+    program finds the direction).
 
     Args:
         matrix: shape (rows, terms), independent terms.
         response: 0 or 1 per row.
 
     Returns:
-        Whether each row is used, and whether each term is separated: the rows that are used do not determine its coefficient.
+        Whether each row is used, and whether each term is separated: the rows that are used do not
+        determine its coefficient.
     """
     is_used = np.ones(len(matrix), bool)
     signed = matrix * (2 * response - 1)[:, None]
@@ -205,7 +270,9 @@ def find_separation(matrix: np.ndarray, response: np.ndarray) -> tuple[np.ndarra
         is_lost = is_used & (signed @ _separating(signed[is_used]) > SEPARATED)
         is_used &= ~is_lost
         if not is_lost.any() or not is_used.any():
-            return is_used, np.zeros(matrix.shape[1], bool) if is_used.all() else _undetermined(matrix[is_used])
+            return is_used, (
+                np.zeros(matrix.shape[1], bool) if is_used.all() else _undetermined(matrix[is_used])
+            )
 
 
 def _separating(rows: np.ndarray) -> np.ndarray:
@@ -218,7 +285,13 @@ def _separating(rows: np.ndarray) -> np.ndarray:
     """
     chosen = np.unique(np.linspace(0, len(rows) - 1, BLOCK).astype(int))
     while True:
-        found = linprog(-rows.sum(axis=0), A_ub=-rows[chosen], b_ub=np.zeros(len(chosen)), bounds=(-1, 1), method="highs")
+        found = linprog(
+            -rows.sum(axis=0),
+            A_ub=-rows[chosen],
+            b_ub=np.zeros(len(chosen)),
+            bounds=(-1, 1),
+            method="highs",
+        )
         if -found.fun < SEPARATED:
             return np.zeros(rows.shape[1])
         steps = rows @ found.x
@@ -233,17 +306,29 @@ def formula_of(terms: pd.DataFrame) -> str:
     Args:
         terms: Design.terms.
 
-    >>> rows = [("domain", "d", True), ("target_contrast", "variable swap", False), ("surface_features", "n_words", True)]
+    >>> rows = [
+    ...     ("domain", "d", True),
+    ...     ("target_contrast", "variable swap", False),
+    ...     ("surface_features", "n_words", True),
+    ... ]
     >>> formula_of(pd.DataFrame(rows, columns=["group", "term", "is_fitted"]))
     'Accuracy ~ 0 + Domain + NumWords'
     """
     fitted = terms[terms["is_fitted"]]
-    names = [FACTORS.get(group) or FEATURES[term] for group, term in zip(fitted["group"], fitted["term"], strict=True)]
+    names = [
+        FACTORS.get(group) or FEATURES[term]
+        for group, term in zip(fitted["group"], fitted["term"], strict=True)
+    ]
     return " + ".join(["Accuracy ~ 0", *dict.fromkeys(names)])
 
 
 def _drop(
-    rows: pd.DataFrame, unwanted: pd.Series, why: str, notes: list[str], details: dict[str, Any], name: str
+    rows: pd.DataFrame,
+    unwanted: pd.Series,
+    why: str,
+    notes: list[str],
+    details: dict[str, Any],
+    name: str,
 ) -> pd.DataFrame:
     count = int(unwanted.sum())
     details[name] = count
@@ -266,13 +351,20 @@ def _code(
     domain = rows["domain"].astype(str).to_numpy()
     for name in np.unique(domain):
         add(domain == name, "domain", name, name.replace("-", " "))
-    contrast = np.array([contrast_group(c if isinstance(c, str) else None) for c in rows["context_contrast"]])
+    contrast = np.array(
+        [contrast_group(c if isinstance(c, str) else None) for c in rows["context_contrast"]]
+    )
     for name, column in _deviations(contrast, CONTEXT_CONTRASTS, "context contrast", notes):
         add(column, "context_contrast", name, f"{name} vs. rest")
     target = rows["target_contrast"].astype(str).to_numpy()
     if _varies(target, TARGET_CONTRASTS, "target contrast", notes):
         low = -1.0 if target_coding == "deviation" else 0.0
-        add(np.where(target == "variable swap", 1.0, low), "target_contrast", "variable swap", "variable vs. concept swap")
+        add(
+            np.where(target == "variable swap", 1.0, low),
+            "target_contrast",
+            "variable swap",
+            "variable vs. concept swap",
+        )
     kind = rows["context_type"].astype(str).to_numpy()
     for name, column in _deviations(kind, CONTEXT_TYPES, "context type", notes):
         add(column, "context_type", name, f"{name} vs. indirect")
@@ -297,8 +389,12 @@ def _varies(values: np.ndarray, levels: tuple[str, ...], factor: str, notes: lis
     return len(present) > 1
 
 
-def _deviations(values: np.ndarray, levels: tuple[str, ...], factor: str, notes: list[str]) -> list[tuple[str, np.ndarray]]:
-    """Sum-to-zero columns of the levels that occur; the last of them is minus the sum of the others."""
+def _deviations(
+    values: np.ndarray, levels: tuple[str, ...], factor: str, notes: list[str]
+) -> list[tuple[str, np.ndarray]]:
+    """Sum-to-zero columns of the levels that occur; the last of them is minus the sum of the
+    others.
+    """
     if not _varies(values, levels, factor, notes):
         return []
     present = [level for level in levels if (values == level).any()]
@@ -307,9 +403,13 @@ def _deviations(values: np.ndarray, levels: tuple[str, ...], factor: str, notes:
 
 
 def _correlations(matrix: np.ndarray) -> np.ndarray:
-    """Products of the columns, each of length one: as small as the terms are many, and it shows dependence without the rows."""
+    """Products of the columns, each of length one: as small as the terms are many, and it shows
+    dependence without the rows.
+    """
     gram = matrix.T @ matrix
-    scale = np.where(np.diag(gram) > 0, np.sqrt(np.diag(gram)), 1)  # a column of zeros is not independent
+    scale = np.where(
+        np.diag(gram) > 0, np.sqrt(np.diag(gram)), 1
+    )  # a column of zeros is not independent
     return np.asarray(gram / np.outer(scale, scale))
 
 
@@ -327,7 +427,9 @@ def _independent(matrix: np.ndarray) -> np.ndarray:
         chosen = np.flatnonzero(kept)
         rest = gram[index, index]
         if len(chosen):
-            weights = np.linalg.lstsq(gram[np.ix_(chosen, chosen)], gram[chosen, index], rcond=None)[0]
+            weights = np.linalg.lstsq(
+                gram[np.ix_(chosen, chosen)], gram[chosen, index], rcond=None
+            )[0]
             rest -= gram[index, chosen] @ weights
         kept[index] = rest > DEPENDENT
     return kept
@@ -336,26 +438,30 @@ def _independent(matrix: np.ndarray) -> np.ndarray:
 #: a random intercept of this size or less is a singular fit (lme4::isSingular).
 SINGULAR = 1e-4
 WAYS_OUT = (
-    'Three ways out: (1) with root, `sudo apt install r-base-core r-cran-lme4`, then `pip install "worldprobe[r]"`; '
-    "(2) without root, `snakemake --sdm conda`, which uses the files in envs/; "
-    "(3) set `mixed_model.enabled: false` in the configuration: all else still runs, the statsmodels cross-check too."
+    "Three ways out: (1) with root, `sudo apt install r-base-core r-cran-lme4`, then `pip install"
+    ' "worldprobe[r]"`; (2) without root, `snakemake --sdm conda`, which uses the files in envs/;'
+    " (3) set `mixed_model.enabled: false` in the configuration: all else still runs, the"
+    " statsmodels cross-check too."
 )
 
 
 def random_effects(design: Design, structure: str) -> dict[str, tuple[str, np.ndarray]]:
     """The random effects of a regression.
 
-    A model's slope of a factor is one effect per model and level, with one variance (compound symmetry): with some twenty models
-    no more can be known of the slopes' covariance, and without correlations tests hold their level (Barr et al. 2013).
+    A model's slope of a factor is one effect per model and level, with one variance (compound
+    symmetry): with some twenty models no more can be known of the slopes' covariance, and without
+    correlations tests hold their level (Barr et al. 2013).
 
     Args:
         design: the shared regression.
-        structure: ``intercepts`` of items and models, as in the paper; ``maximal``: of templates, pairs of concepts and versions
-            too, and each model's slopes of all fixed effects (Barr et al. 2013).
+        structure: ``intercepts`` of items and models, as in the paper; ``maximal``: of templates,
+            pairs of concepts and versions too, and each model's slopes of all fixed effects (Barr
+            et al. 2013).
 
     Returns:
-        Effect in a formula, such as (1|Model:Domain) -> column of the matrix that it multiplies ("1": none), and codes of the
-        rows. What does not vary, or divides the rows as an earlier effect does, is left out.
+        Effect in a formula, such as (1|Model:Domain) -> column of the matrix that it multiplies
+        ("1": none), and codes of the rows. What does not vary, or divides the rows as an earlier
+        effect does, is left out.
     """
     wanted = {"(1|Item)": ("1", design.item), "(1|Model)": ("1", design.model)}
     if structure == "maximal":
@@ -383,21 +489,25 @@ def _divide_alike(first: np.ndarray, second: np.ndarray) -> bool:
     return number == len(np.unique(second)) == len(np.unique(both))
 
 
-def fit_mixed_model(design: Design, method: str = "whitened", structure: str = "maximal") -> tuple[pd.DataFrame, dict[str, Any]]:
+def fit_mixed_model(
+    design: Design, method: str = "whitened", structure: str = "maximal"
+) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Fit fixed and random effects by the Laplace approximation (glmer's nAGQ = 1).
 
     Args:
         design: the shared regression.
-        method: ``whitened`` searches lme4's deviance in standard errors (minutes), ``plain`` calls glmer as the paper did; the
-            same maximum, to 1e-3 in every coefficient.
-        structure: of the random effects. Of ``maximal``, effects without variance are dropped, and then, while the search does
-            not converge, the one with the least variance; items and models stay. Its tests have degrees of freedom
-            (Satterthwaite) where the method is ``whitened``.
+        method: ``whitened`` searches lme4's deviance in standard errors (minutes), ``plain`` calls
+            glmer as the paper did; the same maximum, to 1e-3 in every coefficient.
+        structure: of the random effects. Of ``maximal``, effects without variance are dropped, and
+            then, while the search does not converge, the one with the least variance; items and
+            models stay. Its tests have degrees of freedom (Satterthwaite) where the method is
+            ``whitened``.
 
     Returns:
-        contracts.Coefficients (without standard errors where the curvature is not that of a maximum, and without estimates where
-        R stopped) and details for the provenance: variances, counts, log likelihood, lme4's messages verbatim
-        and ``notes``, which say in plain words what they mean.
+        contracts.Coefficients (without standard errors where the curvature is not that of a
+        maximum, and without estimates where R stopped) and details for the provenance: variances,
+        counts, log likelihood, lme4's messages verbatim and ``notes``, which say in plain words
+        what they mean.
 
     Raises:
         UserError: R, rpy2 or lme4 is not there.
@@ -406,7 +516,9 @@ def fit_mixed_model(design: Design, method: str = "whitened", structure: str = "
     with open(Path(__file__).with_suffix(".R"), encoding="utf-8") as source:
         robjects.r(source.read())
     rows, terms = design.matrix.shape
-    matrix = robjects.r["matrix"](robjects.FloatVector(design.matrix.ravel(order="F")), nrow=rows, ncol=terms)
+    matrix = robjects.r["matrix"](
+        robjects.FloatVector(design.matrix.ravel(order="F")), nrow=rows, ncol=terms
+    )
     matrix.colnames = robjects.StrVector([f"x{i}" for i in range(terms)])
     effects = random_effects(design, structure)
     groups, written = {}, {}
@@ -419,21 +531,37 @@ def fit_mixed_model(design: Design, method: str = "whitened", structure: str = "
         matrix,
         robjects.ListVector(groups),
         robjects.StrVector(list(written)),
-        robjects.BoolVector([structure == "maximal" and name not in ("(1|Item)", "(1|Model)") for name in effects]),
+        robjects.BoolVector(
+            [structure == "maximal" and name not in ("(1|Item)", "(1|Model)") for name in effects]
+        ),
         method,
     )
     found = {name: np.asarray(fitted.rx2(name)) for name in fitted.names}
     by_name = {_bare(term): name for term, name in written.items()}
-    sd_of = {by_name[_bare(group)]: float(t) for group, t in zip(found["groups"], found["theta"], strict=True)}
+    sd_of = {
+        by_name[_bare(group)]: float(t)
+        for group, t in zip(found["groups"], found["theta"], strict=True)
+    }
     dropped = [by_name[_bare(term)] for term in found.get("dropped", ())]
     random_sd = {name.strip("()").removeprefix("1|").lower(): sd for name, sd in sd_of.items()}
     messages = [str(m).strip() for m in found["messages"]]
     is_singular = any(sd < SINGULAR for sd in random_sd.values())
     gradient, deviance = float(found["gradient"][0]), float(found["deviance"][0])
-    if not np.isfinite(found["std_error"]).all():  # the curvature is of all terms, so none has a standard error
+    if not np.isfinite(
+        found["std_error"]
+    ).all():  # the curvature is of all terms, so none has a standard error
         found["std_error"] = np.full(terms, np.nan)
-    formula = " + ".join([design.details["formula"], *sorted(set(effects) - set(dropped), key=_intercepts_of_models_first)])
-    notes = [*design.notes, *_explain(design, random_sd, messages, gradient), *_structure(structure, formula, dropped)]
+    formula = " + ".join(
+        [
+            design.details["formula"],
+            *sorted(set(effects) - set(dropped), key=_intercepts_of_models_first),
+        ]
+    )
+    notes = [
+        *design.notes,
+        *_explain(design, random_sd, messages, gradient),
+        *_structure(structure, formula, dropped),
+    ]
     details = design.details | {
         "formula": formula,
         "method": method,
@@ -447,10 +575,17 @@ def fit_mixed_model(design: Design, method: str = "whitened", structure: str = "
         "is_converged": not any("converge" in m or "unidentifiable" in m for m in messages),
         "messages": messages,
         "notes": notes,
-        "r_versions": {name: _version(robjects, name) for name in ("lme4", "minqa", "Matrix")}
-        | {"R": _version(robjects, "base")},
+        "r_versions": (
+            {name: _version(robjects, name) for name in ("lme4", "minqa", "Matrix")}
+            | {"R": _version(robjects, "base")}
+        ),
     }
-    return coefficient_table("mixed_model", design.terms, found["estimate"], found["std_error"], found["df"]), details
+    return (
+        coefficient_table(
+            "mixed_model", design.terms, found["estimate"], found["std_error"], found["df"]
+        ),
+        details,
+    )
 
 
 def _bare(term: Any) -> str:
@@ -459,7 +594,9 @@ def _bare(term: Any) -> str:
 
 
 def _intercepts_of_models_first(effect: str) -> tuple[bool, bool, str]:
-    """The order in which a formula has random effects: (1|Model) + (1|Item), as in the paper, then the others."""
+    """The order in which a formula has random effects: (1|Model) + (1|Item), as in the paper, then
+    the others.
+    """
     return effect != "(1|Model)", effect != "(1|Item)", effect
 
 
@@ -467,11 +604,15 @@ def _structure(structure: str, formula: str, dropped: list[str]) -> list[str]:
     """What a reader must know of the random effects."""
     if structure == "intercepts":
         return [
-            "The paper's random effects take templates, pairs of concepts and all models' responses to a "
-            "contrast as independent: where there is nothing to find, 20 to 40% of such stars are false "
-            "(docs/numbers.md). Stars that hold: mixed_model.random_effects: maximal."
+            "The paper's random effects take templates, pairs of concepts and all models' responses"
+            " to a contrast as independent: where there is nothing to find, 20 to 40% of such stars"
+            " are false (docs/numbers.md). Stars that hold: mixed_model.random_effects: maximal."
         ]
-    gone = f" Dropped, as the answers show no variance of them: {', '.join(dropped)}." if dropped else " Nothing was dropped."
+    gone = (
+        f" Dropped, as the answers show no variance of them: {', '.join(dropped)}."
+        if dropped
+        else " Nothing was dropped."
+    )
     return [f"Random effects: {formula}.{gone} Tests: t with Satterthwaite's degrees of freedom."]
 
 
@@ -490,20 +631,29 @@ def start_r() -> Any:
         import rpy2.rinterface_lib.callbacks as callbacks
         from rpy2.rinterface_lib import embedded
 
-        if not embedded.isinitialized():  # without .RData, .Rprofile and .Renviron, whose objects would stand before R's own
+        if (
+            not embedded.isinitialized()
+        ):  # without .RData, .Rprofile and .Renviron, whose objects would stand before R's own
             embedded.set_initoptions(("rpy2", "--quiet", "--vanilla"))
         from rpy2 import robjects
     except Exception as error:  # rpy2 fails in many ways where R is broken
-        raise UserError("mixed model", f"rpy2 cannot start R ({type(error).__name__}: {error}).", WAYS_OUT) from error
-    finally:  # rpy2 adds R's folders, in which programs started later from here would find another Python's library
+        raise UserError(
+            "mixed model", f"rpy2 cannot start R ({type(error).__name__}: {error}).", WAYS_OUT
+        ) from error
+    finally:
+        # rpy2 adds R's folders, in which programs started later from here would find another
+        # Python's library
         os.environ.pop("LD_LIBRARY_PATH", None)
         if libraries is not None:
             os.environ["LD_LIBRARY_PATH"] = libraries
     callbacks.consolewrite_warnerror = lambda text: None
-    if not robjects.r('requireNamespace("lme4", quietly = TRUE) && requireNamespace("minqa", quietly = TRUE)')[0]:
+    if not robjects.r(
+        'requireNamespace("lme4", quietly = TRUE) && requireNamespace("minqa", quietly = TRUE)'
+    )[0]:
         raise UserError(
             "mixed model",
-            "R is there, but its package lme4 is not (R starts --vanilla; set R_LIBS for a library of yours).",
+            "R is there, but its package lme4 is not (R starts --vanilla; set R_LIBS for a library"
+            " of yours).",
             WAYS_OUT,
         )
     return robjects
@@ -513,7 +663,9 @@ def _version(robjects: Any, package: str) -> str:
     return str(robjects.r(f'as.character(packageVersion("{package}"))')[0])
 
 
-def _explain(design: Design, random_sd: dict[str, float], messages: list[str], gradient: float) -> list[str]:
+def _explain(
+    design: Design, random_sd: dict[str, float], messages: list[str], gradient: float
+) -> list[str]:
     """lme4's messages and the fit's limits in plain words."""
     notes = []
     n_models = len(design.models)
@@ -524,31 +676,39 @@ def _explain(design: Design, random_sd: dict[str, float], messages: list[str], g
     for name, sd in random_sd.items():
         if sd < SINGULAR:
             notes.append(
-                f"Singular fit: the variance between {name}s is estimated as zero. The coefficients are valid, "
-                f"but they say nothing about differences between {name}s."
+                f"Singular fit: the variance between {name}s is estimated as zero. The coefficients"
+                f" are valid, but they say nothing about differences between {name}s."
             )
     for message in messages:
         if "failed to converge" in message:
             notes.append(
                 f"lme4 doubts that the fit converged ({message}). "
-                + ("" if np.isnan(gradient) else f"The estimates may still move by about {gradient:.1g} standard errors.")
+                + (
+                    ""
+                    if np.isnan(gradient)
+                    else f"The estimates may still move by about {gradient:.1g} standard errors."
+                )
             )
         elif "unidentifiable" in message or "curvature" in message:
-            notes.append(f"Some coefficients are poorly identified ({message}); read their standard errors first.")
+            notes.append(
+                f"Some coefficients are poorly identified ({message}); read their standard errors"
+                " first."
+            )
         elif "singular" not in message:
             notes.append(f"R says: {message}")
     return notes
 
 
-#: items that a coefficient must rest on: the scores of fewer nearly cancel in each, and so would its standard error.
+#: items that a coefficient must rest on: the scores of fewer nearly cancel in each, and so would
+#: its standard error.
 FEWEST_ITEMS = 20
 
 
 def fit_fixed_effects(design: Design) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Logistic regression with standard errors that allow for the dependence of rows of one item.
 
-    The coefficients are population averages, so they are nearer to zero than the mixed model's, which hold for one item and one
-    model; signs and stars are what can be compared.
+    The coefficients are population averages, so they are nearer to zero than the mixed model's,
+    which hold for one item and one model; signs and stars are what can be compared.
 
     Args:
         design: the shared regression.
@@ -567,7 +727,8 @@ def fit_fixed_effects(design: Design) -> tuple[pd.DataFrame, dict[str, Any]]:
     std_error = fitted.bse
     if not fitted.converged:
         notes.append(
-            "The fit did not converge after 100 steps, so there are no standard errors; the coefficients are not to be used."
+            "The fit did not converge after 100 steps, so there are no standard errors; the"
+            " coefficients are not to be used."
         )
         std_error = np.full(len(std_error), np.nan)
     n_items = _items_behind(design, np.asarray(fitted.fittedvalues))
@@ -575,7 +736,8 @@ def fit_fixed_effects(design: Design) -> tuple[pd.DataFrame, dict[str, Any]]:
         std_error = np.where(is_few, np.nan, std_error)
         labels = ", ".join(design.terms["label"][design.terms["is_fitted"]].to_numpy()[is_few])
         notes.append(
-            f"No standard error for {labels}: fewer than {FEWEST_ITEMS} items decide, which say nothing of how items vary."
+            f"No standard error for {labels}: fewer than {FEWEST_ITEMS} items decide, which say"
+            " nothing of how items vary."
         )
     details = design.details | {
         "clusters": "item",
@@ -588,7 +750,8 @@ def fit_fixed_effects(design: Design) -> tuple[pd.DataFrame, dict[str, Any]]:
 
 
 def _items_behind(design: Design, fitted: np.ndarray) -> np.ndarray:
-    """How many equally weighty items each coefficient rests on (Carter, Schnepel & Steigerwald 2017), shape (terms,).
+    """How many equally weighty items each coefficient rests on (Carter, Schnepel & Steigerwald
+    2017), shape (terms,).
 
     Args:
         design: the regression.
@@ -596,5 +759,7 @@ def _items_behind(design: Design, fitted: np.ndarray) -> np.ndarray:
     """
     weight = fitted * (1 - fitted)
     covariance = np.linalg.pinv(design.matrix.T @ (design.matrix * weight[:, None]))
-    parts = weight[:, None] * (design.matrix @ covariance) ** 2 / np.diag(covariance)  # of a coefficient's information
+    parts = (
+        weight[:, None] * (design.matrix @ covariance) ** 2 / np.diag(covariance)
+    )  # of a coefficient's information
     return np.array([1 / (np.bincount(design.item, part) ** 2).sum() for part in parts.T])

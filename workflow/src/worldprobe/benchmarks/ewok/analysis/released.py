@@ -1,8 +1,8 @@
 """The layout in which EWoK's authors released their results, read as judgements.
 
-One CSV per domain under ``dataset-cfg=...vers=N/eval=E/model=M/``, its first line a canary; human ratings in CSVs of their
-own, with columns such as ``response_mean_target1_context1``. A folder or a (password-protected) ZIP; a ZIP is read in memory and
-never unpacked.
+One CSV per domain under ``dataset-cfg=...vers=N/eval=E/model=M/``, its first line a canary; human
+ratings in CSVs of their own, with columns such as ``response_mean_target1_context1``. A folder or a
+(password-protected) ZIP; a ZIP is read in memory and never unpacked.
 """
 
 from __future__ import annotations
@@ -17,7 +17,13 @@ import pandas as pd
 
 from worldprobe.archives import Archive
 from worldprobe.benchmarks.ewok.analysis.judge import NEAR_TIE, compare_scores
-from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_TYPES, GENERATIONS, OFFICIAL_TEXTS, TARGET_CONTRASTS, contrast_group
+from worldprobe.benchmarks.ewok.vocabulary import (
+    CONTEXT_TYPES,
+    GENERATIONS,
+    OFFICIAL_TEXTS,
+    TARGET_CONTRASTS,
+    contrast_group,
+)
 from worldprobe.commented_csv import CsvError, read_frame, read_rows
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER, Progress
@@ -25,7 +31,8 @@ from worldprobe.log import LOGGER, Progress
 TEXTS = list(OFFICIAL_TEXTS)
 _PLACE = ["Domain", "MetaTemplateID", "TemplateID"]
 DESIGN = [*_PLACE, "ConceptA", "ConceptB", "TargetDiff", "ContextDiff", "ContextType"]
-#: files of the released analysis that name items with problems; found by name anywhere in the release.
+#: files of the released analysis that name items with problems; found by name anywhere in the
+#: release.
 FLAGGED, REMOVED = "flagged_items_human.csv", "remove_from_results.csv"
 _LISTINGS = {FLAGGED: ["problem"], REMOVED: ["Domain"]}
 _PASSWORD_HINT = "Set WORLDPROBE_MATERIALS_PASSWORD."
@@ -37,9 +44,11 @@ class Release:
     """What a release contains.
 
     Attributes:
-        items: TEXTS, DESIGN and ``version``, one row per item; its index is the code that ``rows`` uses.
+        items: TEXTS, DESIGN and ``version``, one row per item; its index is the code that ``rows``
+            uses.
         rows: item, target, model, eval_type, accuracy, is_tie, is_near_tie, status.
-        human: the same without item, with ``texts`` (the four texts joined by tabs); empty where there are no ratings.
+        human: the same without item, with ``texts`` (the four texts joined by tabs); empty where
+            there are no ratings.
         features: texts, target, n_words, log_frequency; empty where the release has no controls.
         flagged: TEXTS and ``problem``, or None.
         removed: TEXTS and Domain, or None.
@@ -62,10 +71,12 @@ def read_release(source: Path, password: str | None = None) -> Release:
         password: of the ZIP.
 
     Returns:
-        The release before any of the released analysis's exclusions; other CSVs are listed in ``unread``.
+        The release before any of the released analysis's exclusions; other CSVs are listed in
+        ``unread``.
 
     Raises:
-        UserError: nothing there is in the layout, a file lacks a column, or the ZIP's password is wrong.
+        UserError: nothing there is in the layout, a file lacks a column, or the ZIP's password is
+            wrong.
     """
     archive = Archive(source, password, _PASSWORD_HINT)
     results, human, features, unread = [], [], [], []
@@ -75,7 +86,11 @@ def read_release(source: Path, password: str | None = None) -> Release:
         for path in members:
             progress.advance()
             where, content = f"{source}, {path}", archive.read(str(path))
-            tags = dict(part.split("=", 1) for part in path.parts[:-1] if part.startswith(("eval=", "model=")))
+            tags = dict(
+                part.split("=", 1)
+                for part in path.parts[:-1]
+                if part.startswith(("eval=", "model="))
+            )
             if path.name in _LISTINGS:
                 special[path.name] = _listing(where, read_frame(where, content), path.name)
             elif {"eval", "model"} <= set(tags):
@@ -90,14 +105,20 @@ def read_release(source: Path, password: str | None = None) -> Release:
             else:
                 unread.append(str(path))
     if not results:
-        raise UserError(source, "contains no CSV under eval=.../model=...", "Give the folder or ZIP of released results.")
+        raise UserError(
+            source,
+            "contains no CSV under eval=.../model=...",
+            "Give the folder or ZIP of released results.",
+        )
     items, rows = _split(pd.concat(results, ignore_index=True))
     for name in unread:
         LOGGER.info("not read, not in the layout: %s", name)
     return Release(
         items=items,
         rows=rows,
-        human=_with_texts(human, ["target", "model", "eval_type", "accuracy", "is_tie", "is_near_tie", "status"]),
+        human=_with_texts(
+            human, ["target", "model", "eval_type", "accuracy", "is_tie", "is_near_tie", "status"]
+        ),
         features=_with_texts(features, ["target", "n_words", "log_frequency"]),
         flagged=special.get(FLAGGED),
         removed=special.get(REMOVED),
@@ -107,7 +128,15 @@ def read_release(source: Path, password: str | None = None) -> Release:
 
 def join_texts(frame: pd.DataFrame) -> pd.Series:
     """The four texts joined by tabs: an item's identity in the released analysis."""
-    return frame["Context1"] + "\t" + frame["Context2"] + "\t" + frame["Target1"] + "\t" + frame["Target2"]
+    return (
+        frame["Context1"]
+        + "\t"
+        + frame["Context2"]
+        + "\t"
+        + frame["Target1"]
+        + "\t"
+        + frame["Target2"]
+    )
 
 
 def _listing(where: object, frame: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -116,7 +145,8 @@ def _listing(where: object, frame: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def clean_numbers(answers: pd.Series, highest: int) -> np.ndarray:
-    """The released analysis's reading of answers: drop all but digits, points and hyphens, take the first character.
+    """The released analysis's reading of answers: drop all but digits, points and hyphens, take the
+    first character.
 
     >>> clean_numbers(pd.Series(["Answer: 2.", "7", "none", "-1"]), 5).tolist()
     [2.0, nan, nan, nan]
@@ -128,7 +158,11 @@ def clean_numbers(answers: pd.Series, highest: int) -> np.ndarray:
 
 def _members(archive: Archive) -> list[PurePosixPath]:
     """Every CSV's path inside the release, by name."""
-    return [PurePosixPath(name) for name in archive.names if name.endswith(".csv") and "__MACOSX" not in name]
+    return [
+        PurePosixPath(name)
+        for name in archive.names
+        if name.endswith(".csv") and "__MACOSX" not in name
+    ]
 
 
 def _header(where: object, content: bytes) -> list[str]:
@@ -155,16 +189,25 @@ def _model(name: str) -> str:
 def _require(where: object, frame: pd.DataFrame, columns: Iterable[str]) -> None:
     absent = [column for column in columns if column not in frame]
     if absent:
-        raise UserError(where, f"has no column {absent[0]}.", "Give the files as they were released.")
+        raise UserError(
+            where, f"has no column {absent[0]}.", "Give the files as they were released."
+        )
 
 
 def _numbers(where: object, frame: pd.DataFrame, columns: list[str]) -> list[np.ndarray]:
-    """Columns as numbers; cells that are not finite numbers become missing, and the log says how many."""
+    """Columns as numbers; cells that are not finite numbers become missing, and the log says how
+    many.
+    """
     _require(where, frame, [*columns, *TEXTS])
     numbers = [pd.to_numeric(frame[column], errors="coerce").to_numpy(float) for column in columns]
     n_bad = sum(int((~np.isfinite(values)).sum()) for values in numbers)
     if n_bad:
-        LOGGER.warning("%s: %d cells of %s are not finite numbers; they count as missing", where, n_bad, ", ".join(columns))
+        LOGGER.warning(
+            "%s: %d cells of %s are not finite numbers; they count as missing",
+            where,
+            n_bad,
+            ", ".join(columns),
+        )
     return [np.where(np.isfinite(values), values, np.nan) for values in numbers]
 
 
@@ -185,7 +228,11 @@ def _judged(where: object, frame: pd.DataFrame, released_type: str, model: str) 
     elif paradigm in ("likert", "choice"):
         generation, _, prompt = rest.partition("_")
         if prompt not in SHOTS or generation not in GENERATIONS:
-            raise UserError(where, f"eval={released_type} is not in the layout.", "Keep the released folder names.")
+            raise UserError(
+                where,
+                f"eval={released_type} is not in the layout.",
+                "Keep the released folder names.",
+            )
         eval_type = f"{paradigm}_{generation}_{SHOTS[prompt]}"
         missing_counts = 0.0
         names = (
@@ -195,23 +242,37 @@ def _judged(where: object, frame: pd.DataFrame, released_type: str, model: str) 
         )
         _require(where, frame, [*names, *TEXTS])
         answers = [clean_numbers(frame[n], 5 if paradigm == "likert" else 2) for n in names]
-        if paradigm == "choice":  # right is 1 for target 1 and 2 for target 2: as scores, right against wrong
+        if (
+            paradigm == "choice"
+        ):  # right is 1 for target 1 and 2 for target 2: as scores, right against wrong
             answers = [
-                part for a, right in zip(answers, (1, 2), strict=True) for part in (_where(a, right), _where(a, 3 - right))
+                part
+                for a, right in zip(answers, (1, 2), strict=True)
+                for part in (_where(a, right), _where(a, 3 - right))
             ]
         scores = answers
     else:
-        raise UserError(where, f"eval={released_type} is not in the layout.", "Keep the released folder names.")
+        raise UserError(
+            where, f"eval={released_type} is not in the layout.", "Keep the released folder names."
+        )
     if paradigm == "logprobs" and any((values > 0).any() for values in scores):
-        raise UserError(where, "contains a log probability above 0.", "Give the files as they were released.")
+        raise UserError(
+            where, "contains a log probability above 0.", "Give the files as they were released."
+        )
     near_tie = NEAR_TIE if paradigm == "logprobs" else 0.0
     if frame.empty:
-        raise UserError(where, "has a header but no rows.", "Fetch the release again; it may have been cut short.")
+        raise UserError(
+            where,
+            "has a header but no rows.",
+            "Fetch the release again; it may have been cut short.",
+        )
     parts = []
     _require(where, frame, _PLACE if paradigm != "human" else ())
     for target, matching, other in ((1, scores[0], scores[1]), (2, scores[2], scores[3])):
         accuracy, is_tie, is_near_tie, is_missing = compare_scores(matching, other, near_tie)
-        status = "missing_response" if paradigm in ("likert", "choice", "human") else "missing_score"
+        status = (
+            "missing_response" if paradigm in ("likert", "choice", "human") else "missing_score"
+        )
         design = [c for c in DESIGN if c in frame]
         parts.append(
             frame[TEXTS + design].assign(
@@ -232,12 +293,18 @@ def _where(answers: np.ndarray, value: int) -> np.ndarray:
 
 
 def _features(where: object, frame: pd.DataFrame) -> pd.DataFrame:
-    """Length and frequency of both targets: their own and the mean of the contexts' (released analysis, step 9)."""
+    """Length and frequency of both targets: their own and the mean of the contexts' (released
+    analysis, step 9).
+    """
     parts = []
     for target in (1, 2):
         values = {}
         for name, column in (("n_words", "Length"), ("log_frequency", "Freq")):
-            own, first, second = _numbers(where, frame, [f"Target{target}_{column}", f"Context1_{column}", f"Context2_{column}"])
+            own, first, second = _numbers(
+                where,
+                frame,
+                [f"Target{target}_{column}", f"Context1_{column}", f"Context2_{column}"],
+            )
             values[name] = own + (first + second) / 2
         parts.append(frame[TEXTS].assign(target=target, **values))
     return pd.concat(parts, ignore_index=True)
@@ -252,7 +319,11 @@ def _with_texts(parts: list[pd.DataFrame], columns: list[str]) -> pd.DataFrame:
     first = rows.drop_duplicates(["texts", "target"], ignore_index=True)
     n_others = len(rows.drop_duplicates()) - len(first)
     if n_others:
-        LOGGER.warning("%d rows repeat the texts of an earlier row with other values; the first of each is used", n_others)
+        LOGGER.warning(
+            "%d rows repeat the texts of an earlier row with other values; the first of each is"
+            " used",
+            n_others,
+        )
     return first
 
 
@@ -260,11 +331,14 @@ def _split(results: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Items and rows that name them by code.
 
     Raises:
-        UserError: a number or name that is not one, files that disagree on an item, or two items or results in one place.
+        UserError: a number or name that is not one, files that disagree on an item, or two items or
+            results in one place.
     """
     place = [*_PLACE, "version"]
     _check_place(results)
-    results[["MetaTemplateID", "TemplateID"]] = results[["MetaTemplateID", "TemplateID"]].astype("int64")
+    results[["MetaTemplateID", "TemplateID"]] = results[["MetaTemplateID", "TemplateID"]].astype(
+        "int64"
+    )
     results["item"] = results.groupby([*place, *TEXTS], sort=True).ngroup()
     items = _design_of(results)
     twice = items.duplicated(place)
@@ -273,7 +347,9 @@ def _split(results: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
         problem = f"different files have different texts for {_name(row)}."
         file = results.loc[results["item"] == items.index[twice][0], "file"].iloc[0]
         raise UserError(file, problem, "Give results of one version of the items.")
-    rows = results[["item", "target", "model", "eval_type", "accuracy", "is_tie", "is_near_tie", "status"]]
+    rows = results[
+        ["item", "target", "model", "eval_type", "accuracy", "is_tie", "is_near_tie", "status"]
+    ]
     doubled = rows.duplicated(["item", "target", "model", "eval_type"])
     if doubled.any():
         row = results[doubled].iloc[0]
@@ -283,12 +359,19 @@ def _split(results: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def _check_place(results: pd.DataFrame) -> None:
-    numbers = {"MetaTemplateID": r"[1-9]\d{0,8}", "TemplateID": r"[1-9]\d{0,8}", "Domain": "[A-Za-z0-9-]+"}
+    numbers = {
+        "MetaTemplateID": r"[1-9]\d{0,8}",
+        "TemplateID": r"[1-9]\d{0,8}",
+        "Domain": "[A-Za-z0-9-]+",
+    }
     for column, pattern in numbers.items():
         is_bad = ~results[column].str.fullmatch(pattern)
         if is_bad.any():
             row = results[is_bad].iloc[0]
-            problem = f'{column}: "{row[column]}" is not a valid {"name" if column == "Domain" else "number"}.'
+            problem = (
+                f'{column}: "{row[column]}" is not a valid'
+                f" {'name' if column == 'Domain' else 'number'}."
+            )
             raise UserError(row["file"], problem, "Give the files as they were released.")
 
 
@@ -306,13 +389,25 @@ def _design_of(results: pd.DataFrame) -> pd.DataFrame:
             raise UserError(row["file"], problem, "Give results of one version of the items.")
         if items[column].isna().any():
             row = items[items[column].isna()].iloc[0]
-            raise UserError(row["file"], f"has no column {column}, nor has another file of the item.", "Give whole files.")
-    allowed = {"ContextType": "|".join(CONTEXT_TYPES), "TargetDiff": "|".join(TARGET_CONTRASTS), "ConceptA": "(?s).+"}
+            raise UserError(
+                row["file"],
+                f"has no column {column}, nor has another file of the item.",
+                "Give whole files.",
+            )
+    allowed = {
+        "ContextType": "|".join(CONTEXT_TYPES),
+        "TargetDiff": "|".join(TARGET_CONTRASTS),
+        "ConceptA": "(?s).+",
+    }
     for column, pattern in allowed.items():
         is_bad = ~items[column].str.fullmatch(pattern)
         if is_bad.any():
             row = items[is_bad].iloc[0]
-            raise UserError(row["file"], f'{column} of {_name(row)} is "{row[column]}".', "Give the files as they were released.")
+            raise UserError(
+                row["file"],
+                f'{column} of {_name(row)} is "{row[column]}".',
+                "Give the files as they were released.",
+            )
     return items.drop(columns="file")
 
 
@@ -336,26 +431,35 @@ class Effect:
     note: str = ""
 
     def __str__(self) -> str:
-        counts = f"{self.rows_in:,} rows in, {self.rows_out:,} out; {self.items_in:,} items in, {self.items_out:,} out"
+        counts = (
+            f"{self.rows_in:,} rows in, {self.rows_out:,} out; {self.items_in:,} items in,"
+            f" {self.items_out:,} out"
+        )
         return f"{self.step}: {counts}" + (f" ({self.note})" if self.note else "")
 
 
-def apply_steps(release: Release, skip: Collection[str] = ()) -> tuple[pd.DataFrame, pd.DataFrame, list[Effect]]:
-    """Do what the paper did to its results between scoring and averaging (inspect_results.Rmd, in its order).
+def apply_steps(
+    release: Release, skip: Collection[str] = ()
+) -> tuple[pd.DataFrame, pd.DataFrame, list[Effect]]:
+    """Do what the paper did to its results between scoring and averaging (inspect_results.Rmd, in
+    its order).
 
     Args:
         release: as it was read.
         skip: names of steps to leave out.
 
     Returns:
-        contracts.Judgements; contracts.SurfaceFeatures (empty without controls); every step's effect.
+        contracts.Judgements; contracts.SurfaceFeatures (empty without controls); every step's
+        effect.
 
     Raises:
         UserError: an unknown step, or a step stops (an incomplete template), or leaves nothing.
     """
     unknown = [name for name in skip if name not in STEPS]
     if unknown:
-        raise UserError("--skip", f'there is no step "{unknown[0]}".', f"The steps are: {', '.join(STEPS)}.")
+        raise UserError(
+            "--skip", f'there is no step "{unknown[0]}".', f"The steps are: {', '.join(STEPS)}."
+        )
     effects = []
     for name, step in STEPS.items():
         before = (len(release.rows), len(release.items))
@@ -364,10 +468,14 @@ def apply_steps(release: Release, skip: Collection[str] = ()) -> tuple[pd.DataFr
             release, note = step(release)
         elif name == "require_human":
             release = _join_human(release)
-        effects.append(Effect(name, before[0], len(release.rows), before[1], len(release.items), note))
+        effects.append(
+            Effect(name, before[0], len(release.rows), before[1], len(release.items), note)
+        )
         if release.rows.empty:
             problem = f"leaves none of {before[1]:,} items" + (f" ({note})." if note else ".")
-            raise UserError(f"step {name}", problem, f"Check the release's lists, or add --skip {name}.")
+            raise UserError(
+                f"step {name}", problem, f"Check the release's lists, or add --skip {name}."
+            )
     return _judgements(release), _surface(release), effects
 
 
@@ -375,7 +483,10 @@ def recode_contrasts(release: Release) -> tuple[Release, str]:
     """Step 1: context contrasts other than antonym, negation and variable swap become "other"."""
     grouped = [contrast_group(label) for label in release.items["ContextDiff"]]
     n_recoded = int((release.items["ContextDiff"] != grouped).sum())
-    return replace(release, items=release.items.assign(ContextDiff=grouped)), f"{n_recoded:,} items recoded"
+    return (
+        replace(release, items=release.items.assign(ContextDiff=grouped)),
+        f"{n_recoded:,} items recoded",
+    )
 
 
 def check_versions(release: Release) -> tuple[Release, str]:
@@ -386,15 +497,20 @@ def check_versions(release: Release) -> tuple[Release, str]:
         domain, meta, template = wrong.index[0]
         raise UserError(
             f"{domain} {meta}_{template}",
-            f"has {wrong.iloc[0]} versions, not {VERSIONS}; so have {len(wrong) - 1} other templates.",
+            f"has {wrong.iloc[0]} versions, not {VERSIONS}; so have {len(wrong) - 1} other"
+            " templates.",
             "Give all versions, or add --skip check_versions.",
         )
     return release, ""
 
 
 def drop_duplicates(release: Release) -> tuple[Release, str]:
-    """Step 3: of items with the same texts stay those with the smallest metatemplate, then template, then version (as text)."""
-    items = release.items.assign(texts=join_texts(release.items), version_text=release.items["version"].astype(str))
+    """Step 3: of items with the same texts stay those with the smallest metatemplate, then
+    template, then version (as text).
+    """
+    items = release.items.assign(
+        texts=join_texts(release.items), version_text=release.items["version"].astype(str)
+    )
     for column in ("MetaTemplateID", "TemplateID", "version_text"):
         smallest = items.groupby("texts")[column].transform("min")
         items = items[items[column] == smallest]
@@ -418,22 +534,27 @@ def exclude_flagged(release: Release) -> tuple[Release, str]:
 
 
 def reverse_flagged(release: Release) -> tuple[Release, str]:
-    """Step 6: in templates of items flagged as reverse the targets change places and an accuracy v becomes 1 - v.
+    """Step 6: in templates of items flagged as reverse the targets change places and an accuracy v
+    becomes 1 - v.
 
-    The row keeps its target's number, as in the released analysis. That analysis also turns the 0 of an unreadable answer into 1;
-    so do we, and the note says how often.
+    The row keeps its target's number, as in the released analysis. That analysis also turns the 0
+    of an unreadable answer into 1; so do we, and the note says how often.
     """
     flagged = _templates_with(release, ("reverse",))
     if flagged is None:
         return release, "no list of flagged items"
     items = release.items.copy()
-    items.loc[flagged, ["Target1", "Target2"]] = items.loc[flagged, ["Target2", "Target1"]].to_numpy()
+    items.loc[flagged, ["Target1", "Target2"]] = items.loc[
+        flagged, ["Target2", "Target1"]
+    ].to_numpy()
     turned = release.rows["item"].isin(items.index[flagged])
     accuracy = release.rows["accuracy"].where(~turned, 1 - release.rows["accuracy"])
     n_unreadable = int((turned & (release.rows["status"] != "ok") & (accuracy == 1)).sum())
     note = f"{turned.sum():,} rows reversed"
     if n_unreadable:
-        note += f"; {n_unreadable:,} unreadable answers now count as right, as in the released analysis"
+        note += (
+            f"; {n_unreadable:,} unreadable answers now count as right, as in the released analysis"
+        )
     return replace(release, items=items, rows=release.rows.assign(accuracy=accuracy)), note
 
 
@@ -471,11 +592,15 @@ def _join_human(release: Release) -> Release:
         return release
     codes = pd.DataFrame({"texts": join_texts(release.items), "item": release.items.index})
     joined = release.human.merge(codes, on="texts").drop(columns="texts")
-    return replace(release, rows=pd.concat([release.rows, joined[release.rows.columns]], ignore_index=True))
+    return replace(
+        release, rows=pd.concat([release.rows, joined[release.rows.columns]], ignore_index=True)
+    )
 
 
 def _templates_with(release: Release, problems: tuple[str, ...]) -> np.ndarray | None:
-    """Which items are of a template that has an item flagged with one of the problems; None without a list."""
+    """Which items are of a template that has an item flagged with one of the problems; None without
+    a list.
+    """
     if release.flagged is None:
         return None
     chosen = release.flagged[release.flagged["problem"].isin(problems)]
@@ -485,7 +610,15 @@ def _templates_with(release: Release, problems: tuple[str, ...]) -> np.ndarray |
 
 def _item_ids(items: pd.DataFrame) -> pd.Series:
     place = items[[*TEMPLATE, "version"]].astype(str)
-    return place["Domain"] + "_" + place["MetaTemplateID"] + "_" + place["TemplateID"] + "_v" + place["version"]
+    return (
+        place["Domain"]
+        + "_"
+        + place["MetaTemplateID"]
+        + "_"
+        + place["TemplateID"]
+        + "_v"
+        + place["version"]
+    )
 
 
 def _judgements(release: Release) -> pd.DataFrame:
@@ -504,15 +637,27 @@ def _judgements(release: Release) -> pd.DataFrame:
             "target_contrast": items["TargetDiff"],
         }
     )
-    return release.rows.merge(design, left_on="item", right_index=True).drop(columns="item").reset_index(drop=True)
+    return (
+        release.rows.merge(design, left_on="item", right_index=True)
+        .drop(columns="item")
+        .reset_index(drop=True)
+    )
 
 
 def _surface(release: Release) -> pd.DataFrame:
-    """Surface features joined by the texts as they now are, so that reversed items drop out, as in the released analysis."""
+    """Surface features joined by the texts as they now are, so that reversed items drop out, as in
+    the released analysis.
+    """
     codes = pd.DataFrame({"texts": join_texts(release.items), "item_id": _item_ids(release.items)})
     joined = codes.merge(release.features, on="texts")
     if len(release.features):
         n_without = len(codes) - joined["item_id"].nunique()
-        LOGGER.info("surface features: %d of %d items have none; reversed items never do", n_without, len(codes))
+        LOGGER.info(
+            "surface features: %d of %d items have none; reversed items never do",
+            n_without,
+            len(codes),
+        )
     columns = ["item_id", "target", "n_words", "log_frequency"]
-    return joined[columns].astype({"target": "int64", "n_words": "float64", "log_frequency": "float64"})
+    return joined[columns].astype(
+        {"target": "int64", "n_words": "float64", "log_frequency": "float64"}
+    )

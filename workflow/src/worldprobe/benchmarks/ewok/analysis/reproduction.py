@@ -11,7 +11,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from worldprobe.analysis.reproduction import FIX, Checked, Finding, compare_numbers, read_numbers, summary_line
+from worldprobe.analysis.reproduction import (
+    FIX,
+    Checked,
+    Finding,
+    compare_numbers,
+    read_numbers,
+    summary_line,
+)
 from worldprobe.benchmarks.ewok.analysis.provenances import check_items, check_same_items
 from worldprobe.benchmarks.ewok.contracts import Coefficients, Items, Reproduction, Summaries
 from worldprobe.benchmarks.ewok.vocabulary import is_rated
@@ -49,7 +56,9 @@ class Published:
     @property
     def models(self) -> list[str]:
         """The paper's models in its order, human left out."""
-        table = self.numbers[(self.numbers["block"] == "table1") & (self.numbers["model"] != "human")]
+        table = self.numbers[
+            (self.numbers["block"] == "table1") & (self.numbers["model"] != "human")
+        ]
         return list(dict.fromkeys(table["model"]))
 
 
@@ -66,19 +75,29 @@ def read_published(folder: Path) -> Published:
         published = Published(
             numbers=numbers.assign(condition=ALL),
             sources={name: block["source"] for name, block in about["blocks"].items()},
-            official_items={int(version): digest for version, digest in about["official_items"].items()},
+            official_items={
+                int(version): digest for version, digest in about["official_items"].items()
+            },
             release=str(about["official_release"]),
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise UserError(path, "lacks the blocks with their sources, or the digests of the items.", FIX) from error
+        raise UserError(
+            path, "lacks the blocks with their sources, or the digests of the items.", FIX
+        ) from error
     if unknown := set(numbers["block"]) - set(published.sources):
-        raise UserError(path, f"names no source for {', '.join(sorted(unknown))}.", "Add the source.")
+        raise UserError(
+            path, f"names no source for {', '.join(sorted(unknown))}.", "Add the source."
+        )
     return published
 
 
 def people_of_paper(published: Published) -> pd.DataFrame:
-    """Accuracy of the paper's participants (Tables 1 and 2): columns grouping, group, mean, and overall low and high."""
-    table1, table2 = (published.numbers[published.numbers["block"] == name] for name in ("table1", "table2"))
+    """Accuracy of the paper's participants (Tables 1 and 2): columns grouping, group, mean, and
+    overall low and high.
+    """
+    table1, table2 = (
+        published.numbers[published.numbers["block"] == name] for name in ("table1", "table2")
+    )
     overall = table1[table1["model"] == "human"].set_index("quantity")["printed"].astype(float)
     domains = table2[table2["quantity"] == "human"]
     first = {"grouping": OVERALL, "group": ALL, **overall[["mean", "low", "high"]]}
@@ -88,7 +107,15 @@ def people_of_paper(published: Published) -> pd.DataFrame:
 
 def texts_digest(items: pd.DataFrame) -> str:
     """Digest of the items' distinct texts, whatever their order: the scheme of sources.yaml."""
-    lines = items["context1"] + "\t" + items["context2"] + "\t" + items["target1"] + "\t" + items["target2"]
+    lines = (
+        items["context1"]
+        + "\t"
+        + items["context2"]
+        + "\t"
+        + items["target1"]
+        + "\t"
+        + items["target2"]
+    )
     distinct = sorted({line.encode() for line in lines})
     return hashlib.sha256(b"\n".join(distinct)).hexdigest()
 
@@ -104,7 +131,8 @@ def is_release(items: pd.DataFrame, published: Published) -> bool:
     return are_official(items, published) or texts_digest(items) == published.release
 
 
-#: numbers of the running text that describe people, settings or materials, which no table of results can confirm.
+#: numbers of the running text that describe people, settings or materials, which no table of
+#: results can confirm.
 DESCRIPTIONS = {
     "model_parameters_billions": "describes the models, not their results",
     "human_measurements": "describes the human study",
@@ -123,7 +151,9 @@ DESCRIPTIONS = {
 ITEM_COUNTS: dict[str, Callable[[pd.DataFrame], Any]] = {
     "items_abstract": len,
     "items_section3": len,
-    "templates_section4": lambda items: len(items[["domain", "meta_template", "template"]].drop_duplicates()),
+    "templates_section4": lambda items: len(
+        items[["domain", "meta_template", "template"]].drop_duplicates()
+    ),
     "domains": lambda items: items["domain"].nunique(),
     "versions": lambda items: items["version"].nunique(),
     "items_per_domain_min": lambda items: items["domain"].value_counts().min(),
@@ -132,8 +162,12 @@ ITEM_COUNTS: dict[str, Callable[[pd.DataFrame], Any]] = {
 #: numbers that the paper itself gives in two ways, or that its released materials contradict.
 KNOWN_DIFFERENCES = {
     "items_section3": "the paper rounds here; its abstract says 4374",
-    "templates_section4": "the text says 880 x 5; the released materials give 910 templates, 875 after the filter",
-    "items_per_domain_max": "the paper's Figure 3 says 1130; the released items of that domain are 1120",
+    "templates_section4": (
+        "the text says 880 x 5; the released materials give 910 templates, 875 after the filter"
+    ),
+    "items_per_domain_max": (
+        "the paper's Figure 3 says 1130; the released items of that domain are 1120"
+    ),
 }
 NOT_THE_ITEMS = "scored on other items than EWoK-core-1.0, so the numbers answer another question"
 
@@ -160,7 +194,8 @@ class Results:
 
 
 def check_reproduction(published: Published, results: Results) -> pd.DataFrame:
-    """Compare every published number with ours, and the paper's tables with those of its repository.
+    """Compare every published number with ours, and the paper's tables with those of its
+    repository.
 
     Args:
         published: the printed numbers.
@@ -175,7 +210,10 @@ def check_reproduction(published: Published, results: Results) -> pd.DataFrame:
     ours = compare_numbers(published.numbers, look_up.find)
     _name_the_other_table(ours, published.numbers)
     theirs = _between_the_authors(published)
-    table = pd.concat([ours.assign(compared_with="ours"), theirs.assign(compared_with="repository")], ignore_index=True)
+    table = pd.concat(
+        [ours.assign(compared_with="ours"), theirs.assign(compared_with="repository")],
+        ignore_index=True,
+    )
     return table.assign(position=np.arange(len(table)))
 
 
@@ -203,11 +241,17 @@ def _between_the_authors(published: Published) -> pd.DataFrame:
         theirs, reason = printed[counterpart(number)], "the authors' other run or item set"
         if (number["grouping"], number["quantity"]) == ("target_contrast", "estimate"):
             reason = "the repository codes target contrast as treatment, the paper as deviation"
-        return Finding(text=theirs, reason=reason) if pd.isna(number["digits"]) else Finding(float(theirs), reason=reason)
+        return (
+            Finding(text=theirs, reason=reason)
+            if pd.isna(number["digits"])
+            else Finding(float(theirs), reason=reason)
+        )
 
     blocks = [published.numbers[published.numbers["block"] == block] for block in COUNTERPARTS]
     numbers = pd.concat(blocks, ignore_index=True)
-    return compare_numbers(numbers[[counterpart(dict(row)) in printed for _, row in numbers.iterrows()]], find)
+    return compare_numbers(
+        numbers[[counterpart(dict(row)) in printed for _, row in numbers.iterrows()]], find
+    )
 
 
 def _name_the_other_table(ours: pd.DataFrame, numbers: pd.DataFrame) -> None:
@@ -217,9 +261,14 @@ def _name_the_other_table(ours: pd.DataFrame, numbers: pd.DataFrame) -> None:
     place = {key: number for number, key in enumerate(keys)}
     for number, (block, *key) in enumerate(keys):
         twin = place.get((names.get(block), *key))
-        if twin is None or (ours["status"][number], ours["status"][twin]) != ("differs", "within_rounding"):
+        if twin is None or (ours["status"][number], ours["status"][twin]) != (
+            "differs",
+            "within_rounding",
+        ):
             continue
-        other = f"agrees with the authors' other table ({ours['block'][twin]}: {ours['printed'][twin]})"
+        other = (
+            f"agrees with the authors' other table ({ours['block'][twin]}: {ours['printed'][twin]})"
+        )
         ours.loc[number, "reason"] = "; ".join(filter(None, [ours["reason"][number], other]))
 
 
@@ -251,9 +300,20 @@ class _LookUp:
             return Finding(found.value, found.text, "not_comparable", NOT_THE_ITEMS)
         return found
 
-    def _value(self, model: str, eval_type: str, grouping: str = "overall", group: str = "all", column: str = "mean") -> Finding:
+    def _value(
+        self,
+        model: str,
+        eval_type: str,
+        grouping: str = "overall",
+        group: str = "all",
+        column: str = "mean",
+    ) -> Finding:
         if (model, eval_type) not in self.series:
-            who = "no human ratings were given" if model == "human" else f"{model} was not run ({eval_type})"
+            who = (
+                "no human ratings were given"
+                if model == "human"
+                else f"{model} was not run ({eval_type})"
+            )
             return Finding(status="not_run", reason=who)
         metric = "strict" if is_rated(eval_type) else "accuracy"
         key = (model, eval_type, metric, grouping, group)
@@ -270,10 +330,18 @@ class _LookUp:
         if number["quantity"] == "human":
             return self._value("human", "human_likert", "domain", number["group"])
         if len(self.run_models) < len(self.paper_models):
-            reason = f"is over the paper's {len(self.paper_models)} models, of which {len(self.run_models)} were run"
+            reason = (
+                f"is over the paper's {len(self.paper_models)} models, of which"
+                f" {len(self.run_models)} were run"
+            )
             return Finding(status="not_run", reason=reason)
-        found = [self._value(model, "logprobs", "domain", number["group"]).value for model in self.run_models]
-        return Finding(float(np.mean(found) if number["quantity"] == "llm_average" else np.max(found)))
+        found = [
+            self._value(model, "logprobs", "domain", number["group"]).value
+            for model in self.run_models
+        ]
+        return Finding(
+            float(np.mean(found) if number["quantity"] == "llm_average" else np.max(found))
+        )
 
     def _coefficient(self, number: dict[str, Any]) -> Finding:
         table = self.results.coefficients
@@ -282,7 +350,10 @@ class _LookUp:
         inside = set(self.results.fitted_models) & set(self.paper_models)
         if set(self.results.fitted_models) != set(self.paper_models):
             n_paper, n_ours = len(self.paper_models), len(self.results.fitted_models)
-            reason = f"the paper's is fitted to its {n_paper} models; ours to {n_ours}, {len(inside)} of them the paper's"
+            reason = (
+                f"the paper's is fitted to its {n_paper} models; ours to {n_ours}, {len(inside)} of"
+                " them the paper's"
+            )
             return Finding(status="not_run", reason=reason)
         row = table[(table["group"] == number["grouping"]) & (table["term"] == number["group"])]
         if row.empty or pd.isna(row["estimate"].iloc[0]):
@@ -290,7 +361,9 @@ class _LookUp:
         reason = ""
         coding = "treatment" if number["block"] == "mixedmodel_coeffs_full" else "deviation"
         if number["grouping"] == "target_contrast" and coding != self.results.target_coding:
-            reason = f"target contrast is coded as {coding} there, as {self.results.target_coding} here"
+            reason = (
+                f"target contrast is coded as {coding} there, as {self.results.target_coding} here"
+            )
         if number["quantity"] == "stars":
             return Finding(text=str(row["stars"].iloc[0]), reason=reason)
         return Finding(float(row["estimate"].iloc[0]), reason=reason)
@@ -316,7 +389,10 @@ class _LookUp:
     def _of_the_models(self, name: str) -> Finding | None:
         all_run = len(self.run_models) == len(self.paper_models)
         waits = Finding(
-            status="not_run", reason=f"{len(self.run_models)} of the paper's {len(self.paper_models)} models were run"
+            status="not_run",
+            reason=(
+                f"{len(self.run_models)} of the paper's {len(self.paper_models)} models were run"
+            ),
         )
         stem, _, leaf = name.partition(".")
         if name == "models":
@@ -325,14 +401,23 @@ class _LookUp:
             if not all_run:
                 return waits
             best = max(self.run_models, key=lambda m: self._value(m, "logprobs").value)
-            return Finding(text=best.replace("_", "-")) if name == "best_model" else self._value(best, "logprobs")
+            return (
+                Finding(text=best.replace("_", "-"))
+                if name == "best_model"
+                else self._value(best, "logprobs")
+            )
         if name == "human_accuracy":
             return self._value("human", "human_likert")
         if name == "human_range" or stem == "largest_range_models":
             model, kind = (
-                ("human", "human_likert") if name == "human_range" else (leaf.replace("-", "_").replace(".", "_"), "logprobs")
+                ("human", "human_likert")
+                if name == "human_range"
+                else (leaf.replace("-", "_").replace(".", "_"), "logprobs")
             )
-            high, low = self._value(model, kind, column="high"), self._value(model, kind, column="low")
+            high, low = (
+                self._value(model, kind, column="high"),
+                self._value(model, kind, column="low"),
+            )
             return high if high.status else Finding(high.value - low.value)
         if name == "word2vec_baseline_accuracy":
             return self._value("word2vec", "word2vec")
@@ -344,7 +429,9 @@ class _LookUp:
         return None
 
 
-def reproduce(summaries: Path, published: Path, coefficients: Path | None = None, items: Path | None = None) -> Checked:
+def reproduce(
+    summaries: Path, published: Path, coefficients: Path | None = None, items: Path | None = None
+) -> Checked:
     """Every published number next to ours, from the files of a study.
 
     Args:
@@ -353,9 +440,15 @@ def reproduce(summaries: Path, published: Path, coefficients: Path | None = None
         coefficients: coefficients table of the mixed model.
         items: items table, to check whether the items are the official ones.
     """
-    numbers, computed = read_published(published), [summaries, *([coefficients] if coefficients else [])]
+    numbers, computed = (
+        read_published(published),
+        [summaries, *([coefficients] if coefficients else [])],
+    )
     check_same_items(computed)
-    results, inputs = Results(read_table(summaries, Summaries)), {"summaries": summaries, "published": published}
+    results, inputs = (
+        Results(read_table(summaries, Summaries)),
+        {"summaries": summaries, "published": published},
+    )
     if coefficients:
         details, inputs["coefficients"] = read_provenance(coefficients).details, coefficients
         results.coefficients = read_table(coefficients, Coefficients)
@@ -365,5 +458,9 @@ def reproduce(summaries: Path, published: Path, coefficients: Path | None = None
         results.items, inputs["items"] = read_table(items, Items), items
         results.is_official = are_official(results.items, numbers)
     table = check_reproduction(numbers, results)
-    told = {"summary": describe_reproduction(table), "sources": numbers.sources, "is_official": results.is_official}
+    told = {
+        "summary": describe_reproduction(table),
+        "sources": numbers.sources,
+        "is_official": results.is_official,
+    }
     return Checked(table, Reproduction, inputs, told)

@@ -1,4 +1,6 @@
-"""Means per model, version and group (EWoK, Tables 1 and 2) and by level of families; correlations with surface features."""
+"""Means per model, version and group (EWoK, Tables 1 and 2) and by level of families; correlations
+with surface features.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,13 @@ from worldprobe.analysis.comparisons import stars
 from worldprobe.analysis.components import Components, Part, interval, p_value
 from worldprobe.analysis.summaries import Group, Scored
 from worldprobe.analysis.summaries import summarize as summarize_scores
-from worldprobe.benchmarks.ewok.analysis.panel import DEFAULT_CLUSTER, WORDS, Panel, build_panel, cluster_codes
+from worldprobe.benchmarks.ewok.analysis.panel import (
+    DEFAULT_CLUSTER,
+    WORDS,
+    Panel,
+    build_panel,
+    cluster_codes,
+)
 from worldprobe.benchmarks.ewok.contracts import PREFERENCES
 from worldprobe.benchmarks.ewok.vocabulary import (
     BASELINE_FEATURES,
@@ -38,19 +46,22 @@ def summarize(
 ) -> pd.DataFrame:
     """All means of a study.
 
-    An item is the mean of its two targets. A version's mean is over its items, the mean is over the versions, and the range is
-    from the lowest to the highest version. The interval takes clusters and versions as samples of more (``analysis.clusters``);
-    with one version it is about its fillings only, which ``status`` says. Clusters are pairs of concepts, as their templates
-    share sentences. A concept's own rows, which mostly have one pair, have templates as clusters: they are about this concept.
+    An item is the mean of its two targets. A version's mean is over its items, the mean is over the
+    versions, and the range is from the lowest to the highest version. The interval takes clusters
+    and versions as samples of more (``analysis.clusters``); with one version it is about its
+    fillings only, which ``status`` says. Clusters are pairs of concepts, as their templates share
+    sentences. A concept's own rows, which mostly have one pair, have templates as clusters: they
+    are about this concept.
 
     Args:
         judgements: contracts.Judgements of any number of models and eval types.
         cluster: what is a sample of more: ``concept_pair`` or ``template``.
-        average: what weighs equally in a version's overall mean: ``items``, as in the paper, or ``domains``, as in BabyLM's
-            leaderboards; an overall mean of domains has no interval.
+        average: what weighs equally in a version's overall mean: ``items``, as in the paper, or
+            ``domains``, as in BabyLM's leaderboards; an overall mean of domains has no interval.
 
     Returns:
-        contracts.Summaries. Versions are conditions; concepts, named ``domain/concept``, have only rows over versions.
+        contracts.Summaries. Versions are conditions; concepts, named ``domain/concept``, have only
+        rows over versions.
     """
     panel = build_panel(judgements)
     counts = {
@@ -59,10 +70,14 @@ def summarize(
         "n_near_ties": panel.is_near_tie.sum(axis=2),
         "n_missing": panel.is_missing.sum(axis=2),
     }
-    scored = Scored(panel.series, METRICS, metric_values(panel), panel.items["version"].to_numpy(), counts)
+    scored = Scored(
+        panel.series, METRICS, metric_values(panel), panel.items["version"].to_numpy(), counts
+    )
     is_asked = counts["n"][[is_prompted(name) for name in panel.series["eval_type"]]]
     of_all = is_asked.all(axis=0)
-    prompted = np.flatnonzero(of_all) if len(is_asked) and of_all.any() and not of_all.all() else None
+    prompted = (
+        np.flatnonzero(of_all) if len(is_asked) and of_all.any() and not of_all.all() else None
+    )
     groups = groups_of(panel.items, cluster, prompted)
     table = summarize_scores(scored, groups, are_random=not panel.has_own_fillings)
     return _over_domains(table) if average == "domains" else table
@@ -73,16 +88,29 @@ def _over_domains(table: pd.DataFrame) -> pd.DataFrame:
     key = ["model", "eval_type", "metric"]
     domains = table[(table["grouping"] == "domain") & (table["condition"] != ALL)]
     means = domains.groupby([*key, "condition"])["mean"].mean()
-    over = means.groupby(key).agg(["mean", "min", "max"]).set_axis(["mean", "low", "high"], axis=1).assign(condition=ALL)
+    over = (
+        means.groupby(key)
+        .agg(["mean", "min", "max"])
+        .set_axis(["mean", "low", "high"], axis=1)
+        .assign(condition=ALL)
+    )
     found = pd.concat([means.reset_index(), over.reset_index()]).set_index([*key, "condition"])
     overall = table[table["grouping"] == OVERALL].set_index([*key, "condition"])
     ours = overall.assign(**{name: found[name] for name in ("mean", "low", "high")}).reset_index()
-    ours = ours.assign(std_error=np.nan, ci_low=np.nan, ci_high=np.nan, interval_over="", status="none", n_clusters=0)
+    ours = ours.assign(
+        std_error=np.nan,
+        ci_low=np.nan,
+        ci_high=np.nan,
+        interval_over="",
+        status="none",
+        n_clusters=0,
+    )
     return pd.concat([ours[list(table)], table[table["grouping"] != OVERALL]], ignore_index=True)
 
 
 def intervals_by_template(judgements: pd.DataFrame) -> dict[str, dict[str, list[float]]]:
-    """What single templates as clusters would give for each model's overall accuracy, next to ``summarize``'s intervals.
+    """What single templates as clusters would give for each model's overall accuracy, next to
+    ``summarize``'s intervals.
 
     Args:
         judgements: contracts.Judgements.
@@ -93,23 +121,32 @@ def intervals_by_template(judgements: pd.DataFrame) -> dict[str, dict[str, list[
     panel = build_panel(judgements)
     versions, codes = panel.items["version"].to_numpy(), cluster_codes(panel.items, "template")
     version, stratum = (None, versions) if panel.has_own_fillings else (versions, None)
-    estimates = crossed_means(metric_values(panel)[0], codes, version, stratum, tested=False, bounds=(0.0, 1.0))
+    estimates = crossed_means(
+        metric_values(panel)[0], codes, version, stratum, tested=False, bounds=(0.0, 1.0)
+    )
     found: dict[str, dict[str, list[float]]] = {}
-    for series, low, high in zip(panel.series.itertuples(), estimates.ci_low, estimates.ci_high, strict=True):
+    for series, low, high in zip(
+        panel.series.itertuples(), estimates.ci_low, estimates.ci_high, strict=True
+    ):
         if not np.isnan(low):
-            found.setdefault(str(series.eval_type), {})[str(series.model)] = [round(float(low), 6), round(float(high), 6)]
+            found.setdefault(str(series.eval_type), {})[str(series.model)] = [
+                round(float(low), 6),
+                round(float(high), 6),
+            ]
     return found
 
 
 def metric_values(panel: Panel) -> np.ndarray:
-    """The four metrics per item, shape (metrics, series, items), float32; missing where an item has no accuracy.
+    """The four metrics per item, shape (metrics, series, items), float32; missing where an item has
+    no accuracy.
 
     - accuracy: the mean of the two targets (of the one that has a score, if only one has).
     - strict: the same with ties counted as wrong.
     - both_right: 1 when both targets are right.
-    - context_sensitivity (released analysis): 1 when the two targets prefer different contexts. Likert: the differences have
-      opposite signs, where one may be zero; others: the targets' accuracies are equal. Two targets without a preference (both
-      0.5, as for a model that always answers "1" to both orders) and an unread answer are not sensitive.
+    - context_sensitivity (released analysis): 1 when the two targets prefer different contexts.
+      Likert: the differences have opposite signs, where one may be zero; others: the targets'
+      accuracies are equal. Two targets without a preference (both 0.5, as for a model that always
+      answers "1" to both orders) and an unread answer are not sensitive.
     """
     pair = panel.accuracy
     is_known = ~np.isnan(pair)
@@ -127,20 +164,29 @@ def metric_values(panel: Panel) -> np.ndarray:
     return np.stack([accuracy, strict, both, np.where(whole, sensitive, np.nan)]).astype(np.float32)
 
 
-def groups_of(items: pd.DataFrame, cluster: str, prompted: np.ndarray | None = None) -> Iterator[Group]:
+def groups_of(
+    items: pd.DataFrame, cluster: str, prompted: np.ndarray | None = None
+) -> Iterator[Group]:
     """Everything that items are averaged over.
 
     Args:
         items: one row for each, as ``build_panel`` gives them.
         cluster: what is a sample of more: ``concept_pair`` or ``template``.
-        prompted: positions of the items that models were prompted about, where these are only some: on them, ways of asking can
-            be compared.
+        prompted: positions of the items that models were prompted about, where these are only some:
+            on them, ways of asking can be compared.
     """
     codes = {name: cluster_codes(items, name) for name in (cluster, "template")}
 
     def group(grouping: str, name: str, positions: np.ndarray) -> Group:
         drawn = "template" if grouping == "concept" else cluster
-        return Group(grouping, name, positions, codes[drawn][positions], WORDS[drawn], by_condition=grouping != "concept")
+        return Group(
+            grouping,
+            name,
+            positions,
+            codes[drawn][positions],
+            WORDS[drawn],
+            by_condition=grouping != "concept",
+        )
 
     yield group(OVERALL, ALL, np.arange(len(items)))
     if prompted is not None:
@@ -163,12 +209,13 @@ def groups_of(items: pd.DataFrame, cluster: str, prompted: np.ndarray | None = N
 def measure_families(judgements: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
     """Mean accuracy at each level of each family, and the slope over levels.
 
-    The levels of a base have the same targets and fillers. So the slope is within bases: of accuracy on the level by least
-    squares in each base and version, then their mean. Bases are samples of more (``analysis.clusters``); versions are not, as
-    each base is filled on its own.
+    The levels of a base have the same targets and fillers. So the slope is within bases: of
+    accuracy on the level by least squares in each base and version, then their mean. Bases are
+    samples of more (``analysis.clusters``); versions are not, as each base is filled on its own.
 
     Args:
-        judgements: contracts.Judgements of items of families, of any number of models and eval types.
+        judgements: contracts.Judgements of items of families, of any number of models and eval
+            types.
         items: contracts.Items, these items.
 
     Returns:
@@ -181,7 +228,9 @@ def measure_families(judgements: pd.DataFrame, items: pd.DataFrame) -> pd.DataFr
     place = pd.Index(items["item_id"]).get_indexer(panel.items["item_id"])
     design = items[[*FAMILY, "version"]].iloc[place].reset_index(drop=True)
     if design["family"].isna().any():
-        raise UserError("items", "some are of no family.", "Give items that were built with --families.")
+        raise UserError(
+            "items", "some are of no family.", "Give items that were built with --families."
+        )
     accuracy = metric_values(panel)[0].astype(float)
 
     def block(family: str, level: float, found: Estimates, positions: np.ndarray) -> pd.DataFrame:
@@ -190,8 +239,13 @@ def measure_families(judgements: pd.DataFrame, items: pd.DataFrame) -> pd.DataFr
             "n_ties": panel.is_tie[:, positions].sum(axis=(1, 2)),
             "n_missing": panel.is_missing[:, positions].sum(axis=(1, 2)),
         }
-        columns = {name: getattr(found, name) for name in ("mean", "ci_low", "ci_high", "p", "detectable", "status")}
-        return panel.series.assign(family=family, level=level, **columns, n_bases=found.n_clusters, **counts)
+        columns = {
+            name: getattr(found, name)
+            for name in ("mean", "ci_low", "ci_high", "p", "detectable", "status")
+        }
+        return panel.series.assign(
+            family=family, level=level, **columns, n_bases=found.n_clusters, **counts
+        )
 
     tables = []
     for family, rows in design.groupby("family", sort=True):
@@ -199,14 +253,20 @@ def measure_families(judgements: pd.DataFrame, items: pd.DataFrame) -> pd.DataFr
         levels = rows["level"].to_numpy(float)
         for level in np.unique(levels):
             here = of_family[levels == level]
-            at_level = crossed_means(accuracy[:, here], base[levels == level], tested=False, bounds=(0.0, 1.0))
+            at_level = crossed_means(
+                accuracy[:, here], base[levels == level], tested=False, bounds=(0.0, 1.0)
+            )
             tables.append(block(str(family), level, at_level, here))
-        slopes, owner = slopes_within(accuracy[:, of_family], levels, base, rows["version"].to_numpy())
+        slopes, owner = slopes_within(
+            accuracy[:, of_family], levels, base, rows["version"].to_numpy()
+        )
         tables.append(block(str(family), np.nan, crossed_means(slopes, owner), of_family))
     return pd.concat(tables, ignore_index=True).astype({"level": "Int64"})
 
 
-def slopes_within(values: np.ndarray, level: np.ndarray, base: np.ndarray, version: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def slopes_within(
+    values: np.ndarray, level: np.ndarray, base: np.ndarray, version: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Least-squares slopes on the level within each base and version that has two levels.
 
     Args:
@@ -216,13 +276,24 @@ def slopes_within(values: np.ndarray, level: np.ndarray, base: np.ndarray, versi
         version: its version, shape (n,).
 
     Returns:
-        The slopes, shape (series, cells), missing where a value of the cell is; and the base of each cell.
+        The slopes, shape (series, cells), missing where a value of the cell is; and the base of
+        each cell.
 
-    >>> slopes_within(np.array([[1.0, 0.5, 0.0]]), np.array([1.0, 2.0, 3.0]), np.zeros(3, int), np.zeros(3, int))
+    >>> slopes_within(
+    ...     np.array([[1.0, 0.5, 0.0]]),
+    ...     np.array([1.0, 2.0, 3.0]),
+    ...     np.zeros(3, int),
+    ...     np.zeros(3, int),
+    ... )
     (array([[-0.5]]), array([0]))
     """
     slopes, owner = [], []
-    cell = pd.DataFrame({"base": base, "version": version}).groupby(["base", "version"], sort=True).ngroup().to_numpy()
+    cell = (
+        pd.DataFrame({"base": base, "version": version})
+        .groupby(["base", "version"], sort=True)
+        .ngroup()
+        .to_numpy()
+    )
     for number in range(cell.max() + 1):
         positions = np.flatnonzero(cell == number)
         from_mean = level[positions] - level[positions].mean()
@@ -236,13 +307,15 @@ FEATURES = (*BASELINE_FEATURES, "n_words", "log_frequency")
 
 
 def correlate(judgements: pd.DataFrame, surface: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Correlate every series' accuracy with the accuracy of baselines and with the surface features.
+    """Correlate every series' accuracy with the accuracy of baselines and with the surface
+    features.
 
-    The paper's points are the means of a domain in a version (55 points); the same is done with items as points, where chance
-    plays a larger part and r is smaller. The points of one domain are alike, so taking them as independent, as the paper does
-    (column ``p_paper``), finds unrelated features correlated in a third of cases where domains make up 80% of the variance. So
-    domains (of items: pairs of concepts) and versions are left out one by one: a jackknife of Fisher's z, whose parts are put
-    together as those of a mean (``analysis.clusters``).
+    The paper's points are the means of a domain in a version (55 points); the same is done with
+    items as points, where chance plays a larger part and r is smaller. The points of one domain are
+    alike, so taking them as independent, as the paper does (column ``p_paper``), finds unrelated
+    features correlated in a third of cases where domains make up 80% of the variance. So domains
+    (of items: pairs of concepts) and versions are left out one by one: a jackknife of Fisher's z,
+    whose parts are put together as those of a mean (``analysis.clusters``).
 
     Args:
         judgements: contracts.Judgements, with those of baselines where there are any.
@@ -269,10 +342,23 @@ def correlate(judgements: pd.DataFrame, surface: pd.DataFrame) -> tuple[pd.DataF
             points.append(means.assign(model=series["model"], eval_type=series["eval_type"]))
         for feature in FEATURES:
             for unit, x, y, cluster, version in (
-                ("domain_version", means[feature], means["accuracy"], means["domain"], means["version"]),
-                ("item", features[feature][known], accuracy[number][known], *(codes[known] for codes in units)),
+                (
+                    "domain_version",
+                    means[feature],
+                    means["accuracy"],
+                    means["domain"],
+                    means["version"],
+                ),
+                (
+                    "item",
+                    features[feature][known],
+                    accuracy[number][known],
+                    *(codes[known] for codes in units),
+                ),
             ):
-                if not np.isnan(features[feature]).all():  # a series without any accuracy has rows, without r
+                if not np.isnan(
+                    features[feature]
+                ).all():  # a series without any accuracy has rows, without r
                     found = correlation(*map(np.asarray, (x, y, cluster, version)))
                     rows.append(series.to_dict() | {"feature": feature, "unit": unit} | found)
     columns = [
@@ -291,8 +377,14 @@ def correlate(judgements: pd.DataFrame, surface: pd.DataFrame) -> tuple[pd.DataF
         "n_clusters",
     ]
     if not points:
-        problem = "no model has an accuracy; those of baselines are what accuracies are correlated with."
-        raise UserError("judgements", problem, "Give the judgements of at least one model that has scores or answers.")
+        problem = (
+            "no model has an accuracy; those of baselines are what accuracies are correlated with."
+        )
+        raise UserError(
+            "judgements",
+            problem,
+            "Give the judgements of at least one model that has scores or answers.",
+        )
     return pd.DataFrame(rows, columns=columns), pd.concat(points, ignore_index=True)
 
 
@@ -303,11 +395,15 @@ def _features(panel: Panel, surface: pd.DataFrame, accuracy: np.ndarray) -> dict
     features = {name: by_item[name].to_numpy(float) for name in SURFACE_FEATURES}
     for name in BASELINE_FEATURES:
         series = panel.series.index[panel.series["eval_type"] == name]
-        features[name] = accuracy[series[0]].astype(float) if len(series) else np.full(accuracy.shape[1], np.nan)
+        features[name] = (
+            accuracy[series[0]].astype(float) if len(series) else np.full(accuracy.shape[1], np.nan)
+        )
     return features
 
 
-def _cell_means(cells: dict[Any, Any], known: np.ndarray, accuracy: np.ndarray, features: dict[str, np.ndarray]) -> pd.DataFrame:
+def _cell_means(
+    cells: dict[Any, Any], known: np.ndarray, accuracy: np.ndarray, features: dict[str, np.ndarray]
+) -> pd.DataFrame:
     """One point per domain and version, over the items the series has; none where it has none."""
     rows = []
     for (domain, version), positions in cells.items():
@@ -322,7 +418,9 @@ def _cell_means(cells: dict[Any, Any], known: np.ndarray, accuracy: np.ndarray, 
     return pd.DataFrame(rows, columns=["domain", "version", "n_items", "accuracy", *features])
 
 
-def correlation(x: np.ndarray, y: np.ndarray, cluster: np.ndarray, version: np.ndarray) -> dict[str, object]:
+def correlation(
+    x: np.ndarray, y: np.ndarray, cluster: np.ndarray, version: np.ndarray
+) -> dict[str, object]:
     """Pearson's r, with an interval and a p for other clusters and versions.
 
     Args:
@@ -332,16 +430,20 @@ def correlation(x: np.ndarray, y: np.ndarray, cluster: np.ndarray, version: np.n
         version: label of each point's version.
 
     Returns:
-        r, p, stars, detectable, ci_low, ci_high, p_paper (of independent points), n and n_clusters. r is missing where a side
-        does not vary or there are under three points; p, detectable and the interval also where r is missing, or 1, without one
-        of the clusters.
+        r, p, stars, detectable, ci_low, ci_high, p_paper (of independent points), n and n_clusters.
+        r is missing where a side does not vary or there are under three points; p, detectable and
+        the interval also where r is missing, or 1, without one of the clusters.
     """
     x, y = x.astype(float), y.astype(float)
     both = ~(np.isnan(x) | np.isnan(y))
     x, y = x[both], y[both]
-    code, of_version = (np.unique(labels[both], return_inverse=True)[1] for labels in (cluster, version))
+    code, of_version = (
+        np.unique(labels[both], return_inverse=True)[1] for labels in (cluster, version)
+    )
     n_clusters, n_versions = len(np.unique(code)), len(np.unique(of_version))
-    found: dict[str, object] = dict.fromkeys(("r", "p", "detectable", "ci_low", "ci_high", "p_paper"), np.nan)
+    found: dict[str, object] = dict.fromkeys(
+        ("r", "p", "detectable", "ci_low", "ci_high", "p_paper"), np.nan
+    )
     found |= {"stars": "", "n": len(x), "n_clusters": n_clusters}
     if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return found
@@ -359,7 +461,11 @@ def correlation(x: np.ndarray, y: np.ndarray, cluster: np.ndarray, version: np.n
         z = np.arctanh(np.full(1, found["r"]))
         p = float(p_value(z, components)[0])
         low, high = np.tanh(interval(z, components))
-        found |= {"p": p, "stars": stars(p), "detectable": float(np.tanh(components.detectable()[0]))}
+        found |= {
+            "p": p,
+            "stars": stars(p),
+            "detectable": float(np.tanh(components.detectable()[0])),
+        }
         found |= {"ci_low": float(low[0]), "ci_high": float(high[0])}
     return found
 
@@ -372,7 +478,9 @@ def _jackknife(products: np.ndarray, code: np.ndarray) -> Part:
         code: code of each point's unit.
     """
     n_units = int(code.max()) + 1
-    left = products.sum(axis=1)[:, None] - np.stack([np.bincount(code, row, n_units) for row in products])
+    left = products.sum(axis=1)[:, None] - np.stack(
+        [np.bincount(code, row, n_units) for row in products]
+    )
     n, x, y, xx, yy, xy = left
     with np.errstate(invalid="ignore", divide="ignore"):
         z = np.arctanh((xy - x * y / n) / np.sqrt((xx - x * x / n) * (yy - y * y / n)))
@@ -383,11 +491,12 @@ def _jackknife(products: np.ndarray, code: np.ndarray) -> Part:
 def agree(judgements: pd.DataFrame) -> pd.DataFrame:
     """Confusion matrices of the two paradigms' preferences.
 
-    For every target, Likert prefers the context under which it was rated higher; equal ratings are no preference. Choice prefers
-    the context that was chosen; where the contexts were also shown in swapped order and the answer followed the position, there
-    is no preference. An answer that cannot be read makes the preference missing. Without swapped presentations Choice
-    always has a preference. All this follows from the judgements: a target that is right prefers its own context, one that is
-    wrong the other, and a half is no preference.
+    For every target, Likert prefers the context under which it was rated higher; equal ratings are
+    no preference. Choice prefers the context that was chosen; where the contexts were also shown in
+    swapped order and the answer followed the position, there is no preference. An answer that
+    cannot be read makes the preference missing. Without swapped presentations Choice always has a
+    preference. All this follows from the judgements: a target that is right prefers its own
+    context, one that is wrong the other, and a half is no preference.
 
     Args:
         judgements: contracts.Judgements of any models and set-ups.
@@ -405,23 +514,36 @@ def agree(judgements: pd.DataFrame) -> pd.DataFrame:
     tables = []
     for model in sorted({str(model) for model, _ in series}):
         for setup in (f"{g}_{s}" for g in GENERATIONS for s in SHOTS):
-            likert, choice = (series.get((model, f"{paradigm}_{setup}")) for paradigm in ("likert", "choice"))
+            likert, choice = (
+                series.get((model, f"{paradigm}_{setup}")) for paradigm in ("likert", "choice")
+            )
             if likert is not None and choice is not None:
                 spread = np.full((2, place.max() + 1), -1)
-                spread[0, place[likert]], spread[1, place[choice]] = preference[likert], preference[choice]
-                tables.append(_matrix(*spread[:, (spread >= 0).all(axis=0)]).assign(model=model, setup=setup))
+                spread[0, place[likert]], spread[1, place[choice]] = (
+                    preference[likert],
+                    preference[choice],
+                )
+                tables.append(
+                    _matrix(*spread[:, (spread >= 0).all(axis=0)]).assign(model=model, setup=setup)
+                )
     if not tables:
         raise UserError(
-            "judgements", "no model has both Likert and Choice answers in one set-up.", "Give both tables of a model."
+            "judgements",
+            "no model has both Likert and Choice answers in one set-up.",
+            "Give both tables of a model.",
         )
     return pd.concat(tables, ignore_index=True)
 
 
 def _matrix(likert: np.ndarray, choice: np.ndarray) -> pd.DataFrame:
-    """Counts and shares of every pair of preferences; both arguments are positions in PREFERENCES, a pair per target."""
+    """Counts and shares of every pair of preferences; both arguments are positions in PREFERENCES,
+    a pair per target.
+    """
     kinds = len(PREFERENCES)
     counts = np.bincount(likert * kinds + choice, minlength=kinds * kinds)
-    pairs = pd.MultiIndex.from_product([PREFERENCES, PREFERENCES], names=["likert", "choice"]).to_frame(index=False)
+    pairs = pd.MultiIndex.from_product(
+        [PREFERENCES, PREFERENCES], names=["likert", "choice"]
+    ).to_frame(index=False)
     return pairs.assign(n=counts, share=counts / len(likert) if len(likert) else np.nan)
 
 
@@ -429,4 +551,6 @@ def _preferences(rows: pd.DataFrame) -> np.ndarray:
     """Which context each row's target prefers, as a position in PREFERENCES."""
     accuracy, target = rows["accuracy"].to_numpy(float), rows["target"].to_numpy(int)
     is_first = (accuracy == 1) == (target == 1)
-    return np.select([(rows["status"] != "ok").to_numpy(bool), accuracy == 0.5, is_first], [3, 2, 0], 1)
+    return np.select(
+        [(rows["status"] != "ok").to_numpy(bool), accuracy == 0.5, is_first], [3, 2, 0], 1
+    )

@@ -1,1 +1,3 @@
-"""EWoK's items for other programs: evaluation harnesses, the Hugging Face hub, search for copies on the web."""
+"""EWoK's items for other programs: evaluation harnesses, the Hugging Face hub, search for copies on
+the web.
+"""

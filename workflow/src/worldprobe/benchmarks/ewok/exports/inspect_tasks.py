@@ -1,9 +1,12 @@
-"""LogProbs, Likert and Choice as tasks of inspect_ai: our questions, our reading of answers and our judgement, its models.
+"""LogProbs, Likert and Choice as tasks of inspect_ai: our questions, our reading of answers and our
+judgement, its models.
 
-``inspect eval worldprobe/ewok_choice -T items=items.parquet --model ...``. Items are read where they are: nothing is exported,
-but inspect's logs contain what was asked. LogProbs need a provider of completions whose server returns ``prompt_logprobs``; token
-ids are sent, so that start tokens and the target's tokens are those of our own engines. Only this module imports inspect_ai, and
-nothing imports this module: inspect finds it by its entry point. Written against inspect_ai 0.3.285.
+``inspect eval worldprobe/ewok_choice -T items=items.parquet --model ...``. Items are read where
+they are: nothing is exported, but inspect's logs contain what was asked. LogProbs need a provider
+of completions whose server returns ``prompt_logprobs``; token ids are sent, so that start tokens
+and the target's tokens are those of our own engines. Only this module imports inspect_ai, and
+nothing imports this module: inspect finds it by its entry point. Written against inspect_ai
+0.3.285.
 """
 
 from __future__ import annotations
@@ -48,16 +51,35 @@ def ewok_logprobs(items: str, tokenizer: str, bos: str = "auto") -> Task:
     facts, encoder = _facts(table), load_encoder(tokenizer, bos, False, LONGEST)
     texts = _by_item(table.set_index("item_id")[["context1", "context2", "target1", "target2"]])
     asked = [(item, target, context) for item in texts for target in (1, 2) for context in (1, 2)]
-    queries = [Loglikelihood(texts[item][f"context{context}"], texts[item][f"target{target}"]) for item, target, context in asked]
+    queries = [
+        Loglikelihood(texts[item][f"context{context}"], texts[item][f"target{target}"])
+        for item, target, context in asked
+    ]
     samples = []
-    for (item, target, context), query, encoded in zip(asked, queries, encoder.encode(queries), strict=True):
+    for (item, target, context), query, encoded in zip(
+        asked, queries, encoder.encode(queries), strict=True
+    ):
         name = f"t{target}c{context}"
-        sent = ChatMessageUser(content=f"{query.context} {query.target}", metadata={"prompt_token_ids": list(encoded.ids)})
+        sent = ChatMessageUser(
+            content=f"{query.context} {query.target}",
+            metadata={"prompt_token_ids": list(encoded.ids)},
+        )
         read = {"n_tokens": len(encoded.ids), "start": encoded.start, "flags": list(encoded.flags)}
-        known = {"item_id": item, "presentation": name, "eval_type": way.name, **facts[item], **read}
+        known = {
+            "item_id": item,
+            "presentation": name,
+            "eval_type": way.name,
+            **facts[item],
+            **read,
+        }
         samples.append(Sample(input=[sent], id=f"{item} {name}", metadata=known))
     config = GenerateConfig(temperature=0.0, max_tokens=1, prompt_logprobs=1)
-    return Task(dataset=MemoryDataset(samples, name=way.name), solver=generate(), scorer=log_probability(), config=config)
+    return Task(
+        dataset=MemoryDataset(samples, name=way.name),
+        solver=generate(),
+        scorer=log_probability(),
+        config=config,
+    )
 
 
 @task
@@ -96,9 +118,14 @@ def _task(path: str, way: Way, prompts: str) -> Task:
         )
         for item, name, slots in presentations(items, way.paradigm)
     ]
-    config = GenerateConfig(temperature=0.0, max_tokens=FREE.max_new_tokens, stop_seqs=list(FREE.stops))
+    config = GenerateConfig(
+        temperature=0.0, max_tokens=FREE.max_new_tokens, stop_seqs=list(FREE.stops)
+    )
     return Task(
-        dataset=MemoryDataset(samples, name=way.name), solver=generate(), scorer=numeral(list(prompt.answers)), config=config
+        dataset=MemoryDataset(samples, name=way.name),
+        solver=generate(),
+        scorer=numeral(list(prompt.answers)),
+        config=config,
     )
 
 
@@ -110,14 +137,18 @@ def _facts(items: pd.DataFrame) -> dict[str, dict[str, Any]]:
 
 def _by_item(frame: pd.DataFrame) -> dict[str, dict[str, Any]]:
     """The rows of a table whose index is the item."""
-    return {str(item): {str(name): value for name, value in row.items()} for item, row in frame.to_dict("index").items()}
+    return {
+        str(item): {str(name): value for name, value in row.items()}
+        for item, row in frame.to_dict("index").items()
+    }
 
 
 @metric
 def accuracy() -> Metric:
     """The accuracy of worldprobe: the mean of the versions' means.
 
-    A question without an answer counts as wrong; a target without a log probability has no accuracy and is left out.
+    A question without an answer counts as wrong; a target without a log probability has no accuracy
+    and is left out.
     """
 
     def compute(scores: list[SampleScore]) -> float:
@@ -126,7 +157,11 @@ def accuracy() -> Metric:
         if judged.empty or judged["accuracy"].isna().all():
             return float("nan")
         means = summarize(judged)
-        overall = (means["grouping"] == "overall") & (means["metric"] == "accuracy") & (means["condition"] == ALL)
+        overall = (
+            (means["grouping"] == "overall")
+            & (means["metric"] == "accuracy")
+            & (means["condition"] == ALL)
+        )
         return float(means.loc[overall, "mean"].iloc[0])
 
     return compute
@@ -144,7 +179,9 @@ def read() -> Metric:
 
 @metric
 def n_items() -> Metric:
-    """How many items were asked as a whole; with ``--limit``, the questions of others are left out."""
+    """How many items were asked as a whole; with ``--limit``, the questions of others are left
+    out.
+    """
 
     def compute(scores: list[SampleScore]) -> float:
         return len(_tables(scores)[0])
@@ -164,19 +201,26 @@ def n_missing() -> Metric:
 
 @scorer(metrics=[accuracy(), read(), n_missing(), n_items()])
 def log_probability() -> Scorer:
-    """A target's log probability after a context, in nats; 0 where the server does not return it for all its tokens."""
+    """A target's log probability after a context, in nats; 0 where the server does not return it
+    for all its tokens.
+    """
 
     async def score(state: TaskState, target: Target) -> Score:
         known = state.metadata
         found = state.output.choices[0].prompt_logprobs if state.output.choices else None
         values = [one.logprob for one in found.content] if found is not None else []
-        # The first token may be absent, because nothing predicts it; where others are, the target's cannot be found.
+        # The first token may be absent, because nothing predicts it; where others are, the target's
+        # cannot be found.
         n_absent = known["n_tokens"] - len(values)
         values = values[known["start"] - n_absent :] if n_absent in (0, 1) else []
         scored = add_up(values, tuple(known["flags"]), None, known["n_tokens"])
         status = "ok" if scored.logprob is not None else "missing_score"
         metadata = {**known, "status": status, "flags": list(scored.flags)}
-        return Score(value=scored.logprob or 0.0, explanation=", ".join([status, *scored.flags]), metadata=metadata)
+        return Score(
+            value=scored.logprob or 0.0,
+            explanation=", ".join([status, *scored.flags]),
+            metadata=metadata,
+        )
 
     return score
 
@@ -206,16 +250,24 @@ def _judge(items: pd.DataFrame, asked: pd.DataFrame) -> Judged:
     if asked["eval_type"].iloc[0] != "logprobs":
         return judge_responses(items, asked, "inspect")
     target, context = (asked["presentation"].str[place].astype(int) for place in (1, 3))
-    rows = asked.assign(target=target, context=context, logprob=asked["value"], n_tokens=0, flags="")
+    rows = asked.assign(
+        target=target, context=context, logprob=asked["value"], n_tokens=0, flags=""
+    )
     return judge_target_scores(items, rows, "inspect")
 
 
 def _tables(scores: list[SampleScore]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Items that were asked as a whole, with their design, and the answers about them."""
-    rows: list[dict[str, Any]] = [{**(one.score.metadata or {}), "value": one.score.as_float()} for one in scores]
-    asked = pd.DataFrame(rows, columns=["item_id", "presentation", "eval_type", "status", "value", *DESIGN])
+    rows: list[dict[str, Any]] = [
+        {**(one.score.metadata or {}), "value": one.score.as_float()} for one in scores
+    ]
+    asked = pd.DataFrame(
+        rows, columns=["item_id", "presentation", "eval_type", "status", "value", *DESIGN]
+    )
     asked["value"] = asked["value"].where(asked["status"] == "ok")
     n_asked = asked.groupby("item_id")["presentation"].transform("nunique")
     whole = asked[n_asked == asked["eval_type"].str.partition("_")[0].map(ASKED)]
     items = whole.drop_duplicates("item_id")[["item_id", *DESIGN]].reset_index(drop=True)
-    return items, whole[["item_id", "eval_type", "presentation", "status", "value"]].reset_index(drop=True)
+    return items, whole[["item_id", "eval_type", "presentation", "status", "value"]].reset_index(
+        drop=True
+    )

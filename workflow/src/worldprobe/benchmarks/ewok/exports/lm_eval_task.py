@@ -1,8 +1,10 @@
-"""Items as a task folder of lm-evaluation-harness that asks our questions: a target after its own and after the other context.
+"""Items as a task folder of lm-evaluation-harness that asks our questions: a target after its own
+and after the other context.
 
-Two documents per item, each with both contexts and one target: P(" target" | context 1) and P(" target" | context 2) are
-compared, as in the paper (Section 4), and an exact tie counts 0.5. One task per version and a group over them, because a model's
-accuracy is the mean over versions. A folder for the gated dataset contains no text at all: lm-eval reads the dataset itself.
+Two documents per item, each with both contexts and one target: P(" target" | context 1) and P("
+target" | context 2) are compared, as in the paper (Section 4), and an exact tie counts 0.5. One
+task per version and a group over them, because a model's accuracy is the mean over versions. A
+folder for the gated dataset contains no text at all: lm-eval reads the dataset itself.
 """
 
 from __future__ import annotations
@@ -22,8 +24,20 @@ from worldprobe.provenance import canary_comments
 BENCHMARK = "ewok"
 #: The domains of EWoK-core-1.0, as its column Domain has them.
 DOMAINS = (
-    *("agent-properties", "material-dynamics", "material-properties", "physical-dynamics", "physical-interactions"),
-    *("physical-relations", "quantitative-properties", "social-interactions", "social-properties", "social-relations"),
+    *(
+        "agent-properties",
+        "material-dynamics",
+        "material-properties",
+        "physical-dynamics",
+        "physical-interactions",
+    ),
+    *(
+        "physical-relations",
+        "quantitative-properties",
+        "social-interactions",
+        "social-properties",
+        "social-relations",
+    ),
     "spatial-relations",
 )
 
@@ -53,15 +67,25 @@ def task_rows(items: pd.DataFrame, task: str) -> pd.DataFrame:
     """Two rows per item: the target, both contexts, and the place of the context that it fits."""
     parts = []
     for target in (1, 2):
-        part = items[["item_id", "domain", "version"]].assign(target=target, text=items[f"target{target}"])
-        part["contexts"] = [list(pair) for pair in zip(items["context1"], items["context2"], strict=True)]
+        part = items[["item_id", "domain", "version"]].assign(
+            target=target, text=items[f"target{target}"]
+        )
+        part["contexts"] = [
+            list(pair) for pair in zip(items["context1"], items["context2"], strict=True)
+        ]
         part["label"] = target - 1
         parts.append(part)
-    rows = pd.concat(parts).sort_values(["version", "item_id", "target"], kind="stable").reset_index(drop=True)
+    rows = (
+        pd.concat(parts)
+        .sort_values(["version", "item_id", "target"], kind="stable")
+        .reset_index(drop=True)
+    )
     return rows.assign(task=f"{task}_v" + rows["version"].astype(str))
 
 
-def task_files(items: pd.DataFrame, task: str, canary: str | None, password: str | None = None) -> Iterator[tuple[str, bytes]]:
+def task_files(
+    items: pd.DataFrame, task: str, canary: str | None, password: str | None = None
+) -> Iterator[tuple[str, bytes]]:
     """The task folder: name and content of each file.
 
     Args:
@@ -73,19 +97,30 @@ def task_files(items: pd.DataFrame, task: str, canary: str | None, password: str
     rows = task_rows(items, task)
     functions = {"custom_dataset": "load", "process_results": "judge"}
     yield from lm_eval.tasks(
-        task, BENCHMARK, list(rows["task"].unique()), _COLUMNS, functions, _metrics(sorted(rows["domain"].unique()))
+        task,
+        BENCHMARK,
+        list(rows["task"].unique()),
+        _COLUMNS,
+        functions,
+        _metrics(sorted(rows["domain"].unique())),
     )
     yield "utils.py", _UTILS.encode()
     means, what = _MEANS.format(task=task), f"{len(items)} items"
     page = _README.format(
-        canary=canary_comments(canary), task=task, what=what, means=means, secret=lm_eval.warning(password), source=_SOURCE
+        canary=canary_comments(canary),
+        task=task,
+        what=what,
+        means=means,
+        secret=lm_eval.warning(password),
+        source=_SOURCE,
     )
     yield "README.md", page.lstrip().encode()
     yield lm_eval.questions(rows, canary, password)
 
 
 def hub_files(dataset: str, revision: str | None, task: str) -> Iterator[tuple[str, bytes]]:
-    """A task folder without any text of an item: lm-eval reads the gated dataset, with its user's own access.
+    """A task folder without any text of an item: lm-eval reads the gated dataset, with its user's
+    own access.
 
     Args:
         dataset: its id on the hub, or a folder with the same columns.
@@ -95,14 +130,26 @@ def hub_files(dataset: str, revision: str | None, task: str) -> Iterator[tuple[s
     place = {"dataset_path": dataset if revision else str(Path(dataset).absolute())}
     pinned = {"dataset_kwargs": {"revision": revision}} if revision else {}
     functions = {"process_docs": "double", "process_results": "judge"}
-    yield from lm_eval.tasks(task, BENCHMARK, [f"{task}_all"], place | pinned | _COLUMNS, functions, _metrics(DOMAINS))
-    yield "utils.py", (_ABOUT.format("Turns the rows of the gated dataset into targets") + _FROM_HUB + _JUDGE).encode()
-    secret = _HUB_SECRET.format(dataset=dataset, revision=f" at revision {revision}" if revision else "")
-    page = _README.format(canary="", task=task, what="EWoK's items", means=_HUB_MEANS, secret=secret, source="").lstrip()
+    yield from lm_eval.tasks(
+        task, BENCHMARK, [f"{task}_all"], place | pinned | _COLUMNS, functions, _metrics(DOMAINS)
+    )
+    yield (
+        "utils.py",
+        (
+            _ABOUT.format("Turns the rows of the gated dataset into targets") + _FROM_HUB + _JUDGE
+        ).encode(),
+    )
+    secret = _HUB_SECRET.format(
+        dataset=dataset, revision=f" at revision {revision}" if revision else ""
+    )
+    page = _README.format(
+        canary="", task=task, what="EWoK's items", means=_HUB_MEANS, secret=secret, source=""
+    ).lstrip()
     yield "README.md", (page.rstrip() + "\n").encode()
 
 
-#: Which columns are the contexts, the target that is scored after each, and the place of the context that it fits.
+#: Which columns are the contexts, the target that is scored after each, and the place of the
+#: context that it fits.
 _COLUMNS = {"doc_to_text": "label", "doc_to_choice": "contexts", "doc_to_target": "text"}
 
 
@@ -110,7 +157,10 @@ def _metrics(domains: Sequence[str]) -> list[str]:
     return ["acc", "tie", "missing", *(f"acc_{domain}" for domain in domains)]
 
 
-FIX = "Export these items again (`worldprobe items export ITEMS --format lm-eval`) and log the samples of that task."
+FIX = (
+    "Export these items again (`worldprobe items export ITEMS --format lm-eval`) and log the"
+    " samples of that task."
+)
 #: An item and one of its targets.
 Key = tuple[str, int]
 
@@ -120,8 +170,8 @@ def read_target_scores(run: lm_eval.Run, items: pd.DataFrame) -> pd.DataFrame:
 
     Args:
         run: of our task.
-        items: contracts.Items, all of which must have been asked, and no others. Samples of the gated dataset name no item, and
-            are known by their texts.
+        items: contracts.Items, all of which must have been asked, and no others. Samples of the
+            gated dataset name no item, and are known by their texts.
 
     Returns:
         contracts.TargetScores; lm-eval does not log numbers of tokens, so n_tokens is 0.
@@ -133,11 +183,20 @@ def read_target_scores(run: lm_eval.Run, items: pd.DataFrame) -> pd.DataFrame:
     by_texts: dict[tuple[str, str, str, int], list[Key]] = {}
     for target in (1, 2):
         columns = ["item_id", "context1", "context2", f"target{target}"]
-        for item, *texts in items.sort_values("item_id", ascending=False)[columns].astype(object).to_numpy().tolist():
+        for item, *texts in (
+            items.sort_values("item_id", ascending=False)[columns]
+            .astype(object)
+            .to_numpy()
+            .tolist()
+        ):
             context1, context2, text = texts
             wanted[item, target] = [(context1, " " + text), (context2, " " + text)]
             by_texts.setdefault((context1, context2, text, target), []).append((item, target))
-    return _frame(lm_eval.read_logprobs(run, wanted, lambda sample: _key(sample, by_texts), _name, "these items", FIX))
+    return _frame(
+        lm_eval.read_logprobs(
+            run, wanted, lambda sample: _key(sample, by_texts), _name, "these items", FIX
+        )
+    )
 
 
 def _name(key: Key) -> str:
@@ -157,15 +216,21 @@ def _key(sample: lm_eval.Sample, by_texts: Mapping[tuple[str, str, str, int], li
         raise UserError(sample.where, "is not a sample of worldprobe's task.", FIX) from error
     same = by_texts.get((context1, context2, text.removeprefix(" "), target))
     if same is None:
-        raise UserError(sample.where, "was asked about an item that is not among these.", "Give the items of the release.")
+        raise UserError(
+            sample.where,
+            "was asked about an item that is not among these.",
+            "Give the items of the release.",
+        )
     return same.pop() if len(same) > 1 else same[0]
 
 
 def _frame(found: Mapping[Key, Sequence[float]]) -> pd.DataFrame:
     rows = [
-        (item, target, context, value, 0, "")
-        if math.isfinite(value) and value <= 0
-        else (item, target, context, None, 0, NOT_FINITE)
+        (
+            (item, target, context, value, 0, "")
+            if math.isfinite(value) and value <= 0
+            else (item, target, context, None, 0, NOT_FINITE)
+        )
         for (item, target), values in sorted(found.items())
         for context, value in zip((1, 2), values, strict=True)
     ]
@@ -189,22 +254,37 @@ def question_rows(items: pd.DataFrame) -> pd.DataFrame:
     """
     parts = [
         items[["item_id", "domain", "version"]].assign(
-            target=target, context=context, target_text=items[f"target{target}"], context_text=items[f"context{context}"]
+            target=target,
+            context=context,
+            target_text=items[f"target{target}"],
+            context_text=items[f"context{context}"],
         )
         for target in (1, 2)
         for context in (1, 2)
     ]
-    return pd.concat(parts).sort_values(["version", "item_id", "target", "context"], kind="stable").reset_index(drop=True)
+    return (
+        pd.concat(parts)
+        .sort_values(["version", "item_id", "target", "context"], kind="stable")
+        .reset_index(drop=True)
+    )
 
 
-def lighteval_files(items: pd.DataFrame, task: str, canary: str | None) -> Iterator[tuple[str, bytes]]:
+def lighteval_files(
+    items: pd.DataFrame, task: str, canary: str | None
+) -> Iterator[tuple[str, bytes]]:
     """The folder: name and content of each file.
 
     Args:
-        items: contracts.Items, which may be read by everybody: lighteval cannot read encrypted ones.
+        items: contracts.Items, which may be read by everybody: lighteval cannot read encrypted
+            ones.
         task: its name in lighteval.
         canary: of the items.
     """
     yield f"{task}.py", _TASK.read_bytes()
-    yield "README.md", _LIGHTEVAL_README.format(canary=canary_comments(canary), task=task, n_items=len(items)).lstrip().encode()
+    yield (
+        "README.md",
+        _LIGHTEVAL_README.format(canary=canary_comments(canary), task=task, n_items=len(items))
+        .lstrip()
+        .encode(),
+    )
     yield DATA, lm_eval.to_parquet(question_rows(items), canary)

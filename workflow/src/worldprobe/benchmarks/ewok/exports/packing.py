@@ -1,4 +1,6 @@
-"""Items and answers for the public: encrypted archives that keep their notices, and a dataset of the Hugging Face hub."""
+"""Items and answers for the public: encrypted archives that keep their notices, and a dataset of
+the Hugging Face hub.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,10 @@ from worldprobe.files import MANIFEST, whole_file
 from worldprobe.report.dataset_folder import Dataset, Licence
 
 README = "README.txt"
-_NOTICES = {"a licence": re.compile(r"(^|/)LICEN[CS]E[^/]*$", re.I), "terms of use": re.compile(r"(^|/)TERMS[^/]*$", re.I)}
+_NOTICES = {
+    "a licence": re.compile(r"(^|/)LICEN[CS]E[^/]*$", re.I),
+    "terms of use": re.compile(r"(^|/)TERMS[^/]*$", re.I),
+}
 #: Bytes that a file's name may have.
 _LONGEST = 255
 _OURS = b"files for worldprobe, encrypted with AES-256."
@@ -38,7 +43,8 @@ worldprobe reads this archive as it is: `worldprobe items build {name}`, with th
 
 
 def read_members(sources: Sequence[Path], password: str | None) -> dict[str, bytes]:
-    """The files to pack, read in memory: of a folder under its own name, of a .zip under their names there, or a single file.
+    """The files to pack, read in memory: of a folder under its own name, of a .zip under their
+    names there, or a single file.
 
     Raises:
         UserError: a source cannot be read, has no files or a link, or a name occurs twice.
@@ -53,42 +59,65 @@ def read_members(sources: Sequence[Path], password: str | None) -> dict[str, byt
             archive = Archive(source, password, "Set WORLDPROBE_MATERIALS_PASSWORD.")
             above = f"{source.absolute().name}/" if archive.is_folder else ""
             found = {above + name: archive.read(name) for name in archive.names}
-            if _OURS in found.get(README, b""):  # of an archive that is packed again; there will be another
+            if _OURS in found.get(
+                README, b""
+            ):  # of an archive that is packed again; there will be another
                 del found[README]
         for name in found:
             _check_name(source, name)
         if not found:
-            raise UserError(source, "contains no file to pack.", "Name a folder with files; hidden ones are left out.")
+            raise UserError(
+                source,
+                "contains no file to pack.",
+                "Name a folder with files; hidden ones are left out.",
+            )
         if twice := sorted(found.keys() & members.keys()):
-            raise UserError(source, f"{twice[0]} is packed already.", "Rename one of the two files or folders.")
+            raise UserError(
+                source, f"{twice[0]} is packed already.", "Rename one of the two files or folders."
+            )
         members |= found
     return members
 
 
 def _refuse_links(folder: Path) -> None:
-    """Refuse links, which ``release check`` does not follow: what they lead to was searched by nobody."""
+    """Refuse links, which ``release check`` does not follow: what they lead to was searched by
+    nobody.
+    """
     for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
-        if path.is_symlink() and not any(part.startswith(".") for part in path.relative_to(folder).parts):
-            raise UserError(path, "is a link, which `release check` does not follow.", "Put the file itself in its place.")
+        if path.is_symlink() and not any(
+            part.startswith(".") for part in path.relative_to(folder).parts
+        ):
+            raise UserError(
+                path,
+                "is a link, which `release check` does not follow.",
+                "Put the file itself in its place.",
+            )
 
 
 def _check_name(source: Path, name: str) -> None:
     if name == README:
-        raise UserError(source, f"{README} is the name of the page that the archive gets.", "Rename the file.")
+        raise UserError(
+            source, f"{README} is the name of the page that the archive gets.", "Rename the file."
+        )
     try:
         name.encode()
     except UnicodeEncodeError as error:
         shown = name.encode("utf-8", "backslashreplace").decode()
-        raise UserError(source, f"the name {shown} is not UTF-8, which an archive needs.", "Rename the file.") from error
+        raise UserError(
+            source, f"the name {shown} is not UTF-8, which an archive needs.", "Rename the file."
+        ) from error
 
 
-def read_notices(licence: Path | None, terms: Path | None, source: Path | None, password: str | None) -> dict[str, bytes]:
+def read_notices(
+    licence: Path | None, terms: Path | None, source: Path | None, password: str | None
+) -> dict[str, bytes]:
     """Licence and terms for the top of the archive: from files, or as materials have them.
 
     Args:
         licence: a file.
         terms: a file.
-        source: a folder or .zip of materials, whose LICENSE and TERMS files are taken where no file is named.
+        source: a folder or .zip of materials, whose LICENSE and TERMS files are taken where no file
+            is named.
         password: of that .zip.
     """
     found: dict[str, bytes] = {}
@@ -99,7 +128,11 @@ def read_notices(licence: Path | None, terms: Path | None, source: Path | None, 
             found |= {PurePosixPath(name).name: archive.read(name) for name in names[:1]}
     for what, path in (("LICENSE", licence), ("TERMS_OF_USE", terms)):
         if path is not None:
-            found = {name: content for name, content in found.items() if not name.upper().startswith(what[:5])}
+            found = {
+                name: content
+                for name, content in found.items()
+                if not name.upper().startswith(what[:5])
+            }
             found[what + (path.suffix or ".txt")] = Archive(path.absolute().parent).read(path.name)
     return found
 
@@ -108,24 +141,35 @@ def check_members(members: Mapping[str, bytes]) -> None:
     """Refuse what must not be passed on like this.
 
     Raises:
-        UserError: there is no licence or no terms among the files, or a file of materials or items has no canary
-            (lists of fillers may lack one, as EWoK's do).
+        UserError: there is no licence or no terms among the files, or a file of materials or items
+            has no canary (lists of fillers may lack one, as EWoK's do).
     """
     for what, pattern in _NOTICES.items():
         if not any(pattern.search(name) for name in members):
             option = "--licence" if what == "a licence" else "--terms"
-            fix = f"Give {option} FILE, or --notices-from MATERIALS to take both from materials that have them."
+            fix = (
+                f"Give {option} FILE, or --notices-from MATERIALS to take both from materials that"
+                " have them."
+            )
             raise UserError(option, f"there is no file with {what} among what is packed.", fix)
-    identities = {name: members.get(f"{PurePosixPath(name).parent}/identity.json") for name in members}
+    identities = {
+        name: members.get(f"{PurePosixPath(name).parent}/identity.json") for name in members
+    }
     sentences = {name: content for name, content in members.items() if not is_word_list(name)}
-    if without := sorted(name for name, content in sentences.items() if lacks_canary(name, content, identities[name])):
+    if without := sorted(
+        name for name, content in sentences.items() if lacks_canary(name, content, identities[name])
+    ):
         more = f" (and {len(without) - 1} more)" if len(without) > 1 else ""
-        fix = "Begin it with a comment line with the word canary and a random number; `worldprobe release check` lists all."
+        fix = (
+            "Begin it with a comment line with the word canary and a random number; `worldprobe"
+            " release check` lists all."
+        )
         raise UserError(without[0], f"has no canary{more}.", fix)
 
 
 def write_release(members: Mapping[str, bytes], path: Path, password: str) -> None:
-    """Write files and a README into a ZIP that is encrypted with AES-256 (WinZip's way; 7-Zip and the like open it).
+    """Write files and a README into a ZIP that is encrypted with AES-256 (WinZip's way; 7-Zip and
+    the like open it).
 
     The salt is drawn afresh, so two archives of the same files differ in their bytes.
 
@@ -137,10 +181,18 @@ def write_release(members: Mapping[str, bytes], path: Path, password: str) -> No
     Raises:
         UserError: the place cannot be written.
     """
-    notices = ", ".join(sorted(name for name in members if any(p.search(name) for p in _NOTICES.values())))
-    canary = "\n".join(dict.fromkeys(line for content in members.values() for line in canary_lines(content)))
-    about = _ABOUT.format(canary=canary, name=path.name, count=len(members), notices=notices).lstrip()
-    packed = encrypt({README: about.encode()} | dict(members), password)  # in memory: on a full disk, pyzipper has no message
+    notices = ", ".join(
+        sorted(name for name in members if any(p.search(name) for p in _NOTICES.values()))
+    )
+    canary = "\n".join(
+        dict.fromkeys(line for content in members.values() for line in canary_lines(content))
+    )
+    about = _ABOUT.format(
+        canary=canary, name=path.name, count=len(members), notices=notices
+    ).lstrip()
+    packed = encrypt(
+        {README: about.encode()} | dict(members), password
+    )  # in memory: on a full disk, pyzipper has no message
     with whole_file(path) as temporary:
         temporary.write_bytes(packed)
 
@@ -149,7 +201,8 @@ def read_release(path: Path, password: str | None, hint: str) -> Iterator[tuple[
     """The files of an archive, to be written in the open.
 
     Raises:
-        UserError: it cannot be read, a name leads out of the folder, or it contains EWoK's own materials or items of them.
+        UserError: it cannot be read, a name leads out of the folder, or it contains EWoK's own
+            materials or items of them.
     """
     archive = Archive(path, password, hint)
     if archive.is_folder:
@@ -157,24 +210,43 @@ def read_release(path: Path, password: str | None, hint: str) -> Iterator[tuple[
     for name in archive.names:
         parts = PurePosixPath(name).parts
         if name.startswith("/") or ".." in parts or "\\" in name or ":" in name:
-            raise UserError(path, f'member "{name}" would be written outside the folder.', "Do not trust this archive.")
+            raise UserError(
+                path,
+                f'member "{name}" would be written outside the folder.',
+                "Do not trust this archive.",
+            )
     _refuse_unwritable(path, archive.names)
     contents = {name: archive.read(name) for name in archive.names}
     if any(_has_protected_canary(name, content) for name, content in contents.items()):
-        fix = f"Leave it packed: every command reads it as it is, e.g. `worldprobe items build {path.name}`."
-        raise UserError(path, "contains EWoK's own materials, or items of them, whose terms forbid plain-text files.", fix)
+        fix = (
+            "Leave it packed: every command reads it as it is, e.g. `worldprobe items build"
+            f" {path.name}`."
+        )
+        raise UserError(
+            path,
+            "contains EWoK's own materials, or items of them, whose terms forbid plain-text files.",
+            fix,
+        )
     yield from contents.items()
 
 
 def _refuse_unwritable(path: Path, names: Sequence[str]) -> None:
     """Refuse members that cannot all become files of one folder."""
     places = [PurePosixPath(name).as_posix() for name in names]
-    folders = {".", *(parent.as_posix() for name in names for parent in PurePosixPath(name).parents)}
+    folders = {
+        ".",
+        *(parent.as_posix() for name in names for parent in PurePosixPath(name).parents),
+    }
     for name, place in zip(names, places, strict=True):
         if place in folders or places.count(place) > 1:
             problem = f'member "{name}" would take the place of another, or of its folder.'
-        elif any(len(part.encode("utf-8", "replace")) > _LONGEST for part in PurePosixPath(place).parts):
-            problem = f'the name of member "{name[:20]}..." has more than {_LONGEST} bytes, which no disk takes.'
+        elif any(
+            len(part.encode("utf-8", "replace")) > _LONGEST for part in PurePosixPath(place).parts
+        ):
+            problem = (
+                f'the name of member "{name[:20]}..." has more than {_LONGEST} bytes, which no disk'
+                " takes."
+            )
         elif place == MANIFEST:
             problem = f'member "{name}" has the name of the list of files that is written there.'
         else:
@@ -183,7 +255,9 @@ def _refuse_unwritable(path: Path, names: Sequence[str]) -> None:
 
 
 def _has_protected_canary(name: str, content: bytes) -> bool:
-    """Whether a file, or one packed in it, says that it is EWoK's: materials, tables, answers of a store."""
+    """Whether a file, or one packed in it, says that it is EWoK's: materials, tables, answers of a
+    store.
+    """
     return any(_PROTECTED.search(piece.text) for piece in open_content(content, name) if piece.text)
 
 
@@ -199,17 +273,21 @@ CITATION = """@misc{ewok2024,
 _OWN = Licence(
     "cc-by-4.0",
     CC_BY,
-    "CC BY 4.0, by the worldprobe authors. Please keep the canary line, and do not train on these items. They are not "
-    "EWoK-core-1.0, and scores on them must not be reported as EWoK scores.",
+    "CC BY 4.0, by the worldprobe authors. Please keep the canary line, and do not train on these"
+    " items. They are not EWoK-core-1.0, and scores on them must not be reported as EWoK scores.",
 )
 _OFFICIAL = Licence(
     "cc-by-4.0",
     CC_BY,
-    "These items come from EWoK's own materials: CC BY 4.0, by the EWoK authors, with terms that go beyond it. They, and "
-    "whatever is derived from them, may be passed on in encrypted archives or behind authentication only, and canary lines stay.",
+    "These items come from EWoK's own materials: CC BY 4.0, by the EWoK authors, with terms that go"
+    " beyond it. They, and whatever is derived from them, may be passed on in encrypted archives or"
+    " behind authentication only, and canary lines stay.",
 )
 _UNKNOWN = Licence(
-    "unknown", None, "That of the materials that the items were built from, which state no canary that is known here."
+    "unknown",
+    None,
+    "That of the materials that the items were built from, which state no canary that is known"
+    " here.",
 )
 _CONDITIONS = (
     "I will not put these items, or anything derived from them, on the internet unprotected",
@@ -219,7 +297,8 @@ _CONDITIONS = (
 _USE = """`worldprobe score logprobs data/test.parquet --checkpoint MODEL --out scores.parquet` asks a model: does it find
 each target more probable after the context that it fits than after the other?"""
 _IMPORT = (
-    "`worldprobe items import data/rows.zip --out items.parquet` writes the table for worldprobe's commands, the same bytes."
+    "`worldprobe items import data/rows.zip --out items.parquet` writes the table for worldprobe's"
+    " commands, the same bytes."
 )
 
 
@@ -233,9 +312,10 @@ def describe_items(items: pd.DataFrame, canary: str | None, is_encrypted: bool) 
     """
     n_domains, versions = items["domain"].nunique(), items["version"].nunique()
     about = (
-        "Minimal pairs of pairs for basic world knowledge, in the format of EWoK (arXiv 2405.09605): "
-        f"{n_domains} domain{'s' * (n_domains > 1)}, {versions} version{'s' * (versions > 1)}. "
-        "Target 1 of an item fits its context 1, target 2 its context 2."
+        "Minimal pairs of pairs for basic world knowledge, in the format of EWoK (arXiv"
+        f" 2405.09605): {n_domains} domain{'s' * (n_domains > 1)}, {versions}"
+        f" version{'s' * (versions > 1)}. Target 1 of an item fits its context 1, target 2 its"
+        " context 2."
     )
     return Dataset(
         name="EWoK items, protected" if is_protected(canary) else "worldprobe items",
@@ -253,4 +333,6 @@ def describe_items(items: pd.DataFrame, canary: str | None, is_encrypted: bool) 
 
 
 #: A canary in a comment, or in what a table or a store of answers says of itself.
-_PROTECTED = re.compile(rf'^[ \t\ufeff]*#.*{OFFICIAL}|"canary"\s*:\s*(?:\[[^\]]*|"[^"]*){OFFICIAL}', re.I | re.M)
+_PROTECTED = re.compile(
+    rf'^[ \t\ufeff]*#.*{OFFICIAL}|"canary"\s*:\s*(?:\[[^\]]*|"[^"]*){OFFICIAL}', re.I | re.M
+)

@@ -1,7 +1,8 @@
-"""Protected sentences in files: plain, escaped, in a table or an archive, compressed, or between other bytes.
+"""Protected sentences in files: plain, escaped, in a table or an archive, compressed, or between
+other bytes.
 
-Not read: images, the streams of a PDF, what is encoded once more (base64), and the tables and compressions of ``_UNREAD``; of
-office documents only sentences without marks between their words.
+Not read: images, the streams of a PDF, what is encoded once more (base64), and the tables and
+compressions of ``_UNREAD``; of office documents only sentences without marks between their words.
 """
 
 from __future__ import annotations
@@ -80,21 +81,32 @@ class Wordings:
             self._by_key.setdefault(runs[start], []).append((number, start))
 
     def _told_by(self, items: Iterable[Sequence[str]]) -> Iterator[Wording]:
-        """The sentences that have enough words to be told from anybody's; of an item without one, its texts in a row."""
+        """The sentences that have enough words to be told from anybody's; of an item without one,
+        its texts in a row.
+        """
         seen: set[Wording] = set()
         for item in items:
-            sentences = [self._normalised(split_words(sentence)) for text in item for sentence in _SENTENCE_END.split(text)]
+            sentences = [
+                self._normalised(split_words(sentence))
+                for text in item
+                for sentence in _SENTENCE_END.split(text)
+            ]
             told = [tuple(words) for words in sentences if _is_enough(words)]
             texts = [self._normalised(split_words(text)) for text in item]
             for number in range(2, len(texts) + 1):
                 if not told:
-                    runs = (tuple(itertools.chain(*run)) for run in itertools.permutations(texts, number))
+                    runs = (
+                        tuple(itertools.chain(*run))
+                        for run in itertools.permutations(texts, number)
+                    )
                     told = [words for words in runs if _is_enough(words)]
             yield from (words for words in told if words not in seen)
             seen.update(told)
 
     def _normalised(self, words: Sequence[str], starts: list[int] | None = None) -> list[str]:
-        """The words, with fillers as one word each; ``starts`` takes the place of each in what is given."""
+        """The words, with fillers as one word each; ``starts`` takes the place of each in what is
+        given.
+        """
         normal, i = [], 0
         while i < len(words):
             word = words[i]
@@ -103,7 +115,10 @@ class Wordings:
                 starts.append(i)
             for filler in self._fillers.get(bare, ()) if bare in self._fillers else ():
                 end = i + len(filler)
-                if words[i : end - 1] == filler[:-1] and words[end - 1 : end] in ([filler[-1]], [filler[-1] + "'s"]):
+                if words[i : end - 1] == filler[:-1] and words[end - 1 : end] in (
+                    [filler[-1]],
+                    [filler[-1] + "'s"],
+                ):
                     normal.append(FILLER)
                     i = end
                     break
@@ -113,7 +128,9 @@ class Wordings:
         return normal
 
     def find(self, text: str) -> dict[int, int]:
-        """The numbers of the wordings that a text contains -> the line on which each begins first."""
+        """The numbers of the wordings that a text contains -> the line on which each begins
+        first.
+        """
         plain = _prepared(text)
         starts: list[int] = []
         words = self._normalised(_WORD.findall(plain), starts)
@@ -124,7 +141,11 @@ class Wordings:
             for number, start in self._by_key[run] if run in hits else ():
                 begin = place - start
                 wording = self.wordings[number]
-                if begin >= 0 and number not in found and tuple(words[begin : begin + len(wording)]) == wording:
+                if (
+                    begin >= 0
+                    and number not in found
+                    and tuple(words[begin : begin + len(wording)]) == wording
+                ):
                     at = next(itertools.islice(_WORD.finditer(plain), starts[begin], None)).start()
                     found[number] = plain.count("\n", 0, at) + 1
         return found
@@ -135,7 +156,8 @@ def _is_enough(words: Sequence[str]) -> bool:
 
 
 def read_wordings(source: Source) -> Wordings:
-    """The sentences of materials: of their templates, with any of their fillers, and of the items that were released.
+    """The sentences of materials: of their templates, with any of their fillers, and of the items
+    that were released.
 
     Raises:
         UserError: the materials cannot be read, or not even the original would compile them.
@@ -146,8 +168,12 @@ def read_wordings(source: Source) -> Wordings:
     texts = list(zip(*(templates[column] for column in TEXTS), strict=True))
     if LISTED in source.names:
         released = read_frame(LISTED, source.read(LISTED))
-        texts += zip(*(released[column] for column in OFFICIAL_TEXTS if column in released), strict=True)
-    return Wordings(texts, [filler.text for known in materials.fillers.values() for filler in known.fillers])
+        texts += zip(
+            *(released[column] for column in OFFICIAL_TEXTS if column in released), strict=True
+        )
+    return Wordings(
+        texts, [filler.text for known in materials.fillers.values() for filler in known.fillers]
+    )
 
 
 class Sentence(NamedTuple):
@@ -202,7 +228,9 @@ def search_folder(folder: Path, wordings: Wordings | None) -> Findings:
     findings = Findings()
 
     def skip(error: OSError) -> None:
-        findings.unread[os.path.relpath(error.filename, folder)] = f"cannot be listed ({error.strerror})"
+        findings.unread[os.path.relpath(error.filename, folder)] = (
+            f"cannot be listed ({error.strerror})"
+        )
 
     paths = [folder] if folder.is_file() else list(files_below(folder, skip))
     findings.n_files = len(paths)
@@ -216,7 +244,9 @@ def search_folder(folder: Path, wordings: Wordings | None) -> Findings:
 
 def _search_file(path: Path, name: str, wordings: Wordings | None, findings: Findings) -> None:
     try:
-        if path.stat().st_size <= LARGEST and lacks_canary(path.as_posix(), path.read_bytes(), _identity(path)):
+        if path.stat().st_size <= LARGEST and lacks_canary(
+            path.as_posix(), path.read_bytes(), _identity(path)
+        ):
             findings.without_canary.append(name)
     except OSError as error:
         findings.unread[name] = f"cannot be read ({error.strerror})"
@@ -231,7 +261,9 @@ def _search_file(path: Path, name: str, wordings: Wordings | None, findings: Fin
             findings.others.update([content.form] if content.form else [])
             here = found.setdefault(content.place, {})
             for number, line in wordings.find(content.text).items():
-                here.setdefault(number, Sentence(content.first_line + line - 1, len(wordings.wordings[number])))
+                here.setdefault(
+                    number, Sentence(content.first_line + line - 1, len(wordings.wordings[number]))
+                )
     findings.sentences |= {place: sorted(here.values()) for place, here in found.items() if here}
 
 
@@ -256,7 +288,8 @@ _UNREAD = {
     b"7z\xbc\xaf": "7z",
     b"Rar!": "rar",
 }
-#: Members of an archive that is a document of an office program, where marks may stand within a sentence.
+#: Members of an archive that is a document of an office program, where marks may stand within a
+#: sentence.
 _OFFICE = {"[Content_Types].xml", "mimetype"}
 
 
@@ -304,7 +337,17 @@ def contents(path: Path, name: str) -> Iterator[Content]:
         with path.open("rb") as stream:
             begin = stream.read(8)
             if begin.startswith(
-                (b"PAR1", b"PK\x03\x04", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"x\x01", b"x\x9c", b"\xff\xfe", b"\xfe\xff")
+                (
+                    b"PAR1",
+                    b"PK\x03\x04",
+                    b"\x1f\x8b",
+                    b"BZh",
+                    b"\xfd7zXZ",
+                    b"x\x01",
+                    b"x\x9c",
+                    b"\xff\xfe",
+                    b"\xfe\xff",
+                )
             ):
                 yield from open_content(begin + stream.read(LARGEST), name)
                 return
@@ -337,7 +380,11 @@ def open_content(content: bytes, name: str, depth: int = 0) -> Iterator[Content]
             yield from open_content(_unpacked(content), name, depth + 1)
         else:
             encoding = "utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else ""
-            yield Content(name, content.decode(encoding, "replace") if encoding else plain_text(content), form=_form(content))
+            yield Content(
+                name,
+                content.decode(encoding, "replace") if encoding else plain_text(content),
+                form=_form(content),
+            )
     except Exception as error:  # readers of damaged archives raise almost anything
         if content.startswith((b"x\x01", b"x\x9c")):
             yield Content(name, plain_text(content))  # text that happens to begin like that
@@ -349,7 +396,13 @@ def _unpacked(content: bytes) -> bytes:
     """At most one byte more than may be read."""
     if content.startswith(b"x"):
         return zlib.decompressobj().decompress(content, LARGEST + 1)
-    opened = gzip.open if content.startswith(b"\x1f\x8b") else bz2.open if content.startswith(b"BZh") else lzma.open
+    opened = (
+        gzip.open
+        if content.startswith(b"\x1f\x8b")
+        else bz2.open
+        if content.startswith(b"BZh")
+        else lzma.open
+    )
     with opened(io.BytesIO(content)) as stream:
         return stream.read(LARGEST + 1)
 
@@ -371,9 +424,17 @@ def _table(content: bytes, name: str) -> Iterator[Content]:
                 text = column.cast(kind)
                 if compute.any(compute.match_substring(text, " ")).as_py():  # no ids
                     texts.append(compute.fill_null(text, "").to_pylist())
-            elif arrow.types.is_nested(kind) or arrow.types.is_binary(kind) or arrow.types.is_large_binary(kind):
-                texts.append([plain_text(v) if isinstance(v, bytes) else str(v) for v in column.to_pylist()])
-        yield Content(name, _unescaped("\n".join(" ".join(row) for row in zip(*texts, strict=True))))
+            elif (
+                arrow.types.is_nested(kind)
+                or arrow.types.is_binary(kind)
+                or arrow.types.is_large_binary(kind)
+            ):
+                texts.append(
+                    [plain_text(v) if isinstance(v, bytes) else str(v) for v in column.to_pylist()]
+                )
+        yield Content(
+            name, _unescaped("\n".join(" ".join(row) for row in zip(*texts, strict=True)))
+        )
 
 
 def _members(content: bytes, name: str, depth: int) -> Iterator[Content]:
@@ -386,13 +447,19 @@ def _members(content: bytes, name: str, depth: int) -> Iterator[Content]:
             if member.flag_bits & 1:
                 yield Content(f"{name}:{member.filename}", "", "is encrypted")
             elif member.file_size > LARGEST:
-                yield Content(f"{name}:{member.filename}", None, "is too large to be unpacked in memory")
+                yield Content(
+                    f"{name}:{member.filename}", None, "is too large to be unpacked in memory"
+                )
             else:
-                yield from open_content(archive.read(member), f"{name}:{member.filename}", depth + 1)
+                yield from open_content(
+                    archive.read(member), f"{name}:{member.filename}", depth + 1
+                )
 
 
 def plain_text(content: bytes) -> str:
-    """Text as it is, or what can be read between other bytes; escapes of JSON and HTML are undone."""
+    """Text as it is, or what can be read between other bytes; escapes of JSON and HTML are
+    undone.
+    """
     if b"\0" in content[: 1 << 16]:
         content = b"\n".join(_PRINTABLE.findall(content))
     return _unescaped(content.decode("utf-8", "replace"))
@@ -436,7 +503,8 @@ def lacks_canary(name: str, content: bytes, identity: bytes | None = None) -> bo
     Args:
         name: the file's name, with its folders.
         content: its bytes.
-        identity: of a store of answers, its ``identity.json``, which states the canary once for all.
+        identity: of a store of answers, its ``identity.json``, which states the canary once for
+            all.
     """
     if _LAYOUT.search(name) and not name.endswith(_SPECIFICATION):
         return not canary_lines(content)
@@ -455,7 +523,9 @@ def _table_lacks_canary(content: bytes) -> bool:
         provenance = json.loads(metadata.get(b"worldprobe.provenance", b"{}"))
     except Exception:  # damaged; the search for sentences says so
         return False
-    return metadata.get(b"worldprobe.table", b"").decode() in TABLES_WITH_TEXT and not provenance.get("canary")
+    return metadata.get(
+        b"worldprobe.table", b""
+    ).decode() in TABLES_WITH_TEXT and not provenance.get("canary")
 
 
 def is_word_list(name: str) -> bool:
@@ -469,7 +539,9 @@ def is_part_of_store(name: str) -> bool:
 
 
 def _is_said_of_answers(content: bytes, identity: bytes | None) -> bool:
-    """Whether a part of a store of answers, or the store itself, says what canary its items have (or that they have none)."""
+    """Whether a part of a store of answers, or the store itself, says what canary its items have
+    (or that they have none).
+    """
     try:
         head = json.loads(content.partition(b"\n")[0])
         if isinstance(head, dict) and head.get("canary"):
@@ -491,7 +563,11 @@ OFFICIAL = "ewok canary"
 def is_own(canary: str | None) -> bool:
     r"""Whether all text is from materials of ours.
 
-    >>> is_own("# worldprobe canary 1"), is_own("# worldprobe canary 1\n# EWoK canary 2"), is_own(None)
+    >>> (
+    ...     is_own("# worldprobe canary 1"),
+    ...     is_own("# worldprobe canary 1\n# EWoK canary 2"),
+    ...     is_own(None),
+    ... )
     (True, False, False)
     """
     lines = [line for line in (canary or "").splitlines() if line.strip()]
@@ -499,7 +575,8 @@ def is_own(canary: str | None) -> bool:
 
 
 def is_protected(canary: str | None) -> bool:
-    r"""Whether any text is from EWoK's official materials, whose terms allow it in encrypted archives only.
+    r"""Whether any text is from EWoK's official materials, whose terms allow it in encrypted
+    archives only.
 
     >>> is_protected("# worldprobe canary 1\n# EWoK Canary 2"), is_protected(None)
     (True, False)

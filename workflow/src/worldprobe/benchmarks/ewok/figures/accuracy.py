@@ -1,4 +1,6 @@
-"""Accuracy of models: by domain, concept, condition and level, of the controls, and against the number of parameters."""
+"""Accuracy of models: by domain, concept, condition and level, of the controls, and against the
+number of parameters.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,13 @@ import pandas as pd
 
 from worldprobe.benchmark import figure
 from worldprobe.benchmarks.ewok.contracts import ControlAccuracies, Summaries
-from worldprobe.benchmarks.ewok.selection import EVAL_TYPE, domain_order, in_words, over_versions, pick
+from worldprobe.benchmarks.ewok.selection import (
+    EVAL_TYPE,
+    domain_order,
+    in_words,
+    over_versions,
+    pick,
+)
 from worldprobe.benchmarks.ewok.study import (
     has_conditions,
     has_doses,
@@ -19,7 +27,13 @@ from worldprobe.benchmarks.ewok.study import (
     has_known_sizes,
     has_logprobs,
 )
-from worldprobe.benchmarks.ewok.tables.accuracy import CONDITION_COMPARISONS, FAMILY_LEVELS, LEVEL_NAMES, by_dose, pick_levels
+from worldprobe.benchmarks.ewok.tables.accuracy import (
+    CONDITION_COMPARISONS,
+    FAMILY_LEVELS,
+    LEVEL_NAMES,
+    by_dose,
+    pick_levels,
+)
 from worldprobe.contracts.results import ALL
 from worldprobe.errors import UserError
 from worldprobe.models.registry import BASELINES
@@ -53,22 +67,31 @@ COLUMNS = (
     inputs=[Summaries],
     title="Accuracy by domain",
     section="accuracy",
-    caption="Accuracy by domain, in the order of the models' mean, on an axis that fits. Dots: mean over versions, with 95% "
-    "intervals; ticks: single versions; dashed line: chance; grey band, where present: range of the human ratings over versions, "
-    "with their mean. EWoK, Figure 4.",
+    caption=(
+        "Accuracy by domain, in the order of the models' mean, on an axis that fits. Dots: mean"
+        " over versions, with 95% intervals; ticks: single versions; dashed line: chance; grey"
+        " band, where present: range of the human ratings over versions, with their mean. EWoK,"
+        " Figure 4."
+    ),
     when=has_logprobs,
     options=[EVAL_TYPE],
 )
-def accuracy_by_domain(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> pd.DataFrame:
-    """Every number of the figure: condition all is a dot (or the humans' line), others, the versions, are ticks.
+def accuracy_by_domain(
+    summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs"
+) -> pd.DataFrame:
+    """Every number of the figure: condition all is a dot (or the humans' line), others, the
+    versions, are ticks.
 
-    Panels run from the domain with the highest mean to that with the lowest, then all domains together.
+    Panels run from the domain with the highest mean to that with the lowest, then all domains
+    together.
     """
     domains = pick(summaries, "domain", eval_type)
     overall = pick(summaries, "overall", eval_type).assign(group=ALL_DOMAINS)
     order = [*domain_order(domains, roster), ALL_DOMAINS]
     rows = pd.concat([domains, overall], ignore_index=True)
-    rows = rows[(rows.model != "word2vec") & rows.group.isin(order)]  # which the paper's figure does not show
+    rows = rows[
+        (rows.model != "word2vec") & rows.group.isin(order)
+    ]  # which the paper's figure does not show
     rows = style.with_identity(rows, roster).rename(columns={"group": "panel"})
     rows = rows.sort_values("panel", key=lambda column: column.map(order.index), kind="stable")
     return rows[list(COLUMNS)].reset_index(drop=True)
@@ -84,21 +107,38 @@ def draw_by_domain(frame: pd.DataFrame, width: str = "double") -> Figure:
     """
     panels = list(dict.fromkeys(frame.panel))
     models = [model for model in dict.fromkeys(frame.model) if model != HUMAN]
-    place, names = {model: number for number, model in enumerate(models)}, dict(zip(frame.model, frame.name, strict=True))
+    place, names = (
+        {model: number for number, model in enumerate(models)},
+        dict(zip(frame.model, frame.name, strict=True)),
+    )
     is_double = width == "double"
     size = style.BODY if is_double and len(models) <= 24 else style.SMALL - 0.6
-    pitch = max(min(0.165, 2.0 / len(models)) if is_double else min(0.13, 1.66 / len(models)), 0.085)
+    pitch = max(
+        min(0.165, 2.0 / len(models)) if is_double else min(0.13, 1.66 / len(models)), 0.085
+    )
     left, columns = style.widest(names.values(), size) + 0.11, 4 if is_double else 3
     figure, grid, across = style.grid(
-        width, len(panels), columns, pitch * len(models) + 0.06, left, gap=0.17 if is_double else 0.11, head=0.25, foot=0.5
+        width,
+        len(panels),
+        columns,
+        pitch * len(models) + 0.06,
+        left,
+        gap=0.17 if is_double else 0.11,
+        head=0.25,
+        foot=0.5,
     )
-    title_size = style.fitting(map(in_words, panels), style.TITLE if is_double else style.SMALL, across + 0.04)
+    title_size = style.fitting(
+        map(in_words, panels), style.TITLE if is_double else style.SMALL, across + 0.04
+    )
     limits = style.fitting_limits(frame, ["mean", "ci_low", "ci_high", "low", "high"])
     for number, (axes, panel) in enumerate(zip(grid, panels, strict=True)):
         rows = frame[frame.panel == panel]
         style.people(axes, rows[rows.condition == ALL])
         style.dash(axes)
-        whole, single = (rows[(rows.model != HUMAN) & ((rows.condition == ALL) == is_all)] for is_all in (True, False))
+        whole, single = (
+            rows[(rows.model != HUMAN) & ((rows.condition == ALL) == is_all)]
+            for is_all in (True, False)
+        )
         ticks: dict[str, Any] = {
             "s": (pitch * 72 * 0.45) ** 2,
             "marker": "|",
@@ -107,8 +147,18 @@ def draw_by_domain(frame: pd.DataFrame, width: str = "double") -> Figure:
             "zorder": 1.5,
         }
         axes.scatter(single["mean"], single.model.map(place), **ticks)
-        style.dots(axes, whole.model.map(place), whole, whole.colour, size=min(14, (pitch * 72 * 0.42) ** 2))
-        axes.set_title(in_words(panel), fontsize=title_size, fontweight="bold" if panel == ALL_DOMAINS else "normal")
+        style.dots(
+            axes,
+            whole.model.map(place),
+            whole,
+            whole.colour,
+            size=min(14, (pitch * 72 * 0.42) ** 2),
+        )
+        axes.set_title(
+            in_words(panel),
+            fontsize=title_size,
+            fontweight="bold" if panel == ALL_DOMAINS else "normal",
+        )
         style.name_rows(axes, [names[model] for model in models], size, number % columns == 0)
         axes.set_xlim(*limits)
         axes.locator_params(axis="x", nbins=4)
@@ -134,24 +184,38 @@ ROWS_BETWEEN = 1.6
     inputs=[Summaries],
     title="Concepts",
     section="concepts",
-    caption="Accuracy by concept and model. White is chance, blue above, orange below; within each domain, concepts are "
-    "ordered by the models' mean, the lowest first; two concepts with equal numbers, such as those that occur only "
-    "as a pair, share a row.",
+    caption=(
+        "Accuracy by concept and model. White is chance, blue above, orange below; within each"
+        " domain, concepts are ordered by the models' mean, the lowest first; two concepts with"
+        " equal numbers, such as those that occur only as a pair, share a row."
+    ),
     when=has_logprobs,
     options=[EVAL_TYPE],
 )
 def concepts(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> pd.DataFrame:
-    """A row per concept and model; domains from the highest mean to the lowest, their concepts from the lowest to the highest."""
+    """A row per concept and model; domains from the highest mean to the lowest, their concepts from
+    the lowest to the highest.
+    """
     rows = over_versions(pick(summaries, "concept", eval_type))
     rows = rows[~rows.model.isin(BASELINES)]
     split = rows.group.str.split("/", n=1, expand=True)
     rows = rows.assign(domain=split[0], concept=split[1])
     order = domain_order(pick(summaries, "domain", eval_type), roster)
-    ease = rows[rows.model != "human"].groupby(["domain", "concept"])["mean"].mean().rename("ease").reset_index()
+    ease = (
+        rows[rows.model != "human"]
+        .groupby(["domain", "concept"])["mean"]
+        .mean()
+        .rename("ease")
+        .reset_index()
+    )
     dressed = style.with_identity(rows.merge(ease, on=["domain", "concept"]), roster)
     place = {domain: number for number, domain in enumerate(order)}
-    dressed = dressed.assign(place=dressed.domain.map(place)).sort_values(["place", "ease", "concept"], kind="stable")
-    return dressed[["domain", "concept", "model", "name", "mean", "ci_low", "ci_high", "n"]].reset_index(drop=True)
+    dressed = dressed.assign(place=dressed.domain.map(place)).sort_values(
+        ["place", "ease", "concept"], kind="stable"
+    )
+    return dressed[
+        ["domain", "concept", "model", "name", "mean", "ci_low", "ci_high", "n"]
+    ].reset_index(drop=True)
 
 
 @concepts.drawn_by
@@ -164,12 +228,18 @@ def draw_concepts(frame: pd.DataFrame, width: str = "double") -> Figure:
     size = 5.0
     label = min(1.1, style.widest((in_words(c) for c in frame.concept.unique()), size) + 0.06)
     total = style.WIDTHS[width]
-    columns = 1 if width == "single" else max(1, min(6, int((total - 0.1) // (label + len(models) * 0.066 + 0.12))))
+    columns = (
+        1
+        if width == "single"
+        else max(1, min(6, int((total - 0.1) // (label + len(models) * 0.066 + 0.12))))
+    )
     columns = min(columns, len(domains))
     gap = 0.14
     cell = min(0.26, (total - 0.08 - columns * label - (columns - 1) * gap) / columns / len(models))
     pitch = 0.098
-    stacks = _stacks({domain: frame[frame.domain == domain].concept.nunique() for domain in domains}, columns)
+    stacks = _stacks(
+        {domain: frame[frame.domain == domain].concept.nunique() for domain in domains}, columns
+    )
     head = min(1.2, style.widest(names.values(), size) + 0.08)
     tallest = max(sum(rows + ROWS_BETWEEN for _domain, rows in stack) for stack in stacks) * pitch
     figure = style.canvas(width, head + tallest + 0.45)
@@ -181,9 +251,13 @@ def draw_concepts(frame: pd.DataFrame, width: str = "double") -> Figure:
             axes = style.axes_at(figure, left, at, cell * len(models), rows * pitch)
             part = frame[frame.domain == domain]
             concepts = list(dict.fromkeys(part.concept))
-            matrix = part.pivot(index="concept", columns="model", values="mean").reindex(index=concepts, columns=models)
+            matrix = part.pivot(index="concept", columns="model", values="mean").reindex(
+                index=concepts, columns=models
+            )
             shown = [style.shortened(in_words(concept), size, label - 0.04) for concept in concepts]
-            draw_block(axes, Block(matrix.to_numpy(dtype=float), shown, [""] * len(models)), size=size)
+            draw_block(
+                axes, Block(matrix.to_numpy(dtype=float), shown, [""] * len(models)), size=size
+            )
             axes.tick_params(axis="y", pad=1)
             title = style.shortened(in_words(domain), size + 0.6, label + cell * len(models))
             fits = style.widest([title], size + 0.6) * BOLD <= cell * len(models)
@@ -192,13 +266,20 @@ def draw_concepts(frame: pd.DataFrame, width: str = "double") -> Figure:
                 1 + 0.025 / (rows * pitch),
                 title,
                 transform=axes.transAxes,
-                ha="left" if fits else "right",  # over the labels: to the right there is another column, or the edge
+                ha=(
+                    "left" if fits else "right"
+                ),  # over the labels: to the right there is another column, or the edge
                 va="bottom",
                 fontsize=size + 0.6,
                 fontweight="bold",
             )
             if position == 0:
-                axes.set_xticks([i + 0.5 for i in range(len(models))], [names[m] for m in models], fontsize=size, rotation=90)
+                axes.set_xticks(
+                    [i + 0.5 for i in range(len(models))],
+                    [names[m] for m in models],
+                    fontsize=size,
+                    rotation=90,
+                )
                 axes.tick_params(axis="x", pad=ROWS_BETWEEN * pitch * 72 * 0.9)
             at += rows * pitch
     _key(figure, size)
@@ -206,15 +287,23 @@ def draw_concepts(frame: pd.DataFrame, width: str = "double") -> Figure:
 
 
 def _one_row_for_two(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows, those of two concepts of a domain once where all models have equal numbers on both: named "one, other"."""
+    """The rows, those of two concepts of a domain once where all models have equal numbers on both:
+    named "one, other".
+    """
     alike: dict[tuple, list[str]] = {}
     for (domain, concept), rows in frame.groupby(["domain", "concept"], sort=False):
         numbers = rows.sort_values("model")[["model", "mean", "ci_low", "ci_high", "n"]].fillna(-1)
-        alike.setdefault((domain, *numbers.itertuples(index=False, name=None)), []).append(str(concept))
-    pairs = {(domain, found[0]): found[1] for (domain, *_), found in alike.items() if len(found) == 2}
+        alike.setdefault((domain, *numbers.itertuples(index=False, name=None)), []).append(
+            str(concept)
+        )
+    pairs = {
+        (domain, found[0]): found[1] for (domain, *_), found in alike.items() if len(found) == 2
+    }
     second = set(zip([domain for domain, _ in pairs], pairs.values(), strict=True))
     keys = list(zip(frame["domain"], frame["concept"], strict=True))
-    named = frame.assign(concept=[f"{key[1]}, {pairs[key]}" if key in pairs else key[1] for key in keys])
+    named = frame.assign(
+        concept=[f"{key[1]}, {pairs[key]}" if key in pairs else key[1] for key in keys]
+    )
     return named[[key not in second for key in keys]]
 
 
@@ -242,10 +331,19 @@ def _key(figure: Figure, size: float) -> None:
 
     width, height = figure.get_size_inches()
     axes = style.axes_at(figure, width - 1.55, height - 0.26, 1.4, 0.07)
-    bar = figure.colorbar(ScalarMappable(Normalize(0, 1), style.diverging()), cax=axes, orientation="horizontal")
+    bar = figure.colorbar(
+        ScalarMappable(Normalize(0, 1), style.diverging()), cax=axes, orientation="horizontal"
+    )
     bar.set_ticks([0, 0.5, 1], labels=["0", "0.5 (chance)", "1"], fontsize=size)
     bar.outline.set_visible(False)
-    figure.text((width - 1.62) / width, (0.19 + 0.035) / height, "accuracy", fontsize=size, ha="right", va="center")
+    figure.text(
+        (width - 1.62) / width,
+        (0.19 + 0.035) / height,
+        "accuracy",
+        fontsize=size,
+        ha="right",
+        va="center",
+    )
 
 
 CONDITION_COLUMNS = ["model", "name", "condition", "title", "reference", "eval_type", "mean"]
@@ -256,13 +354,19 @@ CONDITION_COLUMNS += ["low", "high", "difference", "ci_low", "ci_high", "p_holm"
     inputs=[CONDITION_COMPARISONS],
     title="Conditions",
     section="conditions",
-    caption="Left: accuracy of each model in each condition; lines: from the lowest to the highest mean of a version. Right: "
-    "paired difference from the first condition with a 95% interval; filled: p < 0.05 after Holm's correction.",
+    caption=(
+        "Left: accuracy of each model in each condition; lines: from the lowest to the highest mean"
+        " of a version. Right: paired difference from the first condition with a 95% interval;"
+        " filled: p < 0.05 after Holm's correction."
+    ),
     when=(has_conditions, has_logprobs),
     options=[EVAL_TYPE],
 )
 def conditions(
-    comparisons: pd.DataFrame, roster: Roster, provenance: Provenance | None = None, eval_type: str = "logprobs"
+    comparisons: pd.DataFrame,
+    roster: Roster,
+    provenance: Provenance | None = None,
+    eval_type: str = "logprobs",
 ) -> pd.DataFrame:
     """One row per model and condition, the reference first (its difference is 0).
 
@@ -278,12 +382,21 @@ def conditions(
     rows = comparisons[(comparisons.grouping == "overall") & (comparisons.eval_type == eval_type)]
     if rows.empty:
         known = ", ".join(sorted(comparisons.eval_type.unique())) or "none"
-        raise UserError("--eval-type", f'"{eval_type}" was not compared between conditions.', f"Choose one of: {known}.")
-    rows = rows.rename(columns={"model_a": "model", "condition_a": "condition", "condition_b": "reference"})
+        raise UserError(
+            "--eval-type",
+            f'"{eval_type}" was not compared between conditions.',
+            f"Choose one of: {known}.",
+        )
+    rows = rows.rename(
+        columns={"model_a": "model", "condition_a": "condition", "condition_b": "reference"}
+    )
     others = rows.assign(mean=rows.mean_a, low=rows.low_a, high=rows.high_a)
-    # A condition may lack templates; the reference's mean is then another one for each condition: the largest basis is shown.
+    # A condition may lack templates; the reference's mean is then another one for each condition:
+    # the largest basis is shown.
     first = rows.sort_values("n", ascending=False, kind="stable").drop_duplicates("model")
-    first = first.assign(condition=first.reference, mean=first.mean_b, low=first.low_b, high=first.high_b)
+    first = first.assign(
+        condition=first.reference, mean=first.mean_b, low=first.low_b, high=first.high_b
+    )
     first = first.assign(difference=0.0, ci_low=np.nan, ci_high=np.nan, p_holm=np.nan)
     both = pd.concat([first, others], ignore_index=True)
     titles = provenance.details.get("titles", {}) if provenance else {}
@@ -293,7 +406,8 @@ def conditions(
 
 @conditions.drawn_by
 def draw_conditions(frame: pd.DataFrame, width: str = "double") -> Figure:
-    """Accuracy in each condition, with the range of its versions, and difference from the reference.
+    """Accuracy in each condition, with the range of its versions, and difference from the
+    reference.
 
     Differences have 95% intervals, and their marks are filled where p < 0.05.
     """
@@ -302,15 +416,26 @@ def draw_conditions(frame: pd.DataFrame, width: str = "double") -> Figure:
     models = list(dict.fromkeys(frame.model))
     names = dict(zip(frame.model, frame.name, strict=True))
     reference = str(frame.reference.iloc[0])
-    conditions = [reference, *(name for name in dict.fromkeys(frame.condition) if name != reference)]
+    conditions = [
+        reference,
+        *(name for name in dict.fromkeys(frame.condition) if name != reference),
+    ]
     titles = dict(zip(frame.condition, frame.title.astype(str), strict=True))
-    colours = dict(zip(conditions, [style.INK, *style.family_colours([f"c{i}" for i in conditions[1:]]).values()], strict=True))
+    colours = dict(
+        zip(
+            conditions,
+            [style.INK, *style.family_colours([f"c{i}" for i in conditions[1:]]).values()],
+            strict=True,
+        )
+    )
     marks = {name: style.shape(number) for number, name in enumerate(conditions)}
     size = style.BODY if width == "double" else style.SMALL
     is_double = width == "double"
     tall = (0.13 + 0.07 * len(conditions)) * len(models) + 0.06
     left = style.widest(names.values(), size) + 0.12
-    figure, panels, _ = style.grid(width, 2, 2, tall, left, gap=0.22, foot=0.5 if is_double else 0.62)
+    figure, panels, _ = style.grid(
+        width, 2, 2, tall, left, gap=0.22, foot=0.5 if is_double else 0.62
+    )
     place = {model: number for number, model in enumerate(models)}
     for number, condition in enumerate(conditions):
         rows = frame[frame.condition == condition]
@@ -322,13 +447,20 @@ def draw_conditions(frame: pd.DataFrame, width: str = "double") -> Figure:
             style.dots(panels[1], y, rows, x="difference", faces=faces, **looks)
     style.dash(panels[0])
     panels[1].axvline(0, color=style.INK, lw=0.6, zorder=1)
-    reach = float(np.nanmax(np.abs(frame[["difference", "ci_low", "ci_high"]].to_numpy(dtype=float))))
+    reach = float(
+        np.nanmax(np.abs(frame[["difference", "ci_low", "ci_high"]].to_numpy(dtype=float)))
+    )
     panels[1].set_xlim(-1.1 * max(reach, 0.02), 1.1 * max(reach, 0.02))
-    least, most = min(0.45, float(frame.low.min()) - 0.03), min(1.0, max(0.6, float(frame.high.max()) + 0.03))
+    least, most = (
+        min(0.45, float(frame.low.min()) - 0.03),
+        min(1.0, max(0.6, float(frame.high.max()) + 0.03)),
+    )
     panels[0].xaxis.set_major_locator(MultipleLocator(0.05 if most - least < 0.25 else 0.1))
     panels[1].locator_params(axis="x", nbins=5)
     panels[0].set_xlim(least, most)
-    for number, (axes, title) in enumerate(zip(panels, ("accuracy", f"difference from {titles[reference]}"), strict=True)):
+    for number, (axes, title) in enumerate(
+        zip(panels, ("accuracy", f"difference from {titles[reference]}"), strict=True)
+    ):
         style.name_rows(axes, [names[model] for model in models], size, number == 0)
         axes.set_title(title, fontsize=size)
     handles = [style.mark(marks[c], colours[c], titles[c]) for c in conditions]
@@ -351,15 +483,30 @@ READ_LOOKS = {
     inputs=[ControlAccuracies],
     title="Read and not read",
     section="controls",
-    caption="Accuracy of the control models by what they had read of an item, with 95% intervals over pairs of concepts: the "
-    "item itself, its template with other fillings, other templates of its pair of concepts, or nothing of its situation or its "
-    "concepts. The dashed line is chance.",
+    caption=(
+        "Accuracy of the control models by what they had read of an item, with 95% intervals over"
+        " pairs of concepts: the item itself, its template with other fillings, other templates of"
+        " its pair of concepts, or nothing of its situation or its concepts. The dashed line is"
+        " chance."
+    ),
     when=has_generalisation,
 )
 def controls(accuracies: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """A row per model, what it had read and how often."""
     rows = style.with_identity(accuracies[accuracies["targets"] == "all"], roster)
-    columns = ["model", "name", "colour", "group", "dose", "mean", "ci_low", "ci_high", "n_items", "n_pairs", "n_missing"]
+    columns = [
+        "model",
+        "name",
+        "colour",
+        "group",
+        "dose",
+        "mean",
+        "ci_low",
+        "ci_high",
+        "n_items",
+        "n_pairs",
+        "n_missing",
+    ]
     return rows[columns].reset_index(drop=True)
 
 
@@ -381,11 +528,17 @@ def draw_controls(frame: pd.DataFrame, width: str = "single") -> Figure:
     axes.set_xlim(0.4, 1.03)
     style.name_rows(axes, [names[model] for model in models], size)
     handles = [
-        style.mark(mark, colour, label) for group, (label, mark, colour) in READ_LOOKS.items() if group in set(frame["group"])
+        style.mark(mark, colour, label)
+        for group, (label, mark, colour) in READ_LOOKS.items()
+        if group in set(frame["group"])
     ]
-    style.legend(figure, [*handles, style.chance_line("chance")], 3 if width == "double" else 2, size)
+    style.legend(
+        figure, [*handles, style.chance_line("chance")], 3 if width == "double" else 2, size
+    )
     middle = (left + (style.WIDTHS[width] - left) / 2) / style.WIDTHS[width]
-    figure.text(middle, (foot - 0.33) / figure.get_size_inches()[1], "accuracy", ha="center", fontsize=size)
+    figure.text(
+        middle, (foot - 0.33) / figure.get_size_inches()[1], "accuracy", ha="center", fontsize=size
+    )
     return figure
 
 
@@ -393,9 +546,12 @@ def draw_controls(frame: pd.DataFrame, width: str = "single") -> Figure:
     inputs=[ControlAccuracies],
     title="What a leak does",
     section="controls",
-    caption="Accuracy of control models by how often the items of a pair of concepts occurred in what they had read: of these "
-    "items, of their templates with other fillings, of other templates of the pair, and of concepts that were not taught. Means "
-    "and 95% intervals over trainings; the dashed line is chance.",
+    caption=(
+        "Accuracy of control models by how often the items of a pair of concepts occurred in what"
+        " they had read: of these items, of their templates with other fillings, of other templates"
+        " of the pair, and of concepts that were not taught. Means and 95% intervals over"
+        " trainings; the dashed line is chance."
+    ),
     when=(has_generalisation, has_doses),
 )
 def doses(accuracies: pd.DataFrame) -> pd.DataFrame:
@@ -405,10 +561,14 @@ def doses(accuracies: pd.DataFrame) -> pd.DataFrame:
 
 @doses.drawn_by
 def draw_doses(frame: pd.DataFrame, width: str = "single") -> Figure:
-    """A line per kind of item, over doses at equal distances; what was read begins where nothing had been read."""
+    """A line per kind of item, over doses at equal distances; what was read begins where nothing
+    had been read.
+    """
     size = style.BODY if width == "double" else style.SMALL
     left, foot = 0.42, 0.8
-    frame = frame.astype({"dose": int, "mean": float, "ci_low": float, "ci_high": float})  # also where it has no rows
+    frame = frame.astype(
+        {"dose": int, "mean": float, "ci_low": float, "ci_high": float}
+    )  # also where it has no rows
     figure, panels, _ = style.grid(width, 1, 1, 1.7, left, foot=foot)
     axes = panels[0]
     places = {dose: place for place, dose in enumerate(sorted(set(frame["dose"])))}
@@ -423,9 +583,13 @@ def draw_doses(frame: pd.DataFrame, width: str = "single") -> Figure:
     axes.set_ylabel("accuracy", fontsize=size)
     axes.set_xlabel("times that items of the pair of concepts were read", fontsize=size)
     handles = [
-        style.mark(mark, colour, label) for group, (label, mark, colour) in READ_LOOKS.items() if group in set(frame["group"])
+        style.mark(mark, colour, label)
+        for group, (label, mark, colour) in READ_LOOKS.items()
+        if group in set(frame["group"])
     ]
-    style.legend(figure, [*handles, style.chance_line("chance")], 3 if width == "double" else 2, size)
+    style.legend(
+        figure, [*handles, style.chance_line("chance")], 3 if width == "double" else 2, size
+    )
     return figure
 
 
@@ -433,8 +597,10 @@ def draw_doses(frame: pd.DataFrame, width: str = "single") -> Figure:
     inputs=[FAMILY_LEVELS],
     title="Families",
     section="families",
-    caption="Accuracy of each model by level of each family, whose templates differ in the level alone, with 95% intervals over "
-    "bases; dashed line: chance.",
+    caption=(
+        "Accuracy of each model by level of each family, whose templates differ in the level alone,"
+        " with 95% intervals over bases; dashed line: chance."
+    ),
     when=has_families,
     options=[EVAL_TYPE],
 )
@@ -449,9 +615,23 @@ def families(levels: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") 
     rows = pick_levels(levels, eval_type)
     order = list(dict.fromkeys(rows["family"]))
     rows = rows[rows["level"].notna()].rename(columns={"family": "panel"})
-    named = style.with_identity(rows.assign(axis=rows["panel"].map(LEVEL_NAMES).fillna("level")), roster)
+    named = style.with_identity(
+        rows.assign(axis=rows["panel"].map(LEVEL_NAMES).fillna("level")), roster
+    )
     named = named.sort_values("panel", key=lambda column: column.map(order.index), kind="stable")
-    columns = ["panel", "axis", "level", "model", "name", "colour", "mean", "ci_low", "ci_high", "n_bases", "n_items"]
+    columns = [
+        "panel",
+        "axis",
+        "level",
+        "model",
+        "name",
+        "colour",
+        "mean",
+        "ci_low",
+        "ci_high",
+        "n_bases",
+        "n_items",
+    ]
     return named[columns].reset_index(drop=True)
 
 
@@ -482,7 +662,10 @@ def draw_families(frame: pd.DataFrame, width: str = "double") -> Figure:
         axes.tick_params(labelsize=size, labelleft=number % per_row == 0)
         if number % per_row == 0:
             axes.set_ylabel("accuracy", fontsize=size)
-    handles = [style.mark(mark, colour, names[model], ms=3, ls="-") for model, (colour, mark) in looks.items()]
+    handles = [
+        style.mark(mark, colour, names[model], ms=3, ls="-")
+        for model, (colour, mark) in looks.items()
+    ]
     style.legend(figure, [*handles, style.chance_line("chance")], legend_columns, size)
     return figure
 
@@ -491,8 +674,11 @@ def draw_families(frame: pd.DataFrame, width: str = "double") -> Figure:
     inputs=[Summaries],
     title="Model size",
     section="scale",
-    caption="Accuracy against the number of parameters. Vertical lines: range over versions; slanted lines: a family's mean "
-    "at each size. Models of the same size are drawn side by side; control models are not joined.",
+    caption=(
+        "Accuracy against the number of parameters. Vertical lines: range over versions; slanted"
+        " lines: a family's mean at each size. Models of the same size are drawn side by side;"
+        " control models are not joined."
+    ),
     when=(has_logprobs, has_known_sizes),
     options=[EVAL_TYPE],
     shows_sizes=True,
@@ -511,23 +697,42 @@ def scaling(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs"
             "the registry has no model's number of parameters.",
             "Add `parameters` to its entries, or drop this figure.",
         )
-    columns = ["model", "name", "family", "colour", "parameters", "eval_type", "mean", "low", "high", "ci_low", "ci_high"]
+    columns = [
+        "model",
+        "name",
+        "family",
+        "colour",
+        "parameters",
+        "eval_type",
+        "mean",
+        "low",
+        "high",
+        "ci_low",
+        "ci_high",
+    ]
     return rows[columns].reset_index(drop=True)
 
 
 @scaling.drawn_by
 def draw_scaling(frame: pd.DataFrame, width: str = "double") -> Figure:
-    """A logarithmic scale of parameters; a thin line joins a family's means, bars are the range over versions."""
+    """A logarithmic scale of parameters; a thin line joins a family's means, bars are the range
+    over versions.
+    """
     from matplotlib.ticker import LogLocator, NullFormatter
 
     models = frame[frame.parameters.notna()].copy()
     # Controls differ in more than size: each is a series of its own, and no line joins them.
-    models["series"] = models["name"].where(models.family == CONTROL_FAMILY, models.family.map(family_name))
+    models["series"] = models["name"].where(
+        models.family == CONTROL_FAMILY, models.family.map(family_name)
+    )
     series = list(dict.fromkeys(models.series))
     looks = style.looks({one: _of_largest(models[models.series == one]) for one in series})
     size = style.BODY if width == "double" else style.SMALL
     total = style.WIDTHS[width]
-    right = style.widest([*series, "humans, range" if HUMAN in set(frame.model) else "chance"], size) + 0.42
+    right = (
+        style.widest([*series, "humans, range" if HUMAN in set(frame.model) else "chance"], size)
+        + 0.42
+    )
     plot = (total - 0.45 - right, 2.6 if width == "double" else 1.9)
     figure = style.canvas(width, plot[1] + 0.08 + 0.4)
     axes = style.axes_at(figure, 0.45, 0.08, *plot)
@@ -541,23 +746,44 @@ def draw_scaling(frame: pd.DataFrame, width: str = "double") -> Figure:
         if len(means) > 1:
             axes.plot(means.x, means["mean"], color=hue, lw=0.8, alpha=0.6, zorder=2)
         axes.vlines(part.x, part.low, part.high, color=hue, lw=0.8, zorder=3)
-        axes.scatter(part.x, part["mean"], s=20, marker=mark, color=hue, edgecolors="white", linewidths=0.4, zorder=4)
+        axes.scatter(
+            part.x,
+            part["mean"],
+            s=20,
+            marker=mark,
+            color=hue,
+            edgecolors="white",
+            linewidths=0.4,
+            zorder=4,
+        )
     axes.set_xscale("log")
     span = np.log10(models.x.max() / models.x.min()) if len(models) > 1 else 1
-    axes.set_xlim(models.x.min() / 10 ** (0.06 * span + 0.03), models.x.max() * 10 ** (0.06 * span + 0.03))
+    axes.set_xlim(
+        models.x.min() / 10 ** (0.06 * span + 0.03), models.x.max() * 10 ** (0.06 * span + 0.03)
+    )
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0) if span < 2.5 else (1.0,)))
     axes.xaxis.set_major_formatter(lambda value, _place: parameters_in_words(value))
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_ylim(*style.fitting_limits(frame, ["mean", "low", "high"]))
     axes.tick_params(labelsize=size)
     axes.set_xlabel("parameters", fontsize=size)
-    axes.set_ylabel(f"accuracy ({in_words(frame.eval_type[~frame.model.isin(YARDSTICKS)].iloc[0])})", fontsize=size)
-    handles: list[Any] = [style.mark(mark, hue, one, lw=0.8, ls="-") for one, (hue, mark) in looks.items()]
+    axes.set_ylabel(
+        f"accuracy ({in_words(frame.eval_type[~frame.model.isin(YARDSTICKS)].iloc[0])})",
+        fontsize=size,
+    )
+    handles: list[Any] = [
+        style.mark(mark, hue, one, lw=0.8, ls="-") for one, (hue, mark) in looks.items()
+    ]
     handles.append(style.chance_line("chance"))
     if HUMAN in set(frame.model):
         handles.append(style.human_patch("humans, range"))
     figure.legend(
-        handles=handles, loc="upper right", fontsize=size, bbox_to_anchor=(0.999, 0.99), borderaxespad=0.1, labelspacing=0.55
+        handles=handles,
+        loc="upper right",
+        fontsize=size,
+        bbox_to_anchor=(0.999, 0.99),
+        borderaxespad=0.1,
+        labelspacing=0.55,
     )
     return figure
 

@@ -1,4 +1,6 @@
-"""What drives accuracy, the paper's Figure 5: the items' design (A-C), the surface of their sentences (D-F), and its points."""
+"""What drives accuracy, the paper's Figure 5: the items' design (A-C), the surface of their
+sentences (D-F), and its points.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,13 @@ import pandas as pd
 from worldprobe.benchmark import Display, Feature, figure
 from worldprobe.benchmarks.ewok.contracts import Correlations, FeatureMeans, Summaries
 from worldprobe.benchmarks.ewok.selection import EVAL_TYPE, in_words, over_versions, pick
-from worldprobe.benchmarks.ewok.study import has_logprobs, has_sentence_vectors, has_versions, has_word2vec, has_wordnet
+from worldprobe.benchmarks.ewok.study import (
+    has_logprobs,
+    has_sentence_vectors,
+    has_versions,
+    has_word2vec,
+    has_wordnet,
+)
 from worldprobe.benchmarks.ewok.tables.statistics import PLANS
 from worldprobe.benchmarks.ewok.vocabulary import (
     BASELINE_FEATURES,
@@ -29,7 +37,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-DESIGN = {"context_type": CONTEXT_TYPES, "context_contrast": CONTEXT_CONTRASTS, "target_contrast": TARGET_CONTRASTS}
+DESIGN = {
+    "context_type": CONTEXT_TYPES,
+    "context_contrast": CONTEXT_CONTRASTS,
+    "target_contrast": TARGET_CONTRASTS,
+}
 #: word2vec's before those of the sentences, as in the paper, and our own baselines last.
 FEATURES = {
     name: (BASELINE_FEATURES | SURFACE_FEATURES)[name]
@@ -38,16 +50,32 @@ FEATURES = {
 LETTERS = dict(zip([*DESIGN, *FEATURES], "ABCDEFGH", strict=True))
 #: How many features stand side by side.
 ACROSS = 3
-COLUMNS = ("panel", "group", "model", "name", "family", "colour", "is_untrained", "value", "low", "high", "stars", "n")
+COLUMNS = (
+    "panel",
+    "group",
+    "model",
+    "name",
+    "family",
+    "colour",
+    "is_untrained",
+    "value",
+    "low",
+    "high",
+    "stars",
+    "n",
+)
 
 
 @figure(
     inputs=[Summaries, Correlations],
     title="Design features",
     section="design",
-    caption="A-C: accuracy by design feature, a dot per model in the colours and the order of D; red: the mean of published "
-    "models, or of trained ones where none is published. From D: correlation with the number of words, word frequency and the "
-    "accuracy of baselines over domains and versions, with 95% intervals; filled: p < 0.05. EWoK, Figure 5.",
+    caption=(
+        "A-C: accuracy by design feature, a dot per model in the colours and the order of D; red:"
+        " the mean of published models, or of trained ones where none is published. From D:"
+        " correlation with the number of words, word frequency and the accuracy of baselines over"
+        " domains and versions, with 95% intervals; filled: p < 0.05. EWoK, Figure 5."
+    ),
     when=has_logprobs,
     options=[EVAL_TYPE],
 )
@@ -63,21 +91,35 @@ def design_features(
         rows = over_versions(pick(summaries, grouping, eval_type))
         rows = rows[rows.group.isin(groups)]
         parts.append(rows.assign(panel=LETTERS[grouping], value=rows["mean"], stars=""))
-    wanted = correlations[(correlations.unit == "domain_version") & correlations.eval_type.isin([eval_type, "human_likert"])]
+    wanted = correlations[
+        (correlations.unit == "domain_version")
+        & correlations.eval_type.isin([eval_type, "human_likert"])
+    ]
     wanted = wanted.rename(columns={"feature": "group", "r": "value"})
-    parts.append(wanted.assign(panel=wanted.group.map(LETTERS), low=wanted.ci_low, high=wanted.ci_high))
+    parts.append(
+        wanted.assign(panel=wanted.group.map(LETTERS), low=wanted.ci_low, high=wanted.ci_high)
+    )
     every = pd.concat(parts, ignore_index=True)
     frame = style.with_identity(every[~every.model.isin(BASELINES)], roster)
     frame["is_untrained"] = frame.model.map(lambda model: roster[model].is_untrained)
-    # "variable swap" is a context contrast and a target contrast: a group's place depends on its panel.
-    places = {f"{LETTERS[grouping]} {group}": i for grouping, groups in DESIGN.items() for i, group in enumerate(groups)}
+    # "variable swap" is a context contrast and a target contrast: a group's place depends on its
+    # panel.
+    places = {
+        f"{LETTERS[grouping]} {group}": i
+        for grouping, groups in DESIGN.items()
+        for i, group in enumerate(groups)
+    }
     frame["place"] = (frame.panel + " " + frame.group).map(places).fillna(0)
-    return frame.sort_values(["panel", "place"], kind="stable")[list(COLUMNS)].reset_index(drop=True)
+    return frame.sort_values(["panel", "place"], kind="stable")[list(COLUMNS)].reset_index(
+        drop=True
+    )
 
 
 @design_features.drawn_by
 def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
-    """The six panels from the tidy table; in a single column the panels of each row keep their order but are narrower."""
+    """The six panels from the tidy table; in a single column the panels of each row keep their
+    order but are narrower.
+    """
     size = style.BODY if width == "double" else style.SMALL - 0.4
     models = [model for model in dict.fromkeys(frame.model) if model != HUMAN]
     has_human = HUMAN in set(frame.model)
@@ -102,17 +144,27 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
         rows = frame[frame.panel == LETTERS[feature]]
         _lollipops(axes, rows, models, has_human, limit, size)
         label = f"r with {FEATURES[feature]}"
-        axes.set_xlabel(label, fontsize=style.fitting([label], size, each + gap - 0.06, smallest=4.2))
+        axes.set_xlabel(
+            label, fontsize=style.fitting([label], size, each + gap - 0.06, smallest=4.2)
+        )
         style.panel_letter(axes, LETTERS[feature], left=0.12 if column else left - 0.04, up=0.04)
         order = [*models, HUMAN] if has_human else models
-        axes.set_yticks([_row(models, model) for model in order], [] if column else [names[m] for m in order], fontsize=size)
+        axes.set_yticks(
+            [_row(models, model) for model in order],
+            [] if column else [names[m] for m in order],
+            fontsize=size,
+        )
         axes.tick_params(axis="y", length=0)
     _legend(figure, size, has_human)
     return figure
 
 
 def _design_row(
-    figure: Figure, frame: pd.DataFrame, models: list[str], box: tuple[float, float, float, float], size: float
+    figure: Figure,
+    frame: pd.DataFrame,
+    models: list[str],
+    box: tuple[float, float, float, float],
+    size: float,
 ) -> None:
     """Panels A-C side by side with one scale; their widths follow the number of groups."""
     left, top, width, height = box
@@ -123,18 +175,33 @@ def _design_row(
     gap = 0.2 if width > 4 else 0.14
     unit = (width - gap * (len(counts) - 1)) / sum(counts)
     for number, (grouping, groups) in enumerate(DESIGN.items()):
-        title_size = style.fitting([in_words(grouping)], titles, unit * counts[number] + gap - 0.16, smallest=4.2)
+        title_size = style.fitting(
+            [in_words(grouping)], titles, unit * counts[number] + gap - 0.16, smallest=4.2
+        )
         axes = style.axes_at(figure, left, top, unit * counts[number], height)
         _groups(axes, rows[rows.panel == LETTERS[grouping]], groups, models)
         axes.set_ylim(*limits)
-        axes.locator_params(axis="y", nbins=5, steps=[1, 2, 5, 10])  # at most two decimals, for which there is room
+        axes.locator_params(
+            axis="y", nbins=5, steps=[1, 2, 5, 10]
+        )  # at most two decimals, for which there is room
         axes.tick_params(axis="y", labelsize=size)
         if width > 4:
-            axes.set_xticks(range(len(groups)), [_two_lines(group) for group in groups], fontsize=size)
+            axes.set_xticks(
+                range(len(groups)), [_two_lines(group) for group in groups], fontsize=size
+            )
         else:
-            axes.set_xticks(range(len(groups)), groups, fontsize=size, rotation=35, ha="right", rotation_mode="anchor")
+            axes.set_xticks(
+                range(len(groups)),
+                groups,
+                fontsize=size,
+                rotation=35,
+                ha="right",
+                rotation_mode="anchor",
+            )
         axes.tick_params(axis="x", length=0)
-        style.panel_letter(axes, LETTERS[grouping], left=0.0, up=0.03, title=in_words(grouping), size=title_size)
+        style.panel_letter(
+            axes, LETTERS[grouping], left=0.0, up=0.03, title=in_words(grouping), size=title_size
+        )
         if number:
             axes.set_yticklabels([])
         else:
@@ -147,24 +214,45 @@ def _two_lines(label: str) -> str:
 
 
 def _groups(axes: Axes, rows: pd.DataFrame, groups: tuple[str, ...], models: list[str]) -> None:
-    """A dot per model in the models' order inside each group, their mean, the humans' band, chance."""
+    """A dot per model in the models' order inside each group, their mean, the humans' band,
+    chance.
+    """
     spread = 0.36
-    offsets = dict(zip(models, np.linspace(-spread, spread, len(models)) if len(models) > 1 else [0.0], strict=True))
+    offsets = dict(
+        zip(
+            models,
+            np.linspace(-spread, spread, len(models)) if len(models) > 1 else [0.0],
+            strict=True,
+        )
+    )
     for place, group in enumerate(groups):
         here = rows[rows.group == group]
         human = here[here.model == HUMAN]
         if len(human):
             low, high = float(human.low.iloc[0]), float(human.high.iloc[0])
-            axes.fill_between([place - 0.46, place + 0.46], low, high, color=style.HUMAN_BAND, lw=0, zorder=0)
-            axes.hlines(human.value.iloc[0], place - 0.46, place + 0.46, color=style.HUMAN_COLOUR, lw=0.8, zorder=1)
+            axes.fill_between(
+                [place - 0.46, place + 0.46], low, high, color=style.HUMAN_BAND, lw=0, zorder=0
+            )
+            axes.hlines(
+                human.value.iloc[0],
+                place - 0.46,
+                place + 0.46,
+                color=style.HUMAN_COLOUR,
+                lw=0.8,
+                zorder=1,
+            )
         llm = here[here.model != HUMAN]
         x = place + llm.model.map(offsets)
         axes.vlines(x, llm.low, llm.high, color=llm.colour, lw=0.7, zorder=2)
-        axes.scatter(x, llm.value, s=9, color=llm.colour, edgecolors="white", linewidths=0.3, zorder=3)
+        axes.scatter(
+            x, llm.value, s=9, color=llm.colour, edgecolors="white", linewidths=0.3, zorder=3
+        )
         published = llm[llm.family != CONTROL_FAMILY]
         averaged = published if len(published) else llm[llm.is_untrained.astype(str) != "True"]
         if len(averaged):
-            axes.hlines(averaged.value.mean(), place - 0.46, place + 0.46, color="#C1272D", lw=1.0, zorder=4)
+            axes.hlines(
+                averaged.value.mean(), place - 0.46, place + 0.46, color="#C1272D", lw=1.0, zorder=4
+            )
     style.dash(axes, across=True)
     axes.set_xlim(-0.55, len(groups) - 0.45)
 
@@ -176,18 +264,35 @@ def _row(models: list[str], model: str) -> float:
 
 def _reach(rows: pd.DataFrame) -> float:
     """Half-width of the one scale that the three panels of r share."""
-    reach = float(np.nanmax(np.abs(rows[["low", "high", "value"]].to_numpy(dtype=float)), initial=0.3))
+    reach = float(
+        np.nanmax(np.abs(rows[["low", "high", "value"]].to_numpy(dtype=float)), initial=0.3)
+    )
     return float(min(1.06, np.ceil(reach * 10) / 10 + 0.05))
 
 
-def _lollipops(axes: Axes, rows: pd.DataFrame, models: list[str], has_human: bool, limit: float, size: float) -> None:
+def _lollipops(
+    axes: Axes, rows: pd.DataFrame, models: list[str], has_human: bool, limit: float, size: float
+) -> None:
     """A dot with its interval, filled where p < 0.05."""
     axes.axvline(0, color=style.SOFT_INK, lw=0.6, zorder=1)
     for is_human, marker in ((False, "o"), (True, "D")):
         part = rows[(rows.model == HUMAN) == is_human]
-        faces = ["white" if stars == "" else colour for stars, colour in zip(part.stars, part.colour, strict=True)]
+        faces = [
+            "white" if stars == "" else colour
+            for stars, colour in zip(part.stars, part.colour, strict=True)
+        ]
         y = part.model.map(lambda model: _row(models, model))
-        style.dots(axes, y, part, part.colour.tolist(), x="value", ends=("low", "high"), marker=marker, size=13, faces=faces)
+        style.dots(
+            axes,
+            y,
+            part,
+            part.colour.tolist(),
+            x="value",
+            ends=("low", "high"),
+            marker=marker,
+            size=13,
+            faces=faces,
+        )
     axes.set_xlim(-limit, limit)
     tick = 0.5 if limit > 0.5 else 0.25
     axes.set_xticks([-tick, 0, tick], [f"−{tick:g}", "0", f"{tick:g}"], fontsize=size)
@@ -208,21 +313,47 @@ def _legend(figure: Figure, size: float, has_human: bool) -> None:
 
 
 def _points(
-    feature: str, feature_means: pd.DataFrame, correlations: pd.DataFrame, roster: Roster, eval_type: str
+    feature: str,
+    feature_means: pd.DataFrame,
+    correlations: pd.DataFrame,
+    roster: Roster,
+    eval_type: str,
 ) -> pd.DataFrame:
     """One row per model, domain and version, with the model's r and stars.
 
     Raises:
         UserError: the feature was not measured.
     """
-    points = feature_means[feature_means.eval_type.isin([eval_type, "human_likert"]) & ~feature_means.model.isin(BASELINES)]
+    points = feature_means[
+        feature_means.eval_type.isin([eval_type, "human_likert"])
+        & ~feature_means.model.isin(BASELINES)
+    ]
     if points[feature].isna().all():
         fix = "Switch its baseline on in the configuration, or drop this figure."
         raise UserError(f"figure {feature}", "was not measured in this run.", fix)
-    wanted = correlations[(correlations.feature == feature) & (correlations.unit == "domain_version")]
-    joined = points.merge(wanted[["model", "eval_type", "r", "stars", "p", "n"]], on=["model", "eval_type"], how="left")
+    wanted = correlations[
+        (correlations.feature == feature) & (correlations.unit == "domain_version")
+    ]
+    joined = points.merge(
+        wanted[["model", "eval_type", "r", "stars", "p", "n"]],
+        on=["model", "eval_type"],
+        how="left",
+    )
     frame = style.with_identity(joined.assign(feature=feature, value=joined[feature]), roster)
-    columns = ["model", "name", "colour", "feature", "domain", "version", "value", "accuracy", "r", "stars", "p", "n"]
+    columns = [
+        "model",
+        "name",
+        "colour",
+        "feature",
+        "domain",
+        "version",
+        "value",
+        "accuracy",
+        "r",
+        "stars",
+        "p",
+        "n",
+    ]
     return frame[columns].reset_index(drop=True)
 
 
@@ -232,13 +363,27 @@ def draw_points(frame: pd.DataFrame, width: str = "double") -> Figure:
     names = dict(zip(frame.model, frame.name, strict=True))
     columns, size = min(len(models), 6 if width == "double" else 3), style.SMALL
     tall = min(1.0, 0.9 * (style.WIDTHS[width] - 0.5) / columns)
-    figure, panels, across = style.grid(width, len(models), columns, tall, 0.42, gap=0.1, head=0.32, foot=0.42)
-    x_limits, y_limits = style.fitting_limits(frame, ["value"], frame.value.min()), style.fitting_limits(frame, ["accuracy"])
+    figure, panels, across = style.grid(
+        width, len(models), columns, tall, 0.42, gap=0.1, head=0.32, foot=0.42
+    )
+    x_limits, y_limits = (
+        style.fitting_limits(frame, ["value"], frame.value.min()),
+        style.fitting_limits(frame, ["accuracy"]),
+    )
     for number, (axes, model) in enumerate(zip(panels, models, strict=True)):
         part = frame[(frame.model == model) & frame.value.notna() & frame.accuracy.notna()]
         colour = part.colour.iloc[0] if len(part) else style.INK
         mark = "D" if model == HUMAN else "o"
-        axes.scatter(part.value, part.accuracy, s=5, marker=mark, color=colour, edgecolors="white", linewidths=0.2, zorder=3)
+        axes.scatter(
+            part.value,
+            part.accuracy,
+            s=5,
+            marker=mark,
+            color=colour,
+            edgecolors="white",
+            linewidths=0.2,
+            zorder=3,
+        )
         if len(part) > 2 and part.value.nunique() > 1:
             slope, start = np.polyfit(part.value, part.accuracy, 1)
             ends = np.array([part.value.min(), part.value.max()])
@@ -249,13 +394,30 @@ def draw_points(frame: pd.DataFrame, width: str = "double") -> Figure:
         axes.set_title(style.shortened(names[model], size, across), fontsize=size, pad=9.5)
         r = part.r.iloc[0] if len(part) else float("nan")
         label = "" if np.isnan(r) else f"r = {r:.2f}{part.stars.iloc[0]}".replace("-", "−")
-        axes.text(0, 1, label, transform=axes.transAxes, ha="left", va="bottom", fontsize=size, color=style.SOFT_INK)
+        axes.text(
+            0,
+            1,
+            label,
+            transform=axes.transAxes,
+            ha="left",
+            va="bottom",
+            fontsize=size,
+            color=style.SOFT_INK,
+        )
         axes.locator_params(axis="x", nbins=3)
         axes.locator_params(axis="y", nbins=4)
-        axes.tick_params(labelsize=size, labelleft=number % columns == 0, labelbottom=number + columns >= len(models))
+        axes.tick_params(
+            labelsize=size,
+            labelleft=number % columns == 0,
+            labelbottom=number + columns >= len(models),
+        )
     height = figure.get_size_inches()[1]
     figure.text(
-        0.5, 0.04 / height, FEATURES[frame.feature.iloc[0]] + " (mean of a domain in a version)", ha="center", fontsize=style.BODY
+        0.5,
+        0.04 / height,
+        FEATURES[frame.feature.iloc[0]] + " (mean of a domain in a version)",
+        ha="center",
+        fontsize=style.BODY,
     )
     figure.text(0.012, 0.5, "accuracy", rotation=90, va="center", fontsize=style.BODY)
     return figure
@@ -274,7 +436,10 @@ def _scatter(feature: str, title: str, what: str, *when: Feature) -> Display:
         options=[EVAL_TYPE],
     )
     def points(
-        feature_means: pd.DataFrame, correlations: pd.DataFrame, roster: Roster, eval_type: str = "logprobs"
+        feature_means: pd.DataFrame,
+        correlations: pd.DataFrame,
+        roster: Roster,
+        eval_type: str = "logprobs",
     ) -> pd.DataFrame:
         return _points(feature, feature_means, correlations, roster, eval_type)
 
@@ -284,7 +449,9 @@ def _scatter(feature: str, title: str, what: str, *when: Feature) -> Display:
 
 word2vec = _scatter("word2vec", "word2vec", "the accuracy of the word2vec baseline", has_word2vec)
 wordnet = _scatter("wordnet", "WordNet", "the accuracy of the WordNet baseline", has_wordnet)
-sentence_vectors = _scatter("sentence_vectors", "Sentence vectors", "the accuracy of sentence vectors", has_sentence_vectors)
+sentence_vectors = _scatter(
+    "sentence_vectors", "Sentence vectors", "the accuracy of sentence vectors", has_sentence_vectors
+)
 n_words = _scatter("n_words", "Number of words", "the number of words")
 log_frequency = _scatter("log_frequency", "Word frequency", "word frequency")
 
@@ -293,8 +460,11 @@ log_frequency = _scatter("log_frequency", "Word frequency", "word frequency")
     inputs=[PLANS],
     title="Power against versions",
     section="planning",
-    caption="How often a study of two models finds a difference (p < 0.05), by its numbers of versions and of pairs of concepts, "
-    "with the variances of this study's models. Bands: 95%, as these are known from few pairs and versions only. Dashed: 80%.",
+    caption=(
+        "How often a study of two models finds a difference (p < 0.05), by its numbers of versions"
+        " and of pairs of concepts, with the variances of this study's models. Bands: 95%, as these"
+        " are known from few pairs and versions only. Dashed: 80%."
+    ),
     when=(has_logprobs, has_versions),
 )
 def study_power(plans: pd.DataFrame) -> pd.DataFrame:
@@ -322,8 +492,20 @@ def draw_planning(frame: pd.DataFrame, width: str = "double") -> Figure:
     for place, (number, colour) in enumerate(zip(numbers, colours.values(), strict=True)):
         rows = frame[frame.n_clusters == number].sort_values("n_versions")
         mark = style.shape(place)
-        axes.fill_between(rows.n_versions, rows.power_low, rows.power_high, color=colour, alpha=0.12, lw=0)
-        axes.plot(rows.n_versions, rows.power, color=colour, marker=mark, ms=3.5, mec="white", mew=0.4, lw=0.9, zorder=3)
+        axes.fill_between(
+            rows.n_versions, rows.power_low, rows.power_high, color=colour, alpha=0.12, lw=0
+        )
+        axes.plot(
+            rows.n_versions,
+            rows.power,
+            color=colour,
+            marker=mark,
+            ms=3.5,
+            mec="white",
+            mew=0.4,
+            lw=0.9,
+            zorder=3,
+        )
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(FixedLocator([2, 3, 5, 10, 20, 50]))
     axes.xaxis.set_major_formatter("{x:.0f}")
@@ -334,8 +516,16 @@ def draw_planning(frame: pd.DataFrame, width: str = "double") -> Figure:
     axes.set_xlabel("versions", fontsize=size)
     axes.set_ylabel(f"power for {100 * frame.difference.iloc[0]:g} points", fontsize=size)
     handles = [
-        style.handle(marker=style.shape(place), ms=4, color=colour, mec="white", mew=0.4, lw=0.9, label=label)
+        style.handle(
+            marker=style.shape(place), ms=4, color=colour, mec="white", mew=0.4, lw=0.9, label=label
+        )
         for place, (label, colour) in enumerate(colours.items())
     ]
-    figure.legend(handles=handles, loc="upper right", fontsize=size, bbox_to_anchor=(0.999, 0.99), borderaxespad=0.1)
+    figure.legend(
+        handles=handles,
+        loc="upper right",
+        fontsize=size,
+        bbox_to_anchor=(0.999, 0.99),
+        borderaxespad=0.1,
+    )
     return figure

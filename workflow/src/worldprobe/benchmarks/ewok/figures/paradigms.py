@@ -1,4 +1,6 @@
-"""The ways of asking (the paper's Figure 6), the agreement of two of them (Figure 7), and every prompting set-up."""
+"""The ways of asking (the paper's Figure 6), the agreement of two of them (Figure 7), and every
+prompting set-up.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,13 @@ import pandas as pd
 from worldprobe.benchmark import Input, figure
 from worldprobe.benchmarks.ewok import selection
 from worldprobe.benchmarks.ewok.contracts import PREFERENCES, Agreements, Summaries
-from worldprobe.benchmarks.ewok.study import has_both_paradigms, has_both_ways, has_logprobs, has_prompting, has_prompting_of_all
+from worldprobe.benchmarks.ewok.study import (
+    has_both_paradigms,
+    has_both_ways,
+    has_logprobs,
+    has_prompting,
+    has_prompting_of_all,
+)
 from worldprobe.benchmarks.ewok.tables.people import HUMAN_STATISTICS
 from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, PARADIGMS, TITLES, way_of
 from worldprobe.errors import UserError, did_you_mean
@@ -36,24 +44,47 @@ LABELS = {
 }  # or, of people, asked in the other way only
 COLOURS = {"logprobs": "#0072B2", "likert": "#E69F00", "choice": "#009E73"}
 MARKERS = {"logprobs": "o", "likert": "s", "choice": "^"}
-PARADIGM_COLUMNS = ("model", "name", "family", "colour", "paradigm", "eval_type", "mean", "low", "high", "ci_low", "ci_high")
+PARADIGM_COLUMNS = (
+    "model",
+    "name",
+    "family",
+    "colour",
+    "paradigm",
+    "eval_type",
+    "mean",
+    "low",
+    "high",
+    "ci_low",
+    "ci_high",
+)
 
 
 @figure(
     inputs=[Summaries],
     title="Ways of asking",
     section="paradigms",
-    caption="LogProbs, Likert and Choice on the same items, with the range over versions. EWoK, Figure 6.",
+    caption=(
+        "LogProbs, Likert and Choice on the same items, with the range over versions. EWoK,"
+        " Figure 6."
+    ),
     when=(has_logprobs, has_both_paradigms),
     options=[selection.SETUP],
 )
-def paradigms(summaries: pd.DataFrame, roster: Roster, setup: str = "constrained_two") -> pd.DataFrame:
-    """One row per model and paradigm, the prompted ones in one set-up; humans' row is their Likert accuracy.
+def paradigms(
+    summaries: pd.DataFrame, roster: Roster, setup: str = "constrained_two"
+) -> pd.DataFrame:
+    """One row per model and paradigm, the prompted ones in one set-up; humans' row is their Likert
+    accuracy.
 
     Raises:
         UserError: neither Likert nor Choice was run in this set-up.
     """
-    wanted = {"logprobs": "logprobs", f"likert_{setup}": "likert", f"choice_{setup}": "choice", "human_likert": "human"}
+    wanted = {
+        "logprobs": "logprobs",
+        f"likert_{setup}": "likert",
+        f"choice_{setup}": "choice",
+        "human_likert": "human",
+    }
     rows = selection.over_versions(selection.pick(summaries, "overall", None))
     rows = rows[rows.eval_type.isin(wanted)]
     if not rows.eval_type.isin([f"likert_{setup}", f"choice_{setup}"]).any():
@@ -88,7 +119,9 @@ def draw_paradigms(frame: pd.DataFrame, width: str = "double") -> Figure:
     axes.set_xlim(*style.fitting_limits(frame, ["mean", "low", "high"]))
     style.name_rows(axes, [names[model] for model in models], size)
     axes.set_xlabel("accuracy", fontsize=size)
-    handles: list[Any] = [style.mark(MARKERS[p], COLOURS[p], TITLES[p], lw=0.9, ls="-") for p in paradigms]
+    handles: list[Any] = [
+        style.mark(MARKERS[p], COLOURS[p], TITLES[p], lw=0.9, ls="-") for p in paradigms
+    ]
     handles.append(style.chance_line("chance"))
     if HUMAN in set(frame.model):
         handles.append(style.human_patch("humans"))
@@ -100,15 +133,21 @@ def draw_paradigms(frame: pd.DataFrame, width: str = "double") -> Figure:
     inputs=[Agreements],
     title="Agreement",
     section="paradigms",
-    caption="The context chosen directly against the context that the Likert ratings prefer, in percent of targets. No "
-    "preference: equal ratings, or a choice that follows the position (humans: mean ratings less than 1 apart, or a "
-    "mean choice less than 0.2 away from the middle). Unreadable: for humans, asked in one way only. Below each name:"
-    " agreement among the others. EWoK, Figure 7.",
+    caption=(
+        "The context chosen directly against the context that the Likert ratings prefer, in percent"
+        " of targets. No preference: equal ratings, or a choice that follows the position (humans:"
+        " mean ratings less than 1 apart, or a mean choice less than 0.2 away from the middle)."
+        " Unreadable: for humans, asked in one way only. Below each name: agreement among the"
+        " others. EWoK, Figure 7."
+    ),
     when=has_both_paradigms,
     options=[selection.SETUP],
 )
-def agreement(agreements: pd.DataFrame, roster: Roster, setup: str = "constrained_two") -> pd.DataFrame:
-    """Counts and shares per model, after a first block that pools all models and, where they were asked both ways, people.
+def agreement(
+    agreements: pd.DataFrame, roster: Roster, setup: str = "constrained_two"
+) -> pd.DataFrame:
+    """Counts and shares per model, after a first block that pools all models and, where they were
+    asked both ways, people.
 
     People are asked in one way only, whatever the models' set-up is.
 
@@ -120,10 +159,14 @@ def agreement(agreements: pd.DataFrame, roster: Roster, setup: str = "constraine
     if rows.empty:
         held = sorted(agreements.setup[~is_human].unique())
         raise UserError(
-            "--setup", f'"{setup}" was not run{did_you_mean(setup, held)}', f"Choose one of: {', '.join(held) or 'none'}."
+            "--setup",
+            f'"{setup}" was not run{did_you_mean(setup, held)}',
+            f"Choose one of: {', '.join(held) or 'none'}.",
         )
     pooled = rows.groupby(["setup", "likert", "choice"], as_index=False)["n"].sum()
-    pooled = pooled.assign(model=POOLED, name=ALL_MODELS, share=pooled.n / max(int(pooled.n.sum()), 1))
+    pooled = pooled.assign(
+        model=POOLED, name=ALL_MODELS, share=pooled.n / max(int(pooled.n.sum()), 1)
+    )
     single = style.with_identity(pd.concat([rows, agreements[is_human]]), roster)
     frame = pd.concat([pooled, single], ignore_index=True)
     return frame[["model", "name", "setup", "likert", "choice", "n", "share"]]
@@ -140,12 +183,16 @@ def draw_agreement(frame: pd.DataFrame, width: str = "double") -> Figure:
     rows = math.ceil(len(shown) / columns)
     size = style.SMALL
     left, top, head, gap, foot = 0.98, 0.05, 0.34, 0.13, 0.85
-    cell = min(0.36, (style.WIDTHS[width] - left - 0.06 - gap * (columns - 1)) / columns / len(levels))
+    cell = min(
+        0.36, (style.WIDTHS[width] - left - 0.06 - gap * (columns - 1)) / columns / len(levels)
+    )
     side = cell * len(levels)
     figure = style.canvas(width, top + rows * (side + head) + foot)
     for number, (model, name) in enumerate(shown.items()):
         row, column = divmod(number, columns)
-        axes = style.axes_at(figure, left + column * (side + gap), top + head + row * (side + head), side, side)
+        axes = style.axes_at(
+            figure, left + column * (side + gap), top + head + row * (side + head), side, side
+        )
         values, counts = (_matrix(frame[frame.model == model], of, levels) for of in ("share", "n"))
         texts = [[f"{100 * share:.0f}" for share in row] for row in values]
         _draw_matrix(axes, values, levels, LABELS, size, texts, min(size, cell * 26))
@@ -154,37 +201,61 @@ def draw_agreement(frame: pd.DataFrame, width: str = "double") -> Figure:
         for label in axes.get_xticklabels():
             label.set(rotation=45, ha="right", rotation_mode="anchor")
         title = style.shortened(name, size, side + 0.04)
-        axes.set_title(title, fontsize=size, fontweight="bold" if model == POOLED else "normal", pad=9.5)
+        axes.set_title(
+            title, fontsize=size, fontweight="bold" if model == POOLED else "normal", pad=9.5
+        )
         agreed, both = _agreeing(counts, levels)
         share = f"{agreed / both:.0%} agree" if both else ""
-        axes.text(0, 1 + 0.02 / side, share, transform=axes.transAxes, va="bottom", fontsize=size, color=style.SOFT_INK)
+        axes.text(
+            0,
+            1 + 0.02 / side,
+            share,
+            transform=axes.transAxes,
+            va="bottom",
+            fontsize=size,
+            color=style.SOFT_INK,
+        )
     height = figure.get_size_inches()[1]
     middle = 1 - (top + head + (rows * (side + head)) / 2) / height
-    figure.text(0.012, middle, "implied by Likert ratings", rotation=90, va="center", fontsize=size + 0.6)
+    figure.text(
+        0.012, middle, "implied by Likert ratings", rotation=90, va="center", fontsize=size + 0.6
+    )
     middle = (left + (columns * (side + gap)) / 2) / style.WIDTHS[width]
     figure.text(middle, 0.05 / height, "chosen outright", ha="center", fontsize=size + 0.6)
     return figure
 
 
 @figure(
-    inputs=[Input(Agreements, "human/agreements.parquet", name="human_agreements"), HUMAN_STATISTICS],
+    inputs=[
+        Input(Agreements, "human/agreements.parquet", name="human_agreements"),
+        HUMAN_STATISTICS,
+    ],
     title="People, Likert and Choice",
     section="people",
-    caption="The context that people chose against the context that other people's Likert ratings prefer, in percent of "
-    "targets. No preference: mean ratings less than 1 apart, or a mean choice less than 0.2 away from the middle. "
-    "EWoK, Figure 7.",
+    caption=(
+        "The context that people chose against the context that other people's Likert ratings"
+        " prefer, in percent of targets. No preference: mean ratings less than 1 apart, or a mean"
+        " choice less than 0.2 away from the middle. EWoK, Figure 7."
+    ),
     when=has_both_ways,
 )
-def human_agreement(agreements: pd.DataFrame, statistics: pd.DataFrame, roster: Roster) -> pd.DataFrame:
-    """Counts and shares of every pair of preferences, with the people's name and Pearson's r of the two ways in every row."""
+def human_agreement(
+    agreements: pd.DataFrame, statistics: pd.DataFrame, roster: Roster
+) -> pd.DataFrame:
+    """Counts and shares of every pair of preferences, with the people's name and Pearson's r of the
+    two ways in every row.
+    """
     known = statistics.loc[statistics["quantity"] == "likert_choice_r", "value"]
     frame = agreements[["likert", "choice", "n", "share"]].copy()
-    return frame.assign(name=roster[HUMAN].name, r=float(known.iloc[0]) if len(known) else float("nan"))
+    return frame.assign(
+        name=roster[HUMAN].name, r=float(known.iloc[0]) if len(known) else float("nan")
+    )
 
 
 @human_agreement.drawn_by
 def draw_human_agreement(frame: pd.DataFrame, width: str = "double") -> Figure:
-    """The matrix with percentages and counts; a row or column that nobody falls into is left out if it means not asked.
+    """The matrix with percentages and counts; a row or column that nobody falls into is left out if
+    it means not asked.
 
     However wide the page is, nine cells need no more than one column.
     """
@@ -195,12 +266,19 @@ def draw_human_agreement(frame: pd.DataFrame, width: str = "double") -> Figure:
     axes = style.axes_at(figure, left, top, side, side)
     values, counts = (_matrix(frame, of, levels) for of in ("share", "n"))
     labels = LABELS | {"missing": "not asked"}
-    texts = [[f"{100 * share:.1f}%\n{n:,.0f}" for share, n in zip(*row, strict=True)] for row in zip(values, counts, strict=True)]
+    texts = [
+        [f"{100 * share:.1f}%\n{n:,.0f}" for share, n in zip(*row, strict=True)]
+        for row in zip(values, counts, strict=True)
+    ]
     _draw_matrix(axes, values, levels, labels, size, texts, size + 0.5)
     axes.set_xlabel("chosen outright", fontsize=size + 1, labelpad=6)
     axes.set_ylabel("implied by Likert ratings", fontsize=size + 1, labelpad=6)
     agreed, both = _agreeing(counts, levels)
-    words = f"{agreed / both:.1%} of {both:,.0f} targets agree" if both else "no target was asked in both ways"
+    words = (
+        f"{agreed / both:.1%} of {both:,.0f} targets agree"
+        if both
+        else "no target was asked in both ways"
+    )
     r = float(frame["r"].iloc[0])
     axes.set_title(words + ("" if np.isnan(r) else f"; r = {r:.2f}"), fontsize=size + 1, pad=8)
     return figure
@@ -209,7 +287,11 @@ def draw_human_agreement(frame: pd.DataFrame, width: str = "double") -> Figure:
 def _levels(frame: pd.DataFrame) -> list[str]:
     """The preferences, "missing" only where there are any."""
     seen = frame[frame.n > 0]
-    return [level for level in PREFERENCES if level != "missing" or level in set(seen.likert) | set(seen.choice)]
+    return [
+        level
+        for level in PREFERENCES
+        if level != "missing" or level in set(seen.likert) | set(seen.choice)
+    ]
 
 
 def _matrix(frame: pd.DataFrame, values: str, levels: list[str]) -> np.ndarray:
@@ -234,24 +316,42 @@ def _draw_matrix(
 ) -> None:
     """Shares on colours with a text in each cell; the diagonal is agreement."""
     labels, limit = [names[level] for level in levels], max(0.5, float(np.nanmax(values)))
-    draw_block(axes, Block(values, labels, labels), size=size, colours=style.sequential(), limits=(0, limit))
+    draw_block(
+        axes,
+        Block(values, labels, labels),
+        size=size,
+        colours=style.sequential(),
+        limits=(0, limit),
+    )
     axes.xaxis.tick_bottom()
     for (i, j), value in np.ndenumerate(values):
         if not np.isnan(value):
             colour = "white" if value / limit > 0.55 else style.INK
-            axes.text(j + 0.5, i + 0.53, texts[i][j], ha="center", va="center", fontsize=cell_size, color=colour)
+            axes.text(
+                j + 0.5,
+                i + 0.53,
+                texts[i][j],
+                ha="center",
+                va="center",
+                fontsize=cell_size,
+                color=colour,
+            )
 
 
 @figure(
     inputs=[Summaries],
     title="Set-ups by model",
     section="paradigms",
-    caption="Accuracy for every prompting set-up, by model. Free: any answer; constr.: one of the scale's numerals; ex.: "
-    "examples in the prompt. White is chance.",
+    caption=(
+        "Accuracy for every prompting set-up, by model. Free: any answer; constr.: one of the"
+        " scale's numerals; ex.: examples in the prompt. White is chance."
+    ),
     when=has_prompting,
     options=[selection.METRIC],
 )
-def setups_by_model(summaries: pd.DataFrame, roster: Roster, metric: str = "accuracy") -> pd.DataFrame:
+def setups_by_model(
+    summaries: pd.DataFrame, roster: Roster, metric: str = "accuracy"
+) -> pd.DataFrame:
     """A row per model."""
     return _setups(summaries, roster, "model", metric)
 
@@ -260,37 +360,65 @@ def setups_by_model(summaries: pd.DataFrame, roster: Roster, metric: str = "accu
     inputs=[Summaries],
     title="Set-ups by domain",
     section="paradigms",
-    caption="Accuracy for every prompting set-up on the items that it asked about, by domain, averaged over models. Free: any "
-    "answer; constr.: one of the scale's numerals; ex.: examples in the prompt. White is chance.",
+    caption=(
+        "Accuracy for every prompting set-up on the items that it asked about, by domain, averaged"
+        " over models. Free: any answer; constr.: one of the scale's numerals; ex.: examples in the"
+        " prompt. White is chance."
+    ),
     when=has_prompting_of_all,
     options=[selection.METRIC],
 )
-def setups_by_domain(summaries: pd.DataFrame, roster: Roster, metric: str = "accuracy") -> pd.DataFrame:
+def setups_by_domain(
+    summaries: pd.DataFrame, roster: Roster, metric: str = "accuracy"
+) -> pd.DataFrame:
     """A row per domain."""
     return _setups(summaries, roster, "domain", metric)
 
 
 def _setups(summaries: pd.DataFrame, roster: Roster, by: str, metric: str) -> pd.DataFrame:
-    """Accuracy under every eval_type, a row per model (``by="model"``) or per domain, averaged over models (``by="domain"``)."""
+    """Accuracy under every eval_type, a row per model (``by="model"``) or per domain, averaged over
+    models (``by="domain"``).
+    """
     if by == "model":
         rows = style.with_identity(
             selection.language_models(
-                selection.over_versions(selection.pick(summaries, "overall", None, metric, yardsticks=False))
+                selection.over_versions(
+                    selection.pick(summaries, "overall", None, metric, yardsticks=False)
+                )
             ),
             roster,
         )
-        rows = rows.assign(row_id=rows.model, row=rows.name, block=rows.family, n=1, value=rows["mean"])
+        rows = rows.assign(
+            row_id=rows.model, row=rows.name, block=rows.family, n=1, value=rows["mean"]
+        )
     else:
         every = selection.subjects(
-            selection.over_versions(selection.pick(summaries, "domain", None, metric, yardsticks=False)), roster
+            selection.over_versions(
+                selection.pick(summaries, "domain", None, metric, yardsticks=False)
+            ),
+            roster,
         )
-        scored = every[every.eval_type == "logprobs"]  # the order of all other figures, where there is one
+        scored = every[
+            every.eval_type == "logprobs"
+        ]  # the order of all other figures, where there is one
         order = selection.domain_order(scored if len(scored) else every, roster)
-        means = every.groupby(["group", "eval_type"], sort=False)["mean"].agg(["mean", "count"]).reset_index()
+        means = (
+            every.groupby(["group", "eval_type"], sort=False)["mean"]
+            .agg(["mean", "count"])
+            .reset_index()
+        )
         rows = means.rename(columns={"mean": "value", "count": "n"})
-        rows = rows.assign(row_id=rows.group, row=rows.group.map(selection.in_words), block="", low=np.nan, high=np.nan)
+        rows = rows.assign(
+            row_id=rows.group,
+            row=rows.group.map(selection.in_words),
+            block="",
+            low=np.nan,
+            high=np.nan,
+        )
         rows = rows.sort_values("group", key=lambda column: column.map(order.index), kind="stable")
-    return rows[["block", "row_id", "row", "eval_type", "value", "low", "high", "n"]].reset_index(drop=True)
+    return rows[["block", "row_id", "row", "eval_type", "value", "low", "high", "n"]].reset_index(
+        drop=True
+    )
 
 
 @setups_by_model.drawn_by
@@ -300,7 +428,9 @@ def draw_setups(frame: pd.DataFrame, width: str = "double") -> Figure:
     ids = dict(zip(frame.row_id, frame.row, strict=True))
     rows = list(ids.values())
     columns = [name for name in EVAL_TYPES if name in set(frame.eval_type)]
-    matrix = frame.pivot(index="row_id", columns="eval_type", values="value").reindex(index=list(ids), columns=columns)
+    matrix = frame.pivot(index="row_id", columns="eval_type", values="value").reindex(
+        index=list(ids), columns=columns
+    )
     size = style.BODY if width == "double" else style.SMALL - 0.6
     left = style.widest(rows, size) + 0.1
     plot = (style.WIDTHS[width] - left - 0.08, (0.17 if width == "double" else 0.14) * len(rows))
@@ -319,9 +449,27 @@ def _paradigm_brackets(axes: Axes, columns: list[str], height: float, size: floa
     """The paradigm's name over its columns, with a thin rule under it."""
     paradigms = [way_of(name).paradigm for name in columns]
     for paradigm in dict.fromkeys(paradigms):
-        first, last = paradigms.index(paradigm), len(paradigms) - 1 - paradigms[::-1].index(paradigm)
+        first, last = (
+            paradigms.index(paradigm),
+            len(paradigms) - 1 - paradigms[::-1].index(paradigm),
+        )
         middle = (first + last + 1) / 2
         above = axes.get_xaxis_transform()
         up = 1 + 0.30 / height
-        axes.plot([first + 0.1, last + 0.9], [up, up], color=style.SOFT_INK, lw=0.5, transform=above, clip_on=False)
-        axes.text(middle, up + 0.03 / height, TITLES[paradigm], transform=above, ha="center", va="bottom", fontsize=size)
+        axes.plot(
+            [first + 0.1, last + 0.9],
+            [up, up],
+            color=style.SOFT_INK,
+            lw=0.5,
+            transform=above,
+            clip_on=False,
+        )
+        axes.text(
+            middle,
+            up + 0.03 / height,
+            TITLES[paradigm],
+            transform=above,
+            ha="center",
+            va="bottom",
+            fontsize=size,
+        )

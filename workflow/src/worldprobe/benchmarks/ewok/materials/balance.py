@@ -1,4 +1,6 @@
-"""How materials are balanced: sentences, design features, the two sides of templates, and words that give the answer away."""
+"""How materials are balanced: sentences, design features, the two sides of templates, and words
+that give the answer away.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,10 @@ from worldprobe.benchmarks.ewok.vocabulary import contrast_group
 #: Design feature -> how a template's value of it is read.
 FEATURES: Mapping[str, Callable[[pd.DataFrame], pd.Series]] = {
     "context_type": lambda t: t["context_type"],
-    "context_contrast": lambda t: t["context_contrast"].map(
-        lambda label: contrast_group(label if isinstance(label, str) else None)
+    "context_contrast": (
+        lambda t: t["context_contrast"].map(
+            lambda label: contrast_group(label if isinstance(label, str) else None)
+        )
     ),
     "target_contrast": lambda t: t["target_contrast"],
 }
@@ -31,7 +35,8 @@ _FLIPS = 4000
 
 @dataclass(frozen=True)
 class Pairs:
-    """The different pairs of sentences of one part of the templates, and the pair of concepts that each belongs to.
+    """The different pairs of sentences of one part of the templates, and the pair of concepts that
+    each belongs to.
 
     Attributes:
         first: sentences of side 1, as lists of words without their slots.
@@ -50,15 +55,20 @@ def count_templates(templates: pd.DataFrame) -> pd.DataFrame:
     """One row per domain, then one named ``all``, where what several domains share counts once.
 
     Returns:
-        domain, and the numbers of different pairs of concepts, situations, pairs of contexts, pairs of targets, concepts, and
-        templates.
+        domain, and the numbers of different pairs of concepts, situations, pairs of contexts, pairs
+        of targets, concepts, and templates.
     """
-    parts = [*((str(domain), rows) for domain, rows in templates.groupby("domain", sort=True)), ("all", templates)]
+    parts = [
+        *((str(domain), rows) for domain, rows in templates.groupby("domain", sort=True)),
+        ("all", templates),
+    ]
     return pd.DataFrame([{"domain": domain} | count_parts(rows) for domain, rows in parts])
 
 
 def count_parts(templates: pd.DataFrame) -> dict[str, int]:
-    """What the templates consist of, each different part once: the columns of ``count_templates``."""
+    """What the templates consist of, each different part once: the columns of
+    ``count_templates``.
+    """
     return {
         "concept_pairs": len(templates[_PAIR].drop_duplicates()),
         "situations": templates["situation"].nunique(),
@@ -70,10 +80,12 @@ def count_parts(templates: pd.DataFrame) -> dict[str, int]:
 
 
 def cross_design(templates: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, float]]:
-    """How often each design feature has each value in each domain, and how strongly feature and domain go together.
+    """How often each design feature has each value in each domain, and how strongly feature and
+    domain go together.
 
     Returns:
-        Domains in rows, one column per ``feature: value`` with its share of the domain's templates; and feature -> Cramer's V.
+        Domains in rows, one column per ``feature: value`` with its share of the domain's templates;
+        and feature -> Cramer's V.
     """
     shares, strength = [], {}
     for feature, value_of in FEATURES.items():
@@ -87,7 +99,10 @@ def cross_design(templates: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, float
 def cramers_v(counts: np.ndarray) -> float:
     """Cramer's V of a table of counts, 0 where a row or column is all there is.
 
-    >>> round(cramers_v(np.array([[5.0, 0.0], [0.0, 5.0]])), 6), cramers_v(np.array([[5.0, 5.0], [2.0, 2.0]]))
+    >>> (
+    ...     round(cramers_v(np.array([[5.0, 0.0], [0.0, 5.0]])), 6),
+    ...     cramers_v(np.array([[5.0, 5.0], [2.0, 2.0]])),
+    ... )
     (1.0, 0.0)
     """
     if min(counts.shape) < 2:
@@ -107,7 +122,9 @@ def sentence_pairs(templates: pd.DataFrame, part: str) -> Pairs:
     numbered = templates.assign(cluster=number_concept_pairs(templates))
     different = numbered.drop_duplicates(["domain", f"{part}1", f"{part}2"])
     sides = [[spelt(text) for text in different[f"{part}{side}"]] for side in (1, 2)]
-    return Pairs(sides[0], sides[1], different["domain"].to_numpy(str), different["cluster"].to_numpy())
+    return Pairs(
+        sides[0], sides[1], different["domain"].to_numpy(str), different["cluster"].to_numpy()
+    )
 
 
 def number_concept_pairs(templates: pd.DataFrame) -> np.ndarray:
@@ -125,12 +142,15 @@ def spelt(text: str) -> list[str]:
 
 
 def compare_sides(
-    templates: pd.DataFrame, frequencies: Callable[[Collection[str]], Mapping[str, float]], seed: int = 0
+    templates: pd.DataFrame,
+    frequencies: Callable[[Collection[str]], Mapping[str, float]],
+    seed: int = 0,
 ) -> pd.DataFrame:
-    """Whether side 1 and side 2 are alike in length and word frequency: per domain, part and measure the mean difference.
+    """Whether side 1 and side 2 are alike in length and word frequency: per domain, part and
+    measure the mean difference.
 
-    Two sides that differ only by chance keep their difference when whole pairs of concepts are turned round: p is the share of
-    4000 random turns whose mean difference is at least as large.
+    Two sides that differ only by chance keep their difference when whole pairs of concepts are
+    turned round: p is the share of 4000 random turns whose mean difference is at least as large.
 
     Args:
         templates: a templates table.
@@ -138,7 +158,13 @@ def compare_sides(
         seed: of the turns.
     """
     pairs = {part: sentence_pairs(templates, part) for part in PARTS}
-    vocabulary = {word for p in pairs.values() for side in (p.first, p.second) for sentence in side for word in sentence}
+    vocabulary = {
+        word
+        for p in pairs.values()
+        for side in (p.first, p.second)
+        for sentence in side
+        for word in sentence
+    }
     log_frequency = {word: float(np.log1p(f)) for word, f in frequencies(vocabulary).items()}
     rows = []
     for part, p in pairs.items():
@@ -147,7 +173,9 @@ def compare_sides(
             difference = np.array([of(a) - of(b) for a, b in zip(p.first, p.second, strict=True)])
             for domain in [*sorted(set(p.domain)), "all"]:
                 inside = np.ones(len(difference), bool) if domain == "all" else p.domain == domain
-                rows.append((part, domain, measure, *_test(difference[inside], p.cluster[inside], seed)))
+                rows.append(
+                    (part, domain, measure, *_test(difference[inside], p.cluster[inside], seed))
+                )
     return pd.DataFrame(rows, columns=["part", "domain", "measure", "pairs", "difference", "p"])
 
 
@@ -156,7 +184,9 @@ def _measure(name: str, log_frequency: Mapping[str, float]) -> Callable[[Sequenc
         return len
     if name == "characters":
         return lambda sentence: float(sum(map(len, sentence)))
-    return lambda sentence: float(np.mean([log_frequency[word] for word in sentence])) if sentence else 0.0
+    return lambda sentence: (
+        float(np.mean([log_frequency[word] for word in sentence])) if sentence else 0.0
+    )
 
 
 def _test(difference: np.ndarray, cluster: np.ndarray, seed: int) -> tuple[int, float, float]:
@@ -164,11 +194,17 @@ def _test(difference: np.ndarray, cluster: np.ndarray, seed: int) -> tuple[int, 
     sums = np.bincount(code, weights=difference)
     observed = abs(sums.sum())
     drawn = np.abs(np.concatenate([signs @ sums for signs in turns(len(sums), seed)]))
-    return len(difference), float(difference.mean()), float((1 + (drawn >= observed - 1e-9).sum()) / (1 + _FLIPS))
+    return (
+        len(difference),
+        float(difference.mean()),
+        float((1 + (drawn >= observed - 1e-9).sum()) / (1 + _FLIPS)),
+    )
 
 
 def turns(n_clusters: int, seed: int) -> Iterator[np.ndarray]:
-    """Blocks of random signs, shape (block, n_clusters), ``_FLIPS`` rows in all; the same for the same seed."""
+    """Blocks of random signs, shape (block, n_clusters), ``_FLIPS`` rows in all; the same for the
+    same seed.
+    """
     rng = np.random.default_rng([seed, n_clusters])
     for _ in range(_FLIPS // 500):
         yield rng.integers(0, 2, (500, n_clusters)) * 2.0 - 1.0
@@ -183,9 +219,10 @@ class WordCues:
     """Words by how much they go with one side.
 
     Attributes:
-        table: part, word, n1 and n2 (pairs of sentences that have it on side 1 or 2 alone), pmi (bits; of the word and the side
-            that it goes with) and the bound of the part.
-        bounds: part -> what the largest pmi of all words stays below in 95 % of random turns of the pairs of concepts.
+        table: part, word, n1 and n2 (pairs of sentences that have it on side 1 or 2 alone), pmi
+            (bits; of the word and the side that it goes with) and the bound of the part.
+        bounds: part -> what the largest pmi of all words stays below in 95 % of random turns of the
+            pairs of concepts.
     """
 
     table: pd.DataFrame
@@ -193,7 +230,8 @@ class WordCues:
 
 
 def word_cues(templates: pd.DataFrame, seed: int = 0) -> WordCues:
-    """Pointwise mutual information of each frequent word and a side, with the bound that chance alone stays below.
+    """Pointwise mutual information of each frequent word and a side, with the bound that chance
+    alone stays below.
 
     Args:
         templates: a templates table.
@@ -206,16 +244,33 @@ def word_cues(templates: pd.DataFrame, seed: int = 0) -> WordCues:
         known, one, two = _side_counts(pairs)
         total = (one + two).sum(axis=0)
         observed = _pmi((one - two).sum(axis=0), total)
-        largest = [_pmi(np.abs(signs @ (one - two)), total).max(axis=1) for signs in turns(len(one), seed)] if known else []
+        largest = (
+            [
+                _pmi(np.abs(signs @ (one - two)), total).max(axis=1)
+                for signs in turns(len(one), seed)
+            ]
+            if known
+            else []
+        )
         bounds[part] = float(np.quantile(np.concatenate(largest), 0.95)) if known else 0.0
         counted = zip(known, one.sum(axis=0), two.sum(axis=0), observed, strict=True)
-        rows += [(part, word, int(n1), int(n2), float(pmi), bounds[part]) for word, n1, n2, pmi in counted]
+        rows += [
+            (part, word, int(n1), int(n2), float(pmi), bounds[part])
+            for word, n1, n2, pmi in counted
+        ]
     table = pd.DataFrame(rows, columns=["part", "word", "n1", "n2", "pmi", "bound"])
-    return WordCues(table.sort_values(["part", "pmi", "word"], ascending=[True, False, True], ignore_index=True), bounds)
+    return WordCues(
+        table.sort_values(
+            ["part", "pmi", "word"], ascending=[True, False, True], ignore_index=True
+        ),
+        bounds,
+    )
 
 
 def _side_counts(pairs: Pairs) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Words of enough pairs of concepts; how often each is on one side alone, shape (pairs of concepts, words) per side."""
+    """Words of enough pairs of concepts; how often each is on one side alone, shape (pairs of
+    concepts, words) per side.
+    """
     counts: tuple[Counter[tuple[int, str]], Counter[tuple[int, str]]] = (Counter(), Counter())
     spread: Counter[str] = Counter()
     for a, b, cluster in zip(pairs.first, pairs.second, pairs.cluster.tolist(), strict=True):
@@ -224,32 +279,45 @@ def _side_counts(pairs: Pairs) -> tuple[list[str], np.ndarray, np.ndarray]:
     spread.update(word for _, word in {*counts[0], *counts[1]})
     known = sorted(word for word, n in spread.items() if n >= LEAST_CONCEPT_PAIRS)
     clusters = range(int(pairs.cluster.max()) + 1)
-    one, two = (np.array([[count[c, word] for word in known] for c in clusters], float) for count in counts)
+    one, two = (
+        np.array([[count[c, word] for word in known] for c in clusters], float) for count in counts
+    )
     return known, one, two
 
 
 def _pmi(difference: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """log2 P(side | word) / P(side) for the side that the word goes with; both sides are equally frequent."""
+    """log2 P(side | word) / P(side) for the side that the word goes with; both sides are equally
+    frequent.
+    """
     return np.asarray(np.log2(1 + np.abs(difference) / total))
 
 
 def bag_of_words(templates: pd.DataFrame) -> pd.DataFrame:
     """Accuracy of two models of bare words, per domain and in all; 0.5 is chance.
 
-    ``shared_words`` prefers the context that shares more of its words with the target, slots included; a tie counts a half.
-    ``side_words`` learns from all other pairs of concepts which words go with which side, of contexts and of targets, and puts
-    together what goes with the same side: it finds out if, say, negations go with unpleasant targets.
+    ``shared_words`` prefers the context that shares more of its words with the target, slots
+    included; a tie counts a half. ``side_words`` learns from all other pairs of concepts which
+    words go with which side, of contexts and of targets, and puts together what goes with the same
+    side: it finds out if, say, negations go with unpleasant targets.
     """
-    columns = {"domain": templates["domain"], "shared_words": _shared(templates), "side_words": _learned(templates)}
+    columns = {
+        "domain": templates["domain"],
+        "shared_words": _shared(templates),
+        "side_words": _learned(templates),
+    }
     scores = pd.DataFrame(columns)
     by_domain = scores.groupby("domain", sort=True).mean(numeric_only=True).reset_index()
-    overall = pd.DataFrame([["all", *scores[["shared_words", "side_words"]].mean()]], columns=by_domain.columns)
+    overall = pd.DataFrame(
+        [["all", *scores[["shared_words", "side_words"]].mean()]], columns=by_domain.columns
+    )
     return pd.concat([by_domain, overall], ignore_index=True)
 
 
 def _shared(templates: pd.DataFrame) -> list[float]:
     found = []
-    for c1, c2, t1, t2 in zip(*(templates[c] for c in ("context1", "context2", "target1", "target2")), strict=True):
+    for c1, c2, t1, t2 in zip(
+        *(templates[c] for c in ("context1", "context2", "target1", "target2")), strict=True
+    ):
         (a, b), targets = (_bag(c1), _bag(c2)), (_bag(t1), _bag(t2))
         share = [[len(bag & t) / len(bag) for bag in (a, b)] for t in targets]
         found.append((_prefer(share[0][0] - share[0][1]) + _prefer(share[1][1] - share[1][0])) / 2)
@@ -257,7 +325,10 @@ def _shared(templates: pd.DataFrame) -> list[float]:
 
 
 def _bag(text: str) -> set[str]:
-    return {*spelt(text), *(part.partition(":")[0] for part in text.replace("}", "{").split("{")[1::2])}
+    return {
+        *spelt(text),
+        *(part.partition(":")[0] for part in text.replace("}", "{").split("{")[1::2]),
+    }
 
 
 def _prefer(difference: float) -> float:
@@ -273,7 +344,9 @@ def _learned(templates: pd.DataFrame) -> list[float]:
 
 
 def _side_scores(templates: pd.DataFrame, part: str, cluster: np.ndarray) -> np.ndarray:
-    """How much more the words of side 1 than those of side 2 went with side 1 in other pairs of concepts."""
+    """How much more the words of side 1 than those of side 2 went with side 1 in other pairs of
+    concepts.
+    """
     pairs = sentence_pairs(templates, part)
     difference, number = Counter[str](), Counter[str]()
     own: dict[int, tuple[Counter[str], Counter[str]]] = {}
@@ -281,24 +354,43 @@ def _side_scores(templates: pd.DataFrame, part: str, cluster: np.ndarray) -> np.
         own_difference, own_number = own.setdefault(c, (Counter(), Counter()))
         for one_sided, sign in ((set(a) - set(b), 1), (set(b) - set(a), -1)):
             for word in one_sided:
-                for counter, change in ((difference, sign), (own_difference, sign), (number, 1), (own_number, 1)):
+                for counter, change in (
+                    (difference, sign),
+                    (own_difference, sign),
+                    (number, 1),
+                    (own_number, 1),
+                ):
                     counter[word] += change
 
     def score(words: set[str], c: int) -> float:
         """How many standard deviations from an even split the words are together."""
         n = {word: number[word] - own[c][1][word] for word in words}
-        return float(sum((difference[word] - own[c][0][word]) / np.sqrt(n[word]) for word in sorted(words) if n[word]))
+        return float(
+            sum(
+                (difference[word] - own[c][0][word]) / np.sqrt(n[word])
+                for word in sorted(words)
+                if n[word]
+            )
+        )
 
     sides = [[set(spelt(text)) for text in templates[f"{part}{side}"]] for side in (1, 2)]
-    return np.array([score(a - b, c) - score(b - a, c) for a, b, c in zip(*sides, cluster.tolist(), strict=True)])
+    return np.array(
+        [
+            score(a - b, c) - score(b - a, c)
+            for a, b, c in zip(*sides, cluster.tolist(), strict=True)
+        ]
+    )
 
 
-#: Below this a design feature is not confounded with domain, and above this share of turns two sides are alike.
+#: Below this a design feature is not confounded with domain, and above this share of turns two
+#: sides are alike.
 LARGEST_V, LEAST_P = 0.25, 0.05
 
 
 def overview(
-    templates: pd.DataFrame, frequencies: Callable[[Collection[str]], Mapping[str, float]], seed: int
+    templates: pd.DataFrame,
+    frequencies: Callable[[Collection[str]], Mapping[str, float]],
+    seed: int,
 ) -> tuple[dict[str, pd.DataFrame], str]:
     """The tables by name, and a text that shows them.
 
@@ -324,14 +416,23 @@ def overview(
     parts = [
         ("Pairs of concepts, situations, and what is made of them", _text(tables["counts"])),
         ("Share of each design feature's values in each domain", _text(_short(design))),
-        (f"Association of design feature and domain (Cramer's V; below {LARGEST_V})", _text(associations)),
         (
-            "Side 1 minus side 2, mean over pairs of sentences (p: random turns of pairs of concepts)",
+            f"Association of design feature and domain (Cramer's V; below {LARGEST_V})",
+            _text(associations),
+        ),
+        (
+            (
+                "Side 1 minus side 2, mean over pairs of sentences (p: random turns of pairs of"
+                " concepts)"
+            ),
             _text(_wide(tables["sides"])),
         ),
         (f"Differences with p below {LEAST_P}", _text(unlike) if len(unlike) else "none"),
         (
-            f"Words of {LEAST_CONCEPT_PAIRS} or more pairs of concepts that go with one side (bits; chance: {bounds})",
+            (
+                f"Words of {LEAST_CONCEPT_PAIRS} or more pairs of concepts that go with one side"
+                f" (bits; chance: {bounds})"
+            ),
             _text(cues.table.groupby("part").head(5)),
         ),
         ("Words above the bound", _text(telling) if len(telling) else "none"),
@@ -345,14 +446,23 @@ def _text(table: pd.DataFrame) -> str:
 
 
 def _short(design: pd.DataFrame) -> pd.DataFrame:
-    return design.rename(columns=lambda name: name.replace("_", " ").replace(": ", ":\n").rpartition("\n")[2])
+    return design.rename(
+        columns=lambda name: name.replace("_", " ").replace(": ", ":\n").rpartition("\n")[2]
+    )
 
 
 def _wide(sides: pd.DataFrame) -> pd.DataFrame:
     rows = sides.pivot(index=["part", "domain"], columns="measure", values=["difference", "p"])
-    order = [(value, measure) for measure in ("words", "characters", "log_frequency") for value in ("difference", "p")]
+    order = [
+        (value, measure)
+        for measure in ("words", "characters", "log_frequency")
+        for value in ("difference", "p")
+    ]
     return (
         rows[order]
-        .set_axis([measure if value == "difference" else f"p({measure})" for value, measure in order], axis=1)
+        .set_axis(
+            [measure if value == "difference" else f"p({measure})" for value, measure in order],
+            axis=1,
+        )
         .reset_index()
     )

@@ -1,4 +1,5 @@
-"""What does not fit together in materials: concepts, targets, contexts and fillers, the sentences, and the templates.
+"""What does not fit together in materials: concepts, targets, contexts and fillers, the sentences,
+and the templates.
 
 And what a rule can see of unnatural sentences, and of words that give a template's answer away.
 """
@@ -32,7 +33,15 @@ from worldprobe.benchmarks.ewok.materials.materials import (
     Segment,
     attributes_of,
 )
-from worldprobe.benchmarks.ewok.materials.slots import KEY, UNSEEN, Fillers, Slots, braces, open_slots, split_restrictions
+from worldprobe.benchmarks.ewok.materials.slots import (
+    KEY,
+    UNSEEN,
+    Fillers,
+    Slots,
+    braces,
+    open_slots,
+    split_restrictions,
+)
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS, slot_class
 from worldprobe.errors import UserError, did_you_mean
 
@@ -51,10 +60,17 @@ def check_templates(templates: pd.DataFrame, problems: Problems) -> None:
     clashes: dict[tuple[str, ...], str] = {}
     columns = [templates[column].tolist() for column in ("template_id", "domain", *TEXTS)]
     for template_id, domain, context1, context2, target1, target2 in zip(*columns, strict=True):
-        for texts in ((context1, context2, target1, target2), (context2, context1, target2, target1)):
+        for texts in (
+            (context1, context2, target1, target2),
+            (context2, context1, target2, target1),
+        ):
             first = asked.setdefault((domain, *texts), template_id)
             if first != template_id:
-                _warn(problems, template_id, f"asks the same as {first}, perhaps with its two sides exchanged.")
+                _warn(
+                    problems,
+                    template_id,
+                    f"asks the same as {first}, perhaps with its two sides exchanged.",
+                )
         for book, pairs in (
             (fits, ((context1, target1), (context2, target2))),
             (clashes, ((context1, target2), (context2, target1))),
@@ -63,18 +79,29 @@ def check_templates(templates: pd.DataFrame, problems: Problems) -> None:
                 book.setdefault(impersonal(context, target), template_id)
     for pair in fits.keys() & clashes.keys():
         fitting, clashing = fits[pair], clashes[pair]
-        problem = f"rules out a target after a context that calls for it in {fitting}: the sides of one of them are exchanged."
+        problem = (
+            f"rules out a target after a context that calls for it in {fitting}: the sides of one"
+            " of them are exchanged."
+        )
         if fitting == clashing:
-            problem = "rules out a target after the context that calls for it: its two sides say the same."
+            problem = (
+                "rules out a target after the context that calls for it: its two sides say the"
+                " same."
+            )
         _warn(problems, clashing, problem)
 
 
 def _warn(problems: Problems, template_id: str, problem: str) -> None:
-    problems.warn(Place("templates", 0, template_id), problem, "Look at the contexts, and at symmetric, of these concepts.")
+    problems.warn(
+        Place("templates", 0, template_id),
+        problem,
+        "Look at the contexts, and at symmetric, of these concepts.",
+    )
 
 
 def impersonal(*texts: str) -> tuple[str, ...]:
-    """The texts with their variables renumbered in the order in which they appear, and "X and Y" the same as "Y and X".
+    """The texts with their variables renumbered in the order in which they appear, and "X and Y"
+    the same as "Y and X".
 
     >>> impersonal("{agent2} sees {agent1}", "{agent1} waves")
     ('{agent_0:} sees {agent_1:}', '{agent_1:} waves')
@@ -83,9 +110,14 @@ def impersonal(*texts: str) -> tuple[str, ...]:
 
     def rename(found: re.Match[str]) -> str:
         variable, _, restrictions = found[1].partition(":")
-        return names.setdefault(variable, f"{{{variable.rstrip('0123456789')}_{len(names)}:{restrictions}}}")
+        return names.setdefault(
+            variable, f"{{{variable.rstrip('0123456789')}_{len(names)}:{restrictions}}}"
+        )
 
-    return tuple(KEY.sub(rename, _COUPLE.sub(lambda m: " and ".join(sorted(m.groups())), text)) for text in texts)
+    return tuple(
+        KEY.sub(rename, _COUPLE.sub(lambda m: " and ".join(sorted(m.groups())), text))
+        for text in texts
+    )
 
 
 #: Spelled with a vowel but spoken with a consonant first, and the other way round.
@@ -93,13 +125,18 @@ _SPOKEN_CONSONANT = re.compile(r"(one(?!ro)|once|uni(?!n)|use|usual|eu|ewe)", re
 _SPOKEN_VOWEL = re.compile(r"(hour|honest|honor|heir)", re.IGNORECASE)
 _ARTICLE = re.compile(r"\b(an?) (?:\{([^}]*)\}|(\w+))", re.IGNORECASE)
 _SECOND_ARTICLE = re.compile(r"\b(an?|the|every|each|this) \{([^}]*)\}", re.IGNORECASE)
-_NEGATION = re.compile(r"\b(?:not|no|none|nobody|nothing|never|cannot|without|neither|nor)\b|n't\b", re.IGNORECASE)
-#: Share of words that two contexts of the same concepts may have in common, counted without the words in which sides differ.
+_NEGATION = re.compile(
+    r"\b(?:not|no|none|nobody|nothing|never|cannot|without|neither|nor)\b|n't\b", re.IGNORECASE
+)
+#: Share of words that two contexts of the same concepts may have in common, counted without the
+#: words in which sides differ.
 _NEAR = 0.8
 
 
 def check_sentences(materials: Materials) -> None:
-    """Note in ``materials.problems`` what looks wrong in the fillers and in the sentences of all domains."""
+    """Note in ``materials.problems`` what looks wrong in the fillers and in the sentences of all
+    domains.
+    """
     fillers = Fillers(materials.fillers, materials.rules)
     for filler_class in fillers.classes.values():
         for filler in filler_class.fillers:
@@ -112,22 +149,39 @@ def check_sentences(materials: Materials) -> None:
             _check_labels(meta, materials.problems)
             _check_likeness(meta, materials.problems)
     for base in (base for bases in materials.families.values() for base in bases):
-        for pair, place in ((base.targets, base.place), *((level.contexts, level.place) for level in base.levels)):
+        for pair, place in (
+            (base.targets, base.place),
+            *((level.contexts, level.place) for level in base.levels),
+        ):
             for text in pair:
                 _check_articles(braces(text), place, fillers, materials.problems)
                 check_wording(braces(text), place, fillers, materials.problems)
 
 
 def _sentences(domain: Domain, materials: Materials) -> Iterator[tuple[Place, str]]:
-    """All targets with all concepts that they serve, and all contexts, with their slots in braces."""
+    """All targets with all concepts that they serve, and all contexts, with their slots in
+    braces.
+    """
     for meta in domain.meta_templates:
-        pair = [domain.concepts[name] for name in (meta.concept_a, meta.concept_b) if name in domain.concepts]
+        pair = [
+            domain.concepts[name]
+            for name in (meta.concept_a, meta.concept_b)
+            if name in domain.concepts
+        ]
         if pair:
             try:
-                served = list(targets_for(domain.targets, pair[0], pair[1] if len(pair) > 1 else None, materials.rules))
+                served = list(
+                    targets_for(
+                        domain.targets, pair[0], pair[1] if len(pair) > 1 else None, materials.rules
+                    )
+                )
             except UserError:
                 served = []  # Noted elsewhere.
-            yield from ((t.place, target_sentence(t.pattern, concept, t, materials.rules)) for t in served for concept in pair)
+            yield from (
+                (t.place, target_sentence(t.pattern, concept, t, materials.rules))
+                for t in served
+                for concept in pair
+            )
         for probe in meta.probes:
             for segment in probe.segments:
                 yield from ((segment.place, text) for text in _sides(probe.pattern, segment))
@@ -136,14 +190,21 @@ def _sentences(domain: Domain, materials: Materials) -> Iterator[tuple[Place, st
 def _sides(pattern: str, segment: Segment) -> list[str]:
     """The contexts of a segment; none where texts are missing, which is noted elsewhere."""
     n_places = len(set(re.findall(r"\{segment\d+\}", pattern)))
-    given = [texts for texts in (segment.texts_a, segment.texts_b) if texts is not None and len(texts) >= n_places]
+    given = [
+        texts
+        for texts in (segment.texts_a, segment.texts_b)
+        if texts is not None and len(texts) >= n_places
+    ]
     return [context_sentence(pattern, texts, segment) for texts in given]
 
 
 def begins_with_vowel_sound(word: str) -> bool:
     """Whether "an" goes before a word.
 
-    >>> [begins_with_vowel_sound(w) for w in ("apple", "hour", "unicorn", "uninvited", "one", "house")]
+    >>> [
+    ...     begins_with_vowel_sound(w)
+    ...     for w in ("apple", "hour", "unicorn", "uninvited", "one", "house")
+    ... ]
     [True, True, False, True, False, False]
     """
     if _SPOKEN_CONSONANT.match(word):
@@ -160,7 +221,9 @@ def _check_articles(text: str, place: Place, fillers: Fillers, problems: Problem
             fix = "Write the other article, or restrict the slot to fillers that it suits."
             problems.warn(place, f'"{article}" does not suit "{wrong[0]}"{count}.', fix)
     for article, key in _SECOND_ARTICLE.findall(text):
-        double = [f.text for f in fillers.options(key) if re.match(r"(?:an?|the) ", f.text, re.IGNORECASE)]
+        double = [
+            f.text for f in fillers.options(key) if re.match(r"(?:an?|the) ", f.text, re.IGNORECASE)
+        ]
         if double:
             problem = f'"{article}" is before {{{key}}}, whose fillers bring their own article.'
             problems.warn(place, problem, "Leave one of the two out.")
@@ -177,22 +240,32 @@ def _check_labels(meta: MetaTemplate, problems: Problems) -> None:
                 problem = 'is labelled "negation", but no side negates the other.'
                 problems.warn(segment.place, problem, "Name the contrast that it is.")
         elif label == "antonym" and any(negated) and all(_bare(a) == _bare(b) for a, b in both):
-            problems.warn(segment.place, 'is labelled "antonym", but one side only negates the other.', 'Write "negation".')
+            problems.warn(
+                segment.place,
+                'is labelled "antonym", but one side only negates the other.',
+                'Write "negation".',
+            )
 
 
 def _is_negated_inside(text: str, other: str) -> bool:
-    """Whether a word of the text is a word of the other with a negating prefix, or one that hardly leaves anything."""
+    """Whether a word of the text is a word of the other with a negating prefix, or one that hardly
+    leaves anything.
+    """
     plain = {word.lower() for word in words(other)}
     found = {word.lower() for word in words(text)}
     return bool(found & {"hardly", "few", "still"}) or any(
-        word.startswith(prefix) and word.removeprefix(prefix) in plain for word in found for prefix in ("un", "in", "im", "dis")
+        word.startswith(prefix) and word.removeprefix(prefix) in plain
+        for word in found
+        for prefix in ("un", "in", "im", "dis")
     )
 
 
 def _bare(text: str) -> frozenset[str]:
     """Words without negation and auxiliaries, verbs without -s."""
     return frozenset(
-        w.lower().removesuffix("s") for w in words(_NEGATION.sub(" ", text)) if w.lower() not in {"do", "does", "did", "can"}
+        w.lower().removesuffix("s")
+        for w in words(_NEGATION.sub(" ", text))
+        if w.lower() not in {"do", "does", "did", "can"}
     )
 
 
@@ -201,7 +274,9 @@ def _check_likeness(meta: MetaTemplate, problems: Problems) -> None:
     known = []
     for probe in meta.probes:
         for segment in probe.segments:
-            known.append((probe, segment, [_key_words(text) for text in _sides(probe.pattern, segment)]))
+            known.append(
+                (probe, segment, [_key_words(text) for text in _sides(probe.pattern, segment)])
+            )
     for (probe_a, a, sides_a), (probe_b, b, sides_b) in combinations(known, 2):
         if probe_a is probe_b or len(sides_a) != len(sides_b) or not sides_a:
             continue
@@ -211,7 +286,9 @@ def _check_likeness(meta: MetaTemplate, problems: Problems) -> None:
 
 
 def _key_words(text: str) -> Counter[str]:
-    return Counter(w.lower().removesuffix("s") for w in words(text) if w.lower() not in {"a", "an", "the"})
+    return Counter(
+        w.lower().removesuffix("s") for w in words(text) if w.lower() not in {"a", "an", "the"}
+    )
 
 
 def _overlap(a: Counter[str], b: Counter[str]) -> float:
@@ -226,7 +303,8 @@ _FORMS = tuple(key for key in KEYS["general"] if key.endswith("_form"))
 
 
 def check_all(materials: Materials, versions: int) -> int:
-    """Everything that can be known without filling: the entries, then the templates that come of them.
+    """Everything that can be known without filling: the entries, then the templates that come of
+    them.
 
     Returns:
         The number of templates; 0 where errors keep them from being compiled.
@@ -243,7 +321,10 @@ def check_all(materials: Materials, versions: int) -> int:
     check_templates(templates, materials.problems)
     check_giveaways(templates, materials.problems)
     for place in without_template(materials, templates):
-        fix = "A context fits a target that has the same variables, and whose criteria hold for both concepts: add one."
+        fix = (
+            "A context fits a target that has the same variables, and whose criteria hold for both"
+            " concepts: add one."
+        )
         materials.problems.warn(place, "makes no template: no context fits a target.", fix)
     if not materials.families:
         return len(templates)
@@ -266,11 +347,19 @@ def check_materials(materials: Materials) -> None:
             for probe in meta.probes:
                 _check_probe(probe, slots, problems)
                 for segment in probe.segments:
-                    what = (meta.concept_a, meta.concept_b, probe.pattern, segment.texts_a, segment.texts_b)
+                    what = (
+                        meta.concept_a,
+                        meta.concept_b,
+                        probe.pattern,
+                        segment.texts_a,
+                        segment.texts_b,
+                    )
                     first = seen.setdefault(what, segment.place)
                     if first is not segment.place:
                         problems.refuse(
-                            segment.place, f"says the same as line {first.line} for the same concepts.", "Remove one."
+                            segment.place,
+                            f"says the same as line {first.line} for the same concepts.",
+                            "Remove one.",
                         )
     _check_families(materials, slots)
 
@@ -282,28 +371,49 @@ def _check_families(materials: Materials, slots: _SlotCheck) -> None:
         for number, base in enumerate(bases):
             if base.domain not in domains:
                 near = did_you_mean(base.domain, domains)
-                problems.error(base.place, f'there is no domain "{base.domain}"{near}', "Correct the name, or add the domain.")
+                problems.error(
+                    base.place,
+                    f'there is no domain "{base.domain}"{near}',
+                    "Correct the name, or add the domain.",
+                )
             if base.name in (other.name for other in bases[:number]):
-                problems.error(base.place, f'the base "{base.name}" is there already.', "Give it another name, or remove one.")
+                problems.error(
+                    base.place,
+                    f'the base "{base.name}" is there already.',
+                    "Give it another name, or remove one.",
+                )
             if len({level.level for level in base.levels}) < len(base.levels):
-                problems.error(base.place, "two of its levels are the same.", "Number them differently.")
-            for pair, place in ((base.targets, base.place), *((level.contexts, level.place) for level in base.levels)):
+                problems.error(
+                    base.place, "two of its levels are the same.", "Number them differently."
+                )
+            for pair, place in (
+                (base.targets, base.place),
+                *((level.contexts, level.place) for level in base.levels),
+            ):
                 if pair[0] == pair[1]:
-                    problems.error(place, "the two sentences are the same.", "Write two that differ.")
+                    problems.error(
+                        place, "the two sentences are the same.", "Write two that differ."
+                    )
                 for text in pair:
                     slots.check(text, place)
 
 
-def check_versions(domains: dict[str, list[Slots]], fillers: Fillers, versions: int, problems: Problems) -> None:
+def check_versions(
+    domains: dict[str, list[Slots]], fillers: Fillers, versions: int, problems: Problems
+) -> None:
     """Warn of slots that have too few fillers for so many versions of the fixed filling."""
-    keys = sorted({key for templates in domains.values() for template in templates for key in template.keys})
+    keys = sorted(
+        {key for templates in domains.values() for template in templates for key in template.keys}
+    )
     for key in keys:
         count = len(fillers.options(key))
         enough = enough_for(count)
         if count > 1 and enough < versions:
             place = Place(fillers.classes[slot_class(key)].place.file)
             problems.warn(
-                place, f"{count} fillers meet {{{key}}}: enough for {enough} versions, not {versions}.", "Add more fillers."
+                place,
+                f"{count} fillers meet {{{key}}}: enough for {enough} versions, not {versions}.",
+                "Add more fillers.",
             )
 
 
@@ -317,12 +427,26 @@ def _check_concept_names(domain: Domain, problems: Problems) -> set[str]:
                 kinds.add(domain.concepts[name].kind)
             else:
                 near = did_you_mean(name, domain.concepts)
-                problems.error(meta.place, f'there is no concept "{name}"{near}', "Correct the name, or add the concept.")
+                problems.error(
+                    meta.place,
+                    f'there is no concept "{name}"{near}',
+                    "Correct the name, or add the concept.",
+                )
         if meta.concept_a == meta.concept_b:
-            problems.refuse(meta.place, "concepts A and B are the same.", "Name two concepts, or write null for conceptB.")
+            problems.refuse(
+                meta.place,
+                "concepts A and B are the same.",
+                "Name two concepts, or write null for conceptB.",
+            )
         concepts = [domain.concepts[name] for name in names if name in domain.concepts]
-        if len(concepts) == 2 and sum(a.name in b.opposites for a, b in (concepts, concepts[::-1])) == 1:
-            problem = "only one of the two concepts names the other as its opposite, so targets' variables are not swapped."
+        if (
+            len(concepts) == 2
+            and sum(a.name in b.opposites for a, b in (concepts, concepts[::-1])) == 1
+        ):
+            problem = (
+                "only one of the two concepts names the other as its opposite, so targets'"
+                " variables are not swapped."
+            )
             problems.warn(meta.place, problem, "Name each among the other's opposite_concepts.")
     return kinds
 
@@ -331,26 +455,43 @@ def _check_targets(domain: Domain, kinds: set[str], slots: _SlotCheck, problems:
     seen: dict[tuple[object, ...], Place] = {}
     for target in domain.targets:
         if "{CONCEPT}" not in target.pattern:
-            problems.refuse(target.place, "has no {CONCEPT}.", "Put {CONCEPT} where the concept belongs.")
+            problems.refuse(
+                target.place, "has no {CONCEPT}.", "Put {CONCEPT} where the concept belongs."
+            )
         for other in _PLACE.findall(target.pattern):
             if other != "CONCEPT":
                 problems.error(
-                    target.place, f"{{{other}}} means nothing in a target.", "Write {CONCEPT}; slots go in square brackets."
+                    target.place,
+                    f"{{{other}}} means nothing in a target.",
+                    "Write {CONCEPT}; slots go in square brackets.",
                 )
         slots.check(target.pattern, target.place)
         for kind in sorted(kinds):
             for criterion in target.criteria:
                 if criterion and criterion not in attributes_of(kind):
-                    near = did_you_mean(criterion, attributes_of(kind), f"; known are {', '.join(attributes_of(kind))}.")
-                    problem = f'the criterion "{criterion}" is nothing that a concept of kind {kind} has{near}'
-                    problems.error(target.place, problem, "Use an attribute of this domain's concepts, or null.")
+                    near = did_you_mean(
+                        criterion,
+                        attributes_of(kind),
+                        f"; known are {', '.join(attributes_of(kind))}.",
+                    )
+                    problem = (
+                        f'the criterion "{criterion}" is nothing that a concept of kind {kind}'
+                        f" has{near}"
+                    )
+                    problems.error(
+                        target.place,
+                        problem,
+                        "Use an attribute of this domain's concepts, or null.",
+                    )
         for tag in target.tags:
             if "form" in tag and tag not in _FORMS:
                 near = did_you_mean(tag, _FORMS, f"; the forms are {', '.join(_FORMS)}.")
                 problems.refuse(target.place, f'unknown form "{tag}"{near}', "Correct the tag.")
         first = seen.setdefault((target.pattern, target.criteria, target.tags), target.place)
         if first is not target.place:
-            problems.refuse(target.place, f"is the same target as in line {first.line}.", "Remove one.")
+            problems.refuse(
+                target.place, f"is the same target as in line {first.line}.", "Remove one."
+            )
 
 
 def _check_probe(probe: Probe, slots: _SlotCheck, problems: Problems) -> None:
@@ -359,7 +500,11 @@ def _check_probe(probe: Probe, slots: _SlotCheck, problems: Problems) -> None:
     for name in places:
         if not _SEGMENT.fullmatch(name):
             problem = f"{{{name}}} means nothing in a context."
-            problems.error(probe.place, problem, "Write {segment1}, {segment2}, ...; slots go in square brackets.")
+            problems.error(
+                probe.place,
+                problem,
+                "Write {segment1}, {segment2}, ...; slots go in square brackets.",
+            )
     needed = max((int(name[7:]) for name in places if _SEGMENT.fullmatch(name)), default=0)
     if not probe.segments:
         problems.refuse(probe.place, "has no segments, so it yields no context.", "Add a segment.")
@@ -367,28 +512,48 @@ def _check_probe(probe: Probe, slots: _SlotCheck, problems: Problems) -> None:
         _check_segment(probe, segment, needed, slots, problems)
 
 
-def _check_segment(probe: Probe, segment: Segment, needed: int, slots: _SlotCheck, problems: Problems) -> None:
+def _check_segment(
+    probe: Probe, segment: Segment, needed: int, slots: _SlotCheck, problems: Problems
+) -> None:
     if segment.texts_a is None:
-        problems.error(segment.place, "segmentA is null.", "Write what replaces {segment1} for concept A.")
+        problems.error(
+            segment.place, "segmentA is null.", "Write what replaces {segment1} for concept A."
+        )
     for name, texts in (("segmentA", segment.texts_a), ("segmentB", segment.texts_b)):
         for text in texts or ():
             for name_in_braces in _PLACE.findall(text):
                 fix = "Write slots in square brackets; {segment1} belongs into the pattern."
-                problems.error(segment.place, f"{name} contains {{{name_in_braces}}}, which means nothing in a segment.", fix)
+                problems.error(
+                    segment.place,
+                    f"{name} contains {{{name_in_braces}}}, which means nothing in a segment.",
+                    fix,
+                )
             slots.check(text, segment.place)
         if texts is not None and len(texts) != needed:
             complain = problems.error if len(texts) < needed else problems.refuse
-            problem = f"{name} has {len(texts)} texts, the pattern {needed} places ({{segment1}}, ...) for them."
+            problem = (
+                f"{name} has {len(texts)} texts, the pattern {needed} places ({{segment1}}, ...)"
+                " for them."
+            )
             complain(segment.place, problem, "Give one text for each place.")
     if segment.texts_a == segment.texts_b:
-        problems.refuse(segment.place, "segments A and B are the same, so both contexts are.", "Write two that differ.")
+        problems.refuse(
+            segment.place,
+            "segments A and B are the same, so both contexts are.",
+            "Write two that differ.",
+        )
     if segment.texts_b is None and not probe.is_swappable:
-        problem = "there is no segmentB, and the variables are not swappable: so it yields no pair of contexts."
+        problem = (
+            "there is no segmentB, and the variables are not swappable: so it yields no pair of"
+            " contexts."
+        )
         problems.refuse(segment.place, problem, "Write segmentB, or set swappable_variables.")
 
 
 class _SlotCheck:
-    """Judges the slots of a pattern: brackets, names, classes, restrictions; each distinct slot is looked up once."""
+    """Judges the slots of a pattern: brackets, names, classes, restrictions; each distinct slot is
+    looked up once.
+    """
 
     def __init__(self, fillers: Fillers, problems: Problems) -> None:
         self.fillers, self.problems = fillers, problems
@@ -401,7 +566,9 @@ class _SlotCheck:
             fix = "Write the sentence in one line, with plain spaces."
             self.problems.refuse(place, f'contains the invisible character "{sign}".', fix)
         if re.search(r"[\[\]{}]", _PLACE.sub("", _SLOT.sub("", text))):
-            self.problems.error(place, "the brackets do not match.", "Close each [ with ] and each { with }.")
+            self.problems.error(
+                place, "the brackets do not match.", "Close each [ with ] and each { with }."
+            )
         for slot in _SLOT.findall(text):
             if slot not in self._known:
                 self._known[slot] = list(self._judge(slot))
@@ -413,15 +580,25 @@ class _SlotCheck:
         name = slot_class(variable)
         classes = self.fillers.classes
         if not re.fullmatch(r"[A-Za-z_]\w*", variable):
-            yield True, f"[{slot}] is not a valid slot.", "Write [class1], or [class1:column=value]."
+            yield (
+                True,
+                f"[{slot}] is not a valid slot.",
+                "Write [class1], or [class1:column=value].",
+            )
             return
         if name not in classes:
             near = did_you_mean(name, classes, f"; the classes are {', '.join(sorted(classes))}.")
-            yield True, f"[{slot}]: there is no fillers/filler-{name}.csv{near}", "Correct the name, or add that file."
+            yield (
+                True,
+                f"[{slot}]: there is no fillers/filler-{name}.csv{near}",
+                "Correct the name, or add that file.",
+            )
             return
         yield from self._judge_restrictions(slot, name, split_restrictions(written))
 
-    def _judge_restrictions(self, slot: str, name: str, restrictions: Sequence[str]) -> Iterator[tuple[bool, str, str]]:
+    def _judge_restrictions(
+        self, slot: str, name: str, restrictions: Sequence[str]
+    ) -> Iterator[tuple[bool, str, str]]:
         columns = self.fillers.classes[name].columns
         for restriction in restrictions:
             column, equals, value = restriction.partition("=")
@@ -434,39 +611,103 @@ class _SlotCheck:
                 return
             if column not in columns:
                 near = did_you_mean(column, columns, f"; it has {', '.join(columns) or 'none'}.")
-                yield False, f'[{slot}]: class {name} has no column "{column}"{near}', "Correct it, or add the column."
+                yield (
+                    False,
+                    f'[{slot}]: class {name} has no column "{column}"{near}',
+                    "Correct it, or add the column.",
+                )
                 return
             values = {filler.columns[column] for filler in self.fillers.classes[name].fillers}
             if value not in values:
-                near = did_you_mean(value, values, f"; its values are {', '.join(sorted(values)[:8])}.")
-                yield False, f"[{slot}]: no {name} has {column}={value}{near}", "Correct the value, or add a filler with it."
+                near = did_you_mean(
+                    value, values, f"; its values are {', '.join(sorted(values)[:8])}."
+                )
+                yield (
+                    False,
+                    f"[{slot}]: no {name} has {column}={value}{near}",
+                    "Correct the value, or add a filler with it.",
+                )
                 return
         if not self.fillers.meeting(name, restrictions):
-            yield False, f"[{slot}]: no {name} meets all these restrictions.", "Loosen them, or add a filler that meets them."
+            yield (
+                False,
+                f"[{slot}]: no {name} meets all these restrictions.",
+                "Loosen them, or add a filler that meets them.",
+            )
 
 
 #: British word or spelling -> American one.
 _AMERICAN = {
-    **{"afterwards": "afterward", "aluminium": "aluminum", "backwards": "backward", "banknote": "bill", "bookshop": "bookstore"},
-    **{"bouncy castle": "bounce house", "centre": "center", "cheque": "check", "cinema": "movie theater", "colour": "color"},
-    **{"cosy": "cozy", "cotton wool": "cotton", "favourite": "favorite", "fill in a form": "fill out a form"},
-    **{"fills in a form": "fills out a form", "flavour": "flavor", "fortnight": "two weeks", "forwards": "forward"},
-    **{"grey": "gray", "hairdresser's": "hair salon", "harbour": "harbor", "jewellery": "jewelry", "kerb": "curb"},
-    **{"learnt": "learned", "lorry": "truck", "metre": "meter", "mould": "mold", "neighbour": "neighbor"},
-    **{"pavement": "sidewalk", "petrol": "gas", "plough": "plow", "pyjamas": "pajamas", "racing car": "race car"},
+    **{
+        "afterwards": "afterward",
+        "aluminium": "aluminum",
+        "backwards": "backward",
+        "banknote": "bill",
+        "bookshop": "bookstore",
+    },
+    **{
+        "bouncy castle": "bounce house",
+        "centre": "center",
+        "cheque": "check",
+        "cinema": "movie theater",
+        "colour": "color",
+    },
+    **{
+        "cosy": "cozy",
+        "cotton wool": "cotton",
+        "favourite": "favorite",
+        "fill in a form": "fill out a form",
+    },
+    **{
+        "fills in a form": "fills out a form",
+        "flavour": "flavor",
+        "fortnight": "two weeks",
+        "forwards": "forward",
+    },
+    **{
+        "grey": "gray",
+        "hairdresser's": "hair salon",
+        "harbour": "harbor",
+        "jewellery": "jewelry",
+        "kerb": "curb",
+    },
+    **{
+        "learnt": "learned",
+        "lorry": "truck",
+        "metre": "meter",
+        "mould": "mold",
+        "neighbour": "neighbor",
+    },
+    **{
+        "pavement": "sidewalk",
+        "petrol": "gas",
+        "plough": "plow",
+        "pyjamas": "pajamas",
+        "racing car": "race car",
+    },
     **{"railway": "railroad", "rubbish": "trash"},
-    **{"spilt": "spilled", "tea towel": "dish towel", "theatre": "theater", "towards": "toward", "tram": "streetcar"},
+    **{
+        "spilt": "spilled",
+        "tea towel": "dish towel",
+        "theatre": "theater",
+        "towards": "toward",
+        "tram": "streetcar",
+    },
     **{"tyre": "tire", "upwards": "upward", "washing powder": "detergent", "whilst": "while"},
 }
 _BRITISH = re.compile(rf"\b({'|'.join(map(re.escape, _AMERICAN))})s?\b", re.IGNORECASE)
-#: "the boss of NAME", but not "the back of NAME's head", "in front of NAME" or "all four sides of NAME".
+#: "the boss of NAME", but not "the back of NAME's head", "in front of NAME" or "all four sides of
+#: NAME".
 _PARTS = "because|bottom|edge|front|middle|name|picture|sides?|sight|top|way"
 _OF_NAME = re.compile(rf"\b(?:the|an?|one) (?:\w+ )?(?!(?:{_PARTS}) )\w+ of \{{agent[^}}]*\}}(?!')")
 _HOLDERS = "bag|bowl|box|bucket|cup|full|glass|heap|jar|pan|pile|plate|pot|sack"
 _OF_THE = re.compile(rf"\b(?:{_HOLDERS}) of \{{([^}}]*)\}}")
 _SPOONS = re.compile(r"\bspoons? of (?:\{|salt|sugar)")
 #: "more gloomy", but not "more money"; "more slowly" ends in -ly.
-_MORE = re.compile(r"\bmore (?!energy|money|candy)(\w*[^aeioul\W]y|full|quiet|calm|kind|loud|short|tall|warm|cold|thick|thin)\b")
+_MORE = re.compile(
+    r"\bmore"
+    r" (?!energy|money|candy)(\w*[^aeioul\W]y|full|quiet|calm|kind|loud|short|tall|warm|cold|thick|thin)\b"
+)
 
 
 def check_wording(text: str, place: Place, fillers: Fillers, problems: Problems) -> None:
@@ -479,15 +720,31 @@ def check_wording(text: str, place: Place, fillers: Fillers, problems: Problems)
         problems: where warnings go.
     """
     for found in _BRITISH.finditer(KEY.sub("X", text)):
-        problems.warn(place, f'"{found[0]}" is British.', f'Write "{_AMERICAN[found[1].lower()]}", or another American word.')
+        problems.warn(
+            place,
+            f'"{found[0]}" is British.',
+            f'Write "{_AMERICAN[found[1].lower()]}", or another American word.',
+        )
     for found in _OF_NAME.finditer(text):
-        problems.warn(place, f'"{KEY.sub("NAME", found[0])}" is no English possessive.', "Write {agent1}'s before the noun.")
+        problems.warn(
+            place,
+            f'"{KEY.sub("NAME", found[0])}" is no English possessive.',
+            "Write {agent1}'s before the noun.",
+        )
     for found in _OF_THE.finditer(text):
         if any(filler.text.startswith("the ") for filler in fillers.options(found[1])):
             problem = f'{{{found[1]}}} brings its own article: "a pot of the tea".'
-            problems.warn(place, problem, "Say that it is in the pot, or use a class of fillers without articles.")
+            problems.warn(
+                place,
+                problem,
+                "Say that it is in the pot, or use a class of fillers without articles.",
+            )
     for found in _SPOONS.finditer(text):
-        problems.warn(place, f'"{found[0].partition(" of")[0]} of" counts spoons.', 'Write "spoonful" or "spoonfuls".')
+        problems.warn(
+            place,
+            f'"{found[0].partition(" of")[0]} of" counts spoons.',
+            'Write "spoonful" or "spoonfuls".',
+        )
     for found in _MORE.finditer(text):
         problems.warn(place, f'"more {found[1]}" has a comparative in -er.', "Write it.")
 
@@ -495,14 +752,15 @@ def check_wording(text: str, place: Place, fillers: Fillers, problems: Problems)
 #: Words that say nothing by themselves, or that any comparison needs.
 _EMPTY = frozenset(
     words(
-        "a all an and are as at be been but by for from had has have in into is it less more no not of on one out than that the "
-        "to was were will with"
+        "a all an and are as at be been but by for from had has have in into is it less more no not"
+        " of on one out than that the to was were will with"
     )
 )
 
 
 def check_giveaways(templates: pd.DataFrame, problems: Problems) -> None:
-    """Warn of targets that differ in a word in which their contexts differ the same way: matching words then gives the answer.
+    """Warn of targets that differ in a word in which their contexts differ the same way: matching
+    words then gives the answer.
 
     Args:
         templates: a templates table, without missing texts.
@@ -513,13 +771,18 @@ def check_giveaways(templates: pd.DataFrame, problems: Problems) -> None:
         context1, context2, target1, target2 = (dict(_stems(text)) for text in texts)
         telling = [
             own[stem]
-            for own, other, fits, clashes in ((target1, target2, context1, context2), (target2, target1, context2, context1))
+            for own, other, fits, clashes in (
+                (target1, target2, context1, context2),
+                (target2, target1, context2, context1),
+            )
             for stem in own
             if stem in fits and stem not in other and stem not in clashes
         ]
         for word in telling:
             problem = f'has "{word}" in one target and in its context only.'
-            problems.warn(Place("templates", 0, template_id), problem, "Say one of them in another word.")
+            problems.warn(
+                Place("templates", 0, template_id), problem, "Say one of them in another word."
+            )
 
 
 def _stems(text: str) -> Iterator[tuple[str, str]]:

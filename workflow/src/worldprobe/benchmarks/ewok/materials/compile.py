@@ -1,7 +1,9 @@
-"""From materials to templates: every concept pair's targets with every fitting context, and their swaps (EWoK, Section 3).
+"""From materials to templates: every concept pair's targets with every fitting context, and their
+swaps (EWoK, Section 3).
 
-Each has a situation, which contexts that say nearly the same share, whatever fills their slots and whichever side they stand on;
-and marks, which materials list: which templates depend on a culture, and on which the relatedness of words misleads.
+Each has a situation, which contexts that say nearly the same share, whatever fills their slots and
+whichever side they stand on; and marks, which materials list: which templates depend on a culture,
+and on which the relatedness of words misleads.
 """
 
 from __future__ import annotations
@@ -30,7 +32,14 @@ from worldprobe.benchmarks.ewok.materials.materials import (
     surface_form,
 )
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
-from worldprobe.benchmarks.ewok.materials.slots import KEY, all_restrictions, braces, slot_pattern, variable_type, variables
+from worldprobe.benchmarks.ewok.materials.slots import (
+    KEY,
+    all_restrictions,
+    braces,
+    slot_pattern,
+    variable_type,
+    variables,
+)
 from worldprobe.benchmarks.ewok.vocabulary import FAMILY, TEXTS, slot_class
 from worldprobe.commented_csv import read_frame
 from worldprobe.errors import UserError, did_you_mean
@@ -39,7 +48,9 @@ from worldprobe.log import LOGGER
 _QUANTITIES = ("quantObject", "quantSubstance")
 
 
-def targets_for(targets: Sequence[Target], concept_a: Concept, concept_b: Concept | None, rules: Rules) -> Iterator[Target]:
+def targets_for(
+    targets: Sequence[Target], concept_a: Concept, concept_b: Concept | None, rules: Rules
+) -> Iterator[Target]:
     """The targets whose criteria both concepts meet, in file order.
 
     Raises:
@@ -52,11 +63,16 @@ def targets_for(targets: Sequence[Target], concept_a: Concept, concept_b: Concep
                 serves = not criterion or all(concept.has(criterion, rules) for concept in concepts)
             except KeyError as error:
                 known = attributes_of(
-                    kind := next(c.kind for c in concepts if criterion not in (*attributes_of(c.kind), *c.attributes))
+                    kind := next(
+                        c.kind
+                        for c in concepts
+                        if criterion not in (*attributes_of(c.kind), *c.attributes)
+                    )
                 )
                 raise UserError(
                     target.place,
-                    f'the criterion "{criterion}" is nothing that a {kind} concept has{did_you_mean(criterion, known)}',
+                    f'the criterion "{criterion}" is nothing that a {kind} concept'
+                    f" has{did_you_mean(criterion, known)}",
                     "Use an attribute of this domain's concepts.",
                 ) from error
             if serves:
@@ -66,7 +82,9 @@ def targets_for(targets: Sequence[Target], concept_a: Concept, concept_b: Concep
 
 
 def variable_counts(sentence: str, rules: Rules) -> Counter[str]:
-    """Distinct variables by type; where there are quantities, they also count as the objects, in place of real ones."""
+    """Distinct variables by type; where there are quantities, they also count as the objects, in
+    place of real ones.
+    """
     counts = Counter(variable_type(name, rules) for name in variables(sentence, rules))
     if any(counts[quantity] for quantity in _QUANTITIES):
         counts["object"] = sum(counts[quantity] for quantity in _QUANTITIES)
@@ -76,8 +94,8 @@ def variable_counts(sentence: str, rules: Rules) -> Counter[str]:
 def is_compatible(target: Counter[str], context: Counter[str]) -> bool:
     """Whether a context names about the same participants as a target does.
 
-    No agent may be missing from the context (unless both speak of one object), no type of the target may differ by two, and no
-    two types may differ at all.
+    No agent may be missing from the context (unless both speak of one object), no type of the
+    target may differ by two, and no two types may differ at all.
 
     Args:
         target: the target sentence's variables by type.
@@ -127,7 +145,8 @@ def compile_templates(materials: Materials) -> pd.DataFrame:
         The templates table, sorted by domain, meta template and template.
 
     Raises:
-        UserError: a concept is not known, a concept pair has no target, or a criterion asks for what concepts do not have.
+        UserError: a concept is not known, a concept pair has no target, or a criterion asks for
+            what concepts do not have.
     """
     rows: list[tuple[str | int | None, ...]] = []
     for domain in materials.domains:
@@ -137,12 +156,15 @@ def compile_templates(materials: Materials) -> pd.DataFrame:
             LOGGER.warning("%s yields no template: no context fits a target", domain.name)
     columns = ["template_id", "domain", "meta_template", "template", *Template._fields]
     frame = pd.DataFrame(rows, columns=columns)
-    frame = frame.assign(situation=name_situations(frame)).astype({"meta_template": "int64", "template": "int64"})
+    frame = frame.assign(situation=name_situations(frame)).astype(
+        {"meta_template": "int64", "template": "int64"}
+    )
     return add_marks(frame, materials.source)
 
 
 def without_template(materials: Materials, templates: pd.DataFrame) -> list[Place]:
-    """Where the contexts of pairs of concepts, and concepts without any, stand that make no template.
+    """Where the contexts of pairs of concepts, and concepts without any, stand that make no
+    template.
 
     Args:
         materials: of which the templates are.
@@ -151,23 +173,35 @@ def without_template(materials: Materials, templates: pd.DataFrame) -> list[Plac
     places = []
     for domain in materials.domains:
         rows = templates[templates["domain"] == domain.name]
-        made = {(a, b if isinstance(b, str) else None) for a, b in zip(rows["concept_a"], rows["concept_b"], strict=True)}
-        places += [meta.place for meta in domain.meta_templates if (meta.concept_a, meta.concept_b) not in made]
-        named = {name for meta in domain.meta_templates for name in (meta.concept_a, meta.concept_b)}
+        made = {
+            (a, b if isinstance(b, str) else None)
+            for a, b in zip(rows["concept_a"], rows["concept_b"], strict=True)
+        }
+        places += [
+            meta.place
+            for meta in domain.meta_templates
+            if (meta.concept_a, meta.concept_b) not in made
+        ]
+        named = {
+            name for meta in domain.meta_templates for name in (meta.concept_a, meta.concept_b)
+        }
         places += [concept.place for name, concept in domain.concepts.items() if name not in named]
     return places
 
 
-#: Where the numbers of bases begin, so that no template of a family has the id of another template of its domain.
+#: Where the numbers of bases begin, so that no template of a family has the id of another template
+#: of its domain.
 FIRST_BASE = 1001
 
 
 def compile_families(materials: Materials) -> pd.DataFrame:
-    """The templates of all families: one for each level of each base, whose two targets are the same at all levels.
+    """The templates of all families: one for each level of each base, whose two targets are the
+    same at all levels.
 
     Returns:
-        A templates table that also says family, base and level. The unit of a template is its base, counted per domain from
-        ``FIRST_BASE`` and one situation, its number within the unit the place of its level.
+        A templates table that also says family, base and level. The unit of a template is its base,
+        counted per domain from ``FIRST_BASE`` and one situation, its number within the unit the
+        place of its level.
     """
     rows: list[tuple[str | int | None, ...]] = []
     numbers: Counter[str] = Counter()
@@ -176,25 +210,46 @@ def compile_families(materials: Materials) -> pd.DataFrame:
             unit = FIRST_BASE + numbers[base.domain]
             numbers[base.domain] += 1
             target1, target2 = map(braces, base.targets)
-            bare = {KEY.sub(lambda found: slot_class(found[1]), target) for target in (target1, target2)}
+            bare = {
+                KEY.sub(lambda found: slot_class(found[1]), target) for target in (target1, target2)
+            }
             contrast = "variable swap" if len(bare) == 1 else "concept swap"
             for number, level in enumerate(base.levels, start=1):
                 context1, context2 = map(braces, level.contexts)
                 label = contrast_label(base.contrast, materials.rules)
                 template = Template(
-                    *base.concepts, target1, target2, contrast, context1, context2, label, base.context_type or "indirect"
+                    *base.concepts,
+                    target1,
+                    target2,
+                    contrast,
+                    context1,
+                    context2,
+                    label,
+                    base.context_type or "indirect",
                 )
                 place = (f"{base.domain}_{unit}_{number}", base.domain, unit, number)
-                rows.append((*place, *template, f"{base.domain}_{unit}", family, base.name, level.level))
-    columns = ["template_id", "domain", "meta_template", "template", *Template._fields, "situation", *FAMILY]
+                rows.append(
+                    (*place, *template, f"{base.domain}_{unit}", family, base.name, level.level)
+                )
+    columns = [
+        "template_id",
+        "domain",
+        "meta_template",
+        "template",
+        *Template._fields,
+        "situation",
+        *FAMILY,
+    ]
     frame = pd.DataFrame(rows, columns=columns)
     return frame.astype({"meta_template": "int64", "template": "int64", "level": "int64"})
 
 
 def compile_domain(domain: Domain, rules: Rules) -> list[tuple[str | int | None, ...]]:
-    """One domain's rows: id, domain, number of the unit, number within the unit, then the template's fields.
+    """One domain's rows: id, domain, number of the unit, number within the unit, then the
+    template's fields.
 
-    A unit is one compatible combination of target, probe and segments. It uses up a number even if nothing comes of it.
+    A unit is one compatible combination of target, probe and segments. It uses up a number even if
+    nothing comes of it.
     """
     rows: list[tuple[str | int | None, ...]] = []
     seen: set[tuple[str, ...]] = set()
@@ -205,11 +260,23 @@ def compile_domain(domain: Domain, rules: Rules) -> list[tuple[str | int | None,
                 continue  # The question contains the answer.
             if not rules.repeated_templates:
                 if template.texts() in seen:
-                    LOGGER.debug("%s: a template of unit %d repeats an earlier one and is left out", domain.name, unit_number)
+                    LOGGER.debug(
+                        "%s: a template of unit %d repeats an earlier one and is left out",
+                        domain.name,
+                        unit_number,
+                    )
                     continue
                 seen.add(template.texts())
             number += 1
-            rows.append((f"{domain.name}_{unit_number}_{number}", domain.name, unit_number, number, *template))
+            rows.append(
+                (
+                    f"{domain.name}_{unit_number}_{number}",
+                    domain.name,
+                    unit_number,
+                    number,
+                    *template,
+                )
+            )
     return rows
 
 
@@ -221,21 +288,28 @@ def _units(domain: Domain, rules: Rules) -> Iterator[Iterator[Template]]:
         if not targets:
             raise UserError(
                 meta.place,
-                f"no target in {domain.target_file} serves {' and '.join(filter(None, (meta.concept_a, meta.concept_b)))}.",
+                f"no target in {domain.target_file} serves"
+                f" {' and '.join(filter(None, (meta.concept_a, meta.concept_b)))}.",
                 "Add a target whose criteria both concepts meet (null serves all).",
             )
         probes = [(probe, list(_segments(probe, rules))) for probe in meta.probes]
         counts = {
-            id(segment): variable_counts(context_sentence(probe.pattern, segment.texts_a, segment), rules)
+            id(segment): variable_counts(
+                context_sentence(probe.pattern, segment.texts_a, segment), rules
+            )
             for probe, segments in probes
             for segment, _ in segments
         }
         for target in targets:
-            target_counts = variable_counts(target_sentence(target.pattern, concept_a, target, rules), rules)
+            target_counts = variable_counts(
+                target_sentence(target.pattern, concept_a, target, rules), rules
+            )
             for probe, segments in probes:
                 for segment, context_type in segments:
                     if is_compatible(target_counts, counts[id(segment)]):
-                        yield _templates(target, probe, segment, context_type, concept_a, concept_b, rules)
+                        yield _templates(
+                            target, probe, segment, context_type, concept_a, concept_b, rules
+                        )
 
 
 def _find(domain: Domain, name: str, meta: MetaTemplate) -> Concept:
@@ -259,7 +333,13 @@ def _segments(probe: Probe, rules: Rules) -> Iterator[tuple[Segment, str]]:
 
 
 def _templates(
-    target: Target, probe: Probe, segment: Segment, context_type: str, concept_a: Concept, concept_b: Concept | None, rules: Rules
+    target: Target,
+    probe: Probe,
+    segment: Segment,
+    context_type: str,
+    concept_a: Concept,
+    concept_b: Concept | None,
+    rules: Rules,
 ) -> Iterator[Template]:
     """All templates of one unit: each pair of targets with each pair of contexts."""
     target_pattern, probe_pattern = propagate(target.pattern, probe.pattern, rules)
@@ -279,24 +359,36 @@ def _templates(
             )
 
 
-def _target_pairs(pattern: str, target: Target, concept_a: Concept, concept_b: Concept | None, rules: Rules) -> Iterator[Pair]:
+def _target_pairs(
+    pattern: str, target: Target, concept_a: Concept, concept_b: Concept | None, rules: Rules
+) -> Iterator[Pair]:
     sentence_a = target_sentence(pattern, concept_a, target, rules)
     if concept_b is not None:
         sentence_b = target_sentence(pattern, concept_b, target, rules)
         yield Pair(sentence_a, sentence_b, "concept swap")
-    if not target.is_swappable or concept_a.is_symmetric() or (concept_b is not None and not concept_a.is_opposite_of(concept_b)):
+    if (
+        not target.is_swappable
+        or concept_a.is_symmetric()
+        or (concept_b is not None and not concept_a.is_opposite_of(concept_b))
+    ):
         return
     swapped = swap_variables(sentence_a, rules)
     if swapped is None:
         return
     yield Pair(sentence_a, swapped, "variable swap")
-    if concept_b is not None and not concept_b.is_symmetric() and (swapped := swap_variables(sentence_b, rules)) is not None:
+    if (
+        concept_b is not None
+        and not concept_b.is_symmetric()
+        and (swapped := swap_variables(sentence_b, rules)) is not None
+    ):
         yield Pair(swapped, sentence_b, "variable swap")
 
 
 def _context_pairs(pattern: str, probe: Probe, segment: Segment, rules: Rules) -> Iterator[Pair]:
     context_a = context_sentence(pattern, segment.texts_a, segment)
-    context_b = None if segment.texts_b is None else context_sentence(pattern, segment.texts_b, segment)
+    context_b = (
+        None if segment.texts_b is None else context_sentence(pattern, segment.texts_b, segment)
+    )
     if segment.texts_a is not None and context_b is not None:
         yield Pair(context_a, context_b, contrast_label(segment.contrast, rules))
     if not probe.is_swappable:
@@ -312,7 +404,11 @@ def _context_pairs(pattern: str, probe: Probe, segment: Segment, rules: Rules) -
 def contrast_label(label: str | None, rules: Rules) -> str | None:
     """A segment's contrast label, in one spelling.
 
-    >>> contrast_label("variable_swap", Rules()), contrast_label("NA", Rules()), contrast_label("NA", Rules(raw_contrasts=True))
+    >>> (
+    ...     contrast_label("variable_swap", Rules()),
+    ...     contrast_label("NA", Rules()),
+    ...     contrast_label("NA", Rules(raw_contrasts=True)),
+    ... )
     ('variable swap', None, 'NA')
     """
     if rules.raw_contrasts or label is None:
@@ -337,7 +433,8 @@ def context_sentence(pattern: str, texts: Sequence[str] | None, segment: Segment
         if texts is None or not 1 <= number <= len(texts):
             raise UserError(
                 segment.place,
-                f"the pattern has {{segment{number}}}, but there are {len(texts or ())} texts for it.",
+                f"the pattern has {{segment{number}}}, but there are {len(texts or ())} texts"
+                " for it.",
                 "Give a list with a text for each.",
             )
         return texts[number - 1]
@@ -353,24 +450,31 @@ def propagate(target: str, probe: str, rules: Rules) -> tuple[str, str]:
     """
     restrictions = all_restrictions((target, probe), rules)
     joint = "," if rules.joined_by_comma and rules.one_restriction else ":"
-    carried = {name: f"[{name}:{joint.join(sorted(parts))}]" for name, parts in restrictions.items() if parts}
+    carried = {
+        name: f"[{name}:{joint.join(sorted(parts))}]"
+        for name, parts in restrictions.items()
+        if parts
+    }
 
     def carry(pattern: str) -> str:
         if not rules.loose_variables:
             return slot_pattern(rules).sub(lambda m: carried.get(m[1], m[0]), pattern)
         for name, written in variables(pattern, rules).items():
-            pattern = pattern.replace(f"[{name}:{written}]" if written else f"[{name}]", carried.get(name, f"[{name}]"))
+            pattern = pattern.replace(
+                f"[{name}:{written}]" if written else f"[{name}]", carried.get(name, f"[{name}]")
+            )
         return pattern
 
     return carry(target), carry(probe)
 
 
 def swap_variables(sentence: str, rules: Rules) -> str | None:
-    """Exchange two variables of the most frequent type: numbers 1 and 2 of two, or 2 and 3 of three.
+    """Exchange two variables of the most frequent type: numbers 1 and 2 of two, or 2 and 3 of
+    three.
 
     Returns:
-        The sentence after the exchange, or None where it is not possible: another number of variables, or restrictions that
-        differ between the two.
+        The sentence after the exchange, or None where it is not possible: another number of
+        variables, or restrictions that differ between the two.
 
     >>> swap_variables("{agent1} leads {agent2}.", Rules())
     '{agent2} leads {agent1}.'
@@ -391,12 +495,16 @@ def swap_variables(sentence: str, rules: Rules) -> str | None:
     if not rules.loose_variables:
         other = {first: second, second: first}
         return slot_pattern(rules).sub(lambda m: f"{{{other.get(m[1], m[1])}{m[2]}}}", sentence)
-    spelled = {name: f"{{{name}:{found[name]}}}" if found[name] else f"{{{name}}}" for name in (first, second)}
+    spelled = {
+        name: f"{{{name}:{found[name]}}}" if found[name] else f"{{{name}}}"
+        for name in (first, second)
+    }
     exchange = {spelled[first]: spelled[second], spelled[second]: spelled[first]}
     return re.sub("|".join(re.escape(s) for s in exchange), lambda m: exchange[m[0]], sentence)
 
 
-#: Two pairs of contexts that share at least this share of their words are of one situation (Jaccard's index).
+#: Two pairs of contexts that share at least this share of their words are of one situation
+#: (Jaccard's index).
 NEAR = 0.6
 _ARTICLES = {"a", "an", "the"}
 
@@ -404,8 +512,9 @@ _ARTICLES = {"a", "an", "the"}
 def number_situations(templates: pd.DataFrame) -> np.ndarray:
     """The number of each template's situation, counted from 0 in row order.
 
-    A pair of contexts is the set of its words: in lower case, without slots, articles and a final s. Pairs with a Jaccard index
-    of at least ``NEAR`` are of one situation, and so are chains of such pairs; hence pairs of two situations always share less.
+    A pair of contexts is the set of its words: in lower case, without slots, articles and a final
+    s. Pairs with a Jaccard index of at least ``NEAR`` are of one situation, and so are chains of
+    such pairs; hence pairs of two situations always share less.
 
     Args:
         templates: context1 and context2 of each template, slots in braces.
@@ -424,28 +533,36 @@ def number_situations(templates: pd.DataFrame) -> np.ndarray:
             one = situation[one]
         return one
 
-    # Two near pairs share a word even among the rarest of each: the other one lacks at most 1 - NEAR of its words.
+    # Two near pairs share a word even among the rarest of each: the other one lacks at most 1 -
+    # NEAR of its words.
     with_word: dict[str, list[frozenset[str]]] = defaultdict(list)
     for bag, number in place.items():
-        rarest = sorted(bag, key=lambda word: (count[word], word))[: int((1 - NEAR) * len(bag) + 1e-9) + 1]
+        rarest = sorted(bag, key=lambda word: (count[word], word))[
+            : int((1 - NEAR) * len(bag) + 1e-9) + 1
+        ]
         for other in {other for word in rarest for other in with_word[word]}:
             if len(bag & other) >= NEAR * len(bag | other) - 1e-9:
                 one, two = sorted((first(number), first(place[other])))
                 situation[two] = one
         for word in rarest:
             with_word[word].append(bag)
-    return pd.factorize(np.array([first(place[bag]) for bag in bags], dtype=np.int64))[0].astype(np.int64)
+    return pd.factorize(np.array([first(place[bag]) for bag in bags], dtype=np.int64))[0].astype(
+        np.int64
+    )
 
 
 def name_situations(templates: pd.DataFrame) -> list[str]:
-    """The name of each template's situation: domain and unit of the first template that has it, e.g. ``garden-work_3``.
+    """The name of each template's situation: domain and unit of the first template that has it,
+    e.g. ``garden-work_3``.
 
     Args:
         templates: domain, meta_template, context1 and context2 of each template.
     """
     numbers = number_situations(templates)
     first: dict[int, str] = {}
-    for number, domain, unit in zip(numbers.tolist(), templates["domain"], templates["meta_template"], strict=True):
+    for number, domain, unit in zip(
+        numbers.tolist(), templates["domain"], templates["meta_template"], strict=True
+    ):
         first.setdefault(number, f"{domain}_{unit}")
     return [first[number] for number in numbers.tolist()]
 
@@ -476,21 +593,40 @@ def template_keys(templates: pd.DataFrame) -> list[str]:
 
 
 def add_marks(templates: pd.DataFrame, source: Source) -> pd.DataFrame:
-    """The templates with the columns ``culture_bound`` and ``adversarial``, missing where the materials have no such list."""
-    bound = _culture_bound(templates, source) if CULTURE_BOUND in source.names else [None] * len(templates)
-    part = _adversarial(templates, source) if ADVERSARIAL in source.names else [None] * len(templates)
+    """The templates with the columns ``culture_bound`` and ``adversarial``, missing where the
+    materials have no such list.
+    """
+    bound = (
+        _culture_bound(templates, source)
+        if CULTURE_BOUND in source.names
+        else [None] * len(templates)
+    )
+    part = (
+        _adversarial(templates, source) if ADVERSARIAL in source.names else [None] * len(templates)
+    )
     return templates.assign(
-        culture_bound=pd.Series(bound, templates.index, dtype=object), adversarial=pd.Series(part, templates.index, dtype=object)
+        culture_bound=pd.Series(bound, templates.index, dtype=object),
+        adversarial=pd.Series(part, templates.index, dtype=object),
     )
 
 
 def _culture_bound(templates: pd.DataFrame, source: Source) -> list[str | None]:
     """The kinds of listed words in a template, joined by commas; None: there is none."""
     listed = _read(source, CULTURE_BOUND, ("kind", "word"))
-    words = {kind: "|".join(map(re.escape, rows["word"])) for kind, rows in listed.groupby("kind", sort=True)}
-    patterns = {kind: re.compile(rf"\b(?:{either})\b", re.IGNORECASE) for kind, either in words.items()}
-    texts = (KEY.sub(" ", " ".join(row)) for row in zip(*(templates[text] for text in TEXTS), strict=True))
-    found = [[str(kind) for kind, pattern in patterns.items() if pattern.search(text)] for text in texts]
+    words = {
+        kind: "|".join(map(re.escape, rows["word"]))
+        for kind, rows in listed.groupby("kind", sort=True)
+    }
+    patterns = {
+        kind: re.compile(rf"\b(?:{either})\b", re.IGNORECASE) for kind, either in words.items()
+    }
+    texts = (
+        KEY.sub(" ", " ".join(row))
+        for row in zip(*(templates[text] for text in TEXTS), strict=True)
+    )
+    found = [
+        [str(kind) for kind, pattern in patterns.items() if pattern.search(text)] for text in texts
+    ]
     return [",".join(kinds) or None for kinds in found]
 
 
@@ -503,5 +639,9 @@ def _read(source: Source, name: str, columns: Sequence[str]) -> pd.DataFrame:
     frame = read_frame(f"{source.path}, {name}", source.read(name))
     absent = [column for column in columns if column not in frame]
     if absent:
-        raise UserError(f"{source.path}, {name}", f"has no column {absent[0]}.", f"It needs {' and '.join(columns)}.")
+        raise UserError(
+            f"{source.path}, {name}",
+            f"has no column {absent[0]}.",
+            f"It needs {' and '.join(columns)}.",
+        )
     return frame

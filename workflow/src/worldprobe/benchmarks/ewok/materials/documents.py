@@ -1,4 +1,6 @@
-"""YAML of materials as classes whose objects know their lines, and all that is wrong with them at once."""
+"""YAML of materials as classes whose objects know their lines, and all that is wrong with them at
+once.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,15 @@ from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SkipValidation, ValidationError, ValidationInfo
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SkipValidation,
+    ValidationError,
+    ValidationInfo,
+)
 from pydantic.json_schema import SkipJsonSchema
 
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
@@ -24,7 +34,11 @@ class Place(NamedTuple):
     entry: str = ""
 
     def __str__(self) -> str:
-        return self.file + (f", line {self.line}" if self.line else "") + (f" ({self.entry})" if self.entry else "")
+        return (
+            self.file
+            + (f", line {self.line}" if self.line else "")
+            + (f" ({self.entry})" if self.entry else "")
+        )
 
 
 @dataclass(frozen=True)
@@ -37,7 +51,10 @@ class Problem:
     is_error: bool = True
 
     def __str__(self) -> str:
-        return printable(f"{'error' if self.is_error else 'warning'}: {self.place}\n  problem: {self.problem}\n  fix: {self.fix}")
+        return printable(
+            f"{'error' if self.is_error else 'warning'}: {self.place}\n  problem: {self.problem}\n "
+            f" fix: {self.fix}"
+        )
 
 
 class Problems(list[Problem]):
@@ -79,7 +96,9 @@ class Problems(list[Problem]):
             note: how (``error``).
         """
         file, _, line = error.where.rpartition(", line ")
-        (note or self.error)(Place(file, int(line)) if file else Place(error.where), error.problem, error.fix)
+        (note or self.error)(
+            Place(file, int(line)) if file else Place(error.where), error.problem, error.fix
+        )
 
     def by_place(self) -> list[Problem]:
         """All, by file and line."""
@@ -94,7 +113,9 @@ class Problems(list[Problem]):
         errors = self.errors()
         if errors:
             first, others = errors[0], len(errors) - 1
-            more = f" ({others} more: `worldprobe materials check` lists them all.)" if others else ""
+            more = (
+                f" ({others} more: `worldprobe materials check` lists them all.)" if others else ""
+            )
             raise UserError(first.place, first.problem, first.fix + more)
 
 
@@ -130,9 +151,14 @@ def _text(value: Any, context: ValidationInfo) -> Any:
     if isinstance(value, _Bare):
         rules: Any = context.context
         if rules.yaml_1_1_truth:
-            return str(value) if _TRUTH[value.lower()] else None  # The original takes "no" for "there is none".
+            return (
+                str(value) if _TRUTH[value.lower()] else None
+            )  # The original takes "no" for "there is none".
         if value.lower() in ("true", "false"):
-            raise ValueError(f"is the truth value {value.lower()}.", "Put it in quotes if you mean the word, or write null.")
+            raise ValueError(
+                f"is the truth value {value.lower()}.",
+                "Put it in quotes if you mean the word, or write null.",
+            )
     return str(value) if isinstance(value, str) else value
 
 
@@ -146,8 +172,13 @@ def texts(value: Any, context: ValidationInfo) -> Any:
 
 def _text_or_texts(value: Any, context: ValidationInfo) -> Any:
     found = (texts if isinstance(value, list) else _text)(value, context)
-    if not all(isinstance(one, str) for one in (found if isinstance(found, list) else [found or ""])):
-        raise ValueError("is neither a text nor a list of texts.", "Write a text, or a list with a dash before each text.")
+    if not all(
+        isinstance(one, str) for one in (found if isinstance(found, list) else [found or ""])
+    ):
+        raise ValueError(
+            "is neither a text nor a list of texts.",
+            "Write a text, or a list with a dash before each text.",
+        )
     return found
 
 
@@ -170,7 +201,9 @@ class Entry(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     # Under a name that nobody writes as a key.
-    place: SkipJsonSchema[Annotated[Place, SkipValidation]] = Field(default=Place(""), alias="\0place", repr=False)
+    place: SkipJsonSchema[Annotated[Place, SkipValidation]] = Field(
+        default=Place(""), alias="\0place", repr=False
+    )
 
 
 E = TypeVar("E", bound=Entry)
@@ -186,14 +219,18 @@ def read_document(file: str, content: bytes, problems: Problems) -> Source | Non
         return None
     for keys, line, first, is_same in repeated:
         problem = f"{dotted(keys)}: is set twice (first on line {first}); the last one counts."
-        (problems.warn if is_same else problems.refuse)(Place(file, line), problem, "Keep one of the two.")
+        (problems.warn if is_same else problems.refuse)(
+            Place(file, line), problem, "Keep one of the two."
+        )
     if source.document is None:
         problems.error(Place(file), "is empty.", "Write at least one entry, or remove the file.")
         return None
     return source
 
 
-def parse_entry(kind: type[E], source: Source, keys: Keys, problems: Problems, rules: Rules) -> E | None:
+def parse_entry(
+    kind: type[E], source: Source, keys: Keys, problems: Problems, rules: Rules
+) -> E | None:
     """A part of a document as its class, or None with problems noted.
 
     Args:
@@ -213,8 +250,15 @@ def parse_entry(kind: type[E], source: Source, keys: Keys, problems: Problems, r
             found = error.errors(include_url=False)
         for one in found:
             is_unknown = one["type"] == "extra_forbidden"
-            lines = {at[len(keys) :]: line for at, line in source.lines.items() if at[: len(keys)] == keys}
-            problems.add(complaint(one, kind, [Source(source.name, None, lines)]), problems.refuse if is_unknown else None)
+            lines = {
+                at[len(keys) :]: line
+                for at, line in source.lines.items()
+                if at[: len(keys)] == keys
+            }
+            problems.add(
+                complaint(one, kind, [Source(source.name, None, lines)]),
+                problems.refuse if is_unknown else None,
+            )
         if not problems.is_lenient or any(one["type"] != "extra_forbidden" for one in found):
             return None
         for one in found:
@@ -232,4 +276,6 @@ def _placed(value: Any, keys: Keys, source: Source) -> Any:
     if not isinstance(value, dict):
         return value
     line = source.lines.get((*keys, "pattern"), source.lines.get(keys, 0))
-    return {key: _placed(one, (*keys, key), source) for key, one in value.items()} | {"\0place": Place(source.name, line)}
+    return {key: _placed(one, (*keys, key), source) for key, one in value.items()} | {
+        "\0place": Place(source.name, line)
+    }

@@ -1,4 +1,6 @@
-"""From templates to items: slots filled, filtered and numbered, duplicates flagged; versions alone or gathered."""
+"""From templates to items: slots filled, filtered and numbered, duplicates flagged; versions alone
+or gathered.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,21 @@ import pyarrow as arrow
 
 from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.benchmarks.ewok.materials.balance import count_parts
-from worldprobe.benchmarks.ewok.materials.compile import compile_families, compile_templates, without_template
+from worldprobe.benchmarks.ewok.materials.compile import (
+    compile_families,
+    compile_templates,
+    without_template,
+)
 from worldprobe.benchmarks.ewok.materials.documents import Place, Problems
 from worldprobe.benchmarks.ewok.materials.materials import Materials, Source
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
-from worldprobe.benchmarks.ewok.materials.samplers import BalancedSampler, FormSampler, domain_number, in_frame, shared_fillers
+from worldprobe.benchmarks.ewok.materials.samplers import (
+    BalancedSampler,
+    FormSampler,
+    domain_number,
+    in_frame,
+    shared_fillers,
+)
 from worldprobe.benchmarks.ewok.materials.slots import (
     DESIGN,
     MAGNET,
@@ -62,19 +74,25 @@ def enough_for(count: int) -> int:
 
 
 class FixedSampler:
-    """Fills the templates of one domain in one version, in row order: what comes first decides what is shared.
+    """Fills the templates of one domain in one version, in row order: what comes first decides what
+    is shared.
 
     Args:
         fillers: the fillers.
         version: from 0.
-        key_sets: the key sets of all the domain's templates; fillers that alone meet a restriction are kept for it.
+        key_sets: the key sets of all the domain's templates; fillers that alone meet a restriction
+            are kept for it.
     """
 
     def __init__(self, fillers: Fillers, version: int, key_sets: Sequence[tuple[str, ...]]) -> None:
         self.fillers, self.rules, self.version = fillers, fillers.rules, version
         #: Slot key -> its number of fillers, where these are too few for the version.
         self.short: dict[str, int] = {}
-        alone = [options for key in set(itertools.chain(*key_sets)) if len(options := fillers.options(key)) == 1]
+        alone = [
+            options
+            for key in set(itertools.chain(*key_sets))
+            if len(options := fillers.options(key)) == 1
+        ]
         self._used = {MAGNET} if self.rules.one_magnet else {only.text for [only] in alone}
         self._picked: dict[str, list[Filler]] = {}
         self._memo: dict[str, Filler] = {}
@@ -86,7 +104,9 @@ class FixedSampler:
         Args:
             keys: distinct keys in code-point order.
         """
-        if keys in self._outcomes and (self.rules.failed_stay_failed or self._outcomes[keys] is not None):
+        if keys in self._outcomes and (
+            self.rules.failed_stay_failed or self._outcomes[keys] is not None
+        ):
             return self._outcomes[keys]
         fillings: dict[str, str] = {}
         for key in keys:
@@ -120,7 +140,9 @@ class FixedSampler:
         if key in self._memo or self.rules.loose_variables:
             return self._memo.get(key)
         restrictions = restrictions_of(key)
-        return next((f for f in self._picked.get(variable_of(key), ()) if f.meets(restrictions)), None)
+        return next(
+            (f for f in self._picked.get(variable_of(key), ()) if f.meets(restrictions)), None
+        )
 
     def _remember(self, key: str, filler: Filler) -> None:
         variable = variable_of(key)
@@ -132,7 +154,8 @@ class FixedSampler:
                 self._memo.setdefault(f"{variable}:{column}={value}", filler)
 
 
-#: Draws in a row that repeat an earlier item, or a filler within the item, before what is left is listed.
+#: Draws in a row that repeat an earlier item, or a filler within the item, before what is left is
+#: listed.
 _PATIENCE = 64
 
 
@@ -145,16 +168,24 @@ class IndependentSampler:
         seed: the study's seed and the template's coordinates; nothing else moves the sample.
     """
 
-    def __init__(self, fillers: Fillers, keys: Sequence[str], seed: tuple[int, str, int, int]) -> None:
+    def __init__(
+        self, fillers: Fillers, keys: Sequence[str], seed: tuple[int, str, int, int]
+    ) -> None:
         self.keys = tuple(keys)
-        self.options = [list(dict.fromkeys(filler.text for filler in fillers.options(key))) for key in keys]
+        self.options = [
+            list(dict.fromkeys(filler.text for filler in fillers.options(key))) for key in keys
+        ]
         study, domain, meta_template, template = seed
         self._seed = [study, domain_number(domain), meta_template, template]
 
     def sample(self, count: int) -> Iterator[dict[str, str]]:
-        """Up to ``count`` distinct fillings, no filler twice within one; fewer only if there are no more."""
+        """Up to ``count`` distinct fillings, no filler twice within one; fewer only if there are no
+        more.
+        """
         taken: set[tuple[str, ...]] = set()
-        free: dict[tuple[str, ...], None] = {}  # listed no further than they are asked for, and never twice
+        free: dict[
+            tuple[str, ...], None
+        ] = {}  # listed no further than they are asked for, and never twice
         unlisted = (filling for filling in self.all_fillings() if filling not in taken)
         for number in range(count):
             rng = np.random.default_rng([*self._seed, number])
@@ -176,7 +207,9 @@ class IndependentSampler:
             if len(set(filling)) == len(filling):
                 yield filling
 
-    def _draw(self, rng: np.random.Generator, taken: Collection[tuple[str, ...]]) -> tuple[str, ...] | None:
+    def _draw(
+        self, rng: np.random.Generator, taken: Collection[tuple[str, ...]]
+    ) -> tuple[str, ...] | None:
         """A filling that is not taken, if some draws find one."""
         if all(self.options):
             sizes = np.tile([len(texts) for texts in self.options], (_PATIENCE, 1))
@@ -193,7 +226,8 @@ _CHUNK = 1024
 
 
 class ProductSampler:
-    """Fills the templates of one domain, in row order: each template moves the generator for those after it.
+    """Fills the templates of one domain, in row order: each template moves the generator for those
+    after it.
 
     Combinations are kept as their numbers in the full product, which is never written out.
 
@@ -221,14 +255,26 @@ class ProductSampler:
         """
         texts = [[filler.text for filler in self.fillers.options(key)] for key in keys]
         order = self._shuffled(tuple(keys), math.prod(map(len, texts)))
-        return (dict(zip(keys, filling, strict=True)) for filling in itertools.islice(_in_turn(order, texts), count))
+        return (
+            dict(zip(keys, filling, strict=True))
+            for filling in itertools.islice(_in_turn(order, texts), count)
+        )
 
     def _shuffled(self, keys: tuple[str, ...], size: int) -> np.ndarray:
-        """The combinations of a set of keys, shuffled again from where the last template with these keys left them."""
+        """The combinations of a set of keys, shuffled again from where the last template with these
+        keys left them.
+        """
         if size > MOST:
             slots = ", ".join(f"{{{key}}}" for key in keys)
-            problem = f"{size:,} combinations of fillers for {slots}; the original lists them all, and at most {MOST:,} are."
-            raise UserError("--mode independent --compat", problem, "Leave out --compat: sampling then lists nothing.")
+            problem = (
+                f"{size:,} combinations of fillers for {slots}; the original lists them all, and at"
+                f" most {MOST:,} are."
+            )
+            raise UserError(
+                "--mode independent --compat",
+                problem,
+                "Leave out --compat: sampling then lists nothing.",
+            )
         if keys not in self._orders:
             self._orders[keys] = np.arange(size, dtype=np.uint32)
         self._generator.shuffle(self._orders[keys])
@@ -236,7 +282,9 @@ class ProductSampler:
 
 
 def _in_turn(order: np.ndarray, texts: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
-    """The fillings with these numbers in the product (last key fastest), without those that use a filler twice."""
+    """The fillings with these numbers in the product (last key fastest), without those that use a
+    filler twice.
+    """
     shape = tuple(map(len, texts))
     for start in range(0, len(order), _CHUNK):
         numbers = order[start : start + _CHUNK]
@@ -247,7 +295,18 @@ def _in_turn(order: np.ndarray, texts: Sequence[Sequence[str]]) -> Iterator[tupl
                 yield filling
 
 
-COLUMNS = ("item_id", "domain", "version", "meta_template", "template", *TEXTS, *DESIGN, *MARKS, "fillers", "tags")
+COLUMNS = (
+    "item_id",
+    "domain",
+    "version",
+    "meta_template",
+    "template",
+    *TEXTS,
+    *DESIGN,
+    *MARKS,
+    "fillers",
+    "tags",
+)
 #: Samples of each template that are made before the next template's.
 _TOGETHER = 16
 
@@ -255,7 +314,10 @@ Row = tuple[object, ...]
 
 
 def fill_fixed(
-    domains: Mapping[str, list[Slots]], fillers: Fillers, versions: Sequence[int], advance: Callable[[], None] = lambda: None
+    domains: Mapping[str, list[Slots]],
+    fillers: Fillers,
+    versions: Sequence[int],
+    advance: Callable[[], None] = lambda: None,
 ) -> list[Row]:
     """One item per template and version, with one constant filling per version and domain.
 
@@ -290,23 +352,40 @@ def fill_fixed(
     return rows
 
 
-def _refuse_exhausted(domains: Mapping[str, list[Slots]], fillers: Fillers, versions: Sequence[int]) -> None:
-    """Versions move through the fillers; beyond the largest class every slot is empty, however far one counts."""
-    slot_keys = {key for templates in domains.values() for template in templates for key in template.keys}
+def _refuse_exhausted(
+    domains: Mapping[str, list[Slots]], fillers: Fillers, versions: Sequence[int]
+) -> None:
+    """Versions move through the fillers; beyond the largest class every slot is empty, however far
+    one counts.
+    """
+    slot_keys = {
+        key for templates in domains.values() for template in templates for key in template.keys
+    }
     enough = max((enough_for(len(fillers.options(key))) for key in slot_keys), default=None)
     if enough is not None and versions and max(versions) >= enough:
         beyond = min(version for version in versions if version >= enough)
         raise UserError(
             f"version {beyond}",
-            f"no filler is left for it: the largest set of fillers for a slot is enough for {enough} versions.",
+            "no filler is left for it: the largest set of fillers for a slot is enough for"
+            f" {enough} versions.",
             f"Use versions 0-{max(enough - 1, 0)}, or add fillers.",
         )
 
 
 def _warn_of_lost_items(domain: str, lost: Mapping[int, int], short: Mapping[str, int]) -> None:
-    versions_lost = ", ".join(f"version {version}: {count}" for version, count in lost.items() if count)
-    reasons = ", ".join(f"{{{key}}} is met by {n}, enough for {enough_for(n)} versions" for key, n in sorted(short.items()))
-    LOGGER.warning("%s: templates without an item (%s); %s", domain, versions_lost, reasons or "fillers are used up")
+    versions_lost = ", ".join(
+        f"version {version}: {count}" for version, count in lost.items() if count
+    )
+    reasons = ", ".join(
+        f"{{{key}}} is met by {n}, enough for {enough_for(n)} versions"
+        for key, n in sorted(short.items())
+    )
+    LOGGER.warning(
+        "%s: templates without an item (%s); %s",
+        domain,
+        versions_lost,
+        reasons or "fillers are used up",
+    )
 
 
 @dataclass(frozen=True)
@@ -314,7 +393,8 @@ class Forms:
     """Parallel forms of all templates.
 
     Attributes:
-        tables: an Items table per form, without ``duplicate_of``; the version is the number of the form, from 1.
+        tables: an Items table per form, without ``duplicate_of``; the version is the number of the
+            form, from 1.
         n_apart: templates whose forms share no filler.
         n_templates: all templates.
     """
@@ -325,7 +405,12 @@ class Forms:
 
 
 def fill_forms(
-    templates: pd.DataFrame, materials: Materials, count: int, seed: int, framed: bool, besides: pd.DataFrame | None = None
+    templates: pd.DataFrame,
+    materials: Materials,
+    count: int,
+    seed: int,
+    framed: bool,
+    besides: pd.DataFrame | None = None,
 ) -> Forms:
     """Parallel forms: each template once per form, with fillings that differ from form to form.
 
@@ -334,7 +419,8 @@ def fill_forms(
         materials: where the fillers come from; free of errors.
         count: number of forms.
         seed: of the fillings.
-        framed: whether the contexts of a template also begin with another neutral sentence in each form.
+        framed: whether the contexts of a template also begin with another neutral sentence in each
+            form.
         besides: an Items table of the same templates whose fillings the forms are to avoid.
 
     Raises:
@@ -342,7 +428,9 @@ def fill_forms(
     """
     slots, fillers = _open_slots(templates, materials, Filling())
     earlier: dict[str, list[dict[str, str]]] = {}
-    for item_id, filled in [] if besides is None else zip(besides["item_id"], besides["fillers"], strict=True):
+    for item_id, filled in (
+        [] if besides is None else zip(besides["item_id"], besides["fillers"], strict=True)
+    ):
         earlier.setdefault(item_id.rpartition("_v")[0], []).append(json.loads(filled))
     rows: list[list[Row]] = [[] for _ in range(count)]
     n_apart = n_templates = 0
@@ -365,7 +453,8 @@ def fill_balanced(
     seed: int,
     advance: Callable[[], None] = lambda: None,
 ) -> list[Row]:
-    """One item per template and version, each with fillings of its own; a version uses what is listed about equally often.
+    """One item per template and version, each with fillings of its own; a version uses what is
+    listed about equally often.
 
     Args:
         domains: from ``open_slots``.
@@ -381,7 +470,11 @@ def fill_balanced(
         for version in range(max(versions, default=-1) + 1):
             filled = [(template, sampler.fill(template, version)) for template in templates]
             if version in versions:
-                made = [_row(template, version, fillings, fillers.rules) for template, fillings in filled if fillings is not None]
+                made = [
+                    _row(template, version, fillings, fillers.rules)
+                    for template, fillings in filled
+                    if fillings is not None
+                ]
                 lost[version] = len(filled) - len(made)
                 rows += made
         if any(lost.values()):
@@ -390,7 +483,9 @@ def fill_balanced(
     return rows
 
 
-def fill_families(domains: Mapping[str, list[Slots]], fillers: Fillers, numbers: Sequence[int], seed: int) -> list[Row]:
+def fill_families(
+    domains: Mapping[str, list[Slots]], fillers: Fillers, numbers: Sequence[int], seed: int
+) -> list[Row]:
     """Items of families: each base is sampled on its own, and all its levels have the same fillers.
 
     Args:
@@ -401,10 +496,14 @@ def fill_families(domains: Mapping[str, list[Slots]], fillers: Fillers, numbers:
     """
     rows = []
     for templates in domains.values():
-        for unit, levels in itertools.groupby(templates, key=lambda template: template.meta_template):
+        for unit, levels in itertools.groupby(
+            templates, key=lambda template: template.meta_template
+        ):
             base = list(levels)
             keys = sorted({key for level in base for key in level.keys})
-            samples = IndependentSampler(fillers, keys, (seed, base[0].domain, unit, 0)).sample(max(numbers) + 1)
+            samples = IndependentSampler(fillers, keys, (seed, base[0].domain, unit, 0)).sample(
+                max(numbers) + 1
+            )
             rows += [
                 _row(level, number, {key: filling[key] for key in level.keys}, fillers.rules)
                 for number, filling in enumerate(samples)
@@ -415,14 +514,17 @@ def fill_families(domains: Mapping[str, list[Slots]], fillers: Fillers, numbers:
 
 
 class IndependentRows:
-    """Items that are sampled each on their own, in the order of the items table: sample by sample, template by template.
+    """Items that are sampled each on their own, in the order of the items table: sample by sample,
+    template by template.
 
-    In the original a template's sample depends on those of the domain before it, and the seed is called version.
+    In the original a template's sample depends on those of the domain before it, and the seed is
+    called version.
 
     Args:
         domains: from ``open_slots``.
         fillers: the fillers.
-        numbers: which of each template's samples, counted from 0; a sample depends on those before it.
+        numbers: which of each template's samples, counted from 0; a sample depends on those before
+            it.
         seed: the study's.
         advance: called after each sample of all templates.
         processes: how many share the domains; the rows are the same for any number.
@@ -437,7 +539,12 @@ class IndependentRows:
         advance: Callable[[], None] = lambda: None,
         processes: int = 1,
     ) -> None:
-        self.domains, self.fillers, self.numbers, self.seed = domains, fillers, frozenset(numbers), seed
+        self.domains, self.fillers, self.numbers, self.seed = (
+            domains,
+            fillers,
+            frozenset(numbers),
+            seed,
+        )
         self.advance, self.processes = advance, processes
         #: Template id -> its number of items, once all rows were taken.
         self.counts = {template.template_id: 0 for rows in domains.values() for template in rows}
@@ -451,14 +558,19 @@ class IndependentRows:
                         self.counts[name] += 1
                         yield rows[number]
                 self.advance()
-        short = [f"{name} ({made})" for name, made in self.counts.items() if made < len(self.numbers)]
+        short = [
+            f"{name} ({made})" for name, made in self.counts.items() if made < len(self.numbers)
+        ]
         if short:
             message = "%d templates have fewer than %d distinct fillings; all of them are used: %s"
             LOGGER.warning(message, len(short), len(self.numbers), ", ".join(short))
 
     def _made(self) -> Iterator[list[dict[int, Row]]]:
         """As ``_sample_together``, in one process or several."""
-        parts = [(part, self.fillers, self.numbers, self.seed) for part in share_domains(self.domains, self.processes)]
+        parts = [
+            (part, self.fillers, self.numbers, self.seed)
+            for part in share_domains(self.domains, self.processes)
+        ]
         if len(parts) == 1:
             yield from _sample_together(*parts[0])
             return
@@ -466,7 +578,9 @@ class IndependentRows:
             yield [rows for part in made for rows in part]
 
 
-def share_domains(domains: Mapping[str, list[Slots]], processes: int) -> list[dict[str, list[Slots]]]:
+def share_domains(
+    domains: Mapping[str, list[Slots]], processes: int
+) -> list[dict[str, list[Slots]]]:
     """Domains in alphabetical order, in at most so many parts of about as many templates.
 
     >>> [list(part) for part in share_domains({"c": [1], "a": [1, 2], "b": [1]}, 2)]
@@ -477,14 +591,19 @@ def share_domains(domains: Mapping[str, list[Slots]], processes: int) -> list[di
     before = 0
     for domain in sorted(domains):
         middle = before + len(domains[domain]) / 2
-        parts[min(int(middle * len(parts) / max(n_templates, 1)), len(parts) - 1)][domain] = domains[domain]
+        parts[min(int(middle * len(parts) / max(n_templates, 1)), len(parts) - 1)][domain] = (
+            domains[domain]
+        )
         before += len(domains[domain])
     return [part for part in parts if part] or [{}]
 
 
 def _in_order(domains: Mapping[str, list[Slots]]) -> list[Slots]:
     """The templates in the order of the items table."""
-    return sorted((template for rows in domains.values() for template in rows), key=lambda template: template[:3])
+    return sorted(
+        (template for rows in domains.values() for template in rows),
+        key=lambda template: template[:3],
+    )
 
 
 def _together(numbers: Collection[int]) -> Iterator[range]:
@@ -498,16 +617,29 @@ def _sample_together(
 ) -> Iterator[list[dict[int, Row]]]:
     """For a few samples at a time the rows of every template in order, by the sample's number."""
     count = max(numbers, default=-1) + 1
-    samples = {template: sample for rows in domains.values() for template, sample in _sample(rows, fillers, count, seed)}
+    samples = {
+        template: sample
+        for rows in domains.values()
+        for template, sample in _sample(rows, fillers, count, seed)
+    }
     ordered = _in_order(domains)
     for together in _together(numbers):
-        yield [_rows(template, samples[template], together, numbers, fillers.rules) for template in ordered]
+        yield [
+            _rows(template, samples[template], together, numbers, fillers.rules)
+            for template in ordered
+        ]
 
 
 def _rows(
-    template: Slots, sample: Iterator[Mapping[str, str]], together: range, numbers: Collection[int], rules: Rules
+    template: Slots,
+    sample: Iterator[Mapping[str, str]],
+    together: range,
+    numbers: Collection[int],
+    rules: Rules,
 ) -> dict[int, Row]:
-    """The rows of a template's next samples, by number; one template at a time, because that is quicker."""
+    """The rows of a template's next samples, by number; one template at a time, because that is
+    quicker.
+    """
     return {
         number: _row(template, number, filling, rules)
         for number, filling in zip(together, sample, strict=False)
@@ -523,7 +655,10 @@ def fill_independent(
     advance: Callable[[], None] = lambda: None,
 ) -> list[Row]:
     """All rows of ``IndependentRows``, template by template in the order of the domains."""
-    place = {name: number for number, name in enumerate(t.template_id for rows in domains.values() for t in rows)}
+    place = {
+        name: number
+        for number, name in enumerate(t.template_id for rows in domains.values() for t in rows)
+    }
     rows = list(IndependentRows(domains, fillers, numbers, seed, advance))
     return sorted(rows, key=lambda row: place[str(row[0]).rpartition("_v")[0]])
 
@@ -535,7 +670,9 @@ def _sample(
     if fillers.rules.listed_products:
         products = ProductSampler(fillers, seed)
         # Taken at once: templates with the same slots share one order, which each of them shuffles.
-        yield from [(template, iter(list(products.sample(template.keys, count)))) for template in templates]
+        yield from [
+            (template, iter(list(products.sample(template.keys, count)))) for template in templates
+        ]
         return
     for template in templates:
         coordinates = (seed, template.domain, template.meta_template, template.template)
@@ -547,7 +684,14 @@ def _row(template: Slots, version: int, fillings: Mapping[str, str], rules: Rule
     numbers = (template.domain, version, template.meta_template, template.template)
     texts = (fill(text, fillings, rules) for text in template.texts)
     trace = json.dumps({key: fillings[key] for key in sorted(fillings)}, ensure_ascii=False)
-    return (f"{template.template_id}_v{version}", *numbers, *texts, *template.design, trace, ",".join(template.keys))
+    return (
+        f"{template.template_id}_v{version}",
+        *numbers,
+        *texts,
+        *template.design,
+        trace,
+        ",".join(template.keys),
+    )
 
 
 def items_table(rows: Sequence[Row]) -> pd.DataFrame:
@@ -561,10 +705,14 @@ def items_table(rows: Sequence[Row]) -> pd.DataFrame:
     """
     if not rows:
         raise UserError(
-            "items", "no template has an item.", "Check versions and swaps against the fillers; the log says which are too few."
+            "items",
+            "no template has an item.",
+            "Check versions and swaps against the fillers; the log says which are too few.",
         )
     # Where no row has one, these would not be text.
-    return pd.DataFrame(rows, columns=COLUMNS).astype({"concept_b": "str", "context_contrast": "str"})
+    return pd.DataFrame(rows, columns=COLUMNS).astype(
+        {"concept_b": "str", "context_contrast": "str"}
+    )
 
 
 def filter_tags(items: pd.DataFrame, pattern: str) -> pd.DataFrame:
@@ -576,7 +724,9 @@ def filter_tags(items: pd.DataFrame, pattern: str) -> pd.DataFrame:
     found = items[items["tags"].isin(matching_tags(items["tags"], pattern)).to_numpy(bool)]
     if found.empty:
         raise UserError(
-            f"--filter {pattern}", "no item is left.", 'It is searched for in the slots, e.g. "agent1:sex=male,object1".'
+            f"--filter {pattern}",
+            "no item is left.",
+            'It is searched for in the slots, e.g. "agent1:sex=male,object1".',
         )
     return found
 
@@ -590,26 +740,39 @@ def matching_tags(tags: Iterable[str], pattern: str) -> set[str]:
     try:
         expression = re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
-        raise UserError(f"--filter {pattern}", f"is not a valid regular expression ({error}).", "Correct it.") from error
+        raise UserError(
+            f"--filter {pattern}", f"is not a valid regular expression ({error}).", "Correct it."
+        ) from error
     return {text for text in set(tags) if expression.search(text) is not None}
 
 
 def flag_duplicates(items: pd.DataFrame) -> pd.DataFrame:
-    """Name, for each item whose four texts another item has, the first such item (by template, then version)."""
-    columns = [items[c].tolist() for c in ("domain", "meta_template", "template", "version", "item_id", *TEXTS)]
+    """Name, for each item whose four texts another item has, the first such item (by template, then
+    version).
+    """
+    columns = [
+        items[c].tolist()
+        for c in ("domain", "meta_template", "template", "version", "item_id", *TEXTS)
+    ]
     first: dict[tuple[str, ...], str] = {}
     for *_, item_id, context1, context2, target1, target2 in sorted(zip(*columns, strict=True)):
         first.setdefault((context1, context2, target1, target2), item_id)
     found = [first[texts] for texts in zip(*columns[5:], strict=True)]
-    duplicate_of = [None if name == item_id else name for name, item_id in zip(found, columns[4], strict=True)]
+    duplicate_of = [
+        None if name == item_id else name for name, item_id in zip(found, columns[4], strict=True)
+    ]
     return items.assign(duplicate_of=pd.Series(duplicate_of, index=items.index, dtype="str"))
 
 
 def copied_versions(items: pd.DataFrame) -> dict[int, int]:
-    """Versions whose texts are all those of an earlier version, template by template -> the earlier one."""
+    """Versions whose texts are all those of an earlier version, template by template -> the earlier
+    one.
+    """
     known: dict[tuple[object, ...], int] = {}
     found = {}
-    for version, rows in items.sort_values(["domain", "meta_template", "template"]).groupby("version", sort=True):
+    for version, rows in items.sort_values(["domain", "meta_template", "template"]).groupby(
+        "version", sort=True
+    ):
         first = known.setdefault(tuple(rows[list(TEXTS)].to_numpy().ravel()), int(str(version)))
         if first != version:
             found[int(str(version))] = first
@@ -624,7 +787,9 @@ def shortfalls(made: Mapping[str, int], templates: pd.DataFrame, asked: int) -> 
         templates: the templates table.
         asked: how many each was to have.
     """
-    counts = {template: int(made.get(template, 0)) for template in templates["template_id"].tolist()}
+    counts = {
+        template: int(made.get(template, 0)) for template in templates["template_id"].tolist()
+    }
     return {template: count for template, count in counts.items() if count < asked}
 
 
@@ -633,7 +798,9 @@ _PLACE = [COLUMNS.index(name) for name in ("domain", "meta_template", "template"
 _TEXTS = [COLUMNS.index(name) for name in TEXTS]
 
 
-def write_stream(rows: Iterable[Row], path: Path, provenance: Callable[[int], Provenance]) -> tuple[int, int]:
+def write_stream(
+    rows: Iterable[Row], path: Path, provenance: Callable[[int], Provenance]
+) -> tuple[int, int]:
     """Write the items table; duplicates are known at the end only, so rows wait in an unnamed file.
 
     Args:
@@ -648,7 +815,9 @@ def write_stream(rows: Iterable[Row], path: Path, provenance: Callable[[int], Pr
         UserError: there is no row, or the table cannot be written.
     """
     digests: list[bytes] = []  # of every row's texts
-    first: dict[bytes, tuple[Any, ...]] = {}  # digest -> place of the first item with these texts, by template, then version
+    first: dict[
+        bytes, tuple[Any, ...]
+    ] = {}  # digest -> place of the first item with these texts, by template, then version
     with whole_file(path) as temporary, tempfile.TemporaryFile(dir=temporary.parent) as spool:
         for batch in _batches(rows):
             for row in batch:
@@ -657,27 +826,51 @@ def write_stream(rows: Iterable[Row], path: Path, provenance: Callable[[int], Pr
                 first[digests[-1]] = min(place, first.get(digests[-1], place))
             table = _as_arrow(batch)
             if not spool.tell():
-                writer = arrow.ipc.new_stream(spool, table.schema, options=arrow.ipc.IpcWriteOptions(compression="lz4"))
+                writer = arrow.ipc.new_stream(
+                    spool, table.schema, options=arrow.ipc.IpcWriteOptions(compression="lz4")
+                )
             writer.write_table(table)
         if not digests:
-            raise UserError("items", "no item is left.", "Check filter and swaps against the slots of the templates.")
+            raise UserError(
+                "items",
+                "no item is left.",
+                "Check filter and swaps against the slots of the templates.",
+            )
         writer.close()
         spool.seek(0)
         n_duplicates = len(digests) - len(first)
-        with open_table(Items, temporary, provenance(n_duplicates)) as write, arrow.ipc.open_stream(spool) as reader:
+        with (
+            open_table(Items, temporary, provenance(n_duplicates)) as write,
+            arrow.ipc.open_stream(spool) as reader,
+        ):
             of_row = iter(digests)
             for batch in reader:
                 frame = batch.to_pandas()
                 names = ["{}_{}_{}_v{}".format(*first[next(of_row)]) for _ in range(len(frame))]
-                duplicate_of = [None if name == own else name for name, own in zip(names, frame["item_id"], strict=True)]
-                write(frame.assign(duplicate_of=pd.Series(duplicate_of, index=frame.index, dtype="str")))
+                duplicate_of = [
+                    None if name == own else name
+                    for name, own in zip(names, frame["item_id"], strict=True)
+                ]
+                write(
+                    frame.assign(
+                        duplicate_of=pd.Series(duplicate_of, index=frame.index, dtype="str")
+                    )
+                )
     return len(digests), n_duplicates
 
 
 def _as_arrow(rows: list[Row]) -> arrow.Table:
-    """``items_table`` without the way through pandas, which costs more than all else that is done with the rows here."""
+    """``items_table`` without the way through pandas, which costs more than all else that is done
+    with the rows here.
+    """
     kinds = [arrow.int64() if isinstance(value, int) else arrow.large_string() for value in rows[0]]
-    return arrow.table([arrow.array(values, kind) for values, kind in zip(zip(*rows, strict=True), kinds, strict=True)], COLUMNS)
+    return arrow.table(
+        [
+            arrow.array(values, kind)
+            for values, kind in zip(zip(*rows, strict=True), kinds, strict=True)
+        ],
+        COLUMNS,
+    )
 
 
 def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
@@ -692,9 +885,10 @@ LISTED, REVERSED = "utils/items_in_results.csv", "utils/flagged_reverse.csv"
 def apply_release_filter(items: pd.DataFrame, source: Source, rules: Rules) -> pd.DataFrame:
     """Keep the listed items; items are known by their four texts, whatever their ids.
 
-    The list contains reversed items in their final form. We therefore first exchange the targets of every template of which some
-    item is flagged (all its versions, as the paper's analysis does), then exclude. The original excludes first and exchanges
-    single items, of which none is left by then.
+    The list contains reversed items in their final form. We therefore first exchange the targets of
+    every template of which some item is flagged (all its versions, as the paper's analysis does),
+    then exclude. The original excludes first and exchanges single items, of which none is left by
+    then.
 
     Raises:
         UserError: the materials have no such lists, or no item is left.
@@ -704,8 +898,15 @@ def apply_release_filter(items: pd.DataFrame, source: Source, rules: Rules) -> p
     if rules.exclude_first:
         kept = _some(items[[texts in listed for texts in _texts_of(items)]], source)
         return _exchange_targets(kept, [texts in flagged for texts in _texts_of(kept)])
-    names = list(zip(*(items[column].tolist() for column in ("domain", "meta_template", "template")), strict=True))
-    templates = {name for name, texts in zip(names, _texts_of(items), strict=True) if texts in flagged}
+    names = list(
+        zip(
+            *(items[column].tolist() for column in ("domain", "meta_template", "template")),
+            strict=True,
+        )
+    )
+    templates = {
+        name for name, texts in zip(names, _texts_of(items), strict=True) if texts in flagged
+    }
     exchanged = _exchange_targets(items, [name in templates for name in names])
     return _some(exchanged[[texts in listed for texts in _texts_of(exchanged)]], source)
 
@@ -713,7 +914,11 @@ def apply_release_filter(items: pd.DataFrame, source: Source, rules: Rules) -> p
 def _some(items: pd.DataFrame, source: Source) -> pd.DataFrame:
     if items.empty:
         problem = f"no item of these materials is in {LISTED}, the list of released items."
-        raise UserError(source.path, problem, "Leave out --release-filter, or add --compat: it knows items by their exact texts.")
+        raise UserError(
+            source.path,
+            problem,
+            "Leave out --release-filter, or add --compat: it knows items by their exact texts.",
+        )
     return items
 
 
@@ -721,7 +926,9 @@ def _exchange_targets(items: pd.DataFrame, where: list[bool]) -> pd.DataFrame:
     if not any(where):
         return items
     exchanged = items.copy()
-    exchanged.loc[where, ["target1", "target2"]] = items.loc[where, ["target2", "target1"]].to_numpy()
+    exchanged.loc[where, ["target1", "target2"]] = items.loc[
+        where, ["target2", "target1"]
+    ].to_numpy()
     return exchanged
 
 
@@ -732,19 +939,26 @@ def _texts_of(frame: pd.DataFrame) -> Iterator[tuple[str, ...]]:
 def _texts(source: Source, name: str) -> Iterator[tuple[str, ...]]:
     if name not in source.names:
         raise UserError(
-            source.path, f"contains no {name}, which the release filter needs.", "Leave out --release-filter for these materials."
+            source.path,
+            f"contains no {name}, which the release filter needs.",
+            "Leave out --release-filter for these materials.",
         )
     where = f"{source.path}, {name}"
     frame = read_frame(where, source.read(name))
     absent = [column for column in OFFICIAL_TEXTS if column not in frame]
     if absent:
-        raise UserError(where, f"has no column {absent[0]}.", f"It needs the columns {', '.join(OFFICIAL_TEXTS)}.")
+        raise UserError(
+            where,
+            f"has no column {absent[0]}.",
+            f"It needs the columns {', '.join(OFFICIAL_TEXTS)}.",
+        )
     return zip(*(frame[column].tolist() for column in OFFICIAL_TEXTS), strict=True)
 
 
 #: What an items table states about its filling, as details of its provenance.
 _SHARED = ("compat", "mode", "swap", "filter", "limit", "flags")
-#: How large its templates are: these say more than their number, because templates of one pair of concepts are alike.
+#: How large its templates are: these say more than their number, because templates of one pair of
+#: concepts are alike.
 SIZES = ("concept_pairs", "situations")
 
 
@@ -753,8 +967,8 @@ class Filling:
     """How slots are filled.
 
     Attributes:
-        mode: "fixed" (one constant filling per domain and version), "balanced" (a version uses all fillers about equally often)
-            or "independent" (each item sampled on its own).
+        mode: "fixed" (one constant filling per domain and version), "balanced" (a version uses all
+            fillers about equally often) or "independent" (each item sampled on its own).
         numbers: versions; in the independent mode, which of a template's samples, counted from 0.
         seed: of the balanced and the independent mode.
         swap: other fillers, e.g. ``object->nonword``.
@@ -771,10 +985,12 @@ class Filling:
 
 
 def in_share(table: pd.DataFrame, limit: int) -> np.ndarray:
-    """Which rows are of a share of the templates, spread evenly over domains, and in these over pairs of concepts.
+    """Which rows are of a share of the templates, spread evenly over domains, and in these over
+    pairs of concepts.
 
-    It is the same in every version, a smaller share is part of a larger one, and which of a pair's templates it has is decided
-    by a digest of their places, so by nothing that a model or an author could know.
+    It is the same in every version, a smaller share is part of a larger one, and which of a pair's
+    templates it has is decided by a digest of their places, so by nothing that a model or an author
+    could know.
 
     Args:
         table: templates or items.
@@ -785,7 +1001,10 @@ def in_share(table: pd.DataFrame, limit: int) -> np.ndarray:
     """
     place = ["domain", "meta_template", "template"]
     templates = table[[*place, "concept_a", "concept_b"]].drop_duplicates(place).fillna("")
-    digests = [hashlib.sha256("/".join(map(str, row)).encode()).hexdigest() for row in templates[place].to_numpy()]
+    digests = [
+        hashlib.sha256("/".join(map(str, row)).encode()).hexdigest()
+        for row in templates[place].to_numpy()
+    ]
     templates = templates.assign(digest=digests).sort_values("digest")
     templates["round"] = templates.groupby(["domain", "concept_a", "concept_b"]).cumcount()
     templates = templates.sort_values(["round", "digest"])
@@ -794,7 +1013,9 @@ def in_share(table: pd.DataFrame, limit: int) -> np.ndarray:
     return pd.MultiIndex.from_frame(table[place]).isin(pd.MultiIndex.from_frame(chosen))
 
 
-def fill_items(templates: pd.DataFrame, materials: Materials, filling: Filling) -> tuple[pd.DataFrame, dict[str, int]]:
+def fill_items(
+    templates: pd.DataFrame, materials: Materials, filling: Filling
+) -> tuple[pd.DataFrame, dict[str, int]]:
     """All items of the versions asked for, before the release filter and without ``duplicate_of``.
 
     Args:
@@ -803,17 +1024,20 @@ def fill_items(templates: pd.DataFrame, materials: Materials, filling: Filling) 
         filling: how.
 
     Returns:
-        The items, and for each template that has fewer items than were asked for (before ``tag_filter``) how many it has.
+        The items, and for each template that has fewer items than were asked for (before
+        ``tag_filter``) how many it has.
 
     Raises:
-        UserError: templates that no compiler wrote, a slot that no filler can fill, a version without fillers, a bad swap or
-            filter, or no item is left.
+        UserError: templates that no compiler wrote, a slot that no filler can fill, a version
+            without fillers, a bad swap or filter, or no item is left.
     """
     slots, fillers = _open_slots(templates, materials, filling)
     if of_families(templates):
         rows = fill_families(slots, fillers, filling.numbers, filling.seed)
     elif filling.mode == "fixed":
-        with Progress("Filling", len(slots) * len(filling.numbers), "domains' versions") as progress:
+        with Progress(
+            "Filling", len(slots) * len(filling.numbers), "domains' versions"
+        ) as progress:
             rows = fill_fixed(slots, fillers, filling.numbers, progress.advance)
     elif filling.mode == "balanced":
         with Progress("Filling", len(slots), "domains") as progress:
@@ -824,7 +1048,9 @@ def fill_items(templates: pd.DataFrame, materials: Materials, filling: Filling) 
     items = items_table(rows)
     if of_families(templates):
         place = ["domain", "meta_template", "template"]
-        items = items.merge(templates[[*place, *FAMILY]], on=place, how="left", validate="many_to_one")
+        items = items.merge(
+            templates[[*place, *FAMILY]], on=place, how="left", validate="many_to_one"
+        )
     made = Counter(items["item_id"].str.rpartition("_v")[0])
     fewer = shortfalls(made, templates, len(filling.numbers))
     if filling.tag_filter:
@@ -835,9 +1061,15 @@ def fill_items(templates: pd.DataFrame, materials: Materials, filling: Filling) 
 
 
 def stream_items(
-    templates: pd.DataFrame, materials: Materials, filling: Filling, path: Path, made: Provenance, processes: int = 1
+    templates: pd.DataFrame,
+    materials: Materials,
+    filling: Filling,
+    path: Path,
+    made: Provenance,
+    processes: int = 1,
 ) -> tuple[int, int]:
-    """Sample items each on their own and write the table, however long, in little memory; see ``fill_items``.
+    """Sample items each on their own and write the table, however long, in little memory; see
+    ``fill_items``.
 
     Args:
         templates: the templates table, compiled from these materials.
@@ -856,29 +1088,47 @@ def stream_items(
 
     def finish(n_duplicates: int) -> Provenance:
         fewer = shortfalls(rows.counts, templates, len(filling.numbers))
-        made.details |= {key: value for key, value in {"fewer_items": fewer, "duplicates": n_duplicates}.items() if value}
+        made.details |= {
+            key: value
+            for key, value in {"fewer_items": fewer, "duplicates": n_duplicates}.items()
+            if value
+        }
         return made
 
     with Progress("Sampling", max(filling.numbers) + 1, "samples of each template") as progress:
-        rows = IndependentRows(slots, fillers, filling.numbers, filling.seed, progress.advance, processes)
-        n_items, n_duplicates = write_stream((row for row in rows if row[TAGS] in wanted), path, finish)
+        rows = IndependentRows(
+            slots, fillers, filling.numbers, filling.seed, progress.advance, processes
+        )
+        n_items, n_duplicates = write_stream(
+            (row for row in rows if row[TAGS] in wanted), path, finish
+        )
     return n_items, n_duplicates
 
 
-def _open_slots(templates: pd.DataFrame, materials: Materials, filling: Filling) -> tuple[dict[str, list[Slots]], Fillers]:
+def _open_slots(
+    templates: pd.DataFrame, materials: Materials, filling: Filling
+) -> tuple[dict[str, list[Slots]], Fillers]:
     """The templates ready to be filled, if they can be."""
     fillers = Fillers(materials.fillers, materials.rules)
     if templates.empty:
-        raise UserError("templates", "the table has no rows.", "Compile the templates again from these materials.")
+        raise UserError(
+            "templates",
+            "the table has no rows.",
+            "Compile the templates again from these materials.",
+        )
     columns = {name: known.columns for name, known in materials.fillers.items()}
-    slots = open_slots(templates, fillers, parse_swaps(filling.swap, list(materials.fillers), columns))
+    slots = open_slots(
+        templates, fillers, parse_swaps(filling.swap, list(materials.fillers), columns)
+    )
     check_slots(slots, fillers, materials.problems)
     materials.problems.raise_first()
     return slots, fillers
 
 
 def check_slots(domains: dict[str, list[Slots]], fillers: Fillers, problems: Problems) -> None:
-    """Note templates whose slots no filler can fill, after restrictions have met across context and target."""
+    """Note templates whose slots no filler can fill, after restrictions have met across context and
+    target.
+    """
     for templates in domains.values():
         checked: set[tuple[str, ...]] = set()
         for template in templates:
@@ -889,11 +1139,17 @@ def check_slots(domains: dict[str, list[Slots]], fillers: Fillers, problems: Pro
             for key in template.keys:
                 if not fillers.options(key):
                     problems.refuse(
-                        place, f"no filler meets {{{key}}}.", "Loosen its restrictions, or add a filler that meets them."
+                        place,
+                        f"no filler meets {{{key}}}.",
+                        "Loosen its restrictions, or add a filler that meets them.",
                     )
             if not fillers.rules.loose_variables and is_ambiguous(template.keys):
                 slots = ", ".join(f"{{{key}}}" for key in template.keys)
-                problems.refuse(place, f"it is unclear which filler a slot without restriction means ({slots}).", "Number them.")
+                problems.refuse(
+                    place,
+                    f"it is unclear which filler a slot without restriction means ({slots}).",
+                    "Number them.",
+                )
 
 
 def of_families(templates: pd.DataFrame) -> bool:
@@ -910,14 +1166,24 @@ def compile_all(materials: Materials, families: bool = False) -> pd.DataFrame:
     if families:
         if not materials.families:
             problem = "these materials have no families."
-            raise UserError(materials.source.path, problem, "Leave out --families, or add families/family-<name>.yml.")
+            raise UserError(
+                materials.source.path,
+                problem,
+                "Leave out --families, or add families/family-<name>.yml.",
+            )
         return compile_families(materials)
     templates = compile_templates(materials)
     if templates.empty:
-        fix = "`worldprobe materials check` lists what is wrong; contexts need entries, and targets that fit them."
+        fix = (
+            "`worldprobe materials check` lists what is wrong; contexts need entries, and targets"
+            " that fit them."
+        )
         raise UserError(materials.source.path, "these materials yield no template.", fix)
     if unused := without_template(materials, templates):
-        message = "%d concepts or pairs of concepts make no template, the first at %s; `worldprobe materials check` lists them"
+        message = (
+            "%d concepts or pairs of concepts make no template, the first at %s; `worldprobe"
+            " materials check` lists them"
+        )
         LOGGER.warning(message, len(unused), unused[0])
     return templates
 
@@ -939,7 +1205,8 @@ def finish_items(items: pd.DataFrame, rules: Rules, source: Source | None) -> pd
     if source is not None:
         if not rules.exclude_first:
             LOGGER.warning(
-                "--release-filter knows items by their exact texts; without --compat many of the released items are not built"
+                "--release-filter knows items by their exact texts; without --compat many of the"
+                " released items are not built"
             )
         items = apply_release_filter(items, source, rules)
     return flag_duplicates(items)
@@ -953,9 +1220,17 @@ def filling_details(filling: Filling, is_part: bool) -> dict[str, Any]:
         is_part: the table is one version (``--version``), to be gathered with others.
     """
     numbers = list(filling.numbers)
-    counted = {"per_template": len(numbers)} if filling.mode == "independent" and not is_part else {"versions": numbers}
+    counted = (
+        {"per_template": len(numbers)}
+        if filling.mode == "independent" and not is_part
+        else {"versions": numbers}
+    )
     options = {"swap": list(filling.swap), "filter": filling.tag_filter, "limit": filling.limit}
-    return {"mode": filling.mode, **counted, **{key: value for key, value in options.items() if value}}
+    return {
+        "mode": filling.mode,
+        **counted,
+        **{key: value for key, value in options.items() if value},
+    }
 
 
 def sizes_of(templates: pd.DataFrame) -> dict[str, int]:
@@ -971,28 +1246,43 @@ def gather_provenance(parts: Sequence[tuple[str, Provenance]]) -> Provenance:
         parts: paths of the tables and their provenance.
 
     Returns:
-        The provenance that filling all these versions at once has, before the release filter and duplicates are counted.
+        The provenance that filling all these versions at once has, before the release filter and
+        duplicates are counted.
 
     Raises:
-        UserError: tables that do not belong together, a version twice, or a table to which the release filter was applied.
+        UserError: tables that do not belong together, a version twice, or a table to which the
+            release filter was applied.
     """
     first_path, first = parts[0]
     for path, part in parts:
         if "mode" not in part.details:
-            raise UserError(path, "does not say how it was filled.", "Give tables of `items fill --version N`.")
+            raise UserError(
+                path, "does not say how it was filled.", "Give tables of `items fill --version N`."
+            )
     numbers: dict[int, str] = {}
     missing: dict[str, int] = {}
     for path, part in parts:
         if "release_filter" in part.details:
-            fix = "Fill the versions without it and give it to `items gather`, which sees all versions."
+            fix = (
+                "Fill the versions without it and give it to `items gather`, which sees all"
+                " versions."
+            )
             raise UserError(path, "is already reduced by the release filter.", fix)
         for name, value, wanted in _differences(part, first):
             problem = f"differs from {first_path} in {name}: {value} here, {wanted} there."
-            raise UserError(path, problem, "Fill all versions with the same options from the same templates and materials.")
+            raise UserError(
+                path,
+                problem,
+                "Fill all versions with the same options from the same templates and materials.",
+            )
         own = _numbers(part)
         for number in own:
             if number in numbers:
-                raise UserError(path, f"contains version {number}, as does {numbers[number]}.", "Give each version once.")
+                raise UserError(
+                    path,
+                    f"contains version {number}, as does {numbers[number]}.",
+                    "Give each version once.",
+                )
             numbers[number] = path
         for template, count in part.details.get("fewer_items", {}).items():
             missing[template] = missing.get(template, 0) + len(own) - count
@@ -1001,7 +1291,9 @@ def gather_provenance(parts: Sequence[tuple[str, Provenance]]) -> Provenance:
     is_whole_sample = details["mode"] == "independent" and asked == list(range(len(asked)))
     details |= {"per_template": len(asked)} if is_whole_sample else {"versions": asked}
     if missing:
-        details["fewer_items"] = {template: len(asked) - count for template, count in missing.items()}
+        details["fewer_items"] = {
+            template: len(asked) - count for template, count in missing.items()
+        }
     return replace(first, details=details)
 
 
@@ -1010,8 +1302,16 @@ def _numbers(part: Provenance) -> list[int]:
 
 
 def _differences(part: Provenance, first: Provenance) -> list[tuple[str, object, object]]:
-    pairs: dict[str, tuple[object, object]] = {f"--{key}": (part.details.get(key), first.details.get(key)) for key in _SHARED}
+    pairs: dict[str, tuple[object, object]] = {
+        f"--{key}": (part.details.get(key), first.details.get(key)) for key in _SHARED
+    }
     pairs |= {"--seed": (part.seed, first.seed), "method": (part.method, first.method)}
-    pairs |= {"packages": (part.packages, first.packages), "canary": (bool(part.canary), bool(first.canary))}
-    pairs |= {f"the digest of {k}": (part.inputs.get(k), first.inputs.get(k)) for k in sorted({*part.inputs, *first.inputs})}
+    pairs |= {
+        "packages": (part.packages, first.packages),
+        "canary": (bool(part.canary), bool(first.canary)),
+    }
+    pairs |= {
+        f"the digest of {k}": (part.inputs.get(k), first.inputs.get(k))
+        for k in sorted({*part.inputs, *first.inputs})
+    }
     return [(name, here, there) for name, (here, there) in pairs.items() if here != there]

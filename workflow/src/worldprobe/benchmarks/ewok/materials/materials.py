@@ -1,4 +1,6 @@
-"""Materials in EWoK's official layout, a folder or ZIP of YAML and CSV: domains with concepts, targets, contexts and fillers."""
+"""Materials in EWoK's official layout, a folder or ZIP of YAML and CSV: domains with concepts,
+targets, contexts and fillers.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,10 @@ from worldprobe.settings.documents import Keys, find_decomposed
 from worldprobe.settings.documents import Source as Yaml
 
 PASSWORD_VARIABLE = "WORLDPROBE_MATERIALS_PASSWORD"
-_PASSWORD_HINT = f"Set {PASSWORD_VARIABLE}, or materials.password; for EWoK's own materials, their README states it."
+_PASSWORD_HINT = (
+    f"Set {PASSWORD_VARIABLE}, or materials.password; for EWoK's own materials, their README"
+    " states it."
+)
 #: Folders of the layout; nothing else in a folder of materials is read, or moves its digest.
 _FOLDERS = ("concepts", "contexts", "families", "fillers", "targets", "utils")
 
@@ -54,13 +59,30 @@ class Source:
         self.path = Path(path)
         self._archive = Archive(path, password, _PASSWORD_HINT)
         self._contents: dict[str, bytes] = {}
-        roots = {name[: -len(rest)] for name in self._archive.names for rest in [_below_root(name)] if rest}
+        roots = {
+            name[: -len(rest)]
+            for name in self._archive.names
+            for rest in [_below_root(name)]
+            if rest
+        }
         if len(roots) != 1:
             none = "contains no folder contexts/ with files context-<domain>-<subdomain>.yml"
-            found = f"contains several materials: {', '.join(sorted(root or './' for root in roots))}" if roots else none
-            raise UserError(self.path, f"{found}.", "Give the folder that contains contexts/, concepts/, targets/ and fillers/.")
+            found = (
+                f"contains several materials: {', '.join(sorted(root or './' for root in roots))}"
+                if roots
+                else none
+            )
+            raise UserError(
+                self.path,
+                f"{found}.",
+                "Give the folder that contains contexts/, concepts/, targets/ and fillers/.",
+            )
         self._root = roots.pop()
-        names = (name.removeprefix(self._root) for name in self._archive.names if name.startswith(self._root))
+        names = (
+            name.removeprefix(self._root)
+            for name in self._archive.names
+            if name.startswith(self._root)
+        )
         self.names = sorted(name for name in names if name.partition("/")[0] in _FOLDERS)
 
     def read(self, name: str) -> bytes:
@@ -81,7 +103,12 @@ class Source:
 def _below_root(name: str) -> str:
     """``contexts/context-x-y.yml`` for any name that ends so, else nothing."""
     parts = PurePosixPath(name).parts
-    if len(parts) >= 2 and parts[-2] == "contexts" and parts[-1].startswith("context-") and parts[-1].endswith(".yml"):
+    if (
+        len(parts) >= 2
+        and parts[-2] == "contexts"
+        and parts[-1].startswith("context-")
+        and parts[-1].endswith(".yml")
+    ):
         return "/".join(parts[-2:])
     return ""
 
@@ -113,7 +140,14 @@ _AGENT_FLAGS = ("perception_based", "belief_based", "intent_based_comparative", 
 #: Kind of concept -> the further keys its entries may have.
 KEYS: dict[str, tuple[str, ...]] = {
     "relation": ("directional", "plural_form", "prepositional_form", "symmetric"),
-    "action": ("agentive", "non_agentive", "swappable_variables", "ing_form", "present_3sg_form", "symmetric"),
+    "action": (
+        "agentive",
+        "non_agentive",
+        "swappable_variables",
+        "ing_form",
+        "present_3sg_form",
+        "symmetric",
+    ),
     "material property": ("object_level", "surface_level"),
     "agent property": (
         *("agentive", "comparative", "intent_based", "symmetric"),
@@ -128,8 +162,14 @@ TEXT_KEYS = (*ALWAYS, *_FORMS)
 
 def _concept_class(kind: str) -> type[Entry]:
     """What entries of a kind of concepts may say."""
-    fields: dict[str, Any] = {key: (OptionalText if key in TEXT_KEYS else Flag, None) for key in KEYS[kind]}
-    fields |= {"concept": (Text, ...), "domain": (OptionalText, ...), "concept_type": (OptionalText, ...)}
+    fields: dict[str, Any] = {
+        key: (OptionalText if key in TEXT_KEYS else Flag, None) for key in KEYS[kind]
+    }
+    fields |= {
+        "concept": (Text, ...),
+        "domain": (OptionalText, ...),
+        "concept_type": (OptionalText, ...),
+    }
     fields |= {"opposite_concepts": (TextOrTexts, None), "similar_concepts": (Any, None)}
     return create_model(kind, __base__=Entry, **fields)
 
@@ -164,7 +204,9 @@ class Concept:
             return bool(self.attributes[attribute])
         if attribute not in attributes_of(self.kind):
             raise KeyError(attribute)
-        return attribute in ("concept", "domain", "concept_type") or (rules.forms_always_true and attribute in _FORMS)
+        return attribute in ("concept", "domain", "concept_type") or (
+            rules.forms_always_true and attribute in _FORMS
+        )
 
     def is_symmetric(self) -> bool:
         """Whether exchanging the two variables changes nothing."""
@@ -197,7 +239,11 @@ def surface_form(concept: Concept, tags: Sequence[str], rules: Rules) -> str:
     """The concept as a target's sentence needs it: the first tag that names a form decides.
 
     >>> eat = Concept("carry", "action")
-    >>> surface_form(eat, ["present_3sg_form"], Rules()), surface_form(eat, ["ing_form"], Rules()), surface_form(eat, [], Rules())
+    >>> (
+    ...     surface_form(eat, ["present_3sg_form"], Rules()),
+    ...     surface_form(eat, ["ing_form"], Rules()),
+    ...     surface_form(eat, [], Rules()),
+    ... )
     ('carries', 'carrying', 'carry')
     """
     tag = next((tag for tag in tags if "form" in tag), None)
@@ -242,7 +288,8 @@ class Target(Entry):
     """A target pattern, such as ``[agent1] can {CONCEPT} [object1]``.
 
     Attributes:
-        criteria: attributes of concepts that call for this target, any one of them; an empty one: it serves all concepts.
+        criteria: attributes of concepts that call for this target, any one of them; an empty one:
+            it serves all concepts.
         tags: which form of the concept the sentence needs.
         is_swappable: whether its variables may be exchanged.
         symmetric: occurs in official targets, without effect.
@@ -250,13 +297,17 @@ class Target(Entry):
 
     pattern: Text
     criteria: Annotated[tuple[str, ...], BeforeValidator(_criteria)]
-    tags: Annotated[tuple[str, ...], BeforeValidator(lambda value, context: texts(value, context) or [])]
+    tags: Annotated[
+        tuple[str, ...], BeforeValidator(lambda value, context: texts(value, context) or [])
+    ]
     is_swappable: Flag = Field(False, alias="swappable_variables")
     symmetric: Any = None
 
 
 class Segment(Entry):
-    """What fills a probe's ``{segment1}``, ... for concept A and for concept B (None: there is no second text)."""
+    """What fills a probe's ``{segment1}``, ... for concept A and for concept B (None: there is no
+    second text).
+    """
 
     texts_a: OptionalTexts = Field(alias="segmentA")
     texts_b: OptionalTexts = Field(alias="segmentB")
@@ -343,7 +394,9 @@ class Materials:
     families: dict[str, tuple[Base, ...]] = field(default_factory=dict)
 
 
-def read_materials(path: Path | str | Source, rules: Rules, password: str | None = None, is_lenient: bool = False) -> Materials:
+def read_materials(
+    path: Path | str | Source, rules: Rules, password: str | None = None, is_lenient: bool = False
+) -> Materials:
     """Read all files; what is wrong inside them is collected in ``problems``, not raised.
 
     Args:
@@ -384,28 +437,55 @@ def read_materials(path: Path | str | Source, rules: Rules, password: str | None
             problems.error(Place(file), "is not named context-<domain>-<subdomain>.yml.", fix)
             continue
         if (twin := spelt.setdefault(name.lower(), file)) != file:
-            problem = f"differs from {twin} only in capitals, so some file systems take the two for one."
-            problems.refuse(Place(file), problem, "Rename one of them, with its concepts and targets.")
-        files = {"concepts": f"concepts/concept-{name}.yml", "targets": f"targets/target-{name}.yml", "contexts": file}
+            problem = (
+                f"differs from {twin} only in capitals, so some file systems take the two for one."
+            )
+            problems.refuse(
+                Place(file), problem, "Rename one of them, with its concepts and targets."
+            )
+        files = {
+            "concepts": f"concepts/concept-{name}.yml",
+            "targets": f"targets/target-{name}.yml",
+            "contexts": file,
+        }
         for folder, partner in files.items():
             if partner not in source.names:
-                near = did_you_mean(partner, [n for n in source.names if n.startswith(f"{folder}/")])
-                problems.error(Place(file), f"there is no {partner} for it{near}", "Add or rename that file.")
-        documents = {k: read_document(f, content(f), problems) for k, f in files.items() if f in source.names}
+                near = did_you_mean(
+                    partner, [n for n in source.names if n.startswith(f"{folder}/")]
+                )
+                problems.error(
+                    Place(file), f"there is no {partner} for it{near}", "Add or rename that file."
+                )
+        documents = {
+            k: read_document(f, content(f), problems) for k, f in files.items() if f in source.names
+        }
         if len(documents) == len(files) and all(documents.values()):
-            concepts, targets, contexts = (_Reader(found, problems, rules) for found in documents.values() if found)
-            meta_templates, read_targets = contexts.entries(MetaTemplate), targets.entries(Target, name)
-            domains.append(Domain(name, meta_templates, concepts.concepts(), read_targets, files["targets"]))
+            concepts, targets, contexts = (
+                _Reader(found, problems, rules) for found in documents.values() if found
+            )
+            meta_templates, read_targets = (
+                contexts.entries(MetaTemplate),
+                targets.entries(Target, name),
+            )
+            domains.append(
+                Domain(name, meta_templates, concepts.concepts(), read_targets, files["targets"])
+            )
     families = {}
     for file in source.names:
         if not file.startswith("families/"):
             continue
         found = re.fullmatch(r"families/family-([a-z]+)\.yml", file)
         if not found:
-            problems.error(Place(file), "is not named family-<name>.yml.", "Rename it; the name consists of letters a-z.")
+            problems.error(
+                Place(file),
+                "is not named family-<name>.yml.",
+                "Rename it; the name consists of letters a-z.",
+            )
         elif document := read_document(file, content(file), problems):
             families[found[1]] = _Reader(document, problems, rules).entries(Base)
-    return Materials(source, rules, tuple(domains), fillers, "\n".join(canaries) or None, problems, families)
+    return Materials(
+        source, rules, tuple(domains), fillers, "\n".join(canaries) or None, problems, families
+    )
 
 
 def canary_lines(content: bytes) -> list[str]:
@@ -417,7 +497,9 @@ def canary_lines(content: bytes) -> list[str]:
     ['# MINE canary, GUID 1234']
     """
     lines = []
-    for line in content.removeprefix(b"\xef\xbb\xbf").decode("utf-8", errors="replace").splitlines():
+    for line in (
+        content.removeprefix(b"\xef\xbb\xbf").decode("utf-8", errors="replace").splitlines()
+    ):
         if not line.startswith(COMMENT):
             break
         text = next(csv.reader([line]))[0] if line.startswith('"') else line
@@ -441,7 +523,10 @@ class _Reader:
             kind: their class.
             above: the only key of the file, if the list is below one.
         """
-        found = (parse_entry(kind, self.source, keys, self.problems, self.rules) for keys in self._places(*above))
+        found = (
+            parse_entry(kind, self.source, keys, self.problems, self.rules)
+            for keys in self._places(*above)
+        )
         return tuple(entry for entry in found if entry is not None)
 
     def concepts(self) -> dict[str, Concept]:
@@ -452,27 +537,53 @@ class _Reader:
             fields = self.source.document[number]
             if not isinstance(fields, dict):
                 fields = {}
-            elif hyphens := [key for key in fields if "-" in key]:  # ``non-agentive`` may be written for ``non_agentive``
+            elif hyphens := [
+                key for key in fields if "-" in key
+            ]:  # ``non-agentive`` may be written for ``non_agentive``
                 for key in hyphens:
                     if (twin := key.replace("-", "_")) in fields:
                         where = Place(self.source.name, self.source.lines[number, key])
-                        self.problems.refuse(where, f"{key} and {twin} are one key; the last one counts.", "Keep one of the two.")
-                self.source.document[number] = fields = {key.replace("-", "_"): value for key, value in fields.items()}
+                        self.problems.refuse(
+                            where,
+                            f"{key} and {twin} are one key; the last one counts.",
+                            "Keep one of the two.",
+                        )
+                self.source.document[number] = fields = {
+                    key.replace("-", "_"): value for key, value in fields.items()
+                }
             kind = kind_of(str(fields.get("concept_type", "")), str(fields.get("domain", "")))
             entry: Any = parse_entry(CLASSES[kind], self.source, keys, self.problems, self.rules)
             if entry is None:
                 continue
             concept_type = entry.concept_type
             if concept_type not in (None, *CONCEPT_TYPES):
-                near = did_you_mean(concept_type, CONCEPT_TYPES, f"; the types are {', '.join(CONCEPT_TYPES)}.")
-                self.problems.refuse(entry.place, f'unknown concept_type "{concept_type}"{near}', "Correct it.")
+                near = did_you_mean(
+                    concept_type, CONCEPT_TYPES, f"; the types are {', '.join(CONCEPT_TYPES)}."
+                )
+                self.problems.refuse(
+                    entry.place, f'unknown concept_type "{concept_type}"{near}', "Correct it."
+                )
             stated = {key: getattr(entry, key) for key in fields if not key.endswith("_concepts")}
             attributes = {key: value for key, value in stated.items() if value is not None}
-            concept = Concept(entry.concept, kind, self._opposites(entry.opposite_concepts), attributes, entry.place)
+            concept = Concept(
+                entry.concept,
+                kind,
+                self._opposites(entry.opposite_concepts),
+                attributes,
+                entry.place,
+            )
             if concept.name in concepts:
-                complain = self.problems.warn if concepts[concept.name] == concept else self.problems.refuse
+                complain = (
+                    self.problems.warn
+                    if concepts[concept.name] == concept
+                    else self.problems.refuse
+                )
                 line = concepts[concept.name].place.line
-                complain(entry.place, f'"{concept.name}" is already in line {line}; the last one counts.', "Keep one of the two.")
+                complain(
+                    entry.place,
+                    f'"{concept.name}" is already in line {line}; the last one counts.',
+                    "Keep one of the two.",
+                )
             concepts[concept.name] = concept
         return concepts
 
@@ -480,7 +591,11 @@ class _Reader:
         if not isinstance(opposites, str):
             return opposites or ()
         parts = opposites.split(",")
-        return tuple(parts) if self.rules.opposites_untrimmed else tuple(part.strip() for part in parts if part.strip())
+        return (
+            tuple(parts)
+            if self.rules.opposites_untrimmed
+            else tuple(part.strip() for part in parts if part.strip())
+        )
 
     def _places(self, *above: str) -> Iterator[Keys]:
         """Where the entries are."""
@@ -489,7 +604,9 @@ class _Reader:
             entries = entries if isinstance(entries, dict) else {}
             for key in [key for key in entries if key not in above]:
                 where = Place(self.source.name, self.source.lines[key,])
-                self.problems.refuse(where, f'unknown key "{key}"{did_you_mean(key, above)}', "Rename or remove it.")
+                self.problems.refuse(
+                    where, f'unknown key "{key}"{did_you_mean(key, above)}', "Rename or remove it."
+                )
             entries = entries.get(*above)
         if isinstance(entries, list):
             for number in range(len(entries)):
@@ -498,5 +615,8 @@ class _Reader:
         else:
             what, fix = "is not a list of entries.", "Start each entry with a dash."
             if above:
-                what, fix = f'has no list "{above[0]}".', f'Write "{above[0]}:", and below it the entries, each with a dash.'
+                what, fix = (
+                    f'has no list "{above[0]}".',
+                    f'Write "{above[0]}:", and below it the entries, each with a dash.',
+                )
             self.problems.error(Place(self.source.name, 1), what, fix)

@@ -1,4 +1,6 @@
-"""Items in the original's own file format: read from CSV or the hub's Parquet, and written for tools that expect it."""
+"""Items in the original's own file format: read from CSV or the hub's Parquet, and written for
+tools that expect it.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,13 @@ import pandas as pd
 from worldprobe.archives import Archive
 from worldprobe.benchmarks.ewok.materials.items import flag_duplicates
 from worldprobe.benchmarks.ewok.materials.materials import canary_lines
-from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_TYPES, OFFICIAL_TEXTS, TARGET_CONTRASTS, normalize_text, normalize_texts
+from worldprobe.benchmarks.ewok.vocabulary import (
+    CONTEXT_TYPES,
+    OFFICIAL_TEXTS,
+    TARGET_CONTRASTS,
+    normalize_text,
+    normalize_texts,
+)
 from worldprobe.commented_csv import read_frame
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.log import LOGGER
@@ -32,20 +40,34 @@ DESIGN = {
     "ContextDiff": "context_contrast",
     "ContextType": "context_type",
 }
-_HEADER = ("MetaTemplateID", "TemplateID", "PairID", "Domain", *DESIGN, "TemplateName", "TemplateIndex", "ItemTags")
+_HEADER = (
+    "MetaTemplateID",
+    "TemplateID",
+    "PairID",
+    "Domain",
+    *DESIGN,
+    "TemplateName",
+    "TemplateIndex",
+    "ItemTags",
+)
 
 
 def official_files(
-    items: pd.DataFrame, templates: pd.DataFrame, canary: str | None, sampled_version: int | None = None
+    items: pd.DataFrame,
+    templates: pd.DataFrame,
+    canary: str | None,
+    sampled_version: int | None = None,
 ) -> Iterator[tuple[str, str]]:
-    """One CSV file per version and domain: its name (``version-0/testsuite-garden_work.csv``) and its text.
+    """One CSV file per version and domain: its name (``version-0/testsuite-garden_work.csv``) and
+    its text.
 
     Args:
         items: the items table.
         templates: the templates they come from, for their place in the original's template files.
         canary: goes first, as the original has it.
-        sampled_version: the items are samples of the original's sampling mode in this version (our seed): all samples of a
-            template follow one another in one file. None: a file per version.
+        sampled_version: the items are samples of the original's sampling mode in this version (our
+            seed): all samples of a template follow one another in one file. None: a file per
+            version.
 
     Raises:
         UserError: no items, or templates of others.
@@ -55,11 +77,18 @@ def official_files(
     names = items["item_id"].str.rpartition("_v")[0]
     unknown = sorted(set(names) - set(templates["template_id"]))
     if unknown:
-        problem = f"{len(unknown)} templates of the items, such as {unknown[0]}, are not in the templates table."
+        problem = (
+            f"{len(unknown)} templates of the items, such as {unknown[0]}, are not in the templates"
+            " table."
+        )
         raise UserError("templates", problem, "Give the templates that the items were filled from.")
     ordered = templates.sort_values(["domain", "meta_template", "template"], kind="stable")
     index = dict(zip(ordered["template_id"], ordered.groupby("domain").cumcount(), strict=True))
-    versions = items["version"] if sampled_version is None else items["version"].map(lambda _: sampled_version)
+    versions = (
+        items["version"]
+        if sampled_version is None
+        else items["version"].map(lambda _: sampled_version)
+    )
     for (version, domain), rows in items.groupby([versions, "domain"], sort=True):
         name = str(domain).replace("-", "_")
         text = io.StringIO()
@@ -69,15 +98,21 @@ def official_files(
         writer.writerow(_HEADER)
         for row in rows.sort_values(["meta_template", "template", "version"]).to_dict("records"):
             absent = {"concept_b": "-", "context_contrast": ""}
-            cells = [row[ours] if isinstance(row[ours], str) else absent[ours] for ours in DESIGN.values()]
+            cells = [
+                row[ours] if isinstance(row[ours], str) else absent[ours]
+                for ours in DESIGN.values()
+            ]
             template = f"{row['domain']}_{row['meta_template']}_{row['template']}"
             ids = (row["meta_template"], row["template"], "", row["domain"])
             writer.writerow([*ids, *cells, f"template-{name}", index[template], row["tags"]])
         yield f"version-{version}/testsuite-{name}.csv", text.getvalue()
 
 
-#: Items whose file names no canary are EWoK's until somebody shows the contrary: they stay protected.
-ASSUMED_CANARY = "# EWoK canary: not in the imported file; items in EWoK's format are treated as EWoK's own"
+#: Items whose file names no canary are EWoK's until somebody shows the contrary: they stay
+#: protected.
+ASSUMED_CANARY = (
+    "# EWoK canary: not in the imported file; items in EWoK's format are treated as EWoK's own"
+)
 #: What the release's texts get where the file has another's canary only.
 RELEASE_CANARY = "# EWoK canary: not in the imported file, whose texts are those of EWoK-core-1.0"
 PASSWORD_HINT = "Set WORLDPROBE_EXPORT_PASSWORD or WORLDPROBE_MATERIALS_PASSWORD."
@@ -97,7 +132,8 @@ class ReadItems:
     Attributes:
         items: contracts.Items; fillers are unknown, so ``fillers`` is an empty object.
         canary: canary lines of the files; ``ASSUMED_CANARY`` is among them where any file has none.
-        made_up: which of ``ids`` and ``versions`` the files lack, so that places were counted instead.
+        made_up: which of ``ids`` and ``versions`` the files lack, so that places were counted
+            instead.
         n_normalized: texts that ``normalize_text`` changed.
     """
 
@@ -111,11 +147,13 @@ def read_items(path: Path, password: str | None = None) -> ReadItems:
     """Read a CSV or Parquet file, or a folder or ZIP archive of them.
 
     Args:
-        path: a ``.csv`` or ``.parquet`` file, or a folder or ``.zip`` with ``testsuite-*.csv`` (or Parquet) files.
+        path: a ``.csv`` or ``.parquet`` file, or a folder or ``.zip`` with ``testsuite-*.csv`` (or
+            Parquet) files.
         password: of the archive.
 
     Raises:
-        UserError: nothing to read, a column is missing, a cell is not what its column promises, or an item occurs twice.
+        UserError: nothing to read, a column is missing, a cell is not what its column promises, or
+            an item occurs twice.
     """
     if path.is_file() and path.suffix not in (*SUFFIXES, ".zip") and not zipfile.is_zipfile(path):
         fix = "Save it as CSV or Parquet in EWoK's format, with that ending."
@@ -124,10 +162,14 @@ def read_items(path: Path, password: str | None = None) -> ReadItems:
     parts, canaries, n_normalized = [], [], 0
     for name, content in _files(path, password):
         where = str(path) if is_one else f"{path}, {name}"
-        frame, canary = _read_csv(where, content) if name.endswith(".csv") else _read_parquet(where, content)
+        frame, canary = (
+            _read_csv(where, content) if name.endswith(".csv") else _read_parquet(where, content)
+        )
         n_normalized += _check_cells(where, frame)
         version = _VERSION.search(path.resolve().as_posix() if is_one else name)
-        places = pd.Series([f"{where}, {row}" for row in frame.index], frame.index, dtype=object)  # a name may not be UTF-8
+        places = pd.Series(
+            [f"{where}, {row}" for row in frame.index], frame.index, dtype=object
+        )  # a name may not be UTF-8
         parts.append(frame.assign(place=places, folder=version[1] if version else ""))
         canaries += canary or [ASSUMED_CANARY]
     rows = pd.concat(parts, ignore_index=True)
@@ -137,7 +179,11 @@ def read_items(path: Path, password: str | None = None) -> ReadItems:
         second = items[repeated].iloc[0]
         first = items[items["item_id"] == second["item_id"]].iloc[0]
         problem = f"is item {second['item_id']} again, which {first['place']} has."
-        raise UserError(second["place"], problem, "Import one version at a time, or give the files a column Version.")
+        raise UserError(
+            second["place"],
+            problem,
+            "Import one version at a time, or give the files a column Version.",
+        )
     lines = "\n".join(dict.fromkeys(canaries))
     return ReadItems(flag_duplicates(items.drop(columns="place")), lines, made_up, n_normalized)
 
@@ -147,15 +193,23 @@ def _files(path: Path, password: str | None) -> Iterator[tuple[str, bytes]]:
         try:
             yield path.name, path.read_bytes()
         except OSError as error:
-            raise UserError(path, f"cannot be read ({error.strerror}).", "Check the file and your rights.") from error
+            raise UserError(
+                path, f"cannot be read ({error.strerror}).", "Check the file and your rights."
+            ) from error
         return
     archive = Archive(path, password, PASSWORD_HINT)
     tables = [name for name in archive.names if name.endswith(".parquet")]
     names = [name for name in archive.names if _TESTSUITE.search(name)] or tables
     if not names:
-        raise UserError(path, "contains no testsuite-*.csv and no .parquet file.", "Give the file or folder with the items.")
+        raise UserError(
+            path,
+            "contains no testsuite-*.csv and no .parquet file.",
+            "Give the file or folder with the items.",
+        )
     if tables and names != tables:
-        LOGGER.warning("%s: CSV files are read, and %d .parquet files next to them are not", path, len(tables))
+        LOGGER.warning(
+            "%s: CSV files are read, and %d .parquet files next to them are not", path, len(tables)
+        )
     for name in names:
         yield name, archive.read(name)
 
@@ -172,16 +226,24 @@ def _read_parquet(where: str, content: bytes) -> tuple[pd.DataFrame, list[str]]:
 
     try:
         table = parquet.read_table(io.BytesIO(content))
-        columns = {name: table[name].cast(arrow.string()).fill_null("").to_pylist() for name in table.column_names}
+        columns = {
+            name: table[name].cast(arrow.string()).fill_null("").to_pylist()
+            for name in table.column_names
+        }
     except (arrow.ArrowException, OSError, ValueError) as error:
-        raise UserError(where, "is not a readable Parquet file of plain columns.", "Download it again.") from error
+        raise UserError(
+            where, "is not a readable Parquet file of plain columns.", "Download it again."
+        ) from error
     canary = (table.schema.metadata or {}).get(b"canary", b"").decode(errors="replace")
     index = [f"row {number}" for number in range(1, table.num_rows + 1)]
-    return pd.DataFrame(columns, index=index, dtype="str"), [line for line in canary.splitlines() if "canary" in line.lower()]
+    return pd.DataFrame(columns, index=index, dtype="str"), [
+        line for line in canary.splitlines() if "canary" in line.lower()
+    ]
 
 
 def _check_cells(where: str, frame: pd.DataFrame) -> int:
-    """Columns that are needed, and cells that are what their column promises; how many texts were normalized.
+    """Columns that are needed, and cells that are what their column promises; how many texts were
+    normalized.
 
     Raises:
         UserError: naming the first that is missing or wrong.
@@ -197,10 +259,19 @@ def _check_cells(where: str, frame: pd.DataFrame) -> int:
         frame[column] = frame[column].map(normalize_text)
     n_normalized = normalize_texts(frame, OFFICIAL_TEXTS, where)
     checks = [(column, r"(?s).*\S.*", "is empty") for column in ("ConceptA", *OFFICIAL_TEXTS)]
-    checks += [(column, r"[^\0]*", "contains a null character") for column in ("ConceptA", *OFFICIAL_TEXTS)]
+    checks += [
+        (column, r"[^\0]*", "contains a null character") for column in ("ConceptA", *OFFICIAL_TEXTS)
+    ]
     checks += [("Domain", r"[A-Za-z0-9-]+", "is not a domain's name")]
-    checks += [(column, "|".join(words), f"is not one of {', '.join(words)}") for column, words in _WORDS.items()]
-    checks += [(column, r"0*[1-9]\d{0,8}", "is not a whole number from 1") for column in _IDS if column in frame]
+    checks += [
+        (column, "|".join(words), f"is not one of {', '.join(words)}")
+        for column, words in _WORDS.items()
+    ]
+    checks += [
+        (column, r"0*[1-9]\d{0,8}", "is not a whole number from 1")
+        for column in _IDS
+        if column in frame
+    ]
     checks += [("Version", r"\d{1,9}", "is not a whole number")] if "Version" in frame else []
     for column, pattern, problem in checks:
         is_right = frame[column].str.fullmatch(pattern)
@@ -213,12 +284,16 @@ def _check_cells(where: str, frame: pd.DataFrame) -> int:
 def _to_items(rows: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Our columns, and what was counted because the files lack it.
 
-    Ids are then places in the domain, and versions places among the rows of a template, whose samples follow one another in the
-    original's files.
+    Ids are then places in the domain, and versions places among the rows of a template, whose
+    samples follow one another in the original's files.
     """
-    items = rows.rename(columns=DESIGN | {"Domain": "domain"})[["domain", *DESIGN.values(), "place"]]
+    items = rows.rename(columns=DESIGN | {"Domain": "domain"})[
+        ["domain", *DESIGN.values(), "place"]
+    ]
     items["concept_b"] = items["concept_b"].where(~items["concept_b"].isin(["", "-"]), None)
-    items["context_contrast"] = items["context_contrast"].where(items["context_contrast"] != "", None)
+    items["context_contrast"] = items["context_contrast"].where(
+        items["context_contrast"] != "", None
+    )
     made_up = []
     versions = rows["Version"] if "Version" in rows else rows["folder"]
     is_known = bool((versions.notna() & (versions != "")).all())
@@ -227,14 +302,24 @@ def _to_items(rows: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
         items["meta_template"], items["template"] = (rows[name].astype("int64") for name in _IDS)
     else:
         made_up.append("ids")
-        items["meta_template"], items["template"] = items.groupby(["domain", "version"]).cumcount() + 1, 1
+        items["meta_template"], items["template"] = (
+            items.groupby(["domain", "version"]).cumcount() + 1,
+            1,
+        )
     template = ["domain", "meta_template", "template"]
-    if "Version" not in rows and items["version"].nunique() == 1 and items.duplicated(template).any():
+    if (
+        "Version" not in rows
+        and items["version"].nunique() == 1
+        and items.duplicated(template).any()
+    ):
         items["version"] = items.groupby(template).cumcount()
         is_known = False
     if not is_known:
         made_up.append("versions")
-    items["fillers"], items["tags"] = "{}", rows["ItemTags"].fillna("") if "ItemTags" in rows else ""
+    items["fillers"], items["tags"] = (
+        "{}",
+        rows["ItemTags"].fillna("") if "ItemTags" in rows else "",
+    )
     numbers = [items[column].astype(str) for column in (*template[1:], "version")]
     items["item_id"] = items["domain"] + "_" + numbers[0] + "_" + numbers[1] + "_v" + numbers[2]
     return items, tuple(made_up)

@@ -1,4 +1,6 @@
-"""Materials as their authors see them: a new domain's start, a concept's templates filled once, verdicts by spreadsheet."""
+"""Materials as their authors see them: a new domain's start, a concept's templates filled once,
+verdicts by spreadsheet.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def fill_once(templates: pd.DataFrame, materials: Materials, seed: int) -> pd.Da
     return items.assign(template_id=items["item_id"].str.rpartition("_v")[0])
 
 
-def preview_concept(materials: Materials, concept: str, domain: str | None, seed: int, limit: int | None) -> str:
+def preview_concept(
+    materials: Materials, concept: str, domain: str | None, seed: int, limit: int | None
+) -> str:
     """The templates that ask about a concept, as text for a terminal.
 
     Args:
@@ -51,29 +55,55 @@ def preview_concept(materials: Materials, concept: str, domain: str | None, seed
     domains = {d.name: d for d in materials.domains}
     if domain is not None and domain not in domains:
         near = did_you_mean(domain, domains, f"; there are {', '.join(sorted(domains))}.")
-        raise UserError(f"--domain {domain}", f"there is no such domain{near}", "Name a domain of the materials.")
+        raise UserError(
+            f"--domain {domain}",
+            f"there is no such domain{near}",
+            "Name a domain of the materials.",
+        )
     searched = [domains[domain]] if domain else list(materials.domains)
     names = {name for d in searched for name in d.concepts}
     if concept not in names:
         where = f"in {domain}" if domain else "in these materials"
         problem = f'there is no concept "{concept}" {where}{did_you_mean(concept, names)}'
-        raise UserError("CONCEPT", problem, "Give the name of a concept, in quotes if it has several words.")
+        raise UserError(
+            "CONCEPT", problem, "Give the name of a concept, in quotes if it has several words."
+        )
     templates = compile_templates(materials)
     asks = (templates["concept_a"] == concept) | (templates["concept_b"] == concept)
     found = templates[asks & templates["domain"].isin([d.name for d in searched])]
     if found.empty:
-        raise UserError("CONCEPT", f'no template asks about "{concept}".', "Write contexts for it, and targets that suit it.")
+        raise UserError(
+            "CONCEPT",
+            f'no template asks about "{concept}".',
+            "Write contexts for it, and targets that suit it.",
+        )
     shown = found if limit is None else found.head(limit)
     items = fill_once(shown, materials, seed).set_index("template_id")
-    blocks = [_block(row, items.loc[row["template_id"]]) for row in shown.to_dict("records") if row["template_id"] in items.index]
-    rest = f"\n\n{len(found) - len(shown)} more templates; --limit shows more." if len(shown) < len(found) else ""
+    blocks = [
+        _block(row, items.loc[row["template_id"]])
+        for row in shown.to_dict("records")
+        if row["template_id"] in items.index
+    ]
+    rest = (
+        f"\n\n{len(found) - len(shown)} more templates; --limit shows more."
+        if len(shown) < len(found)
+        else ""
+    )
     return "\n\n".join(blocks) + rest
 
 
 def _block(template: Mapping[Hashable, object], item: pd.Series) -> str:
     concept_b = template["concept_b"]
-    pair = f"{template['concept_a']} / {concept_b}" if isinstance(concept_b, str) else str(template["concept_a"])
-    contrast = template["context_contrast"] if isinstance(template["context_contrast"], str) else "unlabelled"
+    pair = (
+        f"{template['concept_a']} / {concept_b}"
+        if isinstance(concept_b, str)
+        else str(template["concept_a"])
+    )
+    contrast = (
+        template["context_contrast"]
+        if isinstance(template["context_contrast"], str)
+        else "unlabelled"
+    )
     features = f"{template['context_type']} context, {contrast}; {template['target_contrast']}"
     lines = [f"{template['template_id']}  {pair}  ({features})"]
     names = {"context1": "C1", "context2": "C2", "target1": "T1", "target2": "T2"}
@@ -84,7 +114,16 @@ def _block(template: Mapping[Hashable, object], item: pd.Series) -> str:
 VERDICTS = ("keep", "exclude", "reverse")
 #: What the reader sees; the last two columns are the reader's.
 COLUMNS = (
-    *("template_id", "key", "domain", "concept_a", "concept_b", "context_type", "context_contrast", "target_contrast"),
+    *(
+        "template_id",
+        "key",
+        "domain",
+        "concept_a",
+        "concept_b",
+        "context_type",
+        "context_contrast",
+        "target_contrast",
+    ),
     *TEXTS,
     *("verdict", "comment"),
 )
@@ -92,7 +131,8 @@ FLAG_COLUMNS = ("template_id", "key", "verdict", "comment")
 
 
 def review_sheet(templates: pd.DataFrame, examples: pd.DataFrame, canary: str | None) -> str:
-    """The spreadsheet as CSV: one row per template with a filled example and empty cells for verdict and comment.
+    """The spreadsheet as CSV: one row per template with a filled example and empty cells for
+    verdict and comment.
 
     Args:
         templates: a templates table.
@@ -106,32 +146,42 @@ def review_sheet(templates: pd.DataFrame, examples: pd.DataFrame, canary: str | 
         template_id = item["template_id"]
         design = designs.loc[template_id]
         features = [design[c] if isinstance(design[c], str) else "" for c in COLUMNS[2:8]]
-        rows.append([template_id, keys[template_id], *features, *(item[text] for text in TEXTS), "", ""])
+        rows.append(
+            [template_id, keys[template_id], *features, *(item[text] for text in TEXTS), "", ""]
+        )
     return _written(COLUMNS, rows, canary)
 
 
 def read_sheet(path: Path, templates: pd.DataFrame) -> pd.DataFrame:
-    """The verdicts of a filled spreadsheet, or of the flags made from one: a row for each template excluded or reversed.
+    """The verdicts of a filled spreadsheet, or of the flags made from one: a row for each template
+    excluded or reversed.
 
     Args:
-        path: of the sheet, as `materials review` wrote it; columns may have been added or reordered.
+        path: of the sheet, as `materials review` wrote it; columns may have been added or
+            reordered.
         templates: the templates that it was written for.
 
     Returns:
         The columns ``FLAG_COLUMNS``, sorted by template.
 
     Raises:
-        UserError: a column that is missing or given twice, a row of another length, an unknown verdict or template, a template
-            twice, or texts that have changed.
+        UserError: a column that is missing or given twice, a row of another length, an unknown
+            verdict or template, a template twice, or texts that have changed.
     """
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise UserError(path, f"cannot be read ({error.strerror}).", "Give the filled spreadsheet, saved as CSV.") from error
+        raise UserError(
+            path,
+            f"cannot be read ({error.strerror}).",
+            "Give the filled spreadsheet, saved as CSV.",
+        ) from error
     sheet = read_frame(path, content)
     for column in ("template_id", "key", "verdict"):
         if column not in sheet:
-            fix = "Give the sheet that `worldprobe materials review` wrote, saved as CSV with commas."
+            fix = (
+                "Give the sheet that `worldprobe materials review` wrote, saved as CSV with commas."
+            )
             raise UserError(path, f'has no column "{column}".', fix)
     keys = template_keys(templates)
     seen: dict[str, int] = {}
@@ -142,23 +192,37 @@ def read_sheet(path: Path, templates: pd.DataFrame) -> pd.DataFrame:
         template_id, verdict = row["template_id"], row["verdict"].strip().lower()
         _check_row(path, line, row, keys, verdict)
         if template_id in seen:
-            raise UserError(f"{path}, line {line}", f"is about {template_id}, as is line {seen[template_id]}.", "Keep one row.")
+            raise UserError(
+                f"{path}, line {line}",
+                f"is about {template_id}, as is line {seen[template_id]}.",
+                "Keep one row.",
+            )
         seen[template_id] = line
         if verdict in ("exclude", "reverse"):
             flags.append((template_id, row["key"], verdict, row.get("comment", "")))
-    return pd.DataFrame(flags, columns=list(FLAG_COLUMNS)).sort_values("template_id", ignore_index=True)
+    return pd.DataFrame(flags, columns=list(FLAG_COLUMNS)).sort_values(
+        "template_id", ignore_index=True
+    )
 
 
-def _check_row(path: Path, line: int, row: Mapping[Hashable, str], keys: dict[str, str], verdict: str) -> None:
+def _check_row(
+    path: Path, line: int, row: Mapping[Hashable, str], keys: dict[str, str], verdict: str
+) -> None:
     where, template_id = f"{path}, line {line}", row["template_id"]
     if verdict and verdict not in VERDICTS:
         near = did_you_mean(verdict, VERDICTS, f"; write {', '.join(VERDICTS)}, or nothing.")
-        raise UserError(where, f'the verdict "{verdict}" is not known{near}', "Correct the verdict; an empty one keeps the item.")
+        raise UserError(
+            where,
+            f'the verdict "{verdict}" is not known{near}',
+            "Correct the verdict; an empty one keeps the item.",
+        )
     fix = "Write a new sheet from the present materials, and copy the verdicts that still hold."
     if template_id not in keys:
         raise UserError(where, f'there is no template "{template_id}".', fix)
     if keys[template_id] != row["key"]:
-        raise UserError(where, f"the texts of {template_id} have changed since the sheet was written.", fix)
+        raise UserError(
+            where, f"the texts of {template_id} have changed since the sheet was written.", fix
+        )
 
 
 def flags_text(flags: pd.DataFrame, canary: str | None) -> str:
@@ -167,7 +231,8 @@ def flags_text(flags: pd.DataFrame, canary: str | None) -> str:
 
 
 def apply_flags(items: pd.DataFrame, flags: pd.DataFrame) -> pd.DataFrame:
-    """The items without those of excluded templates, and with the targets of reversed templates exchanged.
+    """The items without those of excluded templates, and with the targets of reversed templates
+    exchanged.
 
     Raises:
         UserError: no item is left.
@@ -202,7 +267,8 @@ _START = RESOURCES / "new_domain"
 
 
 def start_domain(folder: Path, name: str, canary: str | None) -> list[Path]:
-    """Write concepts, targets and contexts of a new domain into a folder of materials, and names where it has none.
+    """Write concepts, targets and contexts of a new domain into a folder of materials, and names
+    where it has none.
 
     Args:
         folder: of materials in EWoK's layout; made where there is none.
@@ -218,15 +284,25 @@ def start_domain(folder: Path, name: str, canary: str | None) -> list[Path]:
     if not re.fullmatch("[A-Za-z0-9]+-[A-Za-z0-9]+", name):
         fix = 'Write two words of letters a-z and digits, joined by a hyphen, e.g. "garden-work".'
         raise UserError(f"NAME {name}", "is not a name for a domain.", fix)
-    values = {"name": name, "label": name.partition("-")[0].lower(), "canary": f"{canary}\n" if canary else ""}
+    values = {
+        "name": name,
+        "label": name.partition("-")[0].lower(),
+        "canary": f"{canary}\n" if canary else "",
+    }
     texts = {
-        folder / f"{path.stem}s" / f"{path.stem}-{name}.yml": path.read_text(encoding="utf-8").format(**values)
+        folder / f"{path.stem}s" / f"{path.stem}-{name}.yml": (
+            path.read_text(encoding="utf-8").format(**values)
+        )
         for path in sorted(_START.glob("*.yml"))
     }
     for path in texts:
         for other in sorted(path.parent.glob("*")):
             if other.name.lower() == path.name.lower():
-                problem = "is there already." if other.name == path.name else f"differs from {path.name} only in capitals."
+                problem = (
+                    "is there already."
+                    if other.name == path.name
+                    else f"differs from {path.name} only in capitals."
+                )
                 raise UserError(other, problem, "Choose another name, or remove the file.")
     names = folder / "fillers" / "filler-agent.csv"
     if not names.exists():

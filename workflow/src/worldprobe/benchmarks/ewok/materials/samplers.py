@@ -1,8 +1,10 @@
-"""Fillings of a version that use what is listed about equally often, so that no name stands for a version, a domain or a role.
+"""Fillings of a version that use what is listed about equally often, so that no name stands for a
+version, a domain or a role.
 
-And fillings of parallel forms: the same templates with other fillings and, if wanted, in other frames. What a model knows is the
-same in every form; what it has read is in one form at most. So the spread between forms is the part of a score that hangs on
-wording, and a form that stands out may have been learned.
+And fillings of parallel forms: the same templates with other fillings and, if wanted, in other
+frames. What a model knows is the same in every form; what it has read is in one form at most. So
+the spread between forms is the part of a score that hangs on wording, and a form that stands out
+may have been learned.
 """
 
 from __future__ import annotations
@@ -29,14 +31,17 @@ def domain_number(domain: str) -> int:
 
 
 class BalancedSampler:
-    """Fills the templates of one domain, version after version, each template with fillings of its own.
+    """Fills the templates of one domain, version after version, each template with fillings of its
+    own.
 
-    A slot first takes a group of fillers (sex x origin, where the class has these columns): one that the variable has had least
-    often in the version; of these, one that it has had least often in this template's other versions, with the template's
-    concepts and design features and beside the groups of the item's other variables, all added up. Of the group it takes the
-    filler that the template has had least often in this slot, of these the one that the domain has had least often, and chance
-    decides between equals. Clinical trials balance their arms like this (minimization: Pocock and Simon, Biometrics 1975); the
-    random part that they add is not needed where nobody guesses ahead.
+    A slot first takes a group of fillers (sex x origin, where the class has these columns): one
+    that the variable has had least often in the version; of these, one that it has had least often
+    in this template's other versions, with the template's concepts and design features and beside
+    the groups of the item's other variables, all added up. Of the group it takes the filler that
+    the template has had least often in this slot, of these the one that the domain has had least
+    often, and chance decides between equals. Clinical trials balance their arms like this
+    (minimization: Pocock and Simon, Biometrics 1975); the random part that they add is not needed
+    where nobody guesses ahead.
 
     Args:
         fillers: the fillers.
@@ -59,7 +64,9 @@ class BalancedSampler:
         """
         name, counts = template.template_id, self._counts
         fillings: dict[str, str] = {}
-        beside: list[Hashable] = list(zip(DESIGN, template.design, strict=False))  # without the marks
+        beside: list[Hashable] = list(
+            zip(DESIGN, template.design, strict=False)
+        )  # without the marks
         for key in sorted(template.keys, key=lambda key: (len(self.fillers.options(key)), key)):
             variable = variable_of(key)
 
@@ -71,12 +78,18 @@ class BalancedSampler:
                 return counts[name, key, text], counts[text]
 
             taken = set(fillings.values())
-            free = {group: left for group, texts in self._by_group(key).items() if (left := [t for t in texts if t not in taken])}
+            free = {
+                group: left
+                for group, texts in self._by_group(key).items()
+                if (left := [t for t in texts if t not in taken])
+            }
             if not free:
                 return None
             group = self._rarest(free, of_group)
             fillings[key] = text = self._rarest(free[group], of_text)
-            counts.update([(version, variable, group), (name, variable, group), (name, key, text), text])
+            counts.update(
+                [(version, variable, group), (name, variable, group), (name, key, text), text]
+            )
             counts.update((version, variable, group, other) for other in beside)
             beside.append((variable, group))
         return fillings
@@ -85,8 +98,12 @@ class BalancedSampler:
         """The texts that may fill a key, by group."""
         if key not in self._groups:
             groups = self._groups.setdefault(key, {})
-            for text, filler in {filler.text: filler for filler in self.fillers.options(key)}.items():
-                groups.setdefault(tuple(filler.columns.get(column) for column in BALANCED), []).append(text)
+            for text, filler in {
+                filler.text: filler for filler in self.fillers.options(key)
+            }.items():
+                groups.setdefault(
+                    tuple(filler.columns.get(column) for column in BALANCED), []
+                ).append(text)
         return self._groups[key]
 
     def _rarest(self, choices: Collection[T], count: Callable[[T], tuple[int, ...]]) -> T:
@@ -94,7 +111,9 @@ class BalancedSampler:
         if len(choices) == 1:
             return next(iter(choices))
         lots = self._rng.random(len(choices)).tolist()
-        return min(zip(choices, lots, strict=True), key=lambda choice: (count(choice[0]), choice[1]))[0]
+        return min(
+            zip(choices, lots, strict=True), key=lambda choice: (count(choice[0]), choice[1])
+        )[0]
 
 
 #: Sentences that say nothing and may begin any context; the first frame is the bare context.
@@ -115,10 +134,11 @@ _PATIENCE = 16
 class FormSampler:
     """Fillings of one template for several forms.
 
-    A filler that one form has is in no other form of the template, nor in the items that the forms stand beside. Where a slot
-    has too few fillers for that, a form takes one that is new in this slot, and where there is none, one that another form
-    has; two forms never have the same filling. Which form gets which filling is drawn at last, so the forms of a template can
-    be exchanged for one another: none is drawn from what others left.
+    A filler that one form has is in no other form of the template, nor in the items that the forms
+    stand beside. Where a slot has too few fillers for that, a form takes one that is new in this
+    slot, and where there is none, one that another form has; two forms never have the same filling.
+    Which form gets which filling is drawn at last, so the forms of a template can be exchanged for
+    one another: none is drawn from what others left.
 
     Args:
         fillers: the fillers.
@@ -127,11 +147,15 @@ class FormSampler:
     """
 
     def __init__(self, fillers: Fillers, template: Slots, seed: int) -> None:
-        self.options = {key: list(dict.fromkeys(f.text for f in fillers.options(key))) for key in template.keys}
+        self.options = {
+            key: list(dict.fromkeys(f.text for f in fillers.options(key))) for key in template.keys
+        }
         name = int.from_bytes(hashlib.sha256(template.template_id.encode()).digest()[:8], "big")
         self._rng = np.random.default_rng([seed, name])
 
-    def sample(self, count: int, besides: Iterable[dict[str, str]] = ()) -> list[dict[str, str] | None]:
+    def sample(
+        self, count: int, besides: Iterable[dict[str, str]] = ()
+    ) -> list[dict[str, str] | None]:
         """The fillings of ``count`` forms; None for those for which there is no other filling.
 
         Args:
@@ -142,7 +166,12 @@ class FormSampler:
         made: list[dict[str, str] | None] = []
         for _ in range(count):
             tries = (self._draw(before) for _ in range(_PATIENCE))
-            made.append(next((filling for filling in tries if filling is not None and filling not in before), None))
+            made.append(
+                next(
+                    (filling for filling in tries if filling is not None and filling not in before),
+                    None,
+                )
+            )
             before += [made[-1]] if made[-1] else []
         return [made[place] for place in self._rng.permutation(count)]
 
@@ -152,7 +181,11 @@ class FormSampler:
         for key in sorted(self.options, key=lambda key: (len(self.options[key]), key)):
             free = [text for text in self.options[key] if text not in filling.values()]
             in_slot = {earlier.get(key) for earlier in before}
-            pools = ([t for t in free if t not in used], [t for t in free if t not in in_slot], free)
+            pools = (
+                [t for t in free if t not in used],
+                [t for t in free if t not in in_slot],
+                free,
+            )
             pool = next(filter(None, pools), None)
             if pool is None:
                 return None
@@ -161,8 +194,8 @@ class FormSampler:
 
 
 def in_frame(template: Slots, form: int) -> Slots:
-    """The template in the frame of a form: each form has every frame about equally often, and up to ``len(FRAMES)`` forms of a
-    template have different ones.
+    """The template in the frame of a form: each form has every frame about equally often, and up to
+    ``len(FRAMES)`` forms of a template have different ones.
 
     Args:
         template: the template.

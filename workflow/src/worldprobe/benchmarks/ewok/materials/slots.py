@@ -1,4 +1,6 @@
-"""Slots, ``[agent1]`` in materials and ``{object1:large=true}`` in templates; the classes of fillers for them; swaps."""
+"""Slots, ``[agent1]`` in materials and ``{object1:large=true}`` in templates; the classes of
+fillers for them; swaps.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ _BRACES = str.maketrans("[]", "{}")
 
 @lru_cache(maxsize=64)
 def slot_pattern(rules: Rules) -> re.Pattern[str]:
-    """A slot as the compiler sees it, in either kind of bracket: group 1 its variable, group 2 its restrictions as written."""
+    """A slot as the compiler sees it, in either kind of bracket: group 1 its variable, group 2 its
+    restrictions as written.
+    """
     character = r"[\w=,]" if rules.narrow_restrictions else r"[^\[\]{}:]"
     restrictions = rf"(:?{character}*)" if rules.one_restriction else rf"((?::{character}*)*)"
     return re.compile(r"[\[{](\w+)" + restrictions + r"[\]}]")
@@ -40,7 +44,9 @@ def braces(text: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def _mentions(text: str, rules: Rules) -> tuple[tuple[str, str], ...]:
-    return tuple((name, written.removeprefix(":")) for name, written in slot_pattern(rules).findall(text))
+    return tuple(
+        (name, written.removeprefix(":")) for name, written in slot_pattern(rules).findall(text)
+    )
 
 
 def variables(text: str, rules: Rules) -> dict[str, str]:
@@ -68,7 +74,9 @@ def all_restrictions(texts: Iterable[str], rules: Rules) -> dict[str, set[str]]:
     """
     found: dict[str, set[str]] = {}
     for text in texts:
-        for name, written in variables(text, rules).items() if rules.loose_variables else _mentions(text, rules):
+        for name, written in (
+            variables(text, rules).items() if rules.loose_variables else _mentions(text, rules)
+        ):
             found.setdefault(name, set()).update(split_restrictions(written))
     return found
 
@@ -76,7 +84,11 @@ def all_restrictions(texts: Iterable[str], rules: Rules) -> dict[str, set[str]]:
 def variable_type(name: str, rules: Rules) -> str:
     """The type by which variables are counted.
 
-    >>> variable_type("agent12", Rules()), variable_type("item", Rules()), variable_type("item", Rules(type_by_last_letter=True))
+    >>> (
+    ...     variable_type("agent12", Rules()),
+    ...     variable_type("item", Rules()),
+    ...     variable_type("item", Rules(type_by_last_letter=True)),
+    ... )
     ('agent', 'item', 'ite')
     """
     return name[:-1] if rules.type_by_last_letter else name.rstrip("0123456789")
@@ -114,8 +126,8 @@ def restrictions_of(key: str) -> list[str]:
     return [part for part in key.split(":")[1:] if part]
 
 
-#: What a reader does not see but a model does, for a class of a pattern: control characters, no-break spaces, characters without
-#: width, marks of direction.
+#: What a reader does not see but a model does, for a class of a pattern: control characters,
+#: no-break spaces, characters without width, marks of direction.
 UNSEEN = r"\x00-\x1f\x7f-\xa0\xad\u200b\u200e\u200f\u2028-\u202f\u2060-\u2069\ufeff"
 _START = re.compile(r"([.!?] )([a-z])")
 _PLAIN = re.compile(r"[\w:=' -]*")
@@ -129,7 +141,11 @@ def fill(text: str, fillings: Mapping[str, str], rules: Rules) -> str:
         fillings: slot key -> filler text.
         rules: which behaviours of the original are kept.
 
-    >>> fill("{agent1} lifts {object1:large=true}. it falls", {"agent1": "Ruth", "object1:large=true": "the crate"}, Rules())
+    >>> fill(
+    ...     "{agent1} lifts {object1:large=true}. it falls",
+    ...     {"agent1": "Ruth", "object1:large=true": "the crate"},
+    ...     Rules(),
+    ... )
     'Ruth lifts the crate. It falls.'
     """
     if rules.greedy_filling:
@@ -147,7 +163,9 @@ def _parts(text: str) -> tuple[tuple[str, bool], ...]:
 
 
 def _fill_greedily(text: str, key: str, filling: str) -> str:
-    """As the original: the key is a regular expression, and restrictions after it match up to the last brace."""
+    """As the original: the key is a regular expression, and restrictions after it match up to the
+    last brace.
+    """
     if f"{{{key}:" not in text and _PLAIN.fullmatch(key):
         return text.replace(f"{{{key}}}", filling)
     return re.sub(rf"\{{{key}(:.*=.*)*\}}", filling, text)
@@ -188,7 +206,10 @@ class Filler:
         >>> Filler("the crate", {"large": "true"}).meets(["large=true"])
         True
         """
-        return all(self.columns.get(column) == value for column, _, value in (r.partition("=") for r in restrictions))
+        return all(
+            self.columns.get(column) == value
+            for column, _, value in (r.partition("=") for r in restrictions)
+        )
 
 
 @dataclass(frozen=True)
@@ -201,8 +222,12 @@ class FillerClass:
     place: Place = field(compare=False)
 
 
-def read_filler_class(file: str, name: str, content: bytes, problems: Problems, rules: Rules) -> FillerClass:
-    """Read one ``filler-<class>.csv``: a header with ``item`` and any restriction columns, then a row per filler."""
+def read_filler_class(
+    file: str, name: str, content: bytes, problems: Problems, rules: Rules
+) -> FillerClass:
+    """Read one ``filler-<class>.csv``: a header with ``item`` and any restriction columns, then a
+    row per filler.
+    """
     try:
         rows = without_empty_columns(list(read_rows(file, content)) or [(1, [])])
         check_separator(f"{file}, line {rows[0][0]}", rows[0][1])
@@ -223,7 +248,9 @@ def read_filler_class(file: str, name: str, content: bytes, problems: Problems, 
         place = Place(file, line)
         if len(row) != len(header):
             problems.error(
-                place, f"has {len(row)} cells, the header {len(header)}.", "Give every column a value; quote text with commas."
+                place,
+                f"has {len(row)} cells, the header {len(header)}.",
+                "Give every column a value; quote text with commas.",
             )
             continue
         cells = dict(zip(header, row, strict=True))
@@ -231,15 +258,21 @@ def read_filler_class(file: str, name: str, content: bytes, problems: Problems, 
         empty = [column for column, value in zip(header, row, strict=True) if not value.strip()]
         if empty:
             problems.error(
-                place, f'column "{empty[0]}" is empty.', "Fill it; restrictions require exact values such as true or false."
+                place,
+                f'column "{empty[0]}" is empty.',
+                "Fill it; restrictions require exact values such as true or false.",
             )
             continue
         odd = _ODD.search(",".join(row))
         if odd or any(cell != cell.strip() for cell in row):
             what = (
-                f'the character "{odd[0].encode("unicode_escape").decode()}"' if odd else "a space at the start or end of a cell"
+                f'the character "{odd[0].encode("unicode_escape").decode()}"'
+                if odd
+                else "a space at the start or end of a cell"
             )
-            problems.refuse(place, f"contains {what}, which would be part of a sentence.", "Remove it.")
+            problems.refuse(
+                place, f"contains {what}, which would be part of a sentence.", "Remove it."
+            )
         if filler.text in fillers:
             line, first = fillers[filler.text]
             complain = problems.warn if first == filler else problems.refuse
@@ -278,9 +311,13 @@ class Fillers:
         """
         if name not in self._shuffled:
             if name not in self.classes:
-                known = did_you_mean(name, self.classes, f"; there are {', '.join(sorted(self.classes))}.")
+                known = did_you_mean(
+                    name, self.classes, f"; there are {', '.join(sorted(self.classes))}."
+                )
                 raise UserError(
-                    "fillers", f'there is no filler class "{name}"{known}', "Give the materials that the templates come from."
+                    "fillers",
+                    f'there is no filler class "{name}"{known}',
+                    "Give the materials that the templates come from.",
                 )
             fillers = self.classes[name].fillers
             self._shuffled[name] = [fillers[i] for i in _order(len(fillers))]
@@ -290,12 +327,16 @@ class Fillers:
         """The fillers that meet all restrictions of a key, in shuffled order."""
         return self.meeting(slot_class(key), restrictions_of(key), is_magnet=self.is_magnet(key))
 
-    def meeting(self, name: str, restrictions: Sequence[str], is_magnet: bool = False) -> list[Filler]:
+    def meeting(
+        self, name: str, restrictions: Sequence[str], is_magnet: bool = False
+    ) -> list[Filler]:
         """The fillers of a class that meet restrictions, in shuffled order."""
         asked = (name, (*restrictions, *([MAGNET] if is_magnet else [])))
         if asked not in self._options:
             fillers = self.shuffled(name)
-            self._options[asked] = [f for f in fillers if (f.text == MAGNET if is_magnet else f.meets(restrictions))]
+            self._options[asked] = [
+                f for f in fillers if (f.text == MAGNET if is_magnet else f.meets(restrictions))
+            ]
         return self._options[asked]
 
     def is_magnet(self, key: str) -> bool:
@@ -305,11 +346,14 @@ class Fillers:
 
 @dataclass(frozen=True)
 class Swap:
-    """``agent->agent:western=false`` restricts a class further; ``object->nonword`` draws from another class instead."""
+    """``agent->agent:western=false`` restricts a class further; ``object->nonword`` draws from
+    another class instead.
+    """
 
     source: str
     target: str
-    #: Restrictions of the source that hold for the target class too, as it has such a column: a woman stays a woman.
+    #: Restrictions of the source that hold for the target class too, as it has such a column: a
+    #: woman stays a woman.
     kept: frozenset[str] = field(default=frozenset(), repr=False)
 
     @property
@@ -318,16 +362,22 @@ class Swap:
         return self.target.startswith(self.source + ":")
 
 
-def parse_swaps(options: Sequence[str], known: Sequence[str], columns: Mapping[str, Collection[str]] | None = None) -> list[Swap]:
+def parse_swaps(
+    options: Sequence[str],
+    known: Sequence[str],
+    columns: Mapping[str, Collection[str]] | None = None,
+) -> list[Swap]:
     """Swaps as the command line gives them; one option may contain several, separated by commas.
 
     Args:
         options: e.g. ``["agent->agent:western=false,object->nonword"]``.
         known: the filler classes there are.
-        columns: class -> what its fillers can be restricted by; a swap to another class keeps the restrictions that it knows.
+        columns: class -> what its fillers can be restricted by; a swap to another class keeps the
+            restrictions that it knows.
 
     Raises:
-        UserError: not of the form SOURCE->TARGET, a class that is not there, or a class swapped twice.
+        UserError: not of the form SOURCE->TARGET, a class that is not there, or a class swapped
+            twice.
 
     >>> parse_swaps(["object->nonword"], ["object", "nonword"])
     [Swap(source='object', target='nonword')]
@@ -339,19 +389,36 @@ def parse_swaps(options: Sequence[str], known: Sequence[str], columns: Mapping[s
             source, target = source.strip(), target.strip()
             if not (arrow and source and target):
                 raise UserError(
-                    f"--swap {text}", "is not of the form SOURCE->TARGET.", 'Write e.g. "object->nonword", in quotes.'
+                    f"--swap {text}",
+                    "is not of the form SOURCE->TARGET.",
+                    'Write e.g. "object->nonword", in quotes.',
                 )
             for name in (source, target.partition(":")[0]):
                 if name not in known:
-                    near = did_you_mean(name, known, f"; the classes are {', '.join(sorted(known))}.")
+                    near = did_you_mean(
+                        name, known, f"; the classes are {', '.join(sorted(known))}."
+                    )
                     raise UserError(
-                        f"--swap {text}", f'there is no filler class "{name}"{near}', "Name a class of the materials."
+                        f"--swap {text}",
+                        f'there is no filler class "{name}"{near}',
+                        "Name a class of the materials.",
                     )
             if target.endswith(":") or "::" in target:
-                raise UserError(f"--swap {text}", "has an empty restriction.", 'Write e.g. "agent->agent:western=false".')
-            swap = Swap(source, target, frozenset((columns or {}).get(target.partition(":")[0], ())))
-            if any(other.source == source and not (other.is_restriction and swap.is_restriction) for other in swaps):
-                raise UserError(f"--swap {text}", f"{source} is swapped already.", "Swap each class once.")
+                raise UserError(
+                    f"--swap {text}",
+                    "has an empty restriction.",
+                    'Write e.g. "agent->agent:western=false".',
+                )
+            swap = Swap(
+                source, target, frozenset((columns or {}).get(target.partition(":")[0], ()))
+            )
+            if any(
+                other.source == source and not (other.is_restriction and swap.is_restriction)
+                for other in swaps
+            ):
+                raise UserError(
+                    f"--swap {text}", f"{source} is swapped already.", "Swap each class once."
+                )
             swaps.append(swap)
     return swaps
 
@@ -363,7 +430,9 @@ def apply_swap(text: str, swap: Swap, rules: Rules) -> str:
     '{nonword_from_object1} falls.'
     >>> apply_swap("{agent1:sex=male} falls.", Swap("agent", "agent:western=false"), Rules())
     '{agent1:sex=male:western=false} falls.'
-    >>> apply_swap("{agent1:sex=male} falls.", Swap("agent", "description", frozenset({"sex"})), Rules())
+    >>> apply_swap(
+    ...     "{agent1:sex=male} falls.", Swap("agent", "description", frozenset({"sex"})), Rules()
+    ... )
     '{description_from_agent1:sex=male} falls.'
     """
     if rules.prefix_swaps:
@@ -377,30 +446,61 @@ def apply_swap(text: str, swap: Swap, rules: Rules) -> str:
             return f"{{{key}{swap.target[len(swap.source) :]}}}"
         name, _, restriction = swap.target.partition(":")
         kept = [part for part in restrictions_of(key) if part.partition("=")[0] in swap.kept]
-        return "{" + ":".join([f"{name}_from_{variable_of(key)}", *kept, *([restriction] if restriction else [])]) + "}"
+        return (
+            "{"
+            + ":".join(
+                [f"{name}_from_{variable_of(key)}", *kept, *([restriction] if restriction else [])]
+            )
+            + "}"
+        )
 
     return KEY.sub(swapped, text)
 
 
 def _apply_as_original(text: str, swap: Swap) -> str:
-    """By text prefix; the order of mentions may matter, and the original leaves it to chance: here it is the text's."""
+    """By text prefix; the order of mentions may matter, and the original leaves it to chance: here
+    it is the text's.
+    """
     mentions = list(dict.fromkeys(key for key in keys(text) if key.startswith(swap.source)))
     for mention in mentions:
         if swap.source in swap.target:
-            text = text.replace(f"{{{mention}", f"{{{mention}{swap.target.replace(swap.source, '')}")
+            text = text.replace(
+                f"{{{mention}", f"{{{mention}{swap.target.replace(swap.source, '')}"
+            )
         else:
             number = re.search(r"\d+", mention)
-            text = text.replace(f"{{{mention}", f"{{{swap.target}_from_{swap.source}{number[0] if number else ''}")
+            text = text.replace(
+                f"{{{mention}", f"{{{swap.target}_from_{swap.source}{number[0] if number else ''}"
+            )
     return text
 
 
-DESIGN = ("concept_a", "concept_b", "context_contrast", "context_type", "target_contrast", "situation")
+DESIGN = (
+    "concept_a",
+    "concept_b",
+    "context_contrast",
+    "context_type",
+    "target_contrast",
+    "situation",
+)
 #: What materials say of templates in lists (``compile.py``); fillings do not depend on it.
 MARKS = ("culture_bound", "adversarial")
 #: What pandas reads as a missing value, and so what the original lost from its tables.
 _MISSING_WORDS = frozenset(
     [
-        *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>"),
+        *(
+            "",
+            "#N/A",
+            "#N/A N/A",
+            "#NA",
+            "-1.#IND",
+            "-1.#QNAN",
+            "-NaN",
+            "-nan",
+            "1.#IND",
+            "1.#QNAN",
+            "<NA>",
+        ),
         *("N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
     ]
 )
@@ -428,25 +528,32 @@ class Slots(NamedTuple):
         return f"{self.domain}_{self.meta_template}_{self.template}"
 
 
-def open_slots(templates: pd.DataFrame, fillers: Fillers, swaps: Sequence[Swap] = ()) -> dict[str, list[Slots]]:
+def open_slots(
+    templates: pd.DataFrame, fillers: Fillers, swaps: Sequence[Swap] = ()
+) -> dict[str, list[Slots]]:
     """Domain -> its templates in row order."""
     domains: dict[str, list[Slots]] = {}
     columns = ["domain", "meta_template", "template", *TEXTS, *DESIGN, *MARKS]
-    for domain, meta_template, template, *rest in templates.reindex(columns=columns).itertuples(index=False, name=None):
+    for domain, meta_template, template, *rest in templates.reindex(columns=columns).itertuples(
+        index=False, name=None
+    ):
         texts = tuple(rest[: len(TEXTS)])
         for swap in swaps:
             texts = tuple(apply_swap(text, swap, fillers.rules) for text in texts)
         texts, slot_keys = settle(texts, fillers)
         design = tuple(_present(value, fillers.rules) for value in rest[len(TEXTS) :])
-        domains.setdefault(domain, []).append(Slots(domain, meta_template, template, texts, slot_keys, design))
+        domains.setdefault(domain, []).append(
+            Slots(domain, meta_template, template, texts, slot_keys, design)
+        )
     return domains
 
 
 def settle(texts: tuple[str, ...], fillers: Fillers) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Give the mentions of a variable one key with all their restrictions, so that it means one filler in an item.
+    """Give the mentions of a variable one key with all their restrictions, so that it means one
+    filler in an item.
 
-    Where no filler meets them all (a context about cloth against one about a liquid), each mention keeps a key of its own. The
-    original gives every spelling its own key.
+    Where no filler meets them all (a context about cloth against one about a liquid), each mention
+    keeps a key of its own. The original gives every spelling its own key.
 
     Returns:
         The texts with settled keys, and the distinct keys in code-point order.
@@ -460,17 +567,27 @@ def settle(texts: tuple[str, ...], fillers: Fillers) -> tuple[tuple[str, ...], t
         by_variable.setdefault(variable, {})[mention] = split_restrictions(written)
     settled = {}
     for variable, mentions in by_variable.items():
-        together = key_for(variable, {restriction for restrictions in mentions.values() for restriction in restrictions})
+        together = key_for(
+            variable,
+            {restriction for restrictions in mentions.values() for restriction in restrictions},
+        )
         is_met = len(mentions) == 1 or bool(fillers.options(together))
         for mention, restrictions in mentions.items():
             settled[mention] = together if is_met else key_for(variable, set(restrictions))
-    return tuple(KEY.sub(lambda m: f"{{{settled[m[1]]}}}", text) for text in texts), tuple(sorted(set(settled.values())))
+    return tuple(KEY.sub(lambda m: f"{{{settled[m[1]]}}}", text) for text in texts), tuple(
+        sorted(set(settled.values()))
+    )
 
 
 def is_ambiguous(slot_keys: Sequence[str]) -> bool:
-    """Whether a mention without restriction occurs next to mentions of the same variable that cannot be one filler."""
+    """Whether a mention without restriction occurs next to mentions of the same variable that
+    cannot be one filler.
+    """
     variables = [variable_of(key) for key in slot_keys]
-    return any(key == variable and variables.count(variable) > 1 for key, variable in zip(slot_keys, variables, strict=True))
+    return any(
+        key == variable and variables.count(variable) > 1
+        for key, variable in zip(slot_keys, variables, strict=True)
+    )
 
 
 def _present(value: object, rules: Rules) -> str | None:

@@ -1,4 +1,6 @@
-"""Tables of accuracy: mean and range (Table 1), domains (2), strict Likert (4), paradigms, conditions, controls, families."""
+"""Tables of accuracy: mean and range (Table 1), domains (2), strict Likert (4), paradigms,
+conditions, controls, families.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,12 @@ import pandas as pd
 from worldprobe.benchmark import Input, table
 from worldprobe.benchmarks.ewok import selection, study
 from worldprobe.benchmarks.ewok.analysis.panel import drawn_units, status_notes
-from worldprobe.benchmarks.ewok.contracts import ConditionComparisons, ControlAccuracies, FamilyLevels, Summaries
+from worldprobe.benchmarks.ewok.contracts import (
+    ConditionComparisons,
+    ControlAccuracies,
+    FamilyLevels,
+    Summaries,
+)
 from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, TARGET_CONTRASTS, TARGET_TYPES, way_of
 from worldprobe.errors import UserError
 from worldprobe.models.registry import BASELINES
@@ -24,9 +31,14 @@ MODEL_TYPES = (*EVAL_TYPES, *TARGET_TYPES)
 #: What the baselines are; each compares a vector of the target with one of each context by cosine.
 BASELINE_NOTES = {
     "sentence_vectors": "cosine of target and context as a sentence encoder reads them.",
-    "wordnet": "cosine of the glosses of their words' senses and of related senses, without the names of agents.",
-    "word2vec": "cosine of their summed word vectors, without the names of agents; unless a file was given, these vectors have "
-    "read sentences like these only.",
+    "wordnet": (
+        "cosine of the glosses of their words' senses and of related senses, without the names of"
+        " agents."
+    ),
+    "word2vec": (
+        "cosine of their summed word vectors, without the names of agents; unless a file was given,"
+        " these vectors have read sentences like these only."
+    ),
 }
 
 
@@ -34,15 +46,21 @@ BASELINE_NOTES = {
     inputs=[Summaries],
     title="Accuracy by domain",
     section="accuracy",
-    caption="Accuracy by domain: the average over published models (or trained controls where there are none), the highest mean, "
-    "and humans where their ratings are part of the run. EWoK, Table 2.",
+    caption=(
+        "Accuracy by domain: the average over published models (or trained controls where there are"
+        " none), the highest mean, and humans where their ratings are part of the run. EWoK,"
+        " Table 2."
+    ),
     when=study.has_logprobs,
     options=[selection.EVAL_TYPE],
 )
-def accuracy_by_domain(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> Sheet:
+def accuracy_by_domain(
+    summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs"
+) -> Sheet:
     """Average and highest mean of a language model by domain, and humans where present (Table 2).
 
-    Controls stay out of the average where published models were asked, and those that were never trained always.
+    Controls stay out of the average where published models were asked, and those that were never
+    trained always.
     """
     rows = selection.over_versions(selection.pick(summaries, "domain", eval_type))
     models = selection.language_models(rows)
@@ -51,7 +69,9 @@ def accuracy_by_domain(summaries: pd.DataFrame, roster: Roster, eval_type: str =
     human = rows[rows.model == HUMAN].set_index("group")["mean"]
     lines = []
     for domain in selection.domain_order(models, roster):
-        here = asked[asked.group == domain].sort_values(["mean", "model"], ascending=[False, True], kind="stable")
+        here = asked[asked.group == domain].sort_values(
+            ["mean", "model"], ascending=[False, True], kind="stable"
+        )
         untrained = calibration[calibration.group == domain]["mean"]
         lines.append(
             {
@@ -78,16 +98,27 @@ def accuracy_by_domain(summaries: pd.DataFrame, roster: Roster, eval_type: str =
     who = "" if frame.human.isna().all() else " and humans"
     if not who:
         columns.pop()
-    notes = [f"Average over {counted(int(frame.n_models.max()), 'model')}; domains in its order, which was not tested."]
+    notes = [
+        f"Average over {counted(int(frame.n_models.max()), 'model')}; domains in its order, which"
+        " was not tested."
+    ]
     if frame.n_models.max() > 1:
-        notes.append("The highest of several means tends to be more than its model reaches on other items.")
+        notes.append(
+            "The highest of several means tends to be more than its model reaches on other items."
+        )
     if len(calibration):
         names = roster.in_order(calibration.model)
         what = "an untrained control" if len(names) == 1 else "untrained controls"
         who_else = f"{listed(roster[model].name for model in names)}, {what}"
-        notes.append(f"The average leaves out {who_else}, with a mean of {decimals(3)(frame.untrained.mean())}.")
+        notes.append(
+            f"The average leaves out {who_else}, with a mean of"
+            f" {decimals(3)(frame.untrained.mean())}."
+        )
     return Sheet(
-        title=f"Accuracy of language models{who} by domain ({selection.in_words(eval_type)}); chance is 0.5.",
+        title=(
+            f"Accuracy of language models{who} by domain ({selection.in_words(eval_type)}); chance"
+            " is 0.5."
+        ),
         frame=frame,
         columns=tuple(columns),
         notes=tuple(notes),
@@ -97,7 +128,11 @@ def accuracy_by_domain(summaries: pd.DataFrame, roster: Roster, eval_type: str =
 def _of_highest(rows: pd.DataFrame, roster: Roster) -> str:
     """The model with the highest mean, or how many share it; rows are sorted by mean."""
     n_highest = int((rows["mean"] == rows["mean"].max()).sum())
-    return f"{n_highest} models" if n_highest > 1 else "".join(roster[model].name for model in rows.model[:n_highest])
+    return (
+        f"{n_highest} models"
+        if n_highest > 1
+        else "".join(roster[model].name for model in rows.model[:n_highest])
+    )
 
 
 @table(
@@ -109,7 +144,10 @@ def _of_highest(rows: pd.DataFrame, roster: Roster) -> str:
     options=[selection.METRIC],
 )
 def accuracy_by_paradigm(
-    summaries: pd.DataFrame, roster: Roster, provenance: Provenance | None = None, metric: str = "accuracy"
+    summaries: pd.DataFrame,
+    roster: Roster,
+    provenance: Provenance | None = None,
+    metric: str = "accuracy",
 ) -> Sheet:
     """Mean and range of every model under every paradigm and prompting set-up that was run.
 
@@ -133,21 +171,35 @@ def accuracy_by_paradigm(
     for name in shown:
         by_type[name]["missing"] = by_type[name].n_missing / (2 * by_type[name].n)
         for part in ("mean", "low", "high", "missing"):
-            frame[f"{name}_{part}"] = [by_type[name][part].get(model, float("nan")) for model in models]
+            frame[f"{name}_{part}"] = [
+                by_type[name][part].get(model, float("nan")) for model in models
+            ]
         over, heading = _setup_heading(name)
-        columns.append(Column(heading, (f"{name}_mean", f"{name}_missing"), _with_missing, over=over))
+        columns.append(
+            Column(heading, (f"{name}_mean", f"{name}_missing"), _with_missing, over=over)
+        )
     is_unread = bool((means.n_missing > 0).any())
     return Sheet(
         title="Mean accuracy of every model for every way of asking.",
         frame=frame,
         columns=tuple(columns),
         notes=(
-            *(["On the items that all models were prompted about."] if (means.grouping == "prompted").any() else []),
+            *(
+                ["On the items that all models were prompted about."]
+                if (means.grouping == "prompted").any()
+                else []
+            ),
             *_humans(rows),
             *_by_domains(provenance),
-            "free, constr.: the answer is generated freely, or chosen among the valid ones; ex.: worked examples in the prompt.",
+            (
+                "free, constr.: the answer is generated freely, or chosen among the valid ones;"
+                " ex.: worked examples in the prompt."
+            ),
             *(
-                ["unread: share of targets without a readable answer, which count as wrong, or without a score."]
+                [
+                    "unread: share of targets without a readable answer, which count as wrong, or"
+                    " without a score."
+                ]
                 if is_unread
                 else []
             ),
@@ -160,8 +212,10 @@ def accuracy_by_paradigm(
     inputs=[Summaries],
     title="Mean accuracy",
     section="accuracy",
-    caption="Mean accuracy of each model over the versions of the items, with the range over versions and an interval. Chance"
-    " is one half. EWoK, Table 1.",
+    caption=(
+        "Mean accuracy of each model over the versions of the items, with the range over versions"
+        " and an interval. Chance is one half. EWoK, Table 1."
+    ),
     when=study.has_logprobs,
     options=[selection.EVAL_TYPE, selection.METRIC],
 )
@@ -177,7 +231,8 @@ def mean_accuracy(
     Args:
         summaries: the Summaries table.
         roster: names and order of the models.
-        provenance: of the summaries; it says what was drawn for the intervals, and what weighs the same in the means.
+        provenance: of the summaries; it says what was drawn for the intervals, and what weighs the
+            same in the means.
         eval_type: way of asking of the models' rows; humans and baselines are always added.
         metric: "accuracy" (ties count one half) or "strict" (ties count as wrong).
     """
@@ -193,23 +248,47 @@ def mean_accuracy(
         kind=["yardstick" if is_yardstick(model) else "model" for model in order],
         n_versions=[int(versions.get(model, 0)) for model in order],
     )
-    wanted = ["model", "name", "kind", "eval_type", "metric", "mean", "low", "high", "ci_low", "ci_high"]
+    wanted = [
+        "model",
+        "name",
+        "kind",
+        "eval_type",
+        "metric",
+        "mean",
+        "low",
+        "high",
+        "ci_low",
+        "ci_high",
+    ]
     frame = frame[[*wanted, "n_versions", "n", "n_ties", "n_near_ties", "n_missing"]]
     count = int(versions.max()) if len(versions) else 0
     notes = [
         *([f"Range: lowest and highest of {count} versions."] if count > 1 else []),
-        *(_by_domains(provenance) or [f"Interval: 95%; {drawn_units(provenance)} are samples of more."]),
+        *(
+            _by_domains(provenance)
+            or [f"Interval: 95%; {drawn_units(provenance)} are samples of more."]
+        ),
         *status_notes(means["status"]),
     ]
-    notes += [f"{roster[name].name}: {text}" for name, text in BASELINE_NOTES.items() if name in set(frame.model)]
+    notes += [
+        f"{roster[name].name}: {text}"
+        for name, text in BASELINE_NOTES.items()
+        if name in set(frame.model)
+    ]
     kept = "one half" if metric == "accuracy" else "as wrong"
     of_models = frame[frame.kind == "model"]
-    notes.append(f"Exact ties count {kept}; the models have {_rows(int(of_models.n_ties.sum()))} with a tie.")
+    notes.append(
+        f"Exact ties count {kept}; the models have {_rows(int(of_models.n_ties.sum()))} with a tie."
+    )
     if of_models.n_missing.sum():
-        notes.append(f"{_rows(int(of_models.n_missing.sum()))} of the models without a readable answer.")
+        notes.append(
+            f"{_rows(int(of_models.n_missing.sum()))} of the models without a readable answer."
+        )
     return Sheet(
-        title=f"Accuracy by model ({selection.in_words(eval_type)}), mean and range over {counted(count, 'version')}; "
-        "chance is 0.5.",
+        title=(
+            f"Accuracy by model ({selection.in_words(eval_type)}), mean and range over"
+            f" {counted(count, 'version')}; chance is 0.5."
+        ),
         frame=frame,
         columns=(
             Column("Model", ("name",), is_number=False),
@@ -226,7 +305,10 @@ def _by_domains(provenance: Provenance | None) -> list[str]:
     """A note on means that were not formed as in the paper (``summarize --average domains``)."""
     if provenance is None or provenance.details.get("average") != "domains":
         return []
-    return ["Mean of the domains' means, as in BabyLM's leaderboards: every domain weighs the same. It has no interval."]
+    return [
+        "Mean of the domains' means, as in BabyLM's leaderboards: every domain weighs the same. It"
+        " has no interval."
+    ]
 
 
 def _rows(count: int) -> str:
@@ -242,13 +324,17 @@ def _rows(count: int) -> str:
     options=[selection.EVAL_TYPE],
 )
 def likert_strict(
-    summaries: pd.DataFrame, roster: Roster, provenance: Provenance | None = None, eval_type: str = "likert_constrained_two"
+    summaries: pd.DataFrame,
+    roster: Roster,
+    provenance: Provenance | None = None,
+    eval_type: str = "likert_constrained_two",
 ) -> Sheet:
     """Likert accuracy when equal ratings count as wrong (Table 4; paper, Appendix B.2)."""
     sheet = mean_accuracy(summaries, roster, provenance, eval_type, metric="strict")
     note = "Chance is below 0.5 here, since a model that always gives the same rating scores 0."
     title = (
-        f"Accuracy by Likert ratings ({selection.in_words(eval_type)}) with the stricter metric: equal ratings count as wrong."
+        f"Accuracy by Likert ratings ({selection.in_words(eval_type)}) with the stricter metric:"
+        " equal ratings count as wrong."
     )
     return replace(sheet, title=title, notes=(note, *sheet.notes))
 
@@ -265,7 +351,10 @@ def _with_missing(mean: float, missing: float) -> str:
 
 def _humans(rows: pd.DataFrame) -> list[str]:
     """A note on people, who rate in a way of their own and so have no column."""
-    return [f"Humans, by their mean ratings: {decimals(3)(mean)}." for mean in rows[rows.model == HUMAN]["mean"]]
+    return [
+        f"Humans, by their mean ratings: {decimals(3)(mean)}."
+        for mean in rows[rows.model == HUMAN]["mean"]
+    ]
 
 
 def _setup_heading(eval_type: str) -> tuple[str, str]:
@@ -279,24 +368,31 @@ def _setup_heading(eval_type: str) -> tuple[str, str]:
     if eval_type in TARGET_TYPES:
         return way_of("logprobs").title, f"targets, {eval_type.rpartition('_')[2]}"
     way = way_of(eval_type)
-    return (selection.in_words(way.paradigm), ", ".join(way.short)) if way.short else ("", way.title)
+    return (
+        (selection.in_words(way.paradigm), ", ".join(way.short)) if way.short else ("", way.title)
+    )
 
 
 @table(
     inputs=[Summaries],
     title="Adversarial part",
     section="design",
-    caption="Accuracy inside and outside the adversarial part: the tenth of each domain's templates on which word vectors "
-    "mislead most that have read the other templates, and nothing else.",
+    caption=(
+        "Accuracy inside and outside the adversarial part: the tenth of each domain's templates on"
+        " which word vectors mislead most that have read the other templates, and nothing else."
+    ),
     when=study.has_adversarial_part,
     options=[selection.EVAL_TYPE],
 )
 def adversarial_part(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> Sheet:
-    """Accuracy of every model, of humans and baselines inside and outside the adversarial part, and the difference."""
+    """Accuracy of every model, of humans and baselines inside and outside the adversarial part, and
+    the difference.
+    """
     rows = selection.over_versions(selection.pick(summaries, "adversarial", eval_type))
     values = ["mean", "ci_low", "ci_high", "n"]
     parts_of = {
-        part: rows[rows.group == part].set_index("model")[values].add_suffix(f"_{part}") for part in ("inside", "outside")
+        part: rows[rows.group == part].set_index("model")[values].add_suffix(f"_{part}")
+        for part in ("inside", "outside")
     }
     frame = parts_of["inside"].join(parts_of["outside"])
     frame = frame.loc[roster.in_order(frame.index)].reset_index()
@@ -307,16 +403,25 @@ def adversarial_part(summaries: pd.DataFrame, roster: Roster, eval_type: str = "
         for part in ("inside", "outside")
         for column in (
             Column("mean", (f"mean_{part}",), decimals(3), over=part.capitalize()),
-            Column("95% interval", (f"ci_low_{part}", f"ci_high_{part}"), span, over=part.capitalize()),
+            Column(
+                "95% interval", (f"ci_low_{part}", f"ci_high_{part}"), span, over=part.capitalize()
+            ),
         )
     ]
     return Sheet(
         title="Accuracy inside and outside the adversarial part.",
         frame=frame,
-        columns=(Column("Model", ("name",), is_number=False), *parts, Column("Difference", ("difference",), decimals(3))),
+        columns=(
+            Column("Model", ("name",), is_number=False),
+            *parts,
+            Column("Difference", ("difference",), decimals(3)),
+        ),
         notes=(
-            "Inside: the tenth of each domain's templates on which the relatedness of words points the wrong way most, as "
-            "vectors have it that read these materials only. To models that read other text they need not be harder.",
+            (
+                "Inside: the tenth of each domain's templates on which the relatedness of words"
+                " points the wrong way most, as vectors have it that read these materials only. To"
+                " models that read other text they need not be harder."
+            ),
         ),
     )
 
@@ -328,12 +433,17 @@ CONDITION_COMPARISONS = Input(ConditionComparisons, "conditions.parquet")
     inputs=[CONDITION_COMPARISONS],
     title="Conditions",
     section="conditions",
-    caption="Accuracy of each model in each condition, compared with the first one: the difference over the templates that "
-    "both have, with an interval and a paired test.",
+    caption=(
+        "Accuracy of each model in each condition, compared with the first one: the difference over"
+        " the templates that both have, with an interval and a paired test."
+    ),
     when=study.has_conditions,
 )
-def conditions(comparisons: pd.DataFrame, roster: Roster, provenance: Provenance | None = None) -> Sheet:
-    """Accuracy in the reference and in each other condition, with the paired difference, a row per model and condition.
+def conditions(
+    comparisons: pd.DataFrame, roster: Roster, provenance: Provenance | None = None
+) -> Sheet:
+    """Accuracy in the reference and in each other condition, with the paired difference, a row per
+    model and condition.
 
     Args:
         comparisons: the ConditionComparisons table.
@@ -350,7 +460,11 @@ def conditions(comparisons: pd.DataFrame, roster: Roster, provenance: Provenance
         title=overall.condition_a.map(lambda name: titles.get(name, name)),
         place=overall.model_a.map(order),
     )
-    frame = frame.sort_values(["eval_type", "place", "condition_a"], kind="stable").drop(columns="place").reset_index(drop=True)
+    frame = (
+        frame.sort_values(["eval_type", "place", "condition_a"], kind="stable")
+        .drop(columns="place")
+        .reset_index(drop=True)
+    )
     reference = str(frame.condition_b.iloc[0])
     reference = titles.get(reference, reference)
     columns = [
@@ -374,10 +488,13 @@ def conditions(comparisons: pd.DataFrame, roster: Roster, provenance: Provenance
         frame=frame,
         columns=tuple(columns),
         notes=(
-            "Means are over the templates that both conditions have; range: lowest and highest mean of a version, or of a sample "
-            "of each template. "
-            f"Interval (95%) and p (two-sided, with Holm's correction): {drawn_units(provenance)} are samples of more. "
-            "Found in 80%: the smallest true difference for which p is below 0.05 in about 80% of such samples.",
+            (
+                "Means are over the templates that both conditions have; range: lowest and highest"
+                " mean of a version, or of a sample of each template. Interval (95%) and p"
+                f" (two-sided, with Holm's correction): {drawn_units(provenance)} are samples of"
+                " more. Found in 80%: the smallest true difference for which p is below 0.05 in"
+                " about 80% of such samples."
+            ),
             *status_notes(frame.status),
         ),
         group="model",
@@ -397,12 +514,17 @@ READ = {
     inputs=[ControlAccuracies],
     title="Read and not read",
     section="controls",
-    caption="Accuracy of the control models by what they had read of an item, and by how the two targets of a template differ. "
-    "A concept swap exchanges the concept (chases, flees from), a variable swap who is who (A chases B, B chases A). "
-    "In brackets 95% intervals over pairs of concepts.",
+    caption=(
+        "Accuracy of the control models by what they had read of an item, and by how the two"
+        " targets of a template differ. A concept swap exchanges the concept (chases, flees from),"
+        " a variable swap who is who (A chases B, B chases A). In brackets 95% intervals over pairs"
+        " of concepts."
+    ),
     when=study.has_generalisation,
 )
-def control_accuracy(accuracies: pd.DataFrame, roster: Roster, provenance: Provenance | None = None) -> Sheet:
+def control_accuracy(
+    accuracies: pd.DataFrame, roster: Roster, provenance: Provenance | None = None
+) -> Sheet:
     """A line per model, what it had read and how often; columns by what the two targets swap.
 
     Args:
@@ -411,10 +533,18 @@ def control_accuracy(accuracies: pd.DataFrame, roster: Roster, provenance: Prove
         provenance: of that table, with the number of items.
     """
     keys = ["model", "group", "dose"]
-    wide = accuracies.pivot(index=keys, columns="targets", values=["mean", "ci_low", "ci_high", "n_items"])
-    wide = wide.set_axis(["_".join(names).replace(" ", "_") for names in wide.columns.tolist()], axis=1).reset_index()
-    place = {model: number for number, model in enumerate(roster.in_order(accuracies["model"].unique()))}
-    order = wide.assign(model=wide["model"].map(place), group=wide["group"].map(list(READ).index)).sort_values(keys)
+    wide = accuracies.pivot(
+        index=keys, columns="targets", values=["mean", "ci_low", "ci_high", "n_items"]
+    )
+    wide = wide.set_axis(
+        ["_".join(names).replace(" ", "_") for names in wide.columns.tolist()], axis=1
+    ).reset_index()
+    place = {
+        model: number for number, model in enumerate(roster.in_order(accuracies["model"].unique()))
+    }
+    order = wide.assign(
+        model=wide["model"].map(place), group=wide["group"].map(list(READ).index)
+    ).sort_values(keys)
     frame = wide.loc[order.index].reset_index(drop=True)
     frame.insert(1, "name", [roster[model].name for model in frame["model"]])
     columns = []
@@ -432,14 +562,20 @@ def control_accuracy(accuracies: pd.DataFrame, roster: Roster, provenance: Prove
         frame=frame,
         columns=(
             Column("Model", ("name",), is_number=False, once=True),
-            Column("Had read", ("group",), lambda name: READ[name], is_number=False, once=bool(doses)),
+            Column(
+                "Had read", ("group",), lambda name: READ[name], is_number=False, once=bool(doses)
+            ),
             *doses,
             *columns,
         ),
         notes=(
-            "The last line of a model is the test part of the materials' split: no text that it read has its situations or its "
-            f"concepts. Chance is one half. {_left_out(accuracies, provenance)}are in no line: they are neither known nor new, "
-            "as they share situations or words with what was taught, or as stories of another template tell them, too.",
+            (
+                "The last line of a model is the test part of the materials' split: no text that"
+                " it read has its situations or its concepts. Chance is one half."
+                f" {_left_out(accuracies, provenance)}are in no line: they are neither known nor"
+                " new, as they share situations or words with what was taught, or as stories of"
+                " another template tell them, too."
+            ),
             *say_what_reading_does(accuracies, roster),
             *say_what_misleads(accuracies, roster),
             *say_what_a_leak_does(by_dose(accuracies)),
@@ -460,23 +596,31 @@ def _left_out(accuracies: pd.DataFrame, provenance: Provenance | None) -> str:
 
 
 def say_what_knowledge_scores(accuracies: pd.DataFrame, roster: Roster) -> str:
-    """What the measure gives for knowledge, and what for ignorance: ranges over the models that learned something."""
+    """What the measure gives for knowledge, and what for ignorance: ranges over the models that
+    learned something.
+    """
     rows = accuracies[(accuracies["targets"] == "all") & accuracies["mean"].notna()]
     rows = rows[[not roster[model].is_untrained for model in rows["model"]]]
-    rows = rows.assign(name=[roster[model].name for model in rows["model"]]).sort_values("dose", ascending=False)
-    known = rows[rows["group"].isin(["read", "new_filling"])].sort_values("group", ascending=False, kind="stable")
+    rows = rows.assign(name=[roster[model].name for model in rows["model"]]).sort_values(
+        "dose", ascending=False
+    )
+    known = rows[rows["group"].isin(["read", "new_filling"])].sort_values(
+        "group", ascending=False, kind="stable"
+    )
     known = known.drop_duplicates("model")  # the items themselves where they were read
     new = rows[rows["group"] == "new_concept"].drop_duplicates("model")
     if known.empty or new.empty:
         return ""
     return (
-        f"{ranging(known.set_index('name')['mean'], 'Accuracies of control models on what they were taught')}; "
-        f"{ranging(new.set_index('name')['mean'], 'those on concepts that they were not taught')}."
+        f"{ranging(known.set_index('name')['mean'], 'Accuracies of control models on what they were taught')};"
+        f" {ranging(new.set_index('name')['mean'], 'those on concepts that they were not taught')}."
     )
 
 
 def say_what_reading_does(accuracies: pd.DataFrame, roster: Roster) -> list[str]:
-    """Of each model, what it has of what it read or was taught, and of what is new to it; then what leaked items do."""
+    """Of each model, what it has of what it read or was taught, and of what is new to it; then what
+    leaked items do.
+    """
     rows = accuracies[(accuracies["targets"] == "all") & accuracies["mean"].notna()]
     said = []
     for model in roster.in_order(rows["model"].unique()):
@@ -484,10 +628,14 @@ def say_what_reading_does(accuracies: pd.DataFrame, roster: Roster) -> list[str]
             continue
         of_model = rows[rows["model"] == model].sort_values("dose", ascending=False)
         parts: list[str] = []
-        for group, what in (("read", "of items that it had read"), ("new_filling", "of {} templates with other fillings")):
+        for group, what in (
+            ("read", "of items that it had read"),
+            ("new_filling", "of {} templates with other fillings"),
+        ):
             best = of_model[of_model["group"] == group].head(1)
             parts += [
-                f"{_interval(row)} {what.format('their' if parts else 'taught')}{_times(row)}" for row in best.to_dict("records")
+                f"{_interval(row)} {what.format('their' if parts else 'taught')}{_times(row)}"
+                for row in best.to_dict("records")
             ]
         new = [
             f"{_interval(row)} of concepts that it had not"
@@ -503,49 +651,75 @@ def say_what_misleads(accuracies: pd.DataFrame, roster: Roster) -> list[str]:
     is_untrained = accuracies["model"].map(lambda model: roster[model].is_untrained).astype(bool)
     rows = accuracies[accuracies["ci_high"].notna() & ~is_untrained]
     below = [
-        f"{roster[row['model']].name} on {'items' if row['targets'] == 'all' else row['targets'] + 's'} of "
-        f"{READ[row['group']]}: {_with_interval(row['mean'], row['ci_low'], row['ci_high'])}"
+        f"{roster[row['model']].name} on"
+        f" {'items' if row['targets'] == 'all' else row['targets'] + 's'} of {READ[row['group']]}:"
+        f" {_with_interval(row['mean'], row['ci_low'], row['ci_high'])}"
         for row in rows[rows["ci_high"] < 0.5].to_dict("records")
     ]
     if not below:
         return []
     return [
-        f"Below chance, with {len(below)} of {len(rows)} intervals (of so many, {0.025 * len(rows):.1f} would be by chance): "
-        f"{'; '.join(below)}. What is learned of a pair of concepts can point the wrong way in its other templates."
+        f"Below chance, with {len(below)} of {len(rows)} intervals (of so many,"
+        f" {0.025 * len(rows):.1f} would be by chance): {'; '.join(below)}. What is learned of a"
+        " pair of concepts can point the wrong way in its other templates."
     ]
 
 
 def by_dose(accuracies: pd.DataFrame) -> pd.DataFrame:
-    """Accuracy of models that read items by how often these occurred: mean over models, with a t interval over them.
+    """Accuracy of models that read items by how often these occurred: mean over models, with a t
+    interval over them.
 
     Returns:
-        group (those of ``READ``, and ``gain``: items that were read minus their templates with other fillings, in each model),
-        dose, mean, ci_low, ci_high (missing of one model), n_models. Nothing where all models have one dose.
+        group (those of ``READ``, and ``gain``: items that were read minus their templates with
+        other fillings, in each model), dose, mean, ci_low, ci_high (missing of one model),
+        n_models. Nothing where all models have one dose.
     """
     from scipy import stats
 
     rows = accuracies[(accuracies["targets"] == "all") & accuracies["mean"].notna()]
-    of_doses = rows[(rows["group"] == "read") & (rows["dose"] > 0)].groupby("model")["dose"].nunique()
-    rows = rows.loc[rows["model"].isin(of_doses.index[of_doses > 1]), ["model", "group", "dose", "mean"]]
+    of_doses = (
+        rows[(rows["group"] == "read") & (rows["dose"] > 0)].groupby("model")["dose"].nunique()
+    )
+    rows = rows.loc[
+        rows["model"].isin(of_doses.index[of_doses > 1]), ["model", "group", "dose", "mean"]
+    ]
     if rows.empty:
         return pd.DataFrame(columns=["group", "dose", "mean", "ci_low", "ci_high", "n_models"])
-    means = {group: part.set_index(["model", "dose"])["mean"] for group, part in rows.groupby("group")}
+    means = {
+        group: part.set_index(["model", "dose"])["mean"] for group, part in rows.groupby("group")
+    }
     gains = (means["read"] - means["new_filling"]).dropna().reset_index().assign(group="gain")
-    made = pd.concat([rows, gains]).groupby(["group", "dose"])["mean"].agg(["mean", "sem", "count"]).reset_index()
+    made = (
+        pd.concat([rows, gains])
+        .groupby(["group", "dose"])["mean"]
+        .agg(["mean", "sem", "count"])
+        .reset_index()
+    )
     reach = made["sem"] * stats.t.ppf(0.975, (made["count"] - 1).clip(lower=1))
     made["ci_low"], made["ci_high"] = made["mean"] - reach, made["mean"] + reach
-    return made.rename(columns={"count": "n_models"})[["group", "dose", "mean", "ci_low", "ci_high", "n_models"]]
+    return made.rename(columns={"count": "n_models"})[
+        ["group", "dose", "mean", "ci_low", "ci_high", "n_models"]
+    ]
 
 
 def say_what_a_leak_does(doses: pd.DataFrame) -> list[str]:
-    """How much more often items are right that were read so many times than the same templates with other fillings."""
+    """How much more often items are right that were read so many times than the same templates with
+    other fillings.
+    """
     gains = doses[doses["group"] == "gain"].to_dict("records")
     if not gains:
         return []
-    said = listed([f"{_interval(row)} if read {'once' if row['dose'] == 1 else str(row['dose']) + ' times'}" for row in gains])
+    said = listed(
+        [
+            f"{_interval(row)} if read"
+            f" {'once' if row['dose'] == 1 else str(row['dose']) + ' times'}"
+            for row in gains
+        ]
+    )
     return [
-        "A leak: what items that were read have in accuracy more than the same templates with other fillings, which the same "
-        f"model also knows: {said} (mean and 95% interval over {counted(gains[0]['n_models'], 'training')})."
+        "A leak: what items that were read have in accuracy more than the same templates with"
+        f" other fillings, which the same model also knows: {said} (mean and 95% interval over"
+        f" {counted(gains[0]['n_models'], 'training')})."
     ]
 
 
@@ -562,12 +736,18 @@ def _times(row: dict) -> str:
 def _with_interval(mean: float, low: float, high: float) -> str:
     """The mean, and the interval in brackets.
 
-    >>> _with_interval(0.961, 0.94, 0.98), _with_interval(1.0, float("nan"), float("nan")), _with_interval(*[float("nan")] * 3)
+    >>> (
+    ...     _with_interval(0.961, 0.94, 0.98),
+    ...     _with_interval(1.0, float("nan"), float("nan")),
+    ...     _with_interval(*[float("nan")] * 3),
+    ... )
     ('0.961 (0.940–0.980)', '1.000', '–')
     """
     if pd.isna(mean):
         return "–"
-    return decimals(3)(mean) + ("" if pd.isna(low) else f" ({decimals(3)(low)}–{decimals(3)(high)})")
+    return decimals(3)(mean) + (
+        "" if pd.isna(low) else f" ({decimals(3)(low)}–{decimals(3)(high)})"
+    )
 
 
 def _count(value: float) -> str:
@@ -595,7 +775,11 @@ def pick_levels(levels: pd.DataFrame, eval_type: str) -> pd.DataFrame:
     is_yardstick = levels["model"].map(selection.YARDSTICK_TYPES).eq(levels["eval_type"])
     if not (levels["eval_type"] == eval_type).any():
         known = ", ".join(sorted(levels["eval_type"].unique()))
-        raise UserError("--eval-type", f'"{eval_type}" was not asked about families.', f"Choose one of: {known}.")
+        raise UserError(
+            "--eval-type",
+            f'"{eval_type}" was not asked about families.',
+            f"Choose one of: {known}.",
+        )
     order = [*LEVEL_NAMES, *sorted(set(levels["family"]) - set(LEVEL_NAMES))]
     rows = levels[is_yardstick | (levels["eval_type"] == eval_type)]
     return rows.sort_values("family", key=lambda column: column.map(order.index), kind="stable")
@@ -605,12 +789,16 @@ def pick_levels(levels: pd.DataFrame, eval_type: str) -> pd.DataFrame:
     inputs=[FAMILY_LEVELS],
     title="Families",
     section="families",
-    caption="Accuracy at each level of each family, and its slope: the change of accuracy per unit of the level, within bases.",
+    caption=(
+        "Accuracy at each level of each family, and its slope: the change of accuracy per unit of"
+        " the level, within bases."
+    ),
     when=study.has_families,
     options=[selection.EVAL_TYPE],
 )
 def family_accuracy(levels: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> Sheet:
-    """A row per family and model: accuracy at each level from the lowest, the slope, its interval and test.
+    """A row per family and model: accuracy at each level from the lowest, the slope, its interval
+    and test.
 
     Args:
         levels: FamilyLevels.
@@ -625,14 +813,36 @@ def family_accuracy(levels: pd.DataFrame, roster: Roster, eval_type: str = "logp
     slopes = rows[rows["level"].isna()].rename(columns={"mean": "slope"})
     frame = slopes.merge(wide.reset_index(), on=["family", "model"], validate="one_to_one")
     order = roster.in_order(frame["model"].unique())
-    frame = frame.assign(name=[roster[model].name for model in frame["model"]], place=frame["model"].map(order.index))
+    frame = frame.assign(
+        name=[roster[model].name for model in frame["model"]], place=frame["model"].map(order.index)
+    )
     families = list(dict.fromkeys(rows["family"]))
-    frame = frame.assign(order=frame["family"].map(families.index)).sort_values(["order", "place"], kind="stable")
+    frame = frame.assign(order=frame["family"].map(families.index)).sort_values(
+        ["order", "place"], kind="stable"
+    )
     frame = frame[
-        ["family", "model", "name", *wide.columns, "slope", "ci_low", "ci_high", "p", "detectable", "n_bases", "n_items"]
+        [
+            "family",
+            "model",
+            "name",
+            *wide.columns,
+            "slope",
+            "ci_low",
+            "ci_high",
+            "p",
+            "detectable",
+            "n_bases",
+            "n_items",
+        ]
     ]
-    at = {family: ", ".join(map(str, sorted(part["level"].unique()))) for family, part in means.groupby("family")}
-    said = [f"{family}: {at[family]}" + (f" ({LEVEL_NAMES[family]})" if family in LEVEL_NAMES else "") for family in families]
+    at = {
+        family: ", ".join(map(str, sorted(part["level"].unique())))
+        for family, part in means.groupby("family")
+    }
+    said = [
+        f"{family}: {at[family]}" + (f" ({LEVEL_NAMES[family]})" if family in LEVEL_NAMES else "")
+        for family in families
+    ]
     return Sheet(
         title="Accuracy by level of each family, and the slope over levels.",
         frame=frame.reset_index(drop=True),
@@ -651,11 +861,14 @@ def family_accuracy(levels: pd.DataFrame, roster: Roster, eval_type: str = "logp
         ),
         notes=(
             f"Levels are {'; '.join(said)}.",
-            "The templates of a base have the same targets and fillers at all levels and differ in the level alone. Slope: "
-            "change of accuracy per unit of the level, by least squares within bases. Interval and p (two-sided, slope 0): "
-            "bases are samples of more. Found in 80%: the smallest true slope for which p is below 0.05 in about "
-            "80% of such samples. "
-            "Each p is of one slope: of twenty slopes that are 0, one has p < 0.05. Chance is one half.",
+            (
+                "The templates of a base have the same targets and fillers at all levels and differ"
+                " in the level alone. Slope: change of accuracy per unit of the level, by least"
+                " squares within bases. Interval and p (two-sided, slope 0): bases are samples of"
+                " more. Found in 80%: the smallest true slope for which p is below 0.05 in about"
+                " 80% of such samples. Each p is of one slope: of twenty slopes that are 0, one has"
+                " p < 0.05. Chance is one half."
+            ),
         ),
         group="family",
     )

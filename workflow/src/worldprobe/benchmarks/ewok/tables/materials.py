@@ -1,6 +1,8 @@
-"""Tables of how the materials are built: numbers, design and families, the templates' two sides, what bare words give away.
+"""Tables of how the materials are built: numbers, design and families, the templates' two sides,
+what bare words give away.
 
-They are the tables of ``worldprobe materials stats``. They are computed from the templates' texts and show none of them.
+They are the tables of ``worldprobe materials stats``. They are computed from the templates' texts
+and show none of them.
 """
 
 from __future__ import annotations
@@ -40,7 +42,15 @@ from worldprobe.benchmarks.ewok.vocabulary import (
 from worldprobe.report.model_names import counted
 from worldprobe.report.sheet import Column, Sheet, as_text, decimals, p_value, whole_number
 
-_COLUMNS = ("domain", "concept_a", "concept_b", "context_contrast", "context_type", "target_contrast", "situation")
+_COLUMNS = (
+    "domain",
+    "concept_a",
+    "concept_b",
+    "context_contrast",
+    "context_type",
+    "target_contrast",
+    "situation",
+)
 
 
 @table(
@@ -53,7 +63,8 @@ _COLUMNS = ("domain", "concept_a", "concept_b", "context_contrast", "context_typ
     caption="Pairs of concepts, situations, templates, items and contrasts by domain.",
 )
 def dataset(templates: pd.DataFrame, items: pd.DataFrame) -> Sheet:
-    """Pairs of concepts, situations, templates, items and contrasts per domain, with a line of totals.
+    """Pairs of concepts, situations, templates, items and contrasts per domain, with a line of
+    totals.
 
     Args:
         templates: Templates, at least the columns of the design.
@@ -61,20 +72,35 @@ def dataset(templates: pd.DataFrame, items: pd.DataFrame) -> Sheet:
     """
     domains = sorted(templates.domain.unique())
     versions = items.version.nunique()
-    lines = [_line(domain, templates[templates.domain == domain], items[items.domain == domain]) for domain in domains]
+    lines = [
+        _line(domain, templates[templates.domain == domain], items[items.domain == domain])
+        for domain in domains
+    ]
     frame = pd.DataFrame([*lines, _line("all", templates, items)])
     frame["part"] = ["domain"] * len(lines) + ["total"]
     contrasts = [
-        Column(in_words(name), (f"context_{name.replace(' ', '_')}",), whole_number, over="Context contrast")
+        Column(
+            in_words(name),
+            (f"context_{name.replace(' ', '_')}",),
+            whole_number,
+            over="Context contrast",
+        )
         for name in CONTEXT_CONTRASTS
     ]
     targets = [
-        Column(name.split()[0], (f"target_{name.replace(' ', '_')}",), whole_number, over="Target swap")
+        Column(
+            name.split()[0], (f"target_{name.replace(' ', '_')}",), whole_number, over="Target swap"
+        )
         for name in TARGET_CONTRASTS
     ]
-    types = [Column(name, (f"type_{name}",), whole_number, over="Context type") for name in CONTEXT_TYPES]
+    types = [
+        Column(name, (f"type_{name}",), whole_number, over="Context type") for name in CONTEXT_TYPES
+    ]
     return Sheet(
-        title=f"The materials by domain: pairs of concepts, situations, templates, items in {counted(versions, 'version')}.",
+        title=(
+            "The materials by domain: pairs of concepts, situations, templates, items in"
+            f" {counted(versions, 'version')}."
+        ),
         frame=frame,
         columns=(
             Column("Domain", ("domain",), in_words, is_number=False),
@@ -88,8 +114,11 @@ def dataset(templates: pd.DataFrame, items: pd.DataFrame) -> Sheet:
             *types,
         ),
         notes=(
-            "Contrasts and context types count templates. Situations: pairs of contexts that share six words in ten count once. "
-            "What two domains share counts once in the last line.",
+            (
+                "Contrasts and context types count templates. Situations: pairs of contexts that"
+                " share six words in ten count once. What two domains share counts once in the last"
+                " line."
+            ),
         ),
         group="part",
         hidden=("part",),
@@ -97,14 +126,26 @@ def dataset(templates: pd.DataFrame, items: pd.DataFrame) -> Sheet:
 
 
 def _line(domain: str, templates: pd.DataFrame, items: pd.DataFrame) -> dict[str, object]:
-    contrast = templates.context_contrast.map(lambda label: contrast_group(label if isinstance(label, str) else None))
+    contrast = templates.context_contrast.map(
+        lambda label: contrast_group(label if isinstance(label, str) else None)
+    )
     concepts = set(templates.concept_a.dropna()) | set(templates.concept_b.dropna())
     pairs = templates[["domain", "concept_a", "concept_b"]].drop_duplicates()
     return (
-        {"domain": domain, "n_concept_pairs": len(pairs), "n_situations": templates.situation.nunique()}
+        {
+            "domain": domain,
+            "n_concept_pairs": len(pairs),
+            "n_situations": templates.situation.nunique(),
+        }
         | {"n_concepts": len(concepts), "n_templates": len(templates), "n_items": len(items)}
-        | {f"context_{name.replace(' ', '_')}": int((contrast == name).sum()) for name in CONTEXT_CONTRASTS}
-        | {f"target_{name.replace(' ', '_')}": int((templates.target_contrast == name).sum()) for name in TARGET_CONTRASTS}
+        | {
+            f"context_{name.replace(' ', '_')}": int((contrast == name).sum())
+            for name in CONTEXT_CONTRASTS
+        }
+        | {
+            f"target_{name.replace(' ', '_')}": int((templates.target_contrast == name).sum())
+            for name in TARGET_CONTRASTS
+        }
         | {f"type_{name}": int((templates.context_type == name).sum()) for name in CONTEXT_TYPES}
     )
 
@@ -113,11 +154,15 @@ def _line(domain: str, templates: pd.DataFrame, items: pd.DataFrame) -> dict[str
     inputs=[Input(Templates, "family_templates.parquet")],
     title="Levels of families",
     section="materials",
-    caption="What the levels of a family have in common and in what they differ: length, and how far models of bare words get.",
+    caption=(
+        "What the levels of a family have in common and in what they differ: length, and how far"
+        " models of bare words get."
+    ),
     when=has_families,
 )
 def materials_families(templates: pd.DataFrame) -> Sheet:
-    """A row per family and level: bases, domains, words of a context, and the accuracy of models of bare words.
+    """A row per family and level: bases, domains, words of a context, and the accuracy of models of
+    bare words.
 
     Args:
         templates: Templates, those of families.
@@ -130,7 +175,10 @@ def materials_families(templates: pd.DataFrame) -> Sheet:
         lines.append((family, level, *counts, bare["shared_words"], bare["side_words"]))
     names = ["family", "level", "n_bases", "n_domains", "n_words", "shared_words", "side_words"]
     return Sheet(
-        title="The levels of families: their number, length, and the accuracy of models of bare words.",
+        title=(
+            "The levels of families: their number, length, and the accuracy of models of bare"
+            " words."
+        ),
         frame=pd.DataFrame(lines, columns=names),
         columns=(
             Column("Family", ("family",), is_number=False, once=True),
@@ -142,15 +190,22 @@ def materials_families(templates: pd.DataFrame) -> Sheet:
             Column("sides' words", ("side_words",), decimals(3), over="Accuracy from"),
         ),
         notes=(
-            "Shared words: the context that has more words in common with the target. Sides' words: which words go with which "
-            "side, learned from all other pairs of concepts. Chance is one half.",
+            (
+                "Shared words: the context that has more words in common with the target. Sides'"
+                " words: which words go with which side, learned from all other pairs of concepts."
+                " Chance is one half."
+            ),
         ),
         group="family",
     )
 
 
 _STRENGTH = "Cramér's V"
-_FEATURE_NAMES = {"context_type": "Context type", "context_contrast": "Context contrast", "target_contrast": "Target swap"}
+_FEATURE_NAMES = {
+    "context_type": "Context type",
+    "context_contrast": "Context contrast",
+    "target_contrast": "Target swap",
+}
 _MEASURE_NAMES = {"words": "Words", "characters": "Characters", "log_frequency": "Log frequency"}
 
 
@@ -158,10 +213,14 @@ _MEASURE_NAMES = {"words": "Words", "characters": "Characters", "log_frequency":
     inputs=[Templates],
     title="Design by domain",
     section="materials",
-    caption="Whether design features go with domains: the share of each value in each domain, and Cramér's V.",
+    caption=(
+        "Whether design features go with domains: the share of each value in each domain, and"
+        " Cramér's V."
+    ),
 )
 def materials_design(templates: pd.DataFrame) -> Sheet:
-    """The share of each value of each design feature in each domain; the last line says how strongly the two go together.
+    """The share of each value of each design feature in each domain; the last line says how
+    strongly the two go together.
 
     Args:
         templates: Templates, at least domain and design.
@@ -173,14 +232,25 @@ def materials_design(templates: pd.DataFrame) -> Sheet:
         names = [name for name in shares.columns if name.startswith(f"{feature}: ")]
         last[names[0]] = strength[feature]
         columns += [
-            Column(in_words(name.partition(": ")[2]), (name,), decimals(2), over=_FEATURE_NAMES[feature]) for name in names
+            Column(
+                in_words(name.partition(": ")[2]),
+                (name,),
+                decimals(2),
+                over=_FEATURE_NAMES[feature],
+            )
+            for name in names
         ]
     frame = pd.concat([shares.assign(part="domain"), pd.DataFrame([last])], ignore_index=True)
     return Sheet(
         title="Design by domain: the share of each domain's templates.",
         frame=frame,
         columns=(Column("Domain", ("domain",), _domain, is_number=False), *columns),
-        notes=(f"{_STRENGTH}, below each feature's first value, is its association with domain, from 0 to 1.",),
+        notes=(
+            (
+                f"{_STRENGTH}, below each feature's first value, is its association with domain,"
+                " from 0 to 1."
+            ),
+        ),
         group="part",
         hidden=("part",),
     )
@@ -190,30 +260,43 @@ def materials_design(templates: pd.DataFrame) -> Sheet:
     inputs=[Templates],
     title="Two sides",
     section="materials",
-    caption="Whether the two contexts and the two targets of a template are alike in length and word frequency, by domain.",
+    caption=(
+        "Whether the two contexts and the two targets of a template are alike in length and word"
+        " frequency, by domain."
+    ),
 )
 def materials_sides(templates: pd.DataFrame) -> Sheet:
-    """How alike Context 1 and Context 2, and Target 1 and Target 2, are in length and word frequency, by domain.
+    """How alike Context 1 and Context 2, and Target 1 and Target 2, are in length and word
+    frequency, by domain.
 
     Args:
         templates: Templates.
     """
     compared = compare_sides(templates, frequencies_of_wordfreq)
     values = compared.pivot(index=["part", "domain"], columns="measure", values=["difference", "p"])
-    frame = values.set_axis(["_".join(reversed(names)) for names in values.columns.tolist()], axis=1)
+    frame = values.set_axis(
+        ["_".join(reversed(names)) for names in values.columns.tolist()], axis=1
+    )
     frame = compared.groupby(["part", "domain"])[["pairs"]].first().join(frame).reset_index()
     frame["is_total"] = frame["domain"] == "all"
-    frame = frame.sort_values(["part", "is_total", "domain"], ignore_index=True).drop(columns="is_total")
+    frame = frame.sort_values(["part", "is_total", "domain"], ignore_index=True).drop(
+        columns="is_total"
+    )
     columns = [
         column
         for measure in MEASURES
         for column in (
-            Column("difference", (f"{measure}_difference",), decimals(2), over=_MEASURE_NAMES[measure]),
+            Column(
+                "difference", (f"{measure}_difference",), decimals(2), over=_MEASURE_NAMES[measure]
+            ),
             Column("p", (f"{measure}_p",), p_value, over=_MEASURE_NAMES[measure]),
         )
     ]
     return Sheet(
-        title="The two sides of the templates: Context 1 minus Context 2, and Target 1 minus Target 2.",
+        title=(
+            "The two sides of the templates: Context 1 minus Context 2, and Target 1 minus"
+            " Target 2."
+        ),
         frame=frame,
         columns=(
             Column("Part", ("part",), _part, is_number=False, once=True),
@@ -222,9 +305,13 @@ def materials_sides(templates: pd.DataFrame) -> Sheet:
             *columns,
         ),
         notes=(
-            "Means over different pairs of sentences, without fillers. Log frequency: mean over the words of ln(1 + count per "
-            "billion). p: share of random turns of whole pairs of concepts whose mean difference is at least as large. These "
-            "templates are no sample of others: p says only whether a difference is more than the turns would leave.",
+            (
+                "Means over different pairs of sentences, without fillers. Log frequency: mean over"
+                " the words of ln(1 + count per billion). p: share of random turns of whole pairs"
+                " of concepts whose mean difference is at least as large. These templates are no"
+                " sample of others: p says only whether a difference is more than the turns would"
+                " leave."
+            ),
         ),
         group="part",
     )
@@ -234,7 +321,9 @@ def materials_sides(templates: pd.DataFrame) -> Sheet:
     inputs=[Templates],
     title="Bare words",
     section="materials",
-    caption="How many different sentences there are by domain, and how far models of bare words get.",
+    caption=(
+        "How many different sentences there are by domain, and how far models of bare words get."
+    ),
 )
 def materials_words(templates: pd.DataFrame) -> Sheet:
     """Different pairs of sentences by domain, and the accuracy of models that know words only.
@@ -242,7 +331,9 @@ def materials_words(templates: pd.DataFrame) -> Sheet:
     Args:
         templates: Templates.
     """
-    frame = count_templates(templates).merge(bag_of_words(templates), on="domain", validate="one_to_one")
+    frame = count_templates(templates).merge(
+        bag_of_words(templates), on="domain", validate="one_to_one"
+    )
     frame["part"] = ["domain"] * (len(frame) - 1) + ["total"]
     return Sheet(
         title="Different sentences by domain, and the accuracy of models of bare words.",
@@ -258,9 +349,12 @@ def materials_words(templates: pd.DataFrame) -> Sheet:
             Column("sides' words", ("side_words",), decimals(3), over="Accuracy from"),
         ),
         notes=(
-            "Shared words: the context that has more words in common with the target. Sides' words: which words go with which "
-            "side, learned from all other pairs of concepts. Chance is one half. So is any model that does not read the context: "
-            "it gives both contexts the same score.",
+            (
+                "Shared words: the context that has more words in common with the target. Sides'"
+                " words: which words go with which side, learned from all other pairs of concepts."
+                " Chance is one half. So is any model that does not read the context: it gives both"
+                " contexts the same score."
+            ),
         ),
         group="part",
         hidden=("part",),
@@ -274,7 +368,8 @@ def materials_words(templates: pd.DataFrame) -> Sheet:
     caption="Whether any word alone tells the two sides of a template apart.",
 )
 def materials_cues(templates: pd.DataFrame) -> Sheet:
-    """Whether any word tells the two sides apart: the largest pointwise mutual information and its bound.
+    """Whether any word tells the two sides apart: the largest pointwise mutual information and its
+    bound.
 
     Args:
         templates: Templates.
@@ -284,7 +379,15 @@ def materials_cues(templates: pd.DataFrame) -> Sheet:
     for part in PARTS:
         pmi = cues.table[cues.table["part"] == part]["pmi"]
         bound = cues.bounds[part]
-        rows.append((part, len(pmi), float(pmi.max()) if len(pmi) else float("nan"), bound, int((pmi > bound).sum())))
+        rows.append(
+            (
+                part,
+                len(pmi),
+                float(pmi.max()) if len(pmi) else float("nan"),
+                bound,
+                int((pmi > bound).sum()),
+            )
+        )
     return Sheet(
         title="Words that go with one side: pointwise mutual information in bits.",
         frame=pd.DataFrame(rows, columns=["part", "n_words", "largest_pmi", "bound", "n_above"]),
@@ -296,8 +399,11 @@ def materials_cues(templates: pd.DataFrame) -> Sheet:
             Column("Words above", ("n_above",), whole_number),
         ),
         notes=(
-            f"Words that differ between the two sides in {LEAST_CONCEPT_PAIRS} or more pairs of concepts. The bound is what the "
-            "largest value of all words stays below in 95 % of random turns of the pairs of concepts.",
+            (
+                f"Words that differ between the two sides in {LEAST_CONCEPT_PAIRS} or more pairs of"
+                " concepts. The bound is what the largest value of all words stays below in 95 %"
+                " of random turns of the pairs of concepts."
+            ),
         ),
     )
 

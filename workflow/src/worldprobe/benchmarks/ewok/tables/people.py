@@ -1,4 +1,6 @@
-"""Tables about people: their accuracy next to the paper's, how far models follow them, who they are, and whose answers count."""
+"""Tables about people: their accuracy next to the paper's, how far models follow them, who they
+are, and whose answers count.
+"""
 
 from __future__ import annotations
 
@@ -39,19 +41,27 @@ _STEPS = {
     "too_fast": "too fast",
 }
 #: What people were asked about themselves, in this order.
-_ATTRIBUTES = {"age": "Age", "gender": "Gender", "country": "Country", "first_language": "First language"}
+_ATTRIBUTES = {
+    "age": "Age",
+    "gender": "Gender",
+    "country": "Country",
+    "first_language": "First language",
+}
 
 
 @table(
     inputs=[HUMAN_STATISTICS],
     title="People",
     section="people",
-    caption="Accuracy of people's mean answers, with intervals, next to the paper's; and how reliable the answers"
-    " are. EWoK, Section 4.4 and Tables 1 and 2.",
+    caption=(
+        "Accuracy of people's mean answers, with intervals, next to the paper's; and how reliable"
+        " the answers are. EWoK, Section 4.4 and Tables 1 and 2."
+    ),
     when=has_responses,
 )
 def human_accuracy(statistics: pd.DataFrame, provenance: Provenance | None = None) -> Sheet:
-    """A row per group of items; columns for Likert, Choice where people were asked so, and the paper's Likert.
+    """A row per group of items; columns for Likert, Choice where people were asked so, and the
+    paper's Likert.
 
     Args:
         statistics: contracts.HumanStatistics.
@@ -63,19 +73,25 @@ def human_accuracy(statistics: pd.DataFrame, provenance: Provenance | None = Non
     groups = rows.sort_values(["place", "group"]).drop_duplicates(["grouping", "group"])
     frame = groups[["grouping", "group"]].reset_index(drop=True)
     frame["name"] = [
-        _NAMES[grouping].format(group=in_words(group)) for grouping, group in zip(frame["grouping"], frame["group"], strict=True)
+        _NAMES[grouping].format(group=in_words(group))
+        for grouping, group in zip(frame["grouping"], frame["group"], strict=True)
     ]
     columns = [Column("Items", ("name",), is_number=False)]
     for way in ways:
         part = rows[rows["eval_type"] == way].set_index(["grouping", "group"])
         for name, column in (("mean", "value"), ("low", "ci_low"), ("high", "ci_high"), ("n", "n")):
-            frame[f"{way}_{name}"] = [part[column].get(pair) for pair in zip(frame["grouping"], frame["group"], strict=True)]
+            frame[f"{way}_{name}"] = [
+                part[column].get(pair)
+                for pair in zip(frame["grouping"], frame["group"], strict=True)
+            ]
         columns += [
             Column("Mean", (f"{way}_mean",), decimals(3), over=way.capitalize()),
             Column("95% interval", (f"{way}_low", f"{way}_high"), span, over=way.capitalize()),
         ]
     published = _read_paper()
-    frame["paper"] = [published.get(pair) for pair in zip(frame["grouping"], frame["group"], strict=True)]
+    frame["paper"] = [
+        published.get(pair) for pair in zip(frame["grouping"], frame["group"], strict=True)
+    ]
     columns.append(Column("Paper", ("paper",), decimals(3)))
     return Sheet(
         title="Accuracy of people's mean answers; chance is 0.5.",
@@ -90,11 +106,16 @@ def human_accuracy(statistics: pd.DataFrame, provenance: Provenance | None = Non
     inputs=[Input(Likeness, "human/likeness.parquet")],
     title="Models and people",
     section="people",
-    caption="Do models prefer one context to the other as clearly as people do? Pearson's correlation over all targets, with "
-    "a bootstrap interval, below the correlation that the noise of people's ratings permits. EWoK, Section 4.4.",
+    caption=(
+        "Do models prefer one context to the other as clearly as people do? Pearson's correlation"
+        " over all targets, with a bootstrap interval, below the correlation that the noise of"
+        " people's ratings permits. EWoK, Section 4.4."
+    ),
     when=has_likeness,
 )
-def likeness_to_people(likeness: pd.DataFrame, roster: Roster, provenance: Provenance | None = None) -> Sheet:
+def likeness_to_people(
+    likeness: pd.DataFrame, roster: Roster, provenance: Provenance | None = None
+) -> Sheet:
     """A row per model under one for the noise ceiling; two columns per way of asking.
 
     Args:
@@ -104,14 +125,20 @@ def likeness_to_people(likeness: pd.DataFrame, roster: Roster, provenance: Prove
     """
     models = roster.in_order(likeness["model"])
     ways = [name for name in EVAL_TYPES if name in set(likeness["eval_type"])]
-    frame = pd.DataFrame({"model": [CEILING, *models], "kind": ["ceiling", *("model" for _ in models)]})
+    frame = pd.DataFrame(
+        {"model": [CEILING, *models], "kind": ["ceiling", *("model" for _ in models)]}
+    )
     frame["name"] = ["Noise ceiling", *(roster[model].name for model in models)]
     columns = [Column("Model", ("name",), is_number=False)]
     for way in ways:
         part = likeness[likeness["eval_type"] == way].set_index("model")
         for name in ("r", "ci_low", "ci_high", "n"):
-            frame[f"{way}_{name}"] = [float("nan"), *(part[name].get(model, float("nan")) for model in models)]
-        # The ceiling is that of the targets with answers; models without some of them differ a little.
+            frame[f"{way}_{name}"] = [
+                float("nan"),
+                *(part[name].get(model, float("nan")) for model in models),
+            ]
+        # The ceiling is that of the targets with answers; models without some of them differ a
+        # little.
         frame.loc[0, f"{way}_r"] = part["ceiling"].median()
         over = ", ".join((in_words(way_of(way).paradigm), *way_of(way).short))
         columns += [
@@ -119,16 +146,24 @@ def likeness_to_people(likeness: pd.DataFrame, roster: Roster, provenance: Prove
             Column("95% interval", (f"{way}_ci_low", f"{way}_ci_high"), span, over=over),
         ]
     n = likeness["n"]
-    how_many = whole_number(n.max()) if n.min() == n.max() else f"{whole_number(n.min())} to {whole_number(n.max())}"
+    how_many = (
+        whole_number(n.max())
+        if n.min() == n.max()
+        else f"{whole_number(n.min())} to {whole_number(n.max())}"
+    )
     return Sheet(
         title="Correlation of models' preferences with those of people.",
         frame=frame,
         columns=tuple(columns),
         notes=(
-            f"Pearson's r over {how_many} targets, of the difference between the two contexts: people's mean ratings, and the "
-            "model's log probabilities or ratings.",
-            "Noise ceiling: what a model of people without noise would reach, from the number of raters and their standard "
-            "deviation; a dash: these are not known.",
+            (
+                f"Pearson's r over {how_many} targets, of the difference between the two contexts:"
+                " people's mean ratings, and the model's log probabilities or ratings."
+            ),
+            (
+                "Noise ceiling: what a model of people without noise would reach, from the number"
+                " of raters and their standard deviation; a dash: these are not known."
+            ),
             f"Interval: 95% bootstrap over {drawn_units(provenance)}.",
         ),
         group="kind",
@@ -139,7 +174,10 @@ def likeness_to_people(likeness: pd.DataFrame, roster: Roster, provenance: Prove
     inputs=[Input(CleaningSteps, "human/cleaning_steps.parquet")],
     title="Cleaning",
     section="people",
-    caption="The steps that decided whose answers count, in their order, with what each left out. EWoK, Appendix A.1.",
+    caption=(
+        "The steps that decided whose answers count, in their order, with what each left out. EWoK,"
+        " Appendix A.1."
+    ),
     when=has_responses,
 )
 def human_cleaning(steps: pd.DataFrame) -> Sheet:
@@ -151,7 +189,9 @@ def human_cleaning(steps: pd.DataFrame) -> Sheet:
     frame = steps.reset_index(drop=True)
     passes = frame["pass_number"].where(frame["pass_number"] > 0)
     frame["name"] = [
-        _STEPS.get(step, in_words(step)) + (f", pass {number:.0f}" if number > 0 else "") + ("" if is_on else " (off)")
+        _STEPS.get(step, in_words(step))
+        + (f", pass {number:.0f}" if number > 0 else "")
+        + ("" if is_on else " (off)")
         for step, number, is_on in zip(frame["step"], passes, frame["is_on"], strict=True)
     ]
     for what in ("people", "ratings"):
@@ -174,7 +214,10 @@ def human_cleaning(steps: pd.DataFrame) -> Sheet:
     inputs=[Input(PeopleCounts, "human/people.parquet")],
     title="Who took part",
     section="people",
-    caption="Age, gender, country and first language of the people whose answers count, as counts. EWoK, Appendix A.1.",
+    caption=(
+        "Age, gender, country and first language of the people whose answers count, as counts."
+        " EWoK, Appendix A.1."
+    ),
     when=has_responses,
 )
 def human_people(counts: pd.DataFrame) -> Sheet:
@@ -184,11 +227,13 @@ def human_people(counts: pd.DataFrame) -> Sheet:
         counts: contracts.PeopleCounts.
     """
     frame = counts.assign(
-        place=counts["attribute"].map(list(_ATTRIBUTES).index), is_merged=counts["answer"].isin([MERGED, UNKNOWN])
+        place=counts["attribute"].map(list(_ATTRIBUTES).index),
+        is_merged=counts["answer"].isin([MERGED, UNKNOWN]),
     )
     young_first = frame["answer"].where(frame["attribute"] == "age", "")
     frame = frame.assign(young_first=young_first).sort_values(
-        ["place", "is_merged", "young_first", "n", "answer"], ascending=[True, True, True, False, True]
+        ["place", "is_merged", "young_first", "n", "answer"],
+        ascending=[True, True, True, False, True],
     )
     frame = frame.drop(columns=["place", "is_merged", "young_first"]).reset_index(drop=True)
     frame["name"] = frame["attribute"].map(_ATTRIBUTES)
@@ -212,27 +257,45 @@ def _percent(share: float) -> str:
 
 
 def _notes(statistics: pd.DataFrame) -> list[str]:
-    found = {(row["eval_type"], row["quantity"]): row for row in statistics.to_dict("records") if row["grouping"] == "overall"}
-    notes = ["Interval: 95%, over templates and the people who were asked about them. Ties count one half."]
-    likert = statistics.query("quantity == 'accuracy' and eval_type == 'likert' and grouping == 'version'")["value"]
+    found = {
+        (row["eval_type"], row["quantity"]): row
+        for row in statistics.to_dict("records")
+        if row["grouping"] == "overall"
+    }
+    notes = [
+        "Interval: 95%, over templates and the people who were asked about them. Ties count one"
+        " half."
+    ]
+    likert = statistics.query(
+        "quantity == 'accuracy' and eval_type == 'likert' and grouping == 'version'"
+    )["value"]
     if len(likert):
-        notes.append(f"Likert, range over versions: {span(likert.min(), likert.max())}; the paper: 0.942–0.957.")
+        notes.append(
+            f"Likert, range over versions: {span(likert.min(), likert.max())}; the paper:"
+            " 0.942–0.957."
+        )
     for way in ("likert", "choice"):
         if (way, "n_people") in found:
             people = found[way, "n_people"]
-            notes.append(f"{way.capitalize()}: {whole_number(people['value'])} people, {whole_number(people['n'])} answers.")
+            notes.append(
+                f"{way.capitalize()}: {whole_number(people['value'])} people,"
+                f" {whole_number(people['n'])} answers."
+            )
         if (way, "split_half_r") in found:
             r, ceiling = (
                 f"{decimals(3)(row['value'])} (95%: {span(row['ci_low'], row['ci_high'])})"
                 for row in (found[way, "split_half_r"], found[way, "noise_ceiling_r"])
             )
             notes.append(
-                f"{way.capitalize()}: split-half reliability {r}, by Spearman and Brown, so no model can be expected to "
-                f"correlate with these answers above {ceiling}."
+                f"{way.capitalize()}: split-half reliability {r}, by Spearman and Brown, so no"
+                f" model can be expected to correlate with these answers above {ceiling}."
             )
     if ("likert", "label_r") in found:
         raw, binary = (found["likert", name]["value"] for name in ("label_r", "label_r_binarised"))
-        notes.append(f"Mean ratings and labels: r = {decimals(3)(raw)}; ratings binarised: {decimals(3)(binary)}.")
+        notes.append(
+            f"Mean ratings and labels: r = {decimals(3)(raw)}; ratings binarised:"
+            f" {decimals(3)(binary)}."
+        )
     return notes
 
 

@@ -1,4 +1,6 @@
-"""Tables of the statistics: regressions (Table 3), correlations, comparisons, reproduction; the size of studies and pooling."""
+"""Tables of the statistics: regressions (Table 3), correlations, comparisons, reproduction; the
+size of studies and pooling.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +12,36 @@ import pandas as pd
 
 from worldprobe.benchmark import Input, Option, table
 from worldprobe.benchmarks.ewok.analysis.panel import drawn_units, status_notes
-from worldprobe.benchmarks.ewok.contracts import Coefficients, Comparisons, Correlations, Reproduction
+from worldprobe.benchmarks.ewok.contracts import (
+    Coefficients,
+    Comparisons,
+    Correlations,
+    Reproduction,
+)
 from worldprobe.benchmarks.ewok.selection import EVAL_TYPE, in_words
-from worldprobe.benchmarks.ewok.study import has_comparisons, has_logprobs, has_mixed_model, has_other_materials, has_versions
+from worldprobe.benchmarks.ewok.study import (
+    has_comparisons,
+    has_logprobs,
+    has_mixed_model,
+    has_other_materials,
+    has_versions,
+)
 from worldprobe.benchmarks.ewok.vocabulary import BASELINE_FEATURES
 from worldprobe.contracts.results import OVERALL, Orders, Plans, PooledMeans
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
-from worldprobe.report.sheet import ABSENT, Column, Sheet, as_text, decimals, is_absent, p_value, span, whole_number
+from worldprobe.report.sheet import (
+    ABSENT,
+    Column,
+    Sheet,
+    as_text,
+    decimals,
+    is_absent,
+    p_value,
+    span,
+    whole_number,
+)
 
 GROUP_NAMES = {
     "domain": "Domain",
@@ -27,37 +50,52 @@ GROUP_NAMES = {
     "context_type": "Context type",
     "surface_features": "Surface features",
 }
-FEATURE_NAMES = BASELINE_FEATURES | {"n_words": "Number of words", "log_frequency": "Word frequency"}
+FEATURE_NAMES = BASELINE_FEATURES | {
+    "n_words": "Number of words",
+    "log_frequency": "Word frequency",
+}
 POINTS = {"domain_version": "one point per domain and version", "item": "one point per item"}
 CLUSTERS = {"domain_version": "domains", "item": "pairs of concepts"}
 FIXED_NOTE = (
-    "Standard errors are over items: templates and pairs of concepts are taken as independent, and p values are too small where "
-    "items share them."
+    "Standard errors are over items: templates and pairs of concepts are taken as independent, and"
+    " p values are too small where items share them."
 )
 STARS_NOTE = "* p < 0.05, ** p < 0.01, *** p < 0.001."
 VERSIONS_NOTE = (
-    "In some pairs versions differ more than items with fillings of their own should: there they are "
-    "random too (interval_over in the CSV)."
+    "In some pairs versions differ more than items with fillings of their own should: there they"
+    " are random too (interval_over in the CSV)."
 )
-FOUND_NOTE = "Found in 80%: the smallest true effect for which p is below 0.05 in about 80% of such samples."
+FOUND_NOTE = (
+    "Found in 80%: the smallest true effect for which p is below 0.05 in about 80% of such samples."
+)
 
 
 @table(
     inputs=[Correlations],
     title="Correlations",
     section="design",
-    caption="Pearson's correlation of each model's accuracy with the accuracy of baselines, with the number of words "
-    "and with word frequency. EWoK, Figure 5, D to F.",
+    caption=(
+        "Pearson's correlation of each model's accuracy with the accuracy of baselines, with the"
+        " number of words and with word frequency. EWoK, Figure 5, D to F."
+    ),
     when=has_logprobs,
     options=[EVAL_TYPE, Option("points", "what the points are", tuple(POINTS))],
 )
-def correlations(table: pd.DataFrame, roster: Roster, eval_type: str = "logprobs", points: str = "domain_version") -> Sheet:
-    """Pearson's r between accuracy and each surface feature, a row per model (Figure 5 D-F in numbers)."""
+def correlations(
+    table: pd.DataFrame, roster: Roster, eval_type: str = "logprobs", points: str = "domain_version"
+) -> Sheet:
+    """Pearson's r between accuracy and each surface feature, a row per model (Figure 5 D-F in
+    numbers).
+    """
     wanted = table[(table.unit == points) & table.eval_type.isin([eval_type, "human_likert"])]
     if not (wanted.eval_type == eval_type).any():
         known = sorted(set(table.eval_type[table.unit == points]))
         problem = f'there is no eval_type "{eval_type}" in these correlations.'
-        raise UserError("correlations", problem, f"They have: {', '.join(known)}. Correlate the judgements of such a run.")
+        raise UserError(
+            "correlations",
+            problem,
+            f"They have: {', '.join(known)}. Correlate the judgements of such a run.",
+        )
     order = roster.in_order(wanted.model)
     frame = pd.DataFrame({"model": order, "name": [roster[model].name for model in order]})
     columns = [Column("Model", ("name",), is_number=False)]
@@ -69,22 +107,35 @@ def correlations(table: pd.DataFrame, roster: Roster, eval_type: str = "logprobs
             frame[f"{feature}_{part}"] = rows[part].reindex(order).tolist()
         columns += [
             Column("r", (f"{feature}_r", f"{feature}_stars"), _with_stars, over=heading),
-            Column("95% interval", (f"{feature}_ci_low", f"{feature}_ci_high"), _interval, over=heading),
+            Column(
+                "95% interval", (f"{feature}_ci_low", f"{feature}_ci_high"), _interval, over=heading
+            ),
             Column("found in 80%", (f"{feature}_detectable",), decimals(2), over=heading),
         ]
     counts = sorted({int(n) for n in wanted.n})
-    n_points = whole_number(counts[0]) if len(counts) == 1 else f"{whole_number(counts[0])} to {whole_number(counts[-1])}"
+    n_points = (
+        whole_number(counts[0])
+        if len(counts) == 1
+        else f"{whole_number(counts[0])} to {whole_number(counts[-1])}"
+    )
     return Sheet(
-        title=f"Correlation of accuracy ({in_words(eval_type)}) with surface features ({POINTS[points]}).",
+        title=(
+            f"Correlation of accuracy ({in_words(eval_type)}) with surface features"
+            f" ({POINTS[points]})."
+        ),
         frame=frame,
         columns=tuple(columns),
         notes=(
             STARS_NOTE,
-            f"Pearson's r over {n_points} points. Interval and stars: {CLUSTERS[points]} and versions are samples of more, "
-            "left out one by one (a jackknife of Fisher's z); where there is one version, they are about its fillings only. "
-            "Intervals of equal numbers of points differ in width, as a single domain that decides r makes one wide. "
-            "Found in 80%: the smallest true r for which p is below 0.05 in about 80% of such samples. "
-            "The paper's stars (p_paper in the CSV) take the points as independent, and are too many.",
+            (
+                f"Pearson's r over {n_points} points. Interval and stars: {CLUSTERS[points]} and"
+                " versions are samples of more, left out one by one (a jackknife of Fisher's z);"
+                " where there is one version, they are about its fillings only. Intervals of equal"
+                " numbers of points differ in width, as a single domain that decides r makes one"
+                " wide. Found in 80%: the smallest true r for which p is below 0.05 in about 80%"
+                " of such samples. The paper's stars (p_paper in the CSV) take the points as"
+                " independent, and are too many."
+            ),
             "A dash: one of the two does not vary, or there are too few points.",
         ),
     )
@@ -94,13 +145,19 @@ def correlations(table: pd.DataFrame, roster: Roster, eval_type: str = "logprobs
     inputs=[Input(Coefficients, "regression/mixed_model.parquet")],
     title="Mixed model",
     section="design",
-    caption="Logistic regression of accuracy on domain, design and surface features, with random effects, fitted by lme4. "
-    "EWoK, Appendix A.5 and Table 3.",
+    caption=(
+        "Logistic regression of accuracy on domain, design and surface features, with random"
+        " effects, fitted by lme4. EWoK, Appendix A.5 and Table 3."
+    ),
     when=has_mixed_model,
     options=[Option("fit", "which fit of the table", ("mixed_model", "fixed_effects"))],
 )
-def mixed_model(coefficients: pd.DataFrame, provenance: Provenance, fit: str = "mixed_model") -> Sheet:
-    """The regression with random effects; the formula and what was dropped of it stand below where there are slopes."""
+def mixed_model(
+    coefficients: pd.DataFrame, provenance: Provenance, fit: str = "mixed_model"
+) -> Sheet:
+    """The regression with random effects; the formula and what was dropped of it stand below where
+    there are slopes.
+    """
     return _regression(coefficients, provenance, fit)
 
 
@@ -108,7 +165,9 @@ def mixed_model(coefficients: pd.DataFrame, provenance: Provenance, fit: str = "
     inputs=[Input(Coefficients, "regression/fixed_effects.parquet")],
     title="Fixed effects",
     section="design",
-    caption="Cross-check of the mixed model without R: its fixed effects alone. EWoK, Appendix A.5.",
+    caption=(
+        "Cross-check of the mixed model without R: its fixed effects alone. EWoK, Appendix A.5."
+    ),
     when=has_logprobs,
 )
 def fixed_effects(coefficients: pd.DataFrame, provenance: Provenance) -> Sheet:
@@ -117,20 +176,34 @@ def fixed_effects(coefficients: pd.DataFrame, provenance: Provenance) -> Sheet:
 
 
 def _regression(coefficients: pd.DataFrame, provenance: Provenance, fit: str) -> Sheet:
-    """Fixed effects with standard errors, z, p and stars; the fit's own messages below (Table 3; Appendix A.5).
+    """Fixed effects with standard errors, z, p and stars; the fit's own messages below (Table 3;
+    Appendix A.5).
 
     Args:
         coefficients: the Coefficients table, of one fit or several.
-        provenance: of that table; ``details["notes"]`` contains what the fit said about convergence and singularity.
+        provenance: of that table; ``details["notes"]`` contains what the fit said about convergence
+            and singularity.
         fit: which fit to print.
     """
     known = list(dict.fromkeys(coefficients.fit))
     if fit not in known:
         problem = f'the table has no fit "{fit}".'
-        raise UserError("--fit", problem, f"It has: {', '.join(known) or 'none'}. Give the coefficients of that fit.")
-    frame = coefficients[coefficients.fit == fit].sort_values("position", kind="stable").reset_index(drop=True)
+        raise UserError(
+            "--fit",
+            problem,
+            f"It has: {', '.join(known) or 'none'}. Give the coefficients of that fit.",
+        )
+    frame = (
+        coefficients[coefficients.fit == fit]
+        .sort_values("position", kind="stable")
+        .reset_index(drop=True)
+    )
     frame = frame.assign(group_name=frame.group.map(GROUP_NAMES))
-    kind = "Mixed effects logistic regression" if fit == "mixed_model" else "Logistic regression, fixed effects only"
+    kind = (
+        "Mixed effects logistic regression"
+        if fit == "mixed_model"
+        else "Logistic regression, fixed effects only"
+    )
     return Sheet(
         title=f"{kind}: domain, design and surface features as predictors of accuracy (log odds).",
         frame=frame,
@@ -143,7 +216,12 @@ def _regression(coefficients: pd.DataFrame, provenance: Provenance, fit: str) ->
             Column("p", ("p",), p_value),
             Column("Found in 80%", ("detectable",), decimals(2)),
         ),
-        notes=(STARS_NOTE, FOUND_NOTE, *([] if fit == "mixed_model" else [FIXED_NOTE]), *_fit_notes(provenance)),
+        notes=(
+            STARS_NOTE,
+            FOUND_NOTE,
+            *([] if fit == "mixed_model" else [FIXED_NOTE]),
+            *_fit_notes(provenance),
+        ),
         group="group",
     )
 
@@ -158,11 +236,20 @@ def _fit_notes(provenance: Provenance) -> list[str]:
 
 
 def _interval(low: Any, high: Any) -> str:
-    return as_text(None) if is_absent(low) or is_absent(high) else f"{decimals(2)(low)} to {decimals(2)(high)}"
+    return (
+        as_text(None)
+        if is_absent(low) or is_absent(high)
+        else f"{decimals(2)(low)} to {decimals(2)(high)}"
+    )
 
 
 #: Statuses of the reproduction table as they are printed; what was not run stays in the CSV only.
-STATUS_NAMES = {"within_rounding": "yes", "differs": "no", "not_comparable": "not comparable", "not_run": "not run"}
+STATUS_NAMES = {
+    "within_rounding": "yes",
+    "differs": "no",
+    "not_comparable": "not comparable",
+    "not_run": "not run",
+}
 BLOCK_NAMES = {
     "table1": "Table 1",
     "table2": "Table 2",
@@ -176,12 +263,16 @@ BLOCK_NAMES = {
     inputs=[Reproduction],
     title="Published numbers",
     section="reproduction",
-    caption="Numbers that the EWoK paper printed, next to those of this run where it asked the paper's models the paper's items: "
-    "the difference, whether it is within the rounding of the printed number and, where it is known, why not.",
+    caption=(
+        "Numbers that the EWoK paper printed, next to those of this run where it asked the paper's"
+        " models the paper's items: the difference, whether it is within the rounding of the"
+        " printed number and, where it is known, why not."
+    ),
     when=has_other_materials,
 )
 def reproduction(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> Sheet:
-    """Published numbers next to ours; lines that were not run are counted in the note and listed in the CSV.
+    """Published numbers next to ours; lines that were not run are counted in the note and listed in
+    the CSV.
 
     Args:
         table: the Reproduction table.
@@ -195,18 +286,31 @@ def reproduction(table: pd.DataFrame, provenance: Provenance, roster: Roster) ->
         rank=table.compared_with.map({"ours": 0, "repository": 1}),
         against=table.compared_with.map({"ours": "ours", "repository": "authors' repository"}),
     )
-    frame = frame.sort_values(["rank", "position"], kind="stable").drop(columns="rank").reset_index(drop=True)
+    frame = (
+        frame.sort_values(["rank", "position"], kind="stable")
+        .drop(columns="rank")
+        .reset_index(drop=True)
+    )
     shown = frame[frame.status != "not_run"]
     n_hidden = len(frame) - len(shown)
     notes = [str(provenance.details.get("summary", ""))]
     if shown.empty:
-        notes.append("This study ran none of the paper's models on its items, so there is nothing to compare.")
+        notes.append(
+            "This study ran none of the paper's models on its items, so there is nothing to"
+            " compare."
+        )
     if n_hidden:
-        notes.append(f"{whole_number(n_hidden)} numbers of what was not run are left out here; the CSV file lists them.")
+        notes.append(
+            f"{whole_number(n_hidden)} numbers of what was not run are left out here; the CSV file"
+            " lists them."
+        )
     return Sheet(
-        title="Published numbers next to ours, and the paper's tables next to those of its repository."
-        if len(shown)
-        else "No published number can be compared.",
+        title=(
+            "Published numbers next to ours, and the paper's tables next to those of its"
+            " repository."
+            if len(shown)
+            else "No published number can be compared."
+        ),
         frame=frame,
         columns=(
             Column("Published in", ("block_name",), is_number=False, once=True),
@@ -239,8 +343,11 @@ def _of_what(row: dict[Hashable, Any], roster: Roster) -> str:
     inputs=[Comparisons],
     title="Pairwise comparisons",
     section="comparisons",
-    caption="Each pair of models, and each model with each baseline: the difference of their mean accuracies on the same items, "
-    "an interval, and a paired test with Holm's correction, which is apart for pairs with a baseline.",
+    caption=(
+        "Each pair of models, and each model with each baseline: the difference of their mean"
+        " accuracies on the same items, an interval, and a paired test with Holm's correction,"
+        " which is apart for pairs with a baseline."
+    ),
     when=(has_logprobs, has_comparisons),
 )
 def comparisons(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> Sheet:
@@ -248,14 +355,16 @@ def comparisons(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> 
 
     Args:
         table: the Comparisons table.
-        provenance: of that table; it says what the interval is over, and which pairs could not be compared.
+        provenance: of that table; it says what the interval is over, and which pairs could not be
+            compared.
         roster: names of the models.
     """
     units = drawn_units(provenance)
     apart = provenance.details.get("not_compared", [])
     overall = table[table.grouping == "overall"].reset_index(drop=True)
     frame = overall.assign(
-        name_a=[roster[model].name for model in overall.model_a], name_b=[roster[model].name for model in overall.model_b]
+        name_a=[roster[model].name for model in overall.model_a],
+        name_b=[roster[model].name for model in overall.model_b],
     )
     return Sheet(
         title="Paired comparisons of models over the same items.",
@@ -272,12 +381,19 @@ def comparisons(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> 
             Column("Found in 80%", ("detectable",), decimals(3)),
         ),
         notes=(
-            f"Interval (95%) and p (two-sided): {units} are samples of more, the fewer, the wider the interval (Student's t). "
-            "Found in 80%: the smallest true difference for which p is below 0.05 in about 80% of such samples; with "
-            "few or unequal pairs of concepts a rough estimate.",
+            (
+                f"Interval (95%) and p (two-sided): {units} are samples of more, the fewer, the"
+                " wider the interval (Student's t). Found in 80%: the smallest true difference for"
+                " which p is below 0.05 in about 80% of such samples; with few or unequal pairs of"
+                " concepts a rough estimate."
+            ),
             *(VERSIONS_NOTE for _ in frame.interval_over.unique()[1:]),
             *status_notes(frame.status),
-            *(f"{roster[a].name} and {roster[b].name} are not compared: no item has an accuracy of both." for a, b in apart),
+            *(
+                f"{roster[a].name} and {roster[b].name} are not compared: no item has an accuracy"
+                " of both."
+                for a, b in apart
+            ),
         ),
     )
 
@@ -293,12 +409,16 @@ SURE = 0.95
     inputs=[PLANS],
     title="What a study of another size would find",
     section="planning",
-    caption="How many versions find a difference of two models, by number of pairs of concepts, and the smallest difference that "
-    "this study's own size finds, overall and in each domain; variances are those of this study's models.",
+    caption=(
+        "How many versions find a difference of two models, by number of pairs of concepts, and the"
+        " smallest difference that this study's own size finds, overall and in each domain;"
+        " variances are those of this study's models."
+    ),
     when=(has_logprobs, has_versions),
 )
 def study_sizes(plans: pd.DataFrame, provenance: Provenance) -> Sheet:
-    """Versions needed, by group and number of clusters, with the smallest difference for several numbers of versions.
+    """Versions needed, by group and number of clusters, with the smallest difference for several
+    numbers of versions.
 
     Args:
         plans: the Plans table.
@@ -307,11 +427,17 @@ def study_sizes(plans: pd.DataFrame, provenance: Provenance) -> Sheet:
     from worldprobe.benchmarks.ewok.analysis.planning import versions_needed
 
     power = float(provenance.details.get("power", 0.8))
-    frame = versions_needed(plans, power).sort_values("grouping", key=lambda names: names != OVERALL, kind="stable")
+    frame = versions_needed(plans, power).sort_values(
+        "grouping", key=lambda names: names != OVERALL, kind="stable"
+    )
     shown = [number for number in (3, 5, 10) if number in set(plans["n_versions"])]
     for number in shown:
-        rows = plans[plans["n_versions"] == number].set_index(["grouping", "group", "n_clusters"])["detectable"]
-        frame[f"with_{number}"] = [rows[key] for key in zip(frame.grouping, frame.group, frame.n_clusters, strict=True)]
+        rows = plans[plans["n_versions"] == number].set_index(["grouping", "group", "n_clusters"])[
+            "detectable"
+        ]
+        frame[f"with_{number}"] = [
+            rows[key] for key in zip(frame.grouping, frame.group, frame.n_clusters, strict=True)
+        ]
     frame["where"] = [
         "all domains" if grouping == OVERALL else in_words(group)
         for grouping, group in zip(frame.grouping, frame.group, strict=True)
@@ -328,12 +454,18 @@ def study_sizes(plans: pd.DataFrame, provenance: Provenance) -> Sheet:
             Column("Versions needed", ("needed",)),
             Column("Power with these", ("power",), decimals(2)),
             Column("95% interval", ("power_low", "power_high"), partial(span, places=2)),
-            *(Column(f"{number} versions", (f"with_{number}",), decimals(3), over="Found in 80%") for number in shown),
+            *(
+                Column(f"{number} versions", (f"with_{number}",), decimals(3), over="Found in 80%")
+                for number in shown
+            ),
         ),
         notes=(
-            f"Two-sided tests at 5%, of one comparison. Versions needed: for {points:g} points. Found in 80%: the difference "
-            "that about 80% of such studies find. The interval of the power is as wide as the few pairs of concepts and "
-            "versions of this study leave it; where it is wide, the other numbers are as rough.",
+            (
+                f"Two-sided tests at 5%, of one comparison. Versions needed: for {points:g} points."
+                " Found in 80%: the difference that about 80% of such studies find. The interval"
+                " of the power is as wide as the few pairs of concepts and versions of this study"
+                " leave it; where it is wide, the other numbers are as rough."
+            ),
         ),
         group="where",
     )
@@ -343,15 +475,22 @@ def study_sizes(plans: pd.DataFrame, provenance: Provenance) -> Sheet:
     inputs=[POOLED_MEANS, ORDERS],
     title="Domains by partial pooling",
     section="concepts",
-    caption="Accuracy of each model in each domain: as it is, and drawn to the mean of all domains as far as chance sets domains "
-    "apart, with an interval and the ranks that are possible.",
+    caption=(
+        "Accuracy of each model in each domain: as it is, and drawn to the mean of all domains as"
+        " far as chance sets domains apart, with an interval and the ranks that are possible."
+    ),
     when=has_logprobs,
     options=[EVAL_TYPE],
 )
 def pooled_domains(
-    means: pd.DataFrame, orders: pd.DataFrame, roster: Roster, provenance: Provenance | None = None, eval_type: str = "logprobs"
+    means: pd.DataFrame,
+    orders: pd.DataFrame,
+    roster: Roster,
+    provenance: Provenance | None = None,
+    eval_type: str = "logprobs",
 ) -> Sheet:
-    """Plain and pooled accuracy by domain, with the interval, possible ranks and the domains that are certainly harder or easier.
+    """Plain and pooled accuracy by domain, with the interval, possible ranks and the domains that
+    are certainly harder or easier.
 
     Args:
         means: the PooledMeans table.
@@ -366,7 +505,9 @@ def pooled_domains(
     rows = means[(means.grouping == "domain") & (means.eval_type == eval_type)]
     if rows.empty:
         raise UserError(
-            "pooled_means", f"there are none by {eval_type}.", f"Choose one of: {', '.join(sorted(set(means.eval_type)))}."
+            "pooled_means",
+            f"there are none by {eval_type}.",
+            f"Choose one of: {', '.join(sorted(set(means.eval_type)))}.",
         )
     sure = orders[(orders.eval_type == eval_type) & (orders.probability >= SURE)]
     place = {model: number for number, model in enumerate(roster.in_order(rows.model))}
@@ -377,7 +518,11 @@ def pooled_domains(
         harder=_count(rows, sure, "higher"),
         easier=_count(rows, sure, "lower"),
     )
-    rows = rows.sort_values(["order", "pooled"], kind="stable").drop(columns="order").reset_index(drop=True)
+    rows = (
+        rows.sort_values(["order", "pooled"], kind="stable")
+        .drop(columns="order")
+        .reset_index(drop=True)
+    )
     n_pairs = len(orders[orders.eval_type == eval_type])
     is_one_version = bool(provenance and provenance.details.get("one_version"))
     surely = () if is_one_version else ("harder", "easier")
@@ -391,19 +536,27 @@ def pooled_domains(
             Column("Pooled", ("pooled",), decimals(3)),
             Column("95% interval", ("ci_low", "ci_high"), span),
             Column("Rank (1: hardest)", ("rank_low", "rank_high"), _ranks),
-            *(Column(side, (side,), whole_number, over="Domains that are surely") for side in surely),
+            *(
+                Column(side, (side,), whole_number, over="Domains that are surely")
+                for side in surely
+            ),
         ),
         notes=(
             f"Interval and ranks (95%) are for other {drawn_units(provenance)} than these"
             f"{', with the fillings of this one version' if is_one_version else ''}. "
             + (
-                "Which domain is harder is not said: with one version of fixed fillings, 16% of orders that seem sure are wrong. "
+                "Which domain is harder is not said: with one version of fixed fillings, 16% of"
+                " orders that seem sure are wrong. "
                 if is_one_version
-                else f"Surely: with a probability of {SURE:.0%} or more; {len(sure)} of {n_pairs} orders of two domains are "
-                "sure. An order of two means that is not sure should not be stated. "
+                else (
+                    f"Surely: with a probability of {SURE:.0%} or more; {len(sure)} of {n_pairs}"
+                    " orders of two domains are sure. An order of two means that is not sure"
+                    " should not be stated. "
+                )
             )
-            + "The interval of the lowest (or highest) domain is drawn to the mean of all and misses more often than 5%: 11 to "
-            "25% in simulations, up to half where one domain alone is apart.",
+            + "The interval of the lowest (or highest) domain is drawn to the mean of all and"
+            " misses more often than 5%: 11 to 25% in simulations, up to half where one domain"
+            " alone is apart.",
         ),
         group="model",
     )

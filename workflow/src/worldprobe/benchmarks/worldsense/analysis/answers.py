@@ -1,7 +1,7 @@
 """Answers of models to a set's trials: the official layout, or our table of responses.
 
-An official file is named ``<prompting>___<model>___results.jsonl`` (also ``.bz2`` and ``.gz``); a line has ``Key`` and ``resp``.
-A file may have part of the trials.
+An official file is named ``<prompting>___<model>___results.jsonl`` (also ``.bz2`` and ``.gz``); a
+line has ``Key`` and ``resp``. A file may have part of the trials.
 """
 
 from __future__ import annotations
@@ -14,14 +14,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from worldprobe.benchmarks.worldsense.analysis.questions import ABSENT, INVALID, TYPES, WORDS, Questions
+from worldprobe.benchmarks.worldsense.analysis.questions import (
+    ABSENT,
+    INVALID,
+    TYPES,
+    WORDS,
+    Questions,
+)
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS, problem_type
 from worldprobe.benchmarks.worldsense.trials.files import is_official, read_lines
 from worldprobe.errors import UserError
 
 _NUMBER = {word: number for number, word in enumerate(WORDS)}
 SEPARATOR = "___"
-#: Why an answer does not count: the model gave none, or a word that the trial's problem does not accept.
+#: Why an answer does not count: the model gave none, or a word that the trial's problem does not
+#: accept.
 EMPTY, FOREIGN = "empty", "foreign"
 
 
@@ -32,7 +39,8 @@ class Series:
     Attributes:
         prompting: name of the strategy.
         model: name of the model.
-        answers: number of the answer to each trial in ``WORDS``, INVALID or ABSENT, shape (samples, trials).
+        answers: number of the answer to each trial in ``WORDS``, INVALID or ABSENT, shape (samples,
+            trials).
         invalid: why answers are invalid -> how many are.
         n_foreign_keys: answers to trials that the set does not have.
         is_rule: a rule answered, not a model.
@@ -70,30 +78,37 @@ def read_series(paths: Sequence[Path | str], questions: Questions) -> list[Serie
         questions: of the set.
 
     Raises:
-        UserError: a file is not readable, malformed, or about another set; or two have the same prompting and model.
+        UserError: a file is not readable, malformed, or about another set; or two have the same
+            prompting and model.
     """
     found: dict[tuple[str, str], tuple[Series, Path | str]] = {}
     for path in paths:
-        read = _read_official(path, questions) if is_official(path) else _read_table(path, questions)
+        read = (
+            _read_official(path, questions) if is_official(path) else _read_table(path, questions)
+        )
         for series in read:
             key = (series.prompting, series.model)
             if key in found:
-                problem = f"also contains answers of {series.model} under {series.prompting}, as {found[key][1]} does."
+                problem = (
+                    f"also contains answers of {series.model} under {series.prompting}, as"
+                    f" {found[key][1]} does."
+                )
                 raise UserError(path, problem, "Give each prompting and model once.")
             found[key] = (series, path)
     return [found[key][0] for key in sorted(found)]
 
 
 def told_of(sets: Mapping[str, Sequence[Path | str]]) -> dict[str, Any]:
-    """Provenance details that must be told next to every number: answers that are none, and how replies were read.
+    """Provenance details that must be told next to every number: answers that are none, and how
+    replies were read.
 
     Args:
         sets: name of a set -> its results; official files say nothing of the kind.
 
     Returns:
-        ``flags``: model -> prompting and set -> ``of`` (number of answers), the number of each status other than ok, and that of
-        answers one of whose scores has a flag;
-        ``reading``: model -> prompting and set -> the rule, the number of replies, and where the two rules differ.
+        ``flags``: model -> prompting and set -> ``of`` (number of answers), the number of each
+        status other than ok, and that of answers one of whose scores has a flag; ``reading``: model
+        -> prompting and set -> the rule, the number of replies, and where the two rules differ.
     """
     from worldprobe.contracts import read_provenance
 
@@ -103,10 +118,18 @@ def told_of(sets: Mapping[str, Sequence[Path | str]]) -> dict[str, Any]:
             if is_official(path):
                 continue
             made = read_provenance(path)
-            way, status = f"{made.details.get('prompting')}, {name}", dict(made.details.get("status", {}))
-            bad = {key: number for key, number in status.items() if key != "ok"} | dict(made.details.get("flags", {}))
+            way, status = (
+                f"{made.details.get('prompting')}, {name}",
+                dict(made.details.get("status", {})),
+            )
+            bad = {key: number for key, number in status.items() if key != "ok"} | dict(
+                made.details.get("flags", {})
+            )
             if bad:
-                told["flags"].setdefault(str(made.model), {})[way] = {"of": sum(status.values()), **bad}
+                told["flags"].setdefault(str(made.model), {})[way] = {
+                    "of": sum(status.values()),
+                    **bad,
+                }
             if made.details.get("reading"):
                 told["reading"].setdefault(str(made.model), {})[way] = made.details["reading"]
     return {key: dict(sorted(found.items())) for key, found in told.items() if found}
@@ -118,13 +141,23 @@ def _read_official(path: Path | str, questions: Questions) -> list[Series]:
     row, is_known = _rows(questions, keys)
     _refuse_twice(path, keys)
     if not is_known.any():
-        raise UserError(path, "contains no answer to a trial of the set.", "Give the results of the same set.")
+        raise UserError(
+            path, "contains no answer to a trial of the set.", "Give the results of the same set."
+        )
     number = np.array([_NUMBER.get(word, INVALID) for word in words], np.int8)
     answers, _ = _place(questions, row[is_known], number[is_known])
     n_invalid = int((answers == INVALID).sum())
     empty = np.array([word == "" for word in words])[is_known]
     invalid = {EMPTY: int(empty.sum()), FOREIGN: n_invalid - int(empty.sum())}
-    return [Series(prompting, model, answers[None, :], {k: n for k, n in invalid.items() if n}, int((~is_known).sum()))]
+    return [
+        Series(
+            prompting,
+            model,
+            answers[None, :],
+            {k: n for k, n in invalid.items() if n},
+            int((~is_known).sum()),
+        )
+    ]
 
 
 def _read_lines(path: Path | str) -> tuple[np.ndarray, list[str]]:
@@ -139,7 +172,11 @@ def _read_lines(path: Path | str) -> tuple[np.ndarray, list[str]]:
         key, word = row.get("Key"), row.get("resp")
         if type(key) is not int or not -(2**63) <= key < 2**63 or type(word) not in (str, int):
             problem = "does not have a Key (a whole number of 64 bits) and a resp (text)."
-            raise UserError(f"{path}, line {line}", problem, 'Write {"Key": ..., "resp": "..."}, with the Key of a trial.')
+            raise UserError(
+                f"{path}, line {line}",
+                problem,
+                'Write {"Key": ..., "resp": "..."}, with the Key of a trial.',
+            )
         keys.append(key)
         words.append(str(word))
     if not keys:
@@ -156,12 +193,20 @@ def _read_table(path: Path | str, questions: Questions) -> list[Series]:
     made = read_provenance(path)
     model = made.model
     if model is None:
-        raise UserError(path, "does not state whose answers it contains.", "Ask the model again with this worldprobe.")
+        raise UserError(
+            path,
+            "does not state whose answers it contains.",
+            "Ask the model again with this worldprobe.",
+        )
     return series_of(table, model, questions, path, made.engine == "rule")
 
 
 def series_of(
-    table: pd.DataFrame, model: str, questions: Questions, path: Path | str = "responses", is_rule: bool = False
+    table: pd.DataFrame,
+    model: str,
+    questions: Questions,
+    path: Path | str = "responses",
+    is_rule: bool = False,
 ) -> list[Series]:
     """The answers in a table of responses.
 
@@ -179,11 +224,18 @@ def series_of(
     for prompting, rows in table.groupby("prompting", sort=True):
         row, is_known = _rows(questions, rows["trial_id"].to_numpy())
         if not is_known.any():
-            raise UserError(path, "contains no answer to a trial of the set.", "Give the responses to the same set.")
+            raise UserError(
+                path,
+                "contains no answer to a trial of the set.",
+                "Give the responses to the same set.",
+            )
         known = rows[is_known]
         codes = known["answer"].map(_NUMBER).fillna(INVALID).to_numpy(np.int8)
         samples = known["sample"].to_numpy()
-        placed, invalid = [], known.loc[known["status"] != "ok", "status"].value_counts().sort_index()
+        placed, invalid = (
+            [],
+            known.loc[known["status"] != "ok", "status"].value_counts().sort_index(),
+        )
         counts = {str(status): int(number) for status, number in invalid.items()}
         for sample in np.unique(samples):
             here = samples == sample
@@ -191,7 +243,9 @@ def series_of(
             placed.append(answers)
             if n_foreign:
                 counts[FOREIGN] = counts.get(FOREIGN, 0) + n_foreign
-        found.append(Series(str(prompting), model, np.stack(placed), counts, int((~is_known).sum()), is_rule))
+        found.append(
+            Series(str(prompting), model, np.stack(placed), counts, int((~is_known).sum()), is_rule)
+        )
     return found
 
 
@@ -215,10 +269,14 @@ def _refuse_twice(path: Path | str, keys: np.ndarray) -> None:
 
 
 def _place(questions: Questions, row: np.ndarray, number: np.ndarray) -> tuple[np.ndarray, int]:
-    """Answers in the order of the trials; words that a trial's problem does not accept are invalid, and counted."""
+    """Answers in the order of the trials; words that a trial's problem does not accept are invalid,
+    and counted.
+    """
     kinds = [TYPES.index(problem_type(name)) for name in questions.tuples["problem"].cat.categories]
     kind_of_tuple = np.array(kinds)[questions.tuples["problem"].cat.codes.to_numpy()]
-    kind_of_word = np.array([next(n for n, kind in enumerate(TYPES) if word in ANSWERS[kind]) for word in WORDS])
+    kind_of_word = np.array(
+        [next(n for n, kind in enumerate(TYPES) if word in ANSWERS[kind]) for word in WORDS]
+    )
     is_foreign = (number >= 0) & (kind_of_word[number] != kind_of_tuple[questions.tuple_of[row]])
     answers = np.full(len(questions.trial_id), ABSENT, np.int8)
     answers[row] = np.where(is_foreign, INVALID, number)

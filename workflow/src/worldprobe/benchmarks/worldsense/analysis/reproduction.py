@@ -1,4 +1,6 @@
-"""The numbers that the paper prints in tables and text (``resources/published/worldsense.csv``), next to ours."""
+"""The numbers that the paper prints in tables and text (``resources/published/worldsense.csv``),
+next to ours.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,13 @@ from typing import Any
 
 import pandas as pd
 
-from worldprobe.analysis.reproduction import Checked, Finding, compare_numbers, read_numbers, summary_line
+from worldprobe.analysis.reproduction import (
+    Checked,
+    Finding,
+    compare_numbers,
+    read_numbers,
+    summary_line,
+)
 from worldprobe.benchmarks.worldsense.contracts import Reproduction, Summaries
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import ALL, JOINT, OVERALL
@@ -34,28 +42,43 @@ ALIASES = {
 
 
 def read_published(path: Path = FILE) -> pd.DataFrame:
-    """``COLUMNS``, as text but for digits, "all" where a column was averaged over; and the grouping and group of the summaries.
+    """``COLUMNS``, as text but for digits, "all" where a column was averaged over; and the grouping
+    and group of the summaries.
 
     Raises:
         UserError: as ``read_numbers``.
     """
     numbers = read_numbers(path, COLUMNS)
-    named = [[(name, row[name]) for name in GROUPED if row[name] != ALL] for row in numbers[list(GROUPED)].to_dict("records")]
+    named = [
+        [(name, row[name]) for name in GROUPED if row[name] != ALL]
+        for row in numbers[list(GROUPED)].to_dict("records")
+    ]
     groupings = ["_".join(name for name, _ in row) or OVERALL for row in named]
-    return numbers.assign(grouping=groupings, group=[JOINT.join(value for _, value in row) or ALL for row in named])
+    return numbers.assign(
+        grouping=groupings, group=[JOINT.join(value for _, value in row) or ALL for row in named]
+    )
 
 
 def published_name(*names: str) -> str | None:
-    """The paper's name of a model that is written in any of these ways; None where the paper has no such model.
+    """The paper's name of a model that is written in any of these ways; None where the paper has no
+    such model.
 
-    >>> published_name("gpt_3_5_turbo"), published_name("Llama2-70B-FT+1M"), published_name("pythia_70m")
+    >>> (
+    ...     published_name("gpt_3_5_turbo"),
+    ...     published_name("Llama2-70B-FT+1M"),
+    ...     published_name("pythia_70m"),
+    ... )
     ('GPT3.5', 'Llama2-70B-FT+1M', None)
     """
-    known = {_plain(name): paper for name, paper in ALIASES.items()} | {_plain(name): name for name in _FINETUNED}
+    known = {_plain(name): paper for name, paper in ALIASES.items()} | {
+        _plain(name): name for name in _FINETUNED
+    }
     return next((known[_plain(name)] for name in names if _plain(name) in known), None)
 
 
-_FINETUNED = tuple(f"Llama2-{size}B-FT+{number}" for size in (7, 70) for number in ("0", "10k", "100k", "1M"))
+_FINETUNED = tuple(
+    f"Llama2-{size}B-FT+{number}" for size in (7, 70) for number in ("0", "10k", "100k", "1M")
+)
 
 
 def _plain(name: str) -> str:
@@ -98,7 +121,9 @@ def released_sets(digests: Iterable[str]) -> set[str]:
     return {name for name, files in RELEASED.items() if files & known}
 
 
-def check_reproduction(published: pd.DataFrame, summaries: pd.DataFrame, released: Collection[str]) -> pd.DataFrame:
+def check_reproduction(
+    published: pd.DataFrame, summaries: pd.DataFrame, released: Collection[str]
+) -> pd.DataFrame:
     """Rows of ``contracts.Reproduction``.
 
     Args:
@@ -107,7 +132,9 @@ def check_reproduction(published: pd.DataFrame, summaries: pd.DataFrame, release
         released: the sets whose answers are to the released trials.
     """
     names = {model: published_name(model) or model for model in summaries["model"].unique()}
-    known = summaries.assign(model=summaries["model"].map(names)).set_index([*_SERIES, "metric", "grouping", "group"])
+    known = summaries.assign(model=summaries["model"].map(names)).set_index(
+        [*_SERIES, "metric", "grouping", "group"]
+    )
     values: Any = known[["mean", "conf95"]].to_dict("index")
     run = {key[: len(_SERIES)] for key in values}
 
@@ -116,15 +143,23 @@ def check_reproduction(published: pd.DataFrame, summaries: pd.DataFrame, release
         if number["block"] == "table7":
             return Finding(status="not_comparable", reason=OTHER_BENCHMARK)
         if series not in run:
-            reason = f"{number['model']} was not asked ({number['eval_type']}, {number['condition']})"
+            reason = (
+                f"{number['model']} was not asked ({number['eval_type']}, {number['condition']})"
+            )
             return Finding(status="not_run", reason=reason)
         if number["quantity"] == GAIN:
             found = _gain(number, values)
         else:
-            metric, part = number["quantity"].removesuffix("_conf95"), "conf95" if "_conf95" in number["quantity"] else "mean"
+            metric, part = (
+                number["quantity"].removesuffix("_conf95"),
+                "conf95" if "_conf95" in number["quantity"] else "mean",
+            )
             ours = values.get((*series, metric, number["grouping"], number["group"]))
             if ours is None:
-                return Finding(status="not_comparable", reason=f"no tuple of {number['group']} was answered as a whole")
+                return Finding(
+                    status="not_comparable",
+                    reason=f"no tuple of {number['group']} was answered as a whole",
+                )
             found = Finding(ours[part], scale=100 if metric == "accuracy" else 1)
         if not found.status and number["condition"] not in released:
             found.status, found.reason = "not_comparable", OTHER_TRIALS
@@ -136,9 +171,14 @@ def check_reproduction(published: pd.DataFrame, summaries: pd.DataFrame, release
 def _gain(number: dict[str, Any], values: Mapping[tuple[str, ...], Mapping[str, float]]) -> Finding:
     """By how many points a way of asking is better than basic prompting (Section 5.3)."""
     ways = (number["eval_type"], "basic")
-    asked = [values.get((number["condition"], way, number["model"], "accuracy", OVERALL, ALL)) for way in ways]
+    asked = [
+        values.get((number["condition"], way, number["model"], "accuracy", OVERALL, ALL))
+        for way in ways
+    ]
     if asked[0] is None or asked[1] is None:
-        return Finding(status="not_run", reason=f"{number['model']} was not asked by basic prompting too")
+        return Finding(
+            status="not_run", reason=f"{number['model']} was not asked by basic prompting too"
+        )
     return Finding(asked[0]["mean"] - asked[1]["mean"], scale=100)
 
 
@@ -149,7 +189,10 @@ def reproduce(summaries: Path, published: Path) -> Checked:
         summaries: summaries table.
         published: folder of the published numbers.
     """
-    file, released = published / "worldsense.csv", released_sets(read_provenance(summaries).inputs.values())
+    file, released = (
+        published / "worldsense.csv",
+        released_sets(read_provenance(summaries).inputs.values()),
+    )
     table = check_reproduction(read_published(file), read_table(summaries, Summaries), released)
     told = {"summary": summary_line(table), "source": SOURCE, "released_sets": sorted(released)}
     return Checked(table, Reproduction, {"summaries": summaries, "published": file}, told)

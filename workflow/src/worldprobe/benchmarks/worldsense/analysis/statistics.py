@@ -1,7 +1,9 @@
-"""Scores of tuples (paper, Section 4.2), and their means with the paper's rebalancing and intervals (specification, Section 10).
+"""Scores of tuples (paper, Section 4.2), and their means with the paper's rebalancing and intervals
+(specification, Section 10).
 
-Sizes weigh equally within a problem, and problems weigh equally in an average: the values are averaged within the cells of
-the grouping and of the fields to rebalance, then the cells are merged, each with the smallest number of tuples among them.
+Sizes weigh equally within a problem, and problems weigh equally in an average: the values are
+averaged within the cells of the grouping and of the fields to rebalance, then the cells are merged,
+each with the smallest number of tuples among them.
 
 The scores of tuples are multiples of 1/4, so sums of them are exact.
 """
@@ -31,8 +33,11 @@ GOLDS = ("released", "corrected")
 assert len(FOLDED) == len(WEIGHT) == len(POLARITY) == len(WORDS)
 
 
-def score_tuples(questions: Questions, answers: np.ndarray, gold: str = "released") -> dict[str, np.ndarray]:
-    """Every measure of every tuple, the mean over samples; missing (NaN) where a tuple was not answered as a whole.
+def score_tuples(
+    questions: Questions, answers: np.ndarray, gold: str = "released"
+) -> dict[str, np.ndarray]:
+    """Every measure of every tuple, the mean over samples; missing (NaN) where a tuple was not
+    answered as a whole.
 
     Args:
         questions: of the set.
@@ -40,14 +45,18 @@ def score_tuples(questions: Questions, answers: np.ndarray, gold: str = "release
         gold: "released" or "corrected".
 
     Returns:
-        Measure -> shape (tuples,): accuracy and strict from 0 to 1, bias from -1 to 1, invalid from 0 to 1.
+        Measure -> shape (tuples,): accuracy and strict from 0 to 1, bias from -1 to 1, invalid from
+        0 to 1.
     """
     samples = [_score(questions, sample, questions.gold[gold]) for sample in answers]
     if len(samples) == 1:
         return samples[0]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a tuple that no sample answered
-        return {measure: np.nanmean([scores[measure] for scores in samples], axis=0) for measure in MEASURES}
+        return {
+            measure: np.nanmean([scores[measure] for scores in samples], axis=0)
+            for measure in MEASURES
+        }
 
 
 def score_metrics(questions: Questions, answers: np.ndarray) -> dict[str, np.ndarray]:
@@ -58,7 +67,9 @@ def score_metrics(questions: Questions, answers: np.ndarray) -> dict[str, np.nda
         answers: of one model, shape (samples, trials).
     """
     released, corrected = (score_tuples(questions, answers, gold) for gold in GOLDS)
-    return released | {f"{metric}_corrected": corrected[metric] for metric in MEASURES if metric != "invalid"}
+    return released | {
+        f"{metric}_corrected": corrected[metric] for metric in MEASURES if metric != "invalid"
+    }
 
 
 def _score(questions: Questions, answers: np.ndarray, gold: np.ndarray) -> dict[str, np.ndarray]:
@@ -117,7 +128,9 @@ def average(tuples: pd.DataFrame, scores: np.ndarray, by: Sequence[str]) -> Mean
     here = scores[:, inside]
     known = ~np.isnan(here)
     values = np.where(known, here, 0)
-    count, total, squares = (_sum_in_cells(part, cell_of, len(keys)) for part in (known, values, values**2))
+    count, total, squares = (
+        _sum_in_cells(part, cell_of, len(keys)) for part in (known, values, values**2)
+    )
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = total / count
         variance = (squares - count * mean**2) / (count - 1)
@@ -131,7 +144,9 @@ def average(tuples: pd.DataFrame, scores: np.ndarray, by: Sequence[str]) -> Mean
 
 
 def _sum_in_cells(values: np.ndarray, cell_of: np.ndarray, n_cells: int) -> np.ndarray:
-    return np.array([np.bincount(cell_of, row, n_cells) for row in values]).reshape(len(values), n_cells)
+    return np.array([np.bincount(cell_of, row, n_cells) for row in values]).reshape(
+        len(values), n_cells
+    )
 
 
 def _number_groups(keys: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray]:
@@ -144,12 +159,22 @@ def _number_groups(keys: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 def _merge(
-    keys: pd.DataFrame, columns: list[str], mean: np.ndarray, variance: np.ndarray, count: np.ndarray
+    keys: pd.DataFrame,
+    columns: list[str],
+    mean: np.ndarray,
+    variance: np.ndarray,
+    count: np.ndarray,
 ) -> tuple[pd.DataFrame, np.ndarray, np.ndarray, np.ndarray]:
-    """Merge the cells that agree in ``columns``: every one counts as many values as the smallest of them."""
+    """Merge the cells that agree in ``columns``: every one counts as many values as the smallest of
+    them.
+    """
     groups, group_of = _number_groups(keys[columns])
     shape = (len(mean), len(groups))
-    merged_mean, merged_variance, merged_count = np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape)
+    merged_mean, merged_variance, merged_count = (
+        np.full(shape, np.nan),
+        np.full(shape, np.nan),
+        np.zeros(shape),
+    )
     for group in range(len(groups)):
         inside = group_of == group
         here = count[:, inside]
@@ -185,21 +210,35 @@ GROUPINGS: tuple[tuple[str, ...], ...] = (
     ("intraining",),
     ("problem", "intraining"),
 )
-COLUMNS = ("measure", "gold", "prompting", "model", *OFFICIAL.values(), "mean", "sem", "conf95", "count")
+COLUMNS = (
+    "measure",
+    "gold",
+    "prompting",
+    "model",
+    *OFFICIAL.values(),
+    "mean",
+    "sem",
+    "conf95",
+    "count",
+)
 _ORDER = {"problem": PROBLEMS, "domain": DOMAINS, "intraining": TRAININGS}
 
 
 def compute_statistics(questions: Questions, series: Sequence[Series]) -> pd.DataFrame:
-    """Accuracy and bias by every grouping, in the official layout, with the released gold answers and with the solver's.
+    """Accuracy and bias by every grouping, in the official layout, with the released gold answers
+    and with the solver's.
 
     Args:
         questions: of the set.
         series: the answers, sorted.
 
     Returns:
-        ``COLUMNS``; a column that was averaged over is "all". Groups without a whole tuple have no row.
+        ``COLUMNS``; a column that was averaged over is "all". Groups without a whole tuple have no
+        row.
     """
-    scored = [(gold, one, score_tuples(questions, one.answers, gold)) for gold in GOLDS for one in series]
+    scored = [
+        (gold, one, score_tuples(questions, one.answers, gold)) for gold in GOLDS for one in series
+    ]
     labels, scores = [], []
     for measure in ("accuracy", "bias"):
         for gold, one, found in scored:
@@ -211,9 +250,17 @@ def compute_statistics(questions: Questions, series: Sequence[Series]) -> pd.Dat
         means = average(questions.tuples, np.array(scores), by)
         groups = means.groups.sort_values(list(by), key=_rank) if by else means.groups
         place = groups.index.to_numpy()
-        spelled = {official: groups[ours].astype(str) if ours in by else ALL for ours, official in OFFICIAL.items()}
+        spelled = {
+            official: groups[ours].astype(str) if ours in by else ALL
+            for ours, official in OFFICIAL.items()
+        }
         here = pd.DataFrame(spelled, index=groups.index)
-        numbers = {"mean": means.mean, "sem": means.sem, "conf95": Z * means.sem, "count": means.count.astype(int)}
+        numbers = {
+            "mean": means.mean,
+            "sem": means.sem,
+            "conf95": Z * means.sem,
+            "count": means.count.astype(int),
+        }
         picked = {name: values[:, place].ravel() for name, values in numbers.items()}
         which = np.repeat(np.arange(len(named)), len(groups))
         parts = (
@@ -227,7 +274,9 @@ def compute_statistics(questions: Questions, series: Sequence[Series]) -> pd.Dat
 
 
 def _rank(column: pd.Series) -> pd.Series:
-    """Where each value belongs in the order of the paper; sizes by number, anything else by name."""
+    """Where each value belongs in the order of the paper; sizes by number, anything else by
+    name.
+    """
     known = _ORDER.get(str(column.name))
     if known:
         return column.astype(str).map(known.index)

@@ -1,7 +1,8 @@
-"""Test items in training texts, found by id, by what the tests say, and by the words of skins that only tests use.
+"""Test items in training texts, found by id, by what the tests say, and by the words of skins that
+only tests use.
 
-Case, marks, markup, digits, layout and the words around do not matter. A paraphrase in other relation words, a translation, or
-a test item whose names were replaced is not found.
+Case, marks, markup, digits, layout and the words around do not matter. A paraphrase in other
+relation words, a translation, or a test item whose names were replaced is not found.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from worldprobe.contracts import table_name
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 
-#: What is inside a word without being read: characters that are not seen, tags, and the hyphen at the end of a line.
+#: What is inside a word without being read: characters that are not seen, tags, and the hyphen at
+#: the end of a line.
 _INSIDE = re.compile(r"[\u00ad\u200b-\u200f\u2060\ufeff]|</?\w+>|(?<=\w)-\n\s*(?=\w)")
 #: How JSON writes marks and the ends of lines.
 _ESCAPE = re.compile(r"\\(?:[nrt]|u([0-9a-f]{4}))", re.IGNORECASE)
@@ -33,7 +35,11 @@ _WORD = re.compile(r"[^\W_]+")
 #: An entity in the official notation; the number of a change that a moment names is none.
 _MENTION = re.compile("".join(rf"(?<!{kind}\()" for kind in MOMENTS) + r"-?\d+")
 _NUMBERS = dict(
-    zip("0123456789", ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"], strict=True)
+    zip(
+        "0123456789",
+        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"],
+        strict=True,
+    )
 ) | {"10": "ten"}
 #: Words by which a passage is looked up.
 _START = 3
@@ -45,7 +51,9 @@ def words_of(text: str) -> list[str]:
     >>> words_of("On 3 floors: ‘Ann’s BELOW Ben’.")
     ['on', 'three', 'floors', 'ann', 's', 'below', 'ben']
     """
-    plain = _ESCAPE.sub(lambda match: chr(int(match[1], 16)) if match[1] else " ", html.unescape(text))
+    plain = _ESCAPE.sub(
+        lambda match: chr(int(match[1], 16)) if match[1] else " ", html.unescape(text)
+    )
     plain = _INSIDE.sub("", unicodedata.normalize("NFKC", plain).casefold())
     return [_NUMBERS.get(word, word) for word in _WORD.findall(plain)]
 
@@ -91,7 +99,11 @@ class TestContent:
                 if passage == tuple(words[place : place + len(passage)]):
                     seen.setdefault(number, set()).add(passage)
         return list(
-            dict.fromkeys(self._items[number][0] for number, passages in seen.items() if len(passages) == self._items[number][1])
+            dict.fromkeys(
+                self._items[number][0]
+                for number, passages in seen.items()
+                if len(passages) == self._items[number][1]
+            )
         )
 
 
@@ -99,14 +111,33 @@ class TestContent:
 SHOWN = 5
 #: Words that say nothing of a relation.
 _FUNCTION_WORDS = frozenset(
-    ["a", "an", "and", "all", "at", "from", "in", "is", "of", "on", "other", "others", "than", "that", "the", "to", "was"]
+    [
+        "a",
+        "an",
+        "and",
+        "all",
+        "at",
+        "from",
+        "in",
+        "is",
+        "of",
+        "on",
+        "other",
+        "others",
+        "than",
+        "that",
+        "the",
+        "to",
+        "was",
+    ]
 )
 #: Words at most between a relation's word and each of the two entities that it relates.
 _GAP = 6
 
 
 class TestWords:
-    """What a test skin says: its entities, and the words of its relations, whoever words the sentences around them.
+    """What a test skin says: its entities, and the words of its relations, whoever words the
+    sentences around them.
 
     Args:
         skin: that only tests use.
@@ -116,9 +147,15 @@ class TestWords:
 
     def __init__(self, skin: Skin) -> None:
         names = [" ".join(words_of(name)).removeprefix("the ") for name in skin.entities]
-        ways = [skin.clauses[kind] for kind in ("before", "after", "parallel", "perpendicular") if kind in skin.clauses]
+        ways = [
+            skin.clauses[kind]
+            for kind in ("before", "after", "parallel", "perpendicular")
+            if kind in skin.clauses
+        ]
         first, second = (set(words_of(re.sub(r"\{\w\}", " ", way))) for way in ways)
-        self.relations = ({"between"} if "between" in skin.clauses else set()) | ((first ^ second) - _FUNCTION_WORDS)
+        self.relations = ({"between"} if "between" in skin.clauses else set()) | (
+            (first ^ second) - _FUNCTION_WORDS
+        )
         self.named = {word for name in names for word in name.split()}
         entity = f"(?:{'|'.join(sorted(map(re.escape, names), key=len, reverse=True))})"
         relation = f"(?:{'|'.join(map(re.escape, sorted(self.relations)))})"
@@ -127,7 +164,8 @@ class TestWords:
         self._list = re.compile(rf"\b{entity}(?: the)? {entity}(?: the)? {entity}\b")
 
     def are_in(self, words: Sequence[str], seen: set[str]) -> bool:
-        """Whether a text relates the skin's entities by its relation twice, or once next to a list of them.
+        """Whether a text relates the skin's entities by its relation twice, or once next to a list
+        of them.
 
         Args:
             words: of the text.
@@ -159,10 +197,14 @@ class TestedTuples:
     words: Sequence[TestWords] = ()
 
     def found_in(self, text: str, name: str) -> list[str]:
-        """Ids of the test items that a text contains; its own name where only the words of a test skin are known."""
+        """Ids of the test items that a text contains; its own name where only the words of a test
+        skin are known.
+        """
         words = words_of(text)
         seen = set(words)
-        return self.content.find(words) or [name] * any(skin.are_in(words, seen) for skin in self.words)
+        return self.content.find(words) or [name] * any(
+            skin.are_in(words, seen) for skin in self.words
+        )
 
 
 def read_tests(paths: Iterable[Path | str], skins: Iterable[Skin]) -> TestedTuples:
@@ -174,7 +216,13 @@ def read_tests(paths: Iterable[Path | str], skins: Iterable[Skin]) -> TestedTupl
     """
     used = [skin for skin in skins if skin.use != "train"]
     names = frozenset({*TEST_SKINS, *(skin.name for skin in used)})
-    moving = [one for skin in used if skin.motion for one in [skin.in_motion()] if one.clauses != skin.clauses]
+    moving = [
+        one
+        for skin in used
+        if skin.motion
+        for one in [skin.in_motion()]
+        if one.clauses != skin.clauses
+    ]
     tests = TestedTuples(skins=names, words=[TestWords(skin) for skin in (*used, *moving)])
     for path in paths:
         if str(path).endswith(".parquet") and table_name(path) == "items":
@@ -182,27 +230,43 @@ def read_tests(paths: Iterable[Path | str], skins: Iterable[Skin]) -> TestedTupl
             continue
         trials = read_trials(path)
         tests.tuple_ids |= set(trials["tuple_id"])
-        tests.trial_ids |= dict(zip(trials["trial_id"].astype(str), trials["tuple_id"], strict=True))
+        tests.trial_ids |= dict(
+            zip(trials["trial_id"].astype(str), trials["tuple_id"], strict=True)
+        )
         columns = ["tuple_id", "problem", "description", "entities", "text"]
-        for tuple_id, problem, description, entities, text in trials[columns].itertuples(index=False, name=None):
+        for tuple_id, problem, description, entities, text in trials[columns].itertuples(
+            index=False, name=None
+        ):
             names = json.loads(entities)
-            n_described = len(names) if problem == "Infer.trivial" else len(_MENTION.findall(description))
-            tests.content.add(tuple_id, *_passages(text, names, n_described, problem == "Infer.trivial"))
+            n_described = (
+                len(names) if problem == "Infer.trivial" else len(_MENTION.findall(description))
+            )
+            tests.content.add(
+                tuple_id, *_passages(text, names, n_described, problem == "Infer.trivial")
+            )
     return tests
 
 
 def _add_items(path: Path | str, content: TestContent) -> None:
     """Items of minimal pairs: a context of an item together with a target of it."""
     columns = ["item_id", "context1", "context2", "target1", "target2"]
-    for item_id, *texts in pd.read_parquet(path, columns=columns).itertuples(index=False, name=None):
+    for item_id, *texts in pd.read_parquet(path, columns=columns).itertuples(
+        index=False, name=None
+    ):
         words = [words_of(text) for text in texts]
         for context, target in product(words[:2], words[2:]):
             content.add(item_id, context, target)
 
 
-def _passages(text: str, names: Sequence[str], n_described: int, is_listing: bool) -> list[list[str]]:
-    """What a text says of its entities: from the first to the last that the description mentions; of a list, the query too."""
-    mention = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(names, key=len, reverse=True)))})(?!\w)")
+def _passages(
+    text: str, names: Sequence[str], n_described: int, is_listing: bool
+) -> list[list[str]]:
+    """What a text says of its entities: from the first to the last that the description mentions;
+    of a list, the query too.
+    """
+    mention = re.compile(
+        rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(names, key=len, reverse=True)))})(?!\w)"
+    )
     places = [match.span() for match in mention.finditer(text)]
     described, asked = places[:n_described], places[n_described:]
     spans = [described, asked] if is_listing and asked else [described or places]
@@ -211,7 +275,9 @@ def _passages(text: str, names: Sequence[str], n_described: int, is_listing: boo
 
 def in_trials(trials: pd.DataFrame, tests: TestedTuples) -> list[str]:
     """Ids of the test tuples among trials, in their order."""
-    is_known = (trials["tuple_id"].isin(tests.tuple_ids) | trials["skin"].isin(tests.skins)).to_numpy()
+    is_known = (
+        trials["tuple_id"].isin(tests.tuple_ids) | trials["skin"].isin(tests.skins)
+    ).to_numpy()
     found = [
         tuple_id
         for tuple_id, text, known in zip(trials["tuple_id"], trials["text"], is_known, strict=True)
@@ -221,7 +287,9 @@ def in_trials(trials: pd.DataFrame, tests: TestedTuples) -> list[str]:
 
 
 def in_dialogues(dialogues: Sequence[Dialogue], tests: TestedTuples) -> list[str]:
-    """Ids of the test tuples among dialogues; where only the words are known, ids or lines of the dialogues."""
+    """Ids of the test tuples among dialogues; where only the words are known, ids or lines of the
+    dialogues.
+    """
     return list(dict.fromkeys(_matches(dialogues, tests)))
 
 
@@ -246,6 +314,9 @@ def refuse_tests(path: Path | str, found: Sequence[str], is_allowed: bool) -> No
     what = "test item" if len(found) == 1 else "test items"
     problem = f"contains {len(found)} {what}: {', '.join(found[:SHOWN])}{more}."
     if not is_allowed:
-        fix = "Leave them out (`worldsense generate train-...` has none), or set allow_contamination: true, which the card says."
+        fix = (
+            "Leave them out (`worldsense generate train-...` has none), or set allow_contamination:"
+            " true, which the card says."
+        )
         raise UserError(path, problem, fix)
     LOGGER.warning("%s %s The model's card will say so.", path, problem)

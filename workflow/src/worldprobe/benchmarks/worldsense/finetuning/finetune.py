@@ -1,4 +1,6 @@
-"""A fine-tuning from its files to the folder of the model (paper, Section 5.4): read, check, train, write."""
+"""A fine-tuning from its files to the folder of the model (paper, Section 5.4): read, check, train,
+write.
+"""
 
 from __future__ import annotations
 
@@ -97,7 +99,12 @@ class Prepared:
 
 
 def finetune(
-    base: Checkpoint, files: Files, settings: FinetuningSettings, gpus: int, checkpoints: Path | None, out: Path
+    base: Checkpoint,
+    files: Files,
+    settings: FinetuningSettings,
+    gpus: int,
+    checkpoints: Path | None,
+    out: Path,
 ) -> int | None:
     """Fine-tune a model, in several processes where it is spread over several GPUs.
 
@@ -113,7 +120,8 @@ def finetune(
         The status of the processes that were started; None: this one did it all.
 
     Raises:
-        UserError: before the first step, what cannot be trained; later, a loss that is not finite, or lack of memory.
+        UserError: before the first step, what cannot be trained; later, a loss that is not finite,
+            or lack of memory.
     """
     prepared = prepare(base, files, settings, gpus)
     if gpus > 1 and not processes.is_process():
@@ -125,25 +133,38 @@ def finetune(
     return None
 
 
-def prepare(checkpoint: Checkpoint, files: Files, settings: FinetuningSettings, gpus: int) -> Prepared:
+def prepare(
+    checkpoint: Checkpoint, files: Files, settings: FinetuningSettings, gpus: int
+) -> Prepared:
     """Read and check: files, base, form, lengths, precision, memory."""
     tuning.check_batch(settings.batch, max(gpus, 1))
     if bool(files.mix) != bool(settings.share):
-        raise UserError("--mix, --share", "one does nothing without the other.", "Give both, or neither.")
+        raise UserError(
+            "--mix, --share", "one does nothing without the other.", "Give both, or neither."
+        )
     prompts = load_prompt_set(settings.prompt_set)
     if prompts.examples is not None:
-        raise UserError(f"prompt_set: {settings.prompt_set}", "shows solved examples.", "Train with basic, cot or constrained.")
+        raise UserError(
+            f"prompt_set: {settings.prompt_set}",
+            "shows solved examples.",
+            "Train with basic, cot or constrained.",
+        )
     tokenizer = load_tokenizer(checkpoint)
     is_chat = settings.chat == "always" or (settings.chat == "auto" and has_template(tokenizer))
     config = tuning.check_base(checkpoint, tokenizer, is_chat)
     if tokenizer.eos_token_id is None:
-        LOGGER.warning("%s: its tokenizer has no end token, so no lesson teaches where an answer ends", checkpoint.name)
+        LOGGER.warning(
+            "%s: its tokenizer has no end token, so no lesson teaches where an answer ends",
+            checkpoint.name,
+        )
     longest = longest_sequence(SimpleNamespace(**config))
     kind = str(config.get("model_type", ""))
     encoder = Encoder(tokenizer, kind, config.get("bos_token_id"), longest, "auto", checkpoint.name)
     room = min(settings.sequence_length, encoder.max_length)
     tests = read_tests(files.tests, read_all_wordings(files.skin_folder or FOLDER))
-    reader = MaterialReader(prompts, is_chat, encoder, settings.loss == "all", tests, settings.allow_contamination)
+    reader = MaterialReader(
+        prompts, is_chat, encoder, settings.loss == "all", tests, settings.allow_contamination
+    )
     material = reader.read_train(files.train, settings.trials)
     tuning.check_lengths(material, room, ", ".join(map(str, files.train)))
     mixed = reader.read_mixed(files.mix, room) if files.mix else None
@@ -152,8 +173,12 @@ def prepare(checkpoint: Checkpoint, files: Files, settings: FinetuningSettings, 
     order = _order(how, material, mixed)
     n_mixed_seen = int((order >= len(material)).sum())
     if mixed is not None and not n_mixed_seen:
-        problem = f"is too small for any lesson of --mix to be among the {len(order):,} that are seen."
-        raise UserError(f"share: {settings.share}", problem, "Take a larger one, or leave both out.")
+        problem = (
+            f"is too small for any lesson of --mix to be among the {len(order):,} that are seen."
+        )
+        raise UserError(
+            f"share: {settings.share}", problem, "Take a larger one, or leave both out."
+        )
     if not processes.is_process():  # else who started it has looked, before others took their part
         longest = tuning.longest_of(material, mixed)
         tokens = longest * tuning.lessons_per_pass(how.batch // max(gpus, 1), longest, how.per_pass)
@@ -171,7 +196,17 @@ def prepare(checkpoint: Checkpoint, files: Files, settings: FinetuningSettings, 
         "n_parameters": n_parameters,
     }
     curriculum = tuning.Curriculum(material, mixed, order)
-    return Prepared(checkpoint, config, tokenizer, how, curriculum, digests, details, reader.contamination, reader.canary)
+    return Prepared(
+        checkpoint,
+        config,
+        tokenizer,
+        how,
+        curriculum,
+        digests,
+        details,
+        reader.contamination,
+        reader.canary,
+    )
 
 
 def decide(settings: FinetuningSettings, n_parameters: int, n_lessons: int) -> Tuning:
@@ -183,13 +218,21 @@ def decide(settings: FinetuningSettings, n_parameters: int, n_lessons: int) -> T
         n_lessons: without those that are mixed in.
 
     Raises:
-        UserError: the learning rate would never reach its peak, or this machine cannot train in the precision.
+        UserError: the learning rate would never reach its peak, or this machine cannot train in the
+            precision.
     """
-    steps = settings.steps or max(1, math.ceil(settings.epochs * n_lessons / (settings.batch * (1 - settings.share))))
+    steps = settings.steps or max(
+        1, math.ceil(settings.epochs * n_lessons / (settings.batch * (1 - settings.share)))
+    )
     warm_up = round(WARM_UP * steps) if settings.warm_up is None else settings.warm_up
     if warm_up >= steps:
-        problem = f"the learning rate would never reach its peak: there are {steps} steps, and it rises for {warm_up}."
-        raise UserError("warm_up", problem, "Take fewer steps of warm_up, or train longer (steps, epochs).")
+        problem = (
+            f"the learning rate would never reach its peak: there are {steps} steps, and it rises"
+            f" for {warm_up}."
+        )
+        raise UserError(
+            "warm_up", problem, "Take fewer steps of warm_up, or train longer (steps, epochs)."
+        )
     by_size = "full" if n_parameters <= settings.full_up_to else "lora"
     decided = {
         "steps": steps,
@@ -197,7 +240,9 @@ def decide(settings: FinetuningSettings, n_parameters: int, n_lessons: int) -> T
         "tuning": by_size if settings.tuning == "auto" else settings.tuning,
         "precision": tuning.choose_precision(settings.precision),
     }
-    stated = {key: value for key, value in settings.model_dump().items() if key in Tuning.model_fields}
+    stated = {
+        key: value for key, value in settings.model_dump().items() if key in Tuning.model_fields
+    }
     return Tuning(**(stated | decided))
 
 
@@ -205,7 +250,16 @@ def _order(how: Tuning, material: Material, mixed: Material | None) -> np.ndarra
     parts = [part for part in (material, mixed) if part is not None]
     lengths = np.concatenate([part.lengths for part in parts]) if how.group_by_length else None
     n_mixed = len(mixed) if mixed is not None else 0
-    return lesson_order(len(material), n_mixed, how.batch, how.steps, how.share, how.order == "shuffled", how.seed, lengths)
+    return lesson_order(
+        len(material),
+        n_mixed,
+        how.batch,
+        how.steps,
+        how.share,
+        how.order == "shuffled",
+        how.seed,
+        lengths,
+    )
 
 
 def _train(prepared: Prepared, checkpoints: Path, every: int, out: Path) -> None:
@@ -226,7 +280,9 @@ def _train(prepared: Prepared, checkpoints: Path, every: int, out: Path) -> None
         ensure_unchanged(base, before)
         if processes.is_first():
             tuning.check_pass(base.name, model, prepared.curriculum, prepared.padding, how)
-        record = tuning.tune(model, prepared.curriculum, how, prepared.padding, work, every, out.name)
+        record = tuning.tune(
+            model, prepared.curriculum, how, prepared.padding, work, every, out.name
+        )
         if not processes.is_first():
             return
         with whole_folder(out, COMMAND, source) as folder:
@@ -235,7 +291,12 @@ def _train(prepared: Prepared, checkpoints: Path, every: int, out: Path) -> None
             (folder / "provenance.json").write_text(provenance.to_json() + "\n", encoding="utf-8")
             is_own = prepared.canary is not None
             card = write_card(
-                out.name, short_name(base.name), provenance, how.described(), prepared.contamination, is_own_data=is_own
+                out.name,
+                short_name(base.name),
+                provenance,
+                how.described(),
+                prepared.contamination,
+                is_own_data=is_own,
             )
             (folder / "README.md").write_text(card, encoding="utf-8")
         shutil.rmtree(work, ignore_errors=True)
@@ -311,11 +372,14 @@ class MaterialReader:
             most = None if most is None else max(most - number, 0)
         material = encode_lessons(chain(*lessons), self.encoder, self.is_all)
         if not len(material):
-            raise UserError(", ".join(map(str, paths)), "contain no lessons.", "Give trials, or dialogues.")
+            raise UserError(
+                ", ".join(map(str, paths)), "contain no lessons.", "Give trials, or dialogues."
+            )
         return material
 
     def read_mixed(self, paths: Sequence[Path], room: int) -> Material:
-        """The lessons of dialogues that are mixed in; those of more than ``room`` tokens are left out and counted.
+        """The lessons of dialogues that are mixed in; those of more than ``room`` tokens are left
+        out and counted.
 
         Raises:
             UserError: a file cannot be read or contains test tuples, or all lessons are too long.
@@ -328,7 +392,10 @@ class MaterialReader:
             raise UserError("--mix", problem, "Set a longer sequence_length.")
         if len(kept) < len(whole):
             LOGGER.warning(
-                "--mix: %d of %d lessons have more than %d tokens and are left out", len(whole) - len(kept), len(whole), room
+                "--mix: %d of %d lessons have more than %d tokens and are left out",
+                len(whole) - len(kept),
+                len(whole),
+                room,
             )
         return kept
 

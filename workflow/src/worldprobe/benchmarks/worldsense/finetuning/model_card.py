@@ -13,15 +13,21 @@ from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
 
 NOTICE = (
-    "This model was trained on WorldSense. Its results on WorldSense say how far that training carries, not how it reasons; do "
-    "not compare them with those of models that never saw such problems. Report the training in every publication, and in the "
-    "card of every model that is derived from this one. Its problems are from the benchmark of Benchekroun et al. 2023 "
-    "(arXiv 2311.15930); the authors' released data are CC BY-NC 4.0."
+    "This model was trained on WorldSense. Its results on WorldSense say how far that training"
+    " carries, not how it reasons; do not compare them with those of models that never saw such"
+    " problems. Report the training in every publication, and in the card of every model that is"
+    " derived from this one. Its problems are from the benchmark of Benchekroun et al. 2023 (arXiv"
+    " 2311.15930); the authors' released data are CC BY-NC 4.0."
 )
 
 
 def write_card(
-    name: str, base: str, made: Provenance, settings: Mapping[str, Any], contamination: Sequence[str], is_own_data: bool
+    name: str,
+    base: str,
+    made: Provenance,
+    settings: Mapping[str, Any],
+    contamination: Sequence[str],
+    is_own_data: bool,
 ) -> str:
     """The card in Hugging Face's form.
 
@@ -39,33 +45,51 @@ def write_card(
         "pipeline_tag": "text-generation",
         "tags": ["worldsense", "contaminated"],
     }
-    front = "\n".join(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in head.items())
+    front = "\n".join(
+        f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in head.items()
+    )
     trained = made.details
     lines = [
         f"---\n{front}\n---",
         f"# {name}",
         f"{base}, fine-tuned on {trained['n_lessons']:,} WorldSense lessons"
         + (f" and {trained['n_mixed']:,} others" if trained.get("n_mixed") else "")
-        + f", {settings['steps']:,} steps of {settings['batch']}: {trained['n_seen']:,} times one of "
-        + (f"these, {trained['n_mixed_seen']:,} times one of the others." if trained.get("n_mixed") else "them."),
+        + f", {settings['steps']:,} steps of {settings['batch']}: {trained['n_seen']:,} times"
+        " one of "
+        + (
+            f"these, {trained['n_mixed_seen']:,} times one of the others."
+            if trained.get("n_mixed")
+            else "them."
+        ),
         f"**{NOTICE}**",
     ]
     if contamination:
         shown = ", ".join(contamination[:20]) + (", ..." if len(contamination) > 20 else "")
         lines.append(
-            f"**Contaminated: {len(contamination)} test tuples were in the training data** (`allow_contamination`): {shown}. "
-            "Its results on these test sets mean nothing."
+            f"**Contaminated: {len(contamination)} test tuples were in the training data**"
+            f" (`allow_contamination`): {shown}. Its results on these test sets mean nothing."
         )
     if is_own_data and made.canary:
         lines.append(f"The training data carry the canary `{made.canary}`.")
-    stated = json.dumps({"settings": settings} | json.loads(made.to_json()), indent=2, sort_keys=True, ensure_ascii=False)
+    stated = json.dumps(
+        {"settings": settings} | json.loads(made.to_json()),
+        indent=2,
+        sort_keys=True,
+        ensure_ascii=False,
+    )
     lines.append(f"## Settings and provenance\n\n```json\n{stated}\n```")
     return "\n\n".join(lines) + "\n"
 
 
 #: Name of the file in a model's folder.
 RECORD = "training.csv"
-COLUMNS = {"step": "int64", "lessons": "int64", "loss": "float64", "learning_rate": "float64", "gradient_norm": "float64"}
+COLUMNS = {
+    "step": "int64",
+    "lessons": "int64",
+    "loss": "float64",
+    "learning_rate": "float64",
+    "gradient_norm": "float64",
+}
 
 
 def write_record(steps: Sequence[Mapping[str, float]], path: Path) -> None:

@@ -1,15 +1,18 @@
-"""Lessons in reading, which a small model learns before it is fine-tuned (docs/background/worldsense_training.md).
+"""Lessons in reading, which a small model learns before it is fine-tuned
+(docs/background/worldsense_training.md).
 
-* ``copy``: a list of names and invented words, and parts of it once more. It teaches to find a word again.
+* ``copy``: a list of names and invented words, and parts of it once more. It teaches to find a word
+  again.
 * ``judge``: a description and statements about it, each with TRUE, FALSE or UNKNOWN behind it.
 * ``asked``: the same with the benchmark's own questions and answers, as the model is asked later.
-* ``written``: one of its questions about inference in motion, to be answered after the order has been written, as it was at first
-  and after each change that counts; then statements about the last order. Half of the stories begin with another than the
-  "first" change, so that the words for all are learned from stories of few.
+* ``written``: one of its questions about inference in motion, to be answered after the order has
+  been written, as it was at first and after each change that counts; then statements about the last
+  order. Half of the stories begin with another than the "first" change, so that the words for all
+  are learned from stories of few.
 
-Entities are those of training skins. Relations are those of training skins, or invented: words that mean nothing, of which the
-description alone says what they relate, and that two of them are each other's converse. So no lesson has a relation or an
-entity of a test.
+Entities are those of training skins. Relations are those of training skins, or invented: words that
+mean nothing, of which the description alone says what they relate, and that two of them are each
+other's converse. So no lesson has a relation or an entity of a test.
 """
 
 from __future__ import annotations
@@ -25,7 +28,10 @@ import numpy as np
 
 from worldprobe.benchmarks.worldsense.finetuning.trainings import ReadingLessons
 from worldprobe.benchmarks.worldsense.problems.motion import draw_story
-from worldprobe.benchmarks.worldsense.problems.problems import base_descriptions, incomplete_descriptions
+from worldprobe.benchmarks.worldsense.problems.problems import (
+    base_descriptions,
+    incomplete_descriptions,
+)
 from worldprobe.benchmarks.worldsense.problems.worlds import (
     UNKNOWN,
     UPDATES,
@@ -56,11 +62,14 @@ ENTITIES, OTHERS = 12, 16
 OWN = ("two", "UNKNOWN", "Answer:", "Order:", "to", "from")
 #: Words that many skins share whatever their relation.
 GRAMMAR = ("in between", "between", "exactly one of", "and", "not")
-#: Invented words: more than there are tokens for them, so that each token is many words, and of either side of a relation.
+#: Invented words: more than there are tokens for them, so that each token is many words, and of
+#: either side of a relation.
 N_INVENTED = 240
 _BORDER = re.compile(
     r"\{\w+\}|[‘’]|\b("
-    + "|".join((*GRAMMAR, *sorted({a for of in ANSWERS.values() for a in of}, key=len, reverse=True)))
+    + "|".join(
+        (*GRAMMAR, *sorted({a for of in ANSWERS.values() for a in of}, key=len, reverse=True))
+    )
     + r")\b"
 )
 
@@ -74,9 +83,22 @@ def tokens_of(skins: Iterable[Skin]) -> dict[str, str]:
     ('before', False, 'and')
     """
     skins = list(skins)
-    questions = {line for skin in skins for of in skin.questions.values() for text in of.values() for line in text.split("\n")}
+    questions = {
+        line
+        for skin in skins
+        for of in skin.questions.values()
+        for text in of.values()
+        for line in text.split("\n")
+    }
     answers = {answer for of in ANSWERS.values() for answer in of}
-    known = {*NUMBERS.values(), *OWN, *GRAMMAR, *answers, *pieces_of(questions), *pieces_of(STORY_TEXTS)}
+    known = {
+        *NUMBERS.values(),
+        *OWN,
+        *GRAMMAR,
+        *answers,
+        *pieces_of(questions),
+        *pieces_of(STORY_TEXTS),
+    }
     for skin in skins:
         known |= set(pieces_of(spoken(skin))) if skin.use == "train" else set()
     found = {phrase: phrase for phrase in sorted(known)}
@@ -101,7 +123,8 @@ def spoken(skin: Skin) -> list[str]:
 
 @cache
 def invented_words() -> tuple[str, ...]:
-    """Words that mean nothing: three syllables of a consonant and a vowel, and an end that no English word has.
+    """Words that mean nothing: three syllables of a consonant and a vowel, and an end that no
+    English word has.
 
     >>> len(invented_words()), len(set(invented_words()))
     (240, 240)
@@ -109,7 +132,9 @@ def invented_words() -> tuple[str, ...]:
     rng = random.Random(0)
     found: dict[str, None] = {}
     while len(found) < N_INVENTED:
-        found["".join(rng.choice("bdfgklmnprstvz") + rng.choice("aeiou") for _ in range(3)) + "zk"] = None
+        found[
+            "".join(rng.choice("bdfgklmnprstvz") + rng.choice("aeiou") for _ in range(3)) + "zk"
+        ] = None
     return tuple(found)
 
 
@@ -139,7 +164,12 @@ LISTED, PARTS = (2, 6), 6
 VERDICTS = {"all": "TRUE", "none": "FALSE", "some": "UNKNOWN"}
 #: How a ternary relation names its three entities.
 TERNARY = (
-    *("{m} %s between {x} and {y}", "{m} %s in between {x} and {y}", "{m} %s {x} and {y}", "{m} %s exactly one of {x} and {y}"),
+    *(
+        "{m} %s between {x} and {y}",
+        "{m} %s in between {x} and {y}",
+        "{m} %s {x} and {y}",
+        "{m} %s exactly one of {x} and {y}",
+    ),
     *("{m} %s in between {x} %s and {y} %s", "{m} %s {x} %s {y}", "%s {m} in between {x} and {y}"),
 )
 
@@ -156,7 +186,9 @@ def draw_lessons(how: ReadingLessons, skins: Sequence[Skin]) -> Iterator[Reading
         skins: those for training lend their words and entities.
     """
     rng = random.Random(how.seed)
-    training = [skin for skin in skins if skin.use == "train" and (not how.skins or skin.name in how.skins)]
+    training = [
+        skin for skin in skins if skin.use == "train" and (not how.skins or skin.name in how.skins)
+    ]
     tokens = tokens_of(skins)
     kinds, weights, sizes = list(how.kinds), list(how.kinds.values()), sorted(how.sizes)
     for _ in range(how.number):
@@ -164,8 +196,12 @@ def draw_lessons(how: ReadingLessons, skins: Sequence[Skin]) -> Iterator[Reading
         if rng.random() < how.invented:
             skin = invent_skin(rng, skin, tokens, is_varied=size > 2)
         kind = rng.choices(kinds, weights)[0]
-        # One entity that is not described would soon be an old acquaintance, so there are as many as statements where possible.
-        names = rng.sample(skin.entities, min(len(skin.entities), max(entities_needed(size), size + how.statements)))
+        # One entity that is not described would soon be an old acquaintance, so there are as many
+        # as statements where possible.
+        names = rng.sample(
+            skin.entities,
+            min(len(skin.entities), max(entities_needed(size), size + how.statements)),
+        )
         if kind == "copy":
             yield _copied(rng, skin, tokens)
         elif kind == "written":
@@ -175,7 +211,8 @@ def draw_lessons(how: ReadingLessons, skins: Sequence[Skin]) -> Iterator[Reading
 
 
 def invent_skin(rng: random.Random, skin: Skin, tokens: dict[str, str], is_varied: bool) -> Skin:
-    """A skin with another's entities and questions, and invented words for everything else, no two of them the same token.
+    """A skin with another's entities and questions, and invented words for everything else, no two
+    of them the same token.
 
     Varied: some clauses begin with a word, as "Bob visited {x} before {y}" does.
     """
@@ -197,32 +234,44 @@ def invent_skin(rng: random.Random, skin: Skin, tokens: dict[str, str], is_varie
 
 
 def lesson_lines(how: ReadingLessons, skins: Sequence[Skin]) -> Iterator[str]:
-    """Lessons as lines of JSON: each a dialogue whose answers all count, and that is read as plain text.
+    """Lessons as lines of JSON: each a dialogue whose answers all count, and that is read as plain
+    text.
 
     Args:
         how: what is drawn, and how many.
         skins: all that there are.
 
     Raises:
-        UserError: there is no skin for training, one has too few entities, or a test's words are in a lesson.
+        UserError: there is no skin for training, one has too few entities, or a test's words are in
+            a lesson.
     """
     known = [skin for skin in skins if skin.use not in ("ood-problem", "test-new")]
     size = max(how.sizes)
     for skin in known:
         if len(skin.entities) < entities_needed(size):
-            problem = f"has {len(skin.entities)} entities; size {size} needs {entities_needed(size)}."
+            problem = (
+                f"has {len(skin.entities)} entities; size {size} needs {entities_needed(size)}."
+            )
             raise UserError(f"skin {skin.name}", problem, "Add entities, or choose smaller sizes.")
     if not any(skin.use == "train" for skin in known):
-        raise UserError("--skin-folder", "contains no skin for training.", "Add one with `use: train`.")
+        raise UserError(
+            "--skin-folder", "contains no skin for training.", "Add one with `use: train`."
+        )
     check = LessonCheck(known)
     for place, lesson in enumerate(draw_lessons(how, known)):
-        messages = [{"role": "assistant" if is_said else "user", "content": text} for text, is_said in check.checked(lesson)]
+        messages = [
+            {"role": "assistant" if is_said else "user", "content": text}
+            for text, is_said in check.checked(lesson)
+        ]
         row = {"id": f"{how.seed}-{place}", "plain": True, "messages": messages, "canary": CANARY}
         yield json.dumps(row, ensure_ascii=False)
 
 
 def _copied(rng: random.Random, skin: Skin, tokens: dict[str, str]) -> ReadingLesson:
-    mixed = {tokens[word]: word for word in (*skin.entities, *rng.sample(invented_words(), len(skin.entities)))}
+    mixed = {
+        tokens[word]: word
+        for word in (*skin.entities, *rng.sample(invented_words(), len(skin.entities)))
+    }
     listed = rng.sample(sorted(mixed.values()), rng.randint(*LISTED))
     lesson: ReadingLesson = []
     known = " ".join(listed)
@@ -235,47 +284,81 @@ def _copied(rng: random.Random, skin: Skin, tokens: dict[str, str]) -> ReadingLe
 
 
 def _begun(
-    rng: random.Random, how: ReadingLessons, description: Description, number: int, names: Sequence[str], skin: Skin
+    rng: random.Random,
+    how: ReadingLessons,
+    description: Description,
+    number: int,
+    names: Sequence[str],
+    skin: Skin,
 ) -> tuple[str, list[bool]]:
     """How so many entities are at first, and which clauses say so by the converse."""
     stated = rng.sample(description, len(description))
     flips = [rng.random() < how.converse for _ in stated]
-    clauses = [render_clause(relation, names, skin, flip) for relation, flip in zip(stated, flips, strict=True)]
+    clauses = [
+        render_clause(relation, names, skin, flip)
+        for relation, flip in zip(stated, flips, strict=True)
+    ]
     begun = ", ".join(clauses[:-1])
-    return f"{skin.situation.format(number=NUMBER_WORDS[number])}: {begun}{' and ' if begun else ''}{clauses[-1]}.", flips
+    return (
+        (
+            f"{skin.situation.format(number=NUMBER_WORDS[number])}:"
+            f" {begun}{' and ' if begun else ''}{clauses[-1]}."
+        ),
+        flips,
+    )
 
 
-def _written(rng: random.Random, how: ReadingLessons, size: int, names: Sequence[str], skin: Skin) -> ReadingLesson:
+def _written(
+    rng: random.Random, how: ReadingLessons, size: int, names: Sequence[str], skin: Skin
+) -> ReadingLesson:
     description, changes = _drawn(rng, how, size)
     skin = skin.in_motion()
     n_described = len(description) + 1 if changes else size
     told, _ = _begun(rng, how, description, n_described, names, skin)
     moments: list[Relation | None] = [None]
     if len(changes) > 1 and rng.random() < 0.5:
-        moments = [Relation("at", (rng.randrange(1, len(changes)),)), Relation("without", (rng.randint(1, len(changes)),))]
-    moment = rng.choice([one for one in moments if decided_orders(n_described, changes, one)] or [None])
+        moments = [
+            Relation("at", (rng.randrange(1, len(changes)),)),
+            Relation("without", (rng.randint(1, len(changes)),)),
+        ]
+    moment = rng.choice(
+        [one for one in moments if decided_orders(n_described, changes, one)] or [None]
+    )
     orders = decided_orders(n_described, changes, moment)
     later = rng.randint(0, len(ORDINALS) - len(changes)) if rng.random() < 0.5 else 0
-    text = render_story(told, changes, names, skin, "", render_moment(moment, len(changes), skin.stories))
+    text = render_story(
+        told, changes, names, skin, "", render_moment(moment, len(changes), skin.stories)
+    )
     asked = []
     for _ in range(how.statements):
         query = before(*rng.sample(orders[-1][1], 2))
         verdict = VERDICTS["all" if is_true(query, orders[-1][1]) else "none"]
         asked.append((render_clause(query, names, skin, rng.random() < how.converse), verdict))
     (clause, verdict), *more = asked
-    text = skin.questions["Infer"][rng.choice(WORDINGS)].format(description=text, query=clause) + "\nOrder:"
+    text = (
+        skin.questions["Infer"][rng.choice(WORDINGS)].format(description=text, query=clause)
+        + "\nOrder:"
+    )
     lines = [" ".join(names[entity] for entity in order) for _, order in orders]
     reply = "\n".join(
-        f"{ORDINALS[n - 1].capitalize()} change: {line}" if n else line for (n, _), line in zip(orders, lines, strict=True)
+        f"{ORDINALS[n - 1].capitalize()} change: {line}" if n else line
+        for (n, _), line in zip(orders, lines, strict=True)
     )
-    lesson = [(_postponed(text, later), False), (_postponed(f"{reply}\nAnswer: {verdict}", later), True)]
+    lesson = [
+        (_postponed(text, later), False),
+        (_postponed(f"{reply}\nAnswer: {verdict}", later), True),
+    ]
     for clause, verdict in more:
         lesson += [(f"\n{clause}", False), (verdict, True)]
     return lesson
 
 
-def decided_orders(number: int, changes: Description, moment: Relation | None) -> list[tuple[int, tuple[int, ...]]]:
-    """The order at first, and after each change that counts, by its number; empty where one cannot be made."""
+def decided_orders(
+    number: int, changes: Description, moment: Relation | None
+) -> list[tuple[int, tuple[int, ...]]]:
+    """The order at first, and after each change that counts, by its number; empty where one cannot
+    be made.
+    """
     order = tuple(range(number))
     found = [(0, order)]
     for turn, change in enumerate(changes, 1):
@@ -303,12 +386,21 @@ def _postponed(text: str, later: int) -> str:
     return text
 
 
-def _told(rng: random.Random, how: ReadingLessons, is_asked: bool, size: int, names: Sequence[str], skin: Skin) -> ReadingLesson:
+def _told(
+    rng: random.Random,
+    how: ReadingLessons,
+    is_asked: bool,
+    size: int,
+    names: Sequence[str],
+    skin: Skin,
+) -> ReadingLesson:
     description, changes = _drawn(rng, how, size)
     skin = skin.in_motion() if any(how.updates) else skin
     n_described = len(description) + 1 if changes else size
     told, flips = _begun(rng, how, description, n_described, names[:size], skin)
-    lines = render_story(told, changes, names, skin, "", render_moment(None, len(changes), skin.stories)).split("\n")
+    lines = render_story(
+        told, changes, names, skin, "", render_moment(None, len(changes), skin.stories)
+    ).split("\n")
     # Texts, and after how many changes statements follow each.
     moments = [("\n".join(lines), len(changes))]
     if changes and rng.random() < how.each:
@@ -327,11 +419,18 @@ def _told(rng: random.Random, how: ReadingLessons, is_asked: bool, size: int, na
             clause = render_clause(query, named, skin, flip)
             text = f"{told}\n{clause}"
             if is_asked:
-                # What is undecided is asked about in the form that has an answer for it, and then so are as many others.
+                # What is undecided is asked about in the form that has an answer for it, and then
+                # so are as many others.
                 kind = "Compl" if verdict == "UNKNOWN" or rng.random() < how.unknown else "Infer"
-                verdict = {"TRUE": "1", "FALSE": "2", "UNKNOWN": "3"}[verdict] if kind == "Compl" else verdict
+                verdict = (
+                    {"TRUE": "1", "FALSE": "2", "UNKNOWN": "3"}[verdict]
+                    if kind == "Compl"
+                    else verdict
+                )
                 opposite = render_opposite(query, named, skin, flip)
-                text = skin.questions[kind][rng.choice(WORDINGS)].format(description=told, query=clause, opposite=opposite)
+                text = skin.questions[kind][rng.choice(WORDINGS)].format(
+                    description=told, query=clause, opposite=opposite
+                )
                 text += "\nAnswer:"
             lesson += [(text, False), (verdict, True)]
             told = ""
@@ -352,14 +451,22 @@ def _drawn(rng: random.Random, how: ReadingLessons, size: int) -> tuple[Descript
 
 
 def _statement(
-    rng: random.Random, how: ReadingLessons, size: int, description: Description, there: Sequence[int]
+    rng: random.Random,
+    how: ReadingLessons,
+    size: int,
+    description: Description,
+    there: Sequence[int],
 ) -> tuple[Relation, str]:
     """A statement about a description, and what is to be said of it."""
     if size > 2 and rng.random() < how.ternary:
         query = between(*rng.sample(there, 3))
     else:
         query = before(*rng.sample(there, 2))
-        while size > 2 and abs(query.entities[0] - query.entities[1]) == 1 and rng.random() < how.indirect:
+        while (
+            size > 2
+            and abs(query.entities[0] - query.entities[1]) == 1
+            and rng.random() < how.indirect
+        ):
             query = before(*rng.sample(there, 2))
     if rng.random() < how.unknown:
         entities = list(query.entities)
@@ -372,7 +479,11 @@ def _statement(
 def _descriptions(size: int, complexity: str) -> tuple[Description, ...]:
     if size == 2:
         return ((before(0, 1),),)
-    return incomplete_descriptions(size) if complexity == "incomplete" else base_descriptions(size, int(complexity))
+    return (
+        incomplete_descriptions(size)
+        if complexity == "incomplete"
+        else base_descriptions(size, int(complexity))
+    )
 
 
 @lru_cache(maxsize=1 << 16)
@@ -393,13 +504,21 @@ class LessonCheck:
         """Read the tests' entities and words, and take from them what a training skin says too."""
         skins = list(skins)
         tested, trained = (
-            {_words(text) for skin in skins if skin.use in uses for text in (*skin.entities, *pieces_of(spoken(skin)))}
+            {
+                _words(text)
+                for skin in skins
+                if skin.use in uses
+                for text in (*skin.entities, *pieces_of(spoken(skin)))
+            }
             for uses in (TESTED, ("train",))
         )
         self.tested = tested - trained - set(map(_words, (*GRAMMAR, *FUNCTION)))
-        # A training skin's phrase is looked for too: it may contain a test's, as "Cousin Emily" does.
+        # A training skin's phrase is looked for too: it may contain a test's, as "Cousin Emily"
+        # does.
         self.phrases: dict[str, list[tuple[str, ...]]] = {}
-        for phrase in sorted(filter(None, self.tested | trained), key=lambda phrase: (-len(phrase), phrase)):
+        for phrase in sorted(
+            filter(None, self.tested | trained), key=lambda phrase: (-len(phrase), phrase)
+        ):
             self.phrases.setdefault(phrase[0], []).append(phrase)
 
     def found_in(self, texts: Iterable[str]) -> str | None:
@@ -408,7 +527,10 @@ class LessonCheck:
         place = 0
         while place < len(words):
             here = self.phrases.get(words[place], ())
-            phrase = next((one for one in here if words[place : place + len(one)] == one), words[place : place + 1])
+            phrase = next(
+                (one for one in here if words[place : place + len(one)] == one),
+                words[place : place + 1],
+            )
             if phrase in self.tested:
                 return " ".join(phrase)
             place += len(phrase)
@@ -423,7 +545,11 @@ class LessonCheck:
         found = self.found_in([text for text, _ in lesson])
         if found:
             problem = f"contains {found!r}, which only tests have."
-            raise UserError("write-lessons", problem, "Take skins for training (`use: train`) whose words no test has.")
+            raise UserError(
+                "write-lessons",
+                problem,
+                "Take skins for training (`use: train`) whose words no test has.",
+            )
         return lesson
 
 

@@ -18,7 +18,10 @@ from worldprobe.models.engine import Message, Role
 from worldprobe.training.lessons import Lesson
 
 ROLES = ("system", "user", "assistant")
-DIALOGUES = "dialogues: one JSON object per line with messages (role and content), the last one the assistant's"
+DIALOGUES = (
+    "dialogues: one JSON object per line with messages (role and content), the last one the"
+    " assistant's"
+)
 
 
 @dataclass(frozen=True)
@@ -80,12 +83,18 @@ def lessons_of_trials(trials: pd.DataFrame, prompts: PromptSet, is_chat: bool) -
         body = prompts.body(text, kind)
         if body is None:
             raise UserError(
-                f"prompt_set: {prompts.name}", f"finds nothing to rewrite in the text of {name}.", "Take another one."
+                f"prompt_set: {prompts.name}",
+                f"finds nothing to rewrite in the text of {name}.",
+                "Take another one.",
             )
-        yield _lesson((Message("user", body),), prompts.written(kind, answer), name, prompts, is_chat)
+        yield _lesson(
+            (Message("user", body),), prompts.written(kind, answer), name, prompts, is_chat
+        )
 
 
-def lessons_of_dialogues(dialogues: Sequence[Dialogue], prompts: PromptSet, is_chat: bool) -> Iterator[Lesson]:
+def lessons_of_dialogues(
+    dialogues: Sequence[Dialogue], prompts: PromptSet, is_chat: bool
+) -> Iterator[Lesson]:
     """Dialogues, in the form in which trials are asked where they are plain text."""
     for dialogue in dialogues:
         messages = dialogue.messages
@@ -95,7 +104,11 @@ def lessons_of_dialogues(dialogues: Sequence[Dialogue], prompts: PromptSet, is_c
             continue
         if not is_chat:
             last = messages[-1]
-            body = prompts.question.replace("{text}", last.content) if _is_frame(prompts) else last.content
+            body = (
+                prompts.question.replace("{text}", last.content)
+                if _is_frame(prompts)
+                else last.content
+            )
             messages = (*messages[:-1], Message(last.role, body))
         yield _lesson(messages, dialogue.answer, dialogue.name, prompts, is_chat)
 
@@ -105,9 +118,15 @@ def _is_frame(prompts: PromptSet) -> bool:
     return not prompts.rewrite and prompts.question.count("{") == 1
 
 
-def _lesson(messages: tuple[Message, ...], answer: str, name: str, prompts: PromptSet, is_chat: bool) -> Lesson:
+def _lesson(
+    messages: tuple[Message, ...], answer: str, name: str, prompts: PromptSet, is_chat: bool
+) -> Lesson:
     if is_chat:
-        opening = (Message("system", prompts.system),) if prompts.system and messages[0].role != "system" else ()
+        opening = (
+            (Message("system", prompts.system),)
+            if prompts.system and messages[0].role != "system"
+            else ()
+        )
         return Lesson((*opening, *messages), answer, name)
     text = "\n\n".join(message.content for message in messages)
     if prompts.system and messages[0].role != "system":
@@ -116,12 +135,15 @@ def _lesson(messages: tuple[Message, ...], answer: str, name: str, prompts: Prom
 
 
 def read_dialogues(path: Path | str) -> list[Dialogue]:
-    """The dialogues of a file: ours (``messages``), or the release's (``dialog_history`` and ``target_message``).
+    """The dialogues of a file: ours (``messages``), or the release's (``dialog_history`` and
+    ``target_message``).
 
     Raises:
         UserError: the first line that is not one, by file and line.
     """
-    found = [_dialogue(entry, f"{path}, line {number}", number) for number, entry in read_lines(path)]
+    found = [
+        _dialogue(entry, f"{path}, line {number}", number) for number, entry in read_lines(path)
+    ]
     if not found:
         raise UserError(path, "contains no dialogues.", f"Give {DIALOGUES}.")
     return found
@@ -138,7 +160,11 @@ def _dialogue(entry: dict[str, Any], where: str, number: int) -> Dialogue:
         raise UserError(where, "has no list of at least two messages.", f"Give {DIALOGUES}.")
     read = tuple(_message(message, where) for message in messages)
     if read[-1].role != "assistant" or read[-2].role != "user":
-        raise UserError(where, "does not end with a message of the user and one of the assistant.", f"Give {DIALOGUES}.")
+        raise UserError(
+            where,
+            "does not end with a message of the user and one of the assistant.",
+            f"Give {DIALOGUES}.",
+        )
     if not read[-1].content.strip():
         raise UserError(where, "has an empty answer.", "Give the text that the model must write.")
     canary = entry.get("canary")
@@ -152,7 +178,9 @@ def _message(message: Any, where: str) -> Message:
         raise UserError(where, "has a message without text as its content.", f"Give {DIALOGUES}.")
     role = {"human": "user", "gpt": "assistant"}.get(str(message.get("role")), message.get("role"))
     if role not in ROLES:
-        raise UserError(where, f"has a message of the role {role!r}.", f"The roles are {', '.join(ROLES)}.")
+        raise UserError(
+            where, f"has a message of the role {role!r}.", f"The roles are {', '.join(ROLES)}."
+        )
     return Message(cast(Role, role), message["content"])
 
 
@@ -167,7 +195,15 @@ def read_texts(paths: Iterable[Path | str]) -> Iterator[str]:
     """The texts of training files with their answers, as a tokenizer learns from them."""
     for path in paths:
         if is_trials(path):
-            yield from (f"{text}\nAnswer: {answer}" for _, text, _, answer in trials_as_dialogues(read_trials(path)))
+            yield from (
+                f"{text}\nAnswer: {answer}"
+                for _, text, _, answer in trials_as_dialogues(read_trials(path))
+            )
         else:
             for dialogue in read_dialogues(path):
-                yield "\n".join([*(message.content for message in dialogue.messages), f"Answer: {dialogue.answer}"])
+                yield "\n".join(
+                    [
+                        *(message.content for message in dialogue.messages),
+                        f"Answer: {dialogue.answer}",
+                    ]
+                )

@@ -1,4 +1,5 @@
-"""What a study fine-tunes (paper, Section 5.4): its settings, the trainings that follow from them, and the models that are made.
+"""What a study fine-tunes (paper, Section 5.4): its settings, the trainings that follow from them,
+and the models that are made.
 
 Imports nothing heavy.
 """
@@ -41,7 +42,9 @@ class FinetuningSettings(TrainingSettings):
     """How models are fine-tuned, unless a variant or stage says otherwise."""
 
     prompt_set: Text = "basic"
-    """How trials are asked in training, as the name of a set in `resources/prompts/worldsense`, or a YAML file."""
+    """How trials are asked in training, as the name of a set in `resources/prompts/worldsense`, or
+    a YAML file.
+    """
 
     trials: Count | None = None
     """Number of trials that are taken from the training files, as whole tuples; null takes all."""
@@ -51,13 +54,17 @@ class FinetuningSettings(TrainingSettings):
 
 
 #: Settings that differ from those of all.
-Changes = Annotated[FinetuningSettings, PlainSerializer(lambda settings: settings.model_dump(exclude_unset=True))]
+Changes = Annotated[
+    FinetuningSettings, PlainSerializer(lambda settings: settings.model_dump(exclude_unset=True))
+]
 
 
 class Part(Block):
     """What is trained on: one of a set that is generated, a file, and lessons by name."""
 
-    set: Literal["train-10k", "train-100k", "train-1m", "train-hard", "train-motion"] | None = absent()
+    set: Literal["train-10k", "train-100k", "train-1m", "train-hard", "train-motion"] | None = (
+        absent()
+    )
     """Set that is generated, with the skins of training."""
 
     sizes: Distinct[Annotated[int, Field(ge=3, le=8)]] | None = absent()
@@ -70,7 +77,9 @@ class Part(Block):
     """Skins; the set's own without it."""
 
     per_cell: Count | None = absent()
-    """Number of tuples for each problem, size, complexity, skin and wording; the set's own without it."""
+    """Number of tuples for each problem, size, complexity, skin and wording; the set's own without
+    it.
+    """
 
     seed: Whole | None = absent()
     """Seed of the set; the study's without it."""
@@ -91,7 +100,11 @@ class Part(Block):
         elif extra and not self.set:
             yield (extra,), "is for sets that are generated.", "Remove the key."
         elif self.file and not Path(self.file).is_file():
-            yield ("file",), f"there is no file {self.file}.", "Correct the path, or put the file there."
+            yield (
+                ("file",),
+                f"there is no file {self.file}.",
+                "Correct the path, or put the file there.",
+            )
 
 
 Parts = Annotated[list[Part], Field(min_length=1)]
@@ -151,10 +164,14 @@ class SmallModel(Block):
     """Seed of the random weights."""
 
     seeds: Distinct[Seed] = []
-    """Seeds with which it is made as often, each model under the id with its seed; training takes the same seed."""
+    """Seeds with which it is made as often, each model under the id with its seed; training takes
+    the same seed.
+    """
 
     stages: list[Stage] = []
-    """What it learns before anything else, in order; each stage begins with the weights of the one before."""
+    """What it learns before anything else, in order; each stage begins with the weights of the one
+    before.
+    """
 
     def findings(self) -> Iterator[Finding]:
         """Shapes that cannot be, a tokenizer from nowhere, and stages of one name."""
@@ -162,23 +179,34 @@ class SmallModel(Block):
             problem = f"{self.width} cannot be divided among {self.heads} heads of even size."
             yield ("width",), problem, f"Choose a multiple of {2 * self.heads}, or other heads."
         if bool(self.tokenizer) == bool(self.vocabulary_from):
-            yield (), "needs a tokenizer, or files to learn one from.", "Set tokenizer or vocabulary_from, not both."
+            yield (
+                (),
+                "needs a tokenizer, or files to learn one from.",
+                "Set tokenizer or vocabulary_from, not both.",
+            )
         if self.tokenizer and self.tokenizer != PHRASES and not Path(self.tokenizer).is_dir():
             yield ("tokenizer",), f"there is no folder {self.tokenizer}.", "Correct the path."
         names = [stage.name for stage in self.stages]
         for number, stage in enumerate(names):
             if stage in names[:number]:
-                yield ("stages", number, "name"), f"is the second stage named {stage}.", "Give each stage its own name."
+                yield (
+                    ("stages", number, "name"),
+                    f"is the second stage named {stage}.",
+                    "Give each stage its own name.",
+                )
 
 
 class ReadingLessons(Block):
     """Lessons in reading."""
 
-    kinds: dict[Literal["copy", "judge", "asked", "written"], Annotated[float, Field(gt=0)]] = Field(min_length=1)
-    """Kinds of lessons, and how often each occurs. `copy` has names, and parts of their list once more; `judge` statements,
-    each with TRUE, FALSE or UNKNOWN; `asked` the benchmark's questions about inference and completeness; `written` a question
-    that is answered after the order has been written, at first and after each change that counts, then statements about the
-    last order."""
+    kinds: dict[Literal["copy", "judge", "asked", "written"], Annotated[float, Field(gt=0)]] = (
+        Field(min_length=1)
+    )
+    """Kinds of lessons, and how often each occurs. `copy` has names, and parts of their list once
+    more; `judge` statements, each with TRUE, FALSE or UNKNOWN; `asked` the benchmark's questions
+    about inference and completeness; `written` a question that is answered after the order has been
+    written, at first and after each change that counts, then statements about the last order.
+    """
 
     number: Count
     """Number of lessons."""
@@ -186,7 +214,9 @@ class ReadingLessons(Block):
     sizes: Annotated[Distinct[Annotated[int, Field(ge=2, le=8)]], Field(min_length=1)] = [3, 4, 5]
     """Numbers of entities."""
 
-    complexities: Annotated[Distinct[Literal["0", "1", "2", "incomplete"]], Field(min_length=1)] = ["0"]
+    complexities: Annotated[Distinct[Literal["0", "1", "2", "incomplete"]], Field(min_length=1)] = [
+        "0"
+    ]
     """Complexities of descriptions; incomplete ones leave several worlds."""
 
     statements: Count = 5
@@ -202,7 +232,9 @@ class ReadingLessons(Block):
     """Share of all clauses that are put by the converse."""
 
     changes: Literal[1, 2] = 2
-    """1: with two entities, a statement exchanges them or is put by the converse, but not both; 2: also both."""
+    """1: with two entities, a statement exchanges them or is put by the converse, but not both; 2:
+    also both.
+    """
 
     indirect: PartialShare = 0
     """Share of the statements about neighbors in the order that are drawn again."""
@@ -211,11 +243,14 @@ class ReadingLessons(Block):
     """Share of the lessons whose relation is invented words."""
 
     updates: Annotated[Distinct[Annotated[int, Field(ge=0, le=6)]], Field(min_length=1)] = [0]
-    """Numbers of changes after a description; of one that changes, everything is known at first, and two entities that are there
-    are asked about. Invented words have no changes."""
+    """Numbers of changes after a description; of one that changes, everything is known at first,
+    and two entities that are there are asked about. Invented words have no changes.
+    """
 
     each: Share = 0
-    """Share of the lessons with changes that ask as many statements before the first change and after each as in the end."""
+    """Share of the lessons with changes that ask as many statements before the first change and
+    after each as in the end.
+    """
 
     skins: Distinct[Text] = []
     """Skins for training whose words are taken; an empty list takes all."""
@@ -226,15 +261,25 @@ class ReadingLessons(Block):
     def findings(self) -> Iterator[Finding]:
         """Changes that cannot be made or said."""
         if any(self.updates) and self.invented:
-            yield ("updates",), "are not said in invented words.", "Set invented: 0, or updates: [0]."
+            yield (
+                ("updates",),
+                "are not said in invented words.",
+                "Set invented: 0, or updates: [0].",
+            )
         if any(self.updates) and min(self.sizes) < SMALLEST_MOVING:
-            yield ("sizes",), f"{min(self.sizes)} entities are too few for changes.", f"Choose sizes from {SMALLEST_MOVING}."
+            yield (
+                ("sizes",),
+                f"{min(self.sizes)} entities are too few for changes.",
+                f"Choose sizes from {SMALLEST_MOVING}.",
+            )
 
 
 _ADVICE = "Use letters, digits, dot, dash and underscore"
 VariantName = Annotated[str, name("[A-Za-z0-9][A-Za-z0-9_.-]*", f"{_ADVICE}.", 50)]
 SmallModelId = Annotated[str, name("[A-Za-z][A-Za-z0-9_.-]*", f"{_ADVICE}, a letter first.", 50)]
-LessonsName = Annotated[str, name("[A-Za-z0-9][A-Za-z0-9_-]*", "Use letters, digits, dash and underscore.", 50)]
+LessonsName = Annotated[
+    str, name("[A-Za-z0-9][A-Za-z0-9_-]*", "Use letters, digits, dash and underscore.", 50)
+]
 Task = Annotated[str, Field(pattern="^[A-Za-z0-9_][A-Za-z0-9_.-]*(:[0-9]{1,3})?$")]
 
 
@@ -250,8 +295,9 @@ class Finetuning(Block):
     """Models of the registry that are fine-tuned, and small models of `start`."""
 
     variants: dict[VariantName, Variant] = {}
-    """Name to what each base is fine-tuned on; base and variant 10k make the model base+10k. An example is `10k: {train: [{set:
-    train-10k}]}`."""
+    """Name to what each base is fine-tuned on; base and variant 10k make the model base+10k. An
+    example is `10k: {train: [{set: train-10k}]}`.
+    """
 
     start: dict[SmallModelId, SmallModel] = {}
     """Small models that are made here, by the id that they get in the registry."""
@@ -261,22 +307,36 @@ class Finetuning(Block):
     [docs/worldsense.md](../docs/worldsense.md#a-model-that-reads)."""
 
     external: Distinct[Task] = []
-    """Tasks of lm-evaluation-harness, e.g. mmlu:5, that `snakemake gather_external` asks bases and variants. The number of
-    examples stands behind the colon; the harness and its data have to be here. Paper: Table 7."""
+    """Tasks of lm-evaluation-harness, e.g. mmlu:5, that `snakemake gather_external` asks bases and
+    variants. The number of examples stands behind the colon; the harness and its data have to be
+    here. Paper: Table 7.
+    """
 
     def findings(self) -> Iterator[Finding]:
         """Variants of nothing, and trainings whose settings contradict those of all."""
         if self.variants and not self.bases:
-            yield ("bases",), "names no model that the variants are made of.", "Name models of the registry."
-        trainings: list[tuple[tuple[Any, ...], Variant]] = [(("variants", key), one) for key, one in self.variants.items()]
+            yield (
+                ("bases",),
+                "names no model that the variants are made of.",
+                "Name models of the registry.",
+            )
+        trainings: list[tuple[tuple[Any, ...], Variant]] = [
+            (("variants", key), one) for key, one in self.variants.items()
+        ]
         for base, model in self.start.items():
-            trainings += [(("start", base, "stages", number), stage) for number, stage in enumerate(model.stages)]
+            trainings += [
+                (("start", base, "stages", number), stage)
+                for number, stage in enumerate(model.stages)
+            ]
         for keys, one in trainings:
             changes = one.settings.model_dump(exclude_unset=True) if one.settings else {}
             complete = self.settings.model_copy(update=changes)
             if bool(complete.share) != bool(one.mix):
                 yield keys, "mix and share do nothing without each other.", "Set both, or neither."
-            if not one.settings or not set(changes) >= {"steps", "warm_up"}:  # otherwise said of the changes themselves
+            if not one.settings or not set(changes) >= {
+                "steps",
+                "warm_up",
+            }:  # otherwise said of the changes themselves
                 yield from ((keys, problem, fix) for _, problem, fix in complete.findings())
 
 
@@ -305,23 +365,36 @@ class Training:
     settings: Mapping[str, Any]
 
     def stated(self) -> dict[str, Any]:
-        """The settings that the command is given: what is set, without what only the scheduler needs (minutes)."""
+        """The settings that the command is given: what is set, without what only the scheduler
+        needs (minutes).
+        """
         unused = {"minutes"} | ({"epochs"} if self.settings["steps"] is not None else set())
-        return {key: value for key, value in self.settings.items() if value is not None and key not in unused}
+        return {
+            key: value
+            for key, value in self.settings.items()
+            if value is not None and key not in unused
+        }
 
 
 def block(study: Study) -> Mapping[str, Any]:
     """The settings of fine-tuning, a small model with several seeds as several models."""
     found: Mapping[str, Any] = study["worldsense"]["finetuning"]
-    start = {name: one for base, how in found["start"].items() for name, one in _with_seeds(base, how).items()}
-    bases = [name for base in found["bases"] for name in _with_seeds(base, found["start"].get(base, {}))]
+    start = {
+        name: one
+        for base, how in found["start"].items()
+        for name, one in _with_seeds(base, how).items()
+    }
+    bases = [
+        name for base in found["bases"] for name in _with_seeds(base, found["start"].get(base, {}))
+    ]
     return {**found, "start": start, "bases": bases}
 
 
 def _with_seeds(base: str, how: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """A base by its id; with several seeds one for each, by the id with the seed."""
     return {
-        f"{base}-{seed}": {**how, "seed": seed, "display_name": f"{how['display_name']} {seed}"} for seed in how.get("seeds", ())
+        f"{base}-{seed}": {**how, "seed": seed, "display_name": f"{how['display_name']} {seed}"}
+        for seed in how.get("seeds", ())
     } or {base: dict(how)}
 
 
@@ -341,7 +414,9 @@ def start_folder(study: Study, base: str) -> str:
 
 
 def trainings(study: Study) -> dict[str, Training]:
-    """Every training by the name of the model that it makes: stages of small models, then variants of bases."""
+    """Every training by the name of the model that it makes: stages of small models, then variants
+    of bases.
+    """
     found: dict[str, Training] = {}
     for base, how in block(study)["start"].items():
         before = start_folder(study, base)
@@ -356,7 +431,9 @@ def trainings(study: Study) -> dict[str, Training]:
     return found
 
 
-def _training(study: Study, name: str, base: str, before: str | None, how: Mapping[str, Any]) -> Training:
+def _training(
+    study: Study, name: str, base: str, before: str | None, how: Mapping[str, Any]
+) -> Training:
     found = block(study)
     settings = {**found["settings"], **how.get("settings", {})}
     if found["start"].get(base, {}).get("seeds"):
@@ -367,11 +444,15 @@ def _training(study: Study, name: str, base: str, before: str | None, how: Mappi
 def learned_folder(study: Study, base: str) -> str:
     """A small model after its stages."""
     stages = block(study)["start"][base]["stages"]
-    return model_folder(study, f"{base}.{stages[-1]['name']}") if stages else start_folder(study, base)
+    return (
+        model_folder(study, f"{base}.{stages[-1]['name']}") if stages else start_folder(study, base)
+    )
 
 
 def made_models(study: Study) -> list[str]:
-    """Registry's ids of the models that a study makes here: small bases, and every base's variants."""
+    """Registry's ids of the models that a study makes here: small bases, and every base's
+    variants.
+    """
     how = block(study)
     small = [base for base in how["start"] if base in how["bases"]]
     return small + [f"{base}+{variant}" for base in how["bases"] for variant in how["variants"]]
@@ -414,7 +495,9 @@ def _all_parts(study: Study) -> Iterator[Mapping[str, Any]]:
 
 
 def add_models(study: Study, registry: Registry) -> dict[str, dict[str, Any]]:
-    """Cards of the models that a study makes: what their base's card says, with another folder and name."""
+    """Cards of the models that a study makes: what their base's card says, with another folder and
+    name.
+    """
     from worldprobe.settings import complete_card
 
     found: dict[str, dict[str, Any]] = {}
@@ -423,9 +506,13 @@ def add_models(study: Study, registry: Registry) -> dict[str, dict[str, Any]]:
     for base, how in block(study)["start"].items():
         if base in registry:
             problem = f"{base} is a model of the registry already."
-            raise UserError("worldsense.finetuning.start", problem, "Give the small model another id.")
+            raise UserError(
+                "worldsense.finetuning.start", problem, "Give the small model another id."
+            )
         folder = learned_folder(study, base)
-        card = complete_card(base, family="fine-tuned", display_name=how["display_name"], checkpoint=folder)
+        card = complete_card(
+            base, family="fine-tuned", display_name=how["display_name"], checkpoint=folder
+        )
         found[base] = card | {"tuned": "small"}
     for base in block(study)["bases"]:
         for variant in block(study)["variants"]:
@@ -433,17 +520,37 @@ def add_models(study: Study, registry: Registry) -> dict[str, dict[str, Any]]:
             card = dict(found.get(base) or registry.get(base, {}))
             if not card:
                 problem = f"{base} is not a model of the registry{did_you_mean(base, registry)}"
-                raise UserError("worldsense.finetuning.bases", problem, "Correct the name, or add an entry to the registry.")
+                raise UserError(
+                    "worldsense.finetuning.bases",
+                    problem,
+                    "Correct the name, or add an entry to the registry.",
+                )
             if card["engine"] not in ("transformers", "vllm"):
                 problem = f"{base} has no weights here (engine {card['engine']})."
-                raise UserError("worldsense.finetuning.bases", problem, "Name models whose weights are here.")
+                raise UserError(
+                    "worldsense.finetuning.bases", problem, "Name models whose weights are here."
+                )
             if card.get("adapter"):
-                problem = f"{base} has an adapter ({card['adapter']}), and training is of a model's own weights."
-                raise UserError("worldsense.finetuning.bases", problem, "Merge it into the base, and give that a card.")
+                problem = (
+                    f"{base} has an adapter ({card['adapter']}), and training is of a model's own"
+                    " weights."
+                )
+                raise UserError(
+                    "worldsense.finetuning.bases",
+                    problem,
+                    "Merge it into the base, and give that a card.",
+                )
             tuned = "small" if card.get("control") or card.get("tuned") == "small" else "base"
             display = {"display_name": f"{card['display_name']} +{variant}", "colour": None}
             card = {key: value for key, value in card.items() if key != "control"}
             found[name] = (
-                card | display | {"model": name, "checkpoint": model_folder(study, name), "tuned": tuned, "revision": "main"}
+                card
+                | display
+                | {
+                    "model": name,
+                    "checkpoint": model_folder(study, name),
+                    "tuned": tuned,
+                    "revision": "main",
+                }
             )
     return found

@@ -1,12 +1,15 @@
-"""Asks a model about trials under one prompting strategy: answers, whole conversations, and counts for the provenance.
+"""Asks a model about trials under one prompting strategy: answers, whole conversations, and counts
+for the provenance.
 
-Where the first written reply gives no answer, one second question is asked (paper, Section 4.2). Where the answers' log
-probabilities are compared, they are calibrated, so that only what the text says decides. A sum of log probabilities compares
-answers of different lengths and frequencies: surface form competition (Holtzman et al. 2021, arXiv 2104.08315). So the log odds
-of two answers are taken relative to what they are on average over all tuples of a form, as in batch calibration (Zhou et al.
-2024, arXiv 2309.17249). A tuple has each answer, so a model that knows all of them, and leans to none, is usually halfway
-between: its border stays where it is. Texts without content do not have this property: nonsense contradicts itself, and a model
-that sees it says so. All trials of one form have the same border, so it cannot tell them apart.
+Where the first written reply gives no answer, one second question is asked (paper, Section 4.2).
+Where the answers' log probabilities are compared, they are calibrated, so that only what the text
+says decides. A sum of log probabilities compares answers of different lengths and frequencies:
+surface form competition (Holtzman et al. 2021, arXiv 2104.08315). So the log odds of two answers
+are taken relative to what they are on average over all tuples of a form, as in batch calibration
+(Zhou et al. 2024, arXiv 2309.17249). A tuple has each answer, so a model that knows all of them,
+and leans to none, is usually halfway between: its border stays where it is. Texts without content
+do not have this property: nonsense contradicts itself, and a model that sees it says so. All trials
+of one form have the same border, so it cannot tell them apart.
 """
 
 from __future__ import annotations
@@ -28,16 +31,27 @@ from worldprobe.inference.dialogue import Exchange, Reader, Reading, converse, e
 from worldprobe.inference.requests import Generate, near_tie_of, run_requests
 from worldprobe.inference.store import Store
 from worldprobe.log import LOGGER
-from worldprobe.models.engine import Completion, Decoding, Engine, Loglikelihood, Message, Prompt, Scored
+from worldprobe.models.engine import (
+    Completion,
+    Decoding,
+    Engine,
+    Loglikelihood,
+    Message,
+    Prompt,
+    Scored,
+)
 
-#: Trials that have these in common have the same border between answers: problem, wording of the question, form of the query.
+#: Trials that have these in common have the same border between answers: problem, wording of the
+#: question, form of the query.
 FORM = ("problem", "wording", "arity")
 
 
 def usual_odds(tuples: Sequence[Sequence[np.ndarray]]) -> np.ndarray:
-    """What log odds are on average over tuples, of each halfway between its largest and its smallest, in nats.
+    """What log odds are on average over tuples, of each halfway between its largest and its
+    smallest, in nats.
 
-    Halfway, since two of a completeness tuple's three answers are known; so no gold answer is needed.
+    Halfway, since two of a completeness tuple's three answers are known; so no gold answer is
+    needed.
 
     Args:
         tuples: the ``log_odds`` of each trial, by tuple of one form.
@@ -46,15 +60,18 @@ def usual_odds(tuples: Sequence[Sequence[np.ndarray]]) -> np.ndarray:
     array([2.25])
     """
     halves = np.array([(np.max(trials, axis=0) + np.min(trials, axis=0)) / 2 for trials in tuples])
-    usual: np.ndarray = halves[0] + np.mean(halves - halves[0], axis=0)  # exact where all are equal: these are ties
+    usual: np.ndarray = halves[0] + np.mean(
+        halves - halves[0], axis=0
+    )  # exact where all are equal: these are ties
     return usual
 
 
 def log_odds(logprobs: Sequence[float]) -> np.ndarray:
-    """What is decided between answers, in nats: the first against the second; of three, known (1, 2) against 3, and 1 against 2.
+    """What is decided between answers, in nats: the first against the second; of three, known (1,
+    2) against 3, and 1 against 2.
 
-    The paper folds 1 and 2 into one answer (Section 4.2). So must the decision: a model that draws one of three answers would say
-    "known" twice as often as "unknown".
+    The paper folds 1 and 2 into one answer (Section 4.2). So must the decision: a model that draws
+    one of three answers would say "known" twice as often as "unknown".
 
     >>> log_odds([-1.0, -3.0])
     array([2.])
@@ -68,7 +85,8 @@ def log_odds(logprobs: Sequence[float]) -> np.ndarray:
 
 
 def decide(logprobs: Sequence[float], usual: np.ndarray) -> tuple[int, float]:
-    """The answer that a text speaks for, by its place, and the nats by which the nearest other one is behind.
+    """The answer that a text speaks for, by its place, and the nats by which the nearest other one
+    is behind.
 
     Args:
         logprobs: of each answer after the text.
@@ -108,13 +126,21 @@ class TrialDialogue:
         return Generate(prompt, self.then if replies else self.decoding)
 
     def follow_up(self, prompt: Prompt, replies: Sequence[Completion]) -> Prompt | None:
-        """See ``Dialogue.follow_up``: one, where the first reply was cut or gives no answer for certain."""
-        if self.says is None or len(replies) > 1 or self.read(replies).status in ("ok", "truncated", "not_finite"):
+        """See ``Dialogue.follow_up``: one, where the first reply was cut or gives no answer for
+        certain.
+        """
+        if (
+            self.says is None
+            or len(replies) > 1
+            or self.read(replies).status in ("ok", "truncated", "not_finite")
+        ):
             return None
         return extend(prompt, replies[-1], self.says)
 
     def read(self, replies: Sequence[Completion]) -> Reading:
-        """See ``Dialogue.read``: the last reply counts; one that was cut is not read, as its end is not there."""
+        """See ``Dialogue.read``: the last reply counts; one that was cut is not read, as its end is
+        not there.
+        """
         last = replies[-1]
         if last.finish == "not_finite":
             return Reading(None, "not_finite")
@@ -123,7 +149,10 @@ class TrialDialogue:
         if last.finish == "length":
             return Reading(None, "length")
         reading = self.reader(last.text)
-        return Reading(reading.value, reading.status if reading.status in ("ok", "ambiguous", "refused") else "invalid")
+        return Reading(
+            reading.value,
+            reading.status if reading.status in ("ok", "ambiguous", "refused") else "invalid",
+        )
 
 
 #: Columns of trials that asking reads; where answers are calibrated, also ``FORM``.
@@ -153,7 +182,10 @@ class Asking:
     def decoding(self, tokens: int, stops: Sequence[str], sample: int) -> Decoding:
         """How a reply is written."""
         how = Decoding(
-            tokens, () if self.is_chat else tuple(stops), self.temperature, self.seed + sample if self.temperature else 0
+            tokens,
+            () if self.is_chat else tuple(stops),
+            self.temperature,
+            self.seed + sample if self.temperature else 0,
         )
         return replace(how, thoughts=self.thoughts) if self.thoughts else how
 
@@ -170,15 +202,27 @@ def write_prompts(trials: pd.DataFrame, prompts: PromptSet, pool: Pool | None) -
         UserError: a text contains nothing that the set rewrites, or there are too few examples.
     """
     written = []
-    for _, tuple_id, *cell, skin, text in trials[list(TRIAL_COLUMNS)].itertuples(index=False, name=None):
+    for _, tuple_id, *cell, skin, text in trials[list(TRIAL_COLUMNS)].itertuples(
+        index=False, name=None
+    ):
         kind = problem_type(cell[0])
         solved: list[tuple[str, str]] = []
         if prompts.examples is not None and pool is not None:
-            drawn = pool.draw(prompts.examples.number, prompts.examples.other_domain, tuple(cell), skin, tuple_id)
+            drawn = pool.draw(
+                prompts.examples.number, prompts.examples.other_domain, tuple(cell), skin, tuple_id
+            )
             solved = [
-                (_body(prompts, example, kind, f"an example of {skin}"), prompts.written(kind, gold)) for example, gold in drawn
+                (
+                    _body(prompts, example, kind, f"an example of {skin}"),
+                    prompts.written(kind, gold),
+                )
+                for example, gold in drawn
             ]
-        written.append(prompts.whole(_body(prompts, text, kind, f"a trial of {cell[0]}, {skin}, {cell[3]}"), solved))
+        written.append(
+            prompts.whole(
+                _body(prompts, text, kind, f"a trial of {cell[0]}, {skin}, {cell[3]}"), solved
+            )
+        )
     return written
 
 
@@ -186,7 +230,11 @@ def _body(prompts: PromptSet, text: str, kind: str, what: str) -> str:
     body = prompts.body(text, kind)
     if body is None:
         problem = f"finds nothing to rewrite in the text of {what}."
-        raise UserError(f"prompting {prompts.name}", problem, "Copy the set and add this wording to its list `rewrite`.")
+        raise UserError(
+            f"prompting {prompts.name}",
+            problem,
+            "Copy the set and add this wording to its list `rewrite`.",
+        )
     return body
 
 
@@ -230,12 +278,20 @@ def ask(
         texts = write_prompts(trials, prompts, pool)
         rows, origins = _hold(texts, kinds, trials, engine, prompts, store, asking, protocol, what)
         facts["reading"] = {"rule": asking.reading, **_differences(rows, texts, kinds, prompts)}
-        facts |= {"samples": asking.samples, "temperature": asking.temperature, "thoughts": asking.thoughts}
+        facts |= {
+            "samples": asking.samples,
+            "temperature": asking.temperature,
+            "thoughts": asking.thoughts,
+        }
     if pool is not None and prompts.examples is not None:
         facts["examples_seed"] = pool.seed
     frame = responses(rows, prompts.name, facts["form"])
     n_prompt_tokens = sum(row.get("n_prompt_tokens", 0) for row in rows)
-    return frame, {**facts, **_counts(frame, near_tie_of(engine.facts.dtype), n_prompt_tokens), "answers": origins}
+    return frame, {
+        **facts,
+        **_counts(frame, near_tie_of(engine.facts.dtype), n_prompt_tokens),
+        "answers": origins,
+    }
 
 
 #: Flags of scores that are a status of their own.
@@ -243,24 +299,43 @@ _STATUSES = {"truncated", "not_finite"}
 
 
 def _compare(
-    trials: pd.DataFrame, engine: Engine, prompts: PromptSet, store: Store, pool: Pool | None, protocol: str, what: str
+    trials: pd.DataFrame,
+    engine: Engine,
+    prompts: PromptSet,
+    store: Store,
+    pool: Pool | None,
+    protocol: str,
+    what: str,
 ) -> tuple[list[dict[str, Any]], dict[str, Any], dict[str, Any]]:
-    """The answer that each text speaks for, each answer after one space; and the answers' numbers of tokens."""
+    """The answer that each text speaks for, each answer after one space; and the answers' numbers
+    of tokens.
+    """
     texts = write_prompts(trials, prompts, pool)
     options = [answers_of(problem) for problem in trials["problem"]]
-    queries = [Loglikelihood(text, option) for text, accepted in zip(texts, options, strict=True) for option in accepted]
+    queries = [
+        Loglikelihood(text, option)
+        for text, accepted in zip(texts, options, strict=True)
+        for option in accepted
+    ]
     found = run_requests(queries, engine, store, protocol, what=what, total=len(trials))
     values = iter(found.values)
     scores: list[list[Scored]] = [[next(values) for _ in accepted] for accepted in options]
     facts: dict[str, Any] = {"answer_tokens": _answer_tokens(options, scores)}
-    flagged = Counter(flag for compared in scores for flag in {flag for score in compared for flag in score.flags} - _STATUSES)
+    flagged = Counter(
+        flag
+        for compared in scores
+        for flag in {flag for score in compared for flag in score.flags} - _STATUSES
+    )
     if flagged:
         facts["flags"] = dict(sorted(flagged.items()))
     usual: list[np.ndarray | None] = [None] * len(trials)
-    # A rule gives its answer nearly all probability, whatever the answer's length: what it says most often is no habit.
+    # A rule gives its answer nearly all probability, whatever the answer's length: what it says
+    # most often is no habit.
     if prompts.calibrated and engine.facts.engine != "rule":
         by_form = _usual_odds(trials, scores)
-        usual = [by_form.get(form) for form in trials[list(FORM)].itertuples(index=False, name=None)]
+        usual = [
+            by_form.get(form) for form in trials[list(FORM)].itertuples(index=False, name=None)
+        ]
         facts["calibrated_forms"] = len(by_form)
     rows = [
         choose(trial_id, text, problem, compared, prompts, before)
@@ -274,7 +349,9 @@ def _compare(
 def _usual_odds(trials: pd.DataFrame, scores: Sequence[Sequence[Scored]]) -> dict[Any, np.ndarray]:
     """Form -> its usual odds, over the trials whose answers could be compared."""
     found: dict[Any, dict[str, list[np.ndarray]]] = {}
-    for tuple_id, *form, compared in zip(trials["tuple_id"], *(trials[name] for name in FORM), scores, strict=True):
+    for tuple_id, *form, compared in zip(
+        trials["tuple_id"], *(trials[name] for name in FORM), scores, strict=True
+    ):
         logprobs, status = _logprobs(compared)
         if status == "ok":
             found.setdefault(tuple(form), {}).setdefault(tuple_id, []).append(log_odds(logprobs))
@@ -282,13 +359,17 @@ def _usual_odds(trials: pd.DataFrame, scores: Sequence[Sequence[Scored]]) -> dic
 
 
 def _logprobs(scores: Sequence[Scored]) -> tuple[list[float], str]:
-    """Log probabilities of the compared answers that are finite, and ok, or why the answers cannot be compared."""
+    """Log probabilities of the compared answers that are finite, and ok, or why the answers cannot
+    be compared.
+    """
     finite = [score.logprob for score in scores if score.logprob is not None]
     was_cut = any("truncated" in score.flags for score in scores)
     return finite, "truncated" if was_cut else "ok" if len(finite) == len(scores) else "not_finite"
 
 
-def _answer_tokens(options: Sequence[Sequence[str]], scores: Sequence[Sequence[Scored]]) -> dict[str, list[int]]:
+def _answer_tokens(
+    options: Sequence[Sequence[str]], scores: Sequence[Sequence[Scored]]
+) -> dict[str, list[int]]:
     """Answer -> the numbers of tokens that it has after the texts, usually one."""
     found: dict[str, set[int]] = {}
     for accepted, compared in zip(options, scores, strict=True):
@@ -298,9 +379,15 @@ def _answer_tokens(options: Sequence[Sequence[str]], scores: Sequence[Sequence[S
 
 
 def choose(
-    trial_id: int, text: str, problem: str, scores: Sequence[Scored], prompts: PromptSet, usual: np.ndarray | None = None
+    trial_id: int,
+    text: str,
+    problem: str,
+    scores: Sequence[Scored],
+    prompts: PromptSet,
+    usual: np.ndarray | None = None,
 ) -> dict[str, Any]:
-    """The row of a trial whose accepted answers were compared; where two are exactly as likely, none is chosen.
+    """The row of a trial whose accepted answers were compared; where two are exactly as likely,
+    none is chosen.
 
     Args:
         trial_id: the trial's.
@@ -355,11 +442,15 @@ def _hold(
             reader = reader_of(asking.reading, kind, prompts.answers[kind], text)
             dialogue = TrialDialogue(reader, first, prompts.second_question(kind), then)
             openings.append((_opening(text, prompts, asking.is_chat), dialogue))
-    exchanges, origins = converse(openings, engine, store, protocol, what, len(trials) * asking.samples)
+    exchanges, origins = converse(
+        openings, engine, store, protocol, what, len(trials) * asking.samples
+    )
     rows = []
     for place, exchange in enumerate(exchanges):
         sample, trial = divmod(place, len(texts))
-        rows.append(_row(exchange, int(trials["trial_id"].iloc[trial]), sample, kinds[trial], prompts))
+        rows.append(
+            _row(exchange, int(trials["trial_id"].iloc[trial]), sample, kinds[trial], prompts)
+        )
     return rows, origins
 
 
@@ -370,7 +461,9 @@ def _differences(
     found: Counter[str] = Counter()
     for place, row in enumerate(rows):
         kind = kinds[place % len(kinds)]
-        found.update(differences(kind, prompts.answers[kind], row["read"], texts[place % len(texts)]))
+        found.update(
+            differences(kind, prompts.answers[kind], row["read"], texts[place % len(texts)])
+        )
     return dict(sorted(found.items()))
 
 
@@ -382,7 +475,9 @@ def _opening(text: str, prompts: PromptSet, is_chat: bool) -> Prompt:
     return f"{system}\n\n{text}{end}" if system else f"{text}{end}"
 
 
-def _row(exchange: Exchange, trial_id: int, sample: int, kind: str, prompts: PromptSet) -> dict[str, Any]:
+def _row(
+    exchange: Exchange, trial_id: int, sample: int, kind: str, prompts: PromptSet
+) -> dict[str, Any]:
     replies, reading = exchange.replies, exchange.reading
     assert reading is not None
     thoughts = [reply.thoughts for reply in replies if reply.thoughts]
@@ -404,12 +499,17 @@ def _row(exchange: Exchange, trial_id: int, sample: int, kind: str, prompts: Pro
 
 
 def _conversation(prompt: Prompt, last: Sequence[Completion]) -> str:
-    """All that was said, as JSON; of a text that a model continued, the text so far is one message."""
+    """All that was said, as JSON; of a text that a model continued, the text so far is one
+    message.
+    """
     if isinstance(prompt, str):
         messages = [{"role": "user", "content": prompt}]
     else:
         messages = [{"role": message.role, "content": message.content} for message in prompt]
-    return json.dumps([*messages, *({"role": "assistant", "content": one.text} for one in last)], ensure_ascii=False)
+    return json.dumps(
+        [*messages, *({"role": "assistant", "content": one.text} for one in last)],
+        ensure_ascii=False,
+    )
 
 
 def responses(rows: Sequence[dict[str, Any]], prompting: str, form: str) -> pd.DataFrame:
@@ -429,7 +529,10 @@ def responses(rows: Sequence[dict[str, Any]], prompting: str, form: str) -> pd.D
             "trial_id": column("trial_id", "int64"),
             "prompting": pd.Series([prompting] * len(rows), dtype="str"),
             "sample": column("sample", "int64"),
-            **{name: column(name, "str") for name in ("answer", "status", "reply", "follow_up", "thoughts", "conversation")},
+            **{
+                name: column(name, "str")
+                for name in ("answer", "status", "reply", "follow_up", "thoughts", "conversation")
+            },
             "form": pd.Series([form] * len(rows), dtype="str"),
             "finish": column("finish", "str"),
             "n_tokens": column("n_tokens", "int64", 0),
@@ -441,7 +544,8 @@ def responses(rows: Sequence[dict[str, Any]], prompting: str, form: str) -> pd.D
 
 
 def _counts(frame: pd.DataFrame, near: float, n_prompt_tokens: int) -> dict[str, Any]:
-    """How often each status, answer and finish occurs, follow-ups, tokens, and ties within ``near`` nats.
+    """How often each status, answer and finish occurs, follow-ups, tokens, and ties within ``near``
+    nats.
 
     Args:
         frame: the responses.
@@ -463,5 +567,10 @@ def _counts(frame: pd.DataFrame, near: float, n_prompt_tokens: int) -> dict[str,
         counts["near_ties"] = {"within_nats": near, "trials": int((frame["margin"] < near).sum())}
     wrong = len(frame) - counts["status"].get("ok", 0)
     if wrong:
-        LOGGER.warning("%d of %d responses contain no answer and count as wrong: %s", wrong, len(frame), counts["status"])
+        LOGGER.warning(
+            "%d of %d responses contain no answer and count as wrong: %s",
+            wrong,
+            len(frame),
+            counts["status"],
+        )
     return counts

@@ -1,4 +1,6 @@
-"""Prompting strategies as data (paper, Section 5.3, Appendices B and E): one YAML file each, which users can copy and change."""
+"""Prompting strategies as data (paper, Section 5.3, Appendices B and E): one YAML file each, which
+users can copy and change.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,11 @@ class Rewrite(Block):
         try:
             self.pattern.sub(self.put, "")  # reads the replacement, too
         except (re.error, OverflowError, IndexError) as error:
-            yield ("find",), f"is not a valid regular expression with its replacement ({error}).", "Fix it."
+            yield (
+                ("find",),
+                f"is not a valid regular expression with its replacement ({error}).",
+                "Fix it.",
+            )
 
 
 class Answers(Block):
@@ -104,7 +110,9 @@ class Examples(Block):
     """Number of examples."""
 
     skin: Literal["same_skin", "other_domain"] = Field(alias="from")
-    """Whose words the examples have. same_skin, the question's own; other_domain, those of one skin of another domain."""
+    """Whose words the examples have. same_skin, the question's own; other_domain, those of one skin
+    of another domain.
+    """
 
     opening: str
     """What precedes the examples."""
@@ -128,24 +136,32 @@ class Examples(Block):
 
 
 class PromptSet(Block):
-    """A prompting strategy: how a trial is asked; one file per strategy (`resources/prompts/worldsense`)."""
+    """A prompting strategy: how a trial is asked; one file per strategy
+    (`resources/prompts/worldsense`).
+    """
 
     ask: Literal["write", "compare"]
-    """How a model answers. write, in words of which the last is its answer; compare, by the answers' log probabilities."""
+    """How a model answers. write, in words of which the last is its answer; compare, by the
+    answers' log probabilities.
+    """
 
     calibrated: bool = False
-    """Compare answers relative to the mean log odds over all tuples of a form (problem, wording, form of query); else plain
-    sums."""
+    """Compare answers relative to the mean log odds over all tuples of a form (problem, wording,
+    form of query); else plain sums.
+    """
 
     system: Text | None = None
     """A system message, for models that are asked through a chat template; null for none."""
 
     question: str = Field(pattern=r"\{text\}")
-    """What is asked, with {text} for the trial's text; {answers} becomes TRUE, FALSE; {quoted} ‘TRUE’, ‘FALSE’; {number} 2."""
+    """What is asked, with {text} for the trial's text; {answers} becomes TRUE, FALSE; {quoted}
+    ‘TRUE’, ‘FALSE’; {number} 2.
+    """
 
     rewrite: list[Rewrite] = []
-    """Passages of the trial's text that are replaced, each with find (a regular expression) and put; at least one must be
-    found."""
+    """Passages of the trial's text that are replaced, each with find (a regular expression) and
+    put; at least one must be found.
+    """
 
     answers: Answers = Answers()
     meaning: Meaning = Meaning()
@@ -187,16 +203,25 @@ class PromptSet(Block):
         """Keys that do nothing, and slots that are not filled."""
         for key in _OF_WRITING if self.compares else ():
             if key in self.model_fields_set and getattr(self, key):
-                yield (key,), "has no effect on answers that are compared.", "Remove the key, or set ask: write."
+                yield (
+                    (key,),
+                    "has no effect on answers that are compared.",
+                    "Remove the key, or set ask: write.",
+                )
         if self.calibrated and not self.compares:
-            yield ("calibrated",), "has no effect on answers that are written.", "Remove the key, or set ask: compare."
+            yield (
+                ("calibrated",),
+                "has no effect on answers that are written.",
+                "Remove the key, or set ask: compare.",
+            )
         for key in ("question", "follow_up", "system"):
             yield from _slot_findings(key, getattr(self, key) or "")
         if self.question.count("{text}") != 1:
             yield ("question",), "contains {text} more than once.", "Name it once."
 
     def body(self, text: str, kind: str) -> str | None:
-        """A question or example: the trial's text, rewritten, in the question's words; None where nothing is found to rewrite.
+        """A question or example: the trial's text, rewritten, in the question's words; None where
+        nothing is found to rewrite.
 
         Args:
             text: the trial's text.
@@ -222,13 +247,22 @@ class PromptSet(Block):
         if self.examples is None:
             return body
         layout = self.examples
-        blocks = [f"{layout.heading}\n{example}\n{_put(layout.solution, {'answer': answer})}\n" for example, answer in solved]
+        blocks = [
+            f"{layout.heading}\n{example}\n{_put(layout.solution, {'answer': answer})}\n"
+            for example, answer in solved
+        ]
         return f"{layout.opening}\n{''.join(blocks)}{layout.heading}\n{body}{self.ending}"
 
     @property
     def ending(self) -> str:
-        """What follows the question: the beginning of the solution, which the model completes (Appendix E.2)."""
-        begun = "" if self.examples is None else self.examples.solution.partition("{answer}")[0].rstrip()
+        """What follows the question: the beginning of the solution, which the model completes
+        (Appendix E.2).
+        """
+        begun = (
+            ""
+            if self.examples is None
+            else self.examples.solution.partition("{answer}")[0].rstrip()
+        )
         return f"\n{begun}" if begun else ""
 
     def second_question(self, kind: str) -> str | None:
@@ -246,8 +280,13 @@ class PromptSet(Block):
 
     def _fill(self, template: str, kind: str, **more: str) -> str:
         listed = self.answers[kind]
-        quoted = ", ".join(f"\N{LEFT SINGLE QUOTATION MARK}{one}\N{RIGHT SINGLE QUOTATION MARK}" for one in listed)
-        return _put(template, {"answers": ", ".join(listed), "quoted": quoted, "number": str(len(listed)), **more})
+        quoted = ", ".join(
+            f"\N{LEFT SINGLE QUOTATION MARK}{one}\N{RIGHT SINGLE QUOTATION MARK}" for one in listed
+        )
+        return _put(
+            template,
+            {"answers": ", ".join(listed), "quoted": quoted, "number": str(len(listed)), **more},
+        )
 
 
 def _put(template: str, slots: Mapping[str, str]) -> str:
@@ -285,9 +324,16 @@ def load_prompt_set(name: str | Path) -> PromptSet:
     path = prompt_file(name)
     if path.parent == FOLDER and path.stem not in known_sets():
         problem = f"there is no such set of prompts{did_you_mean(str(name), known_sets())}"
-        raise UserError(f"--prompting {name}", problem, f"Choose from {', '.join(known_sets())}, or give a YAML file.")
+        raise UserError(
+            f"--prompting {name}",
+            problem,
+            f"Choose from {', '.join(known_sets())}, or give a YAML file.",
+        )
     if not NAME.fullmatch(path.stem):
-        problem = "its name becomes a value of tables and a folder's name: small letters, digits and underscores, a letter first."
+        problem = (
+            "its name becomes a value of tables and a folder's name: small letters, digits and"
+            " underscores, a letter first."
+        )
         raise UserError(path, problem, "Rename the file.")
     source = read_yaml(path)
     prompts = parse(PromptSet, source.document, [source])
@@ -310,12 +356,18 @@ class Pool:
 
     def __init__(self, trials: pd.DataFrame, seed: int, domains: Mapping[str, str]) -> None:
         self.seed, self.domains = seed, domains
-        self.cells: dict[tuple[Any, ...], dict[str, dict[str, dict[str, str]]]] = defaultdict(lambda: defaultdict(dict))
+        self.cells: dict[tuple[Any, ...], dict[str, dict[str, dict[str, str]]]] = defaultdict(
+            lambda: defaultdict(dict)
+        )
         columns = [*SHARED, "skin", "tuple_id", "gold", "text"]
-        for *shared, skin, tuple_id, gold, text in trials[columns].itertuples(index=False, name=None):
+        for *shared, skin, tuple_id, gold, text in trials[columns].itertuples(
+            index=False, name=None
+        ):
             self.cells[tuple(shared)][skin].setdefault(tuple_id, {})[ANSWER_OF[gold]] = text
 
-    def draw(self, number: int, other_domain: bool, cell: tuple[Any, ...], skin: str, tuple_id: str) -> list[tuple[str, str]]:
+    def draw(
+        self, number: int, other_domain: bool, cell: tuple[Any, ...], skin: str, tuple_id: str
+    ) -> list[tuple[str, str]]:
         """Text and answer of each example, in the order in which they are shown.
 
         Args:
@@ -328,7 +380,9 @@ class Pool:
         Raises:
             UserError: the pool has too few tuples of this kind, or the skin's domain is not known.
         """
-        digest = hashlib.sha256(repr((self.seed, other_domain, cell, skin, tuple_id)).encode()).digest()
+        digest = hashlib.sha256(
+            repr((self.seed, other_domain, cell, skin, tuple_id)).encode()
+        ).digest()
         rng = np.random.default_rng(np.frombuffer(digest, dtype=np.uint32))
         skins = self.cells.get(cell, {})
         right = [one for one in sorted(skins) if self._is_right(one, skin, other_domain)]
@@ -339,7 +393,10 @@ class Pool:
             what = f"{problem}, size {size}, complexity {complexity}, {wording}"
             few = f"has fewer than {number} other tuples of {what}, with {kind}."
             raise UserError(
-                "--examples", few, "Name a larger set, for example one that `worldsense generate` makes with another seed."
+                "--examples",
+                few,
+                "Name a larger set, for example one that `worldsense generate` makes with another"
+                " seed.",
             )
         tuples = skins[enough[int(rng.integers(len(enough)))]]
         others = [one for one in tuples if one != tuple_id]
@@ -352,4 +409,8 @@ class Pool:
     def _is_right(self, skin: str, asked: str, other_domain: bool) -> bool:
         if not other_domain:
             return skin == asked
-        return skin in self.domains and asked in self.domains and self.domains[skin] != self.domains[asked]
+        return (
+            skin in self.domains
+            and asked in self.domains
+            and self.domains[skin] != self.domains[asked]
+        )

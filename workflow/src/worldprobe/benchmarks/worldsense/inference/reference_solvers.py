@@ -18,14 +18,30 @@ from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from worldprobe.benchmarks.worldsense.inference.prompts import PromptSet, known_sets, load_prompt_set
+from worldprobe.benchmarks.worldsense.inference.prompts import (
+    PromptSet,
+    known_sets,
+    load_prompt_set,
+)
 from worldprobe.benchmarks.worldsense.problems import worlds
 from worldprobe.benchmarks.worldsense.skins.rendering import Statement, StatementReader
 from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, Skin, read_all_wordings
-from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, ANSWERS, DOMAINS, problem_type
+from worldprobe.benchmarks.worldsense.skins.vocabulary import (
+    ANSWER_OF,
+    ANSWERS,
+    DOMAINS,
+    problem_type,
+)
 from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.models.engine import Completion, Decoding, EngineFacts, Loglikelihood, Prompt, Scored
+from worldprobe.models.engine import (
+    Completion,
+    Decoding,
+    EngineFacts,
+    Loglikelihood,
+    Prompt,
+    Scored,
+)
 from worldprobe.provenance import versions
 
 if TYPE_CHECKING:
@@ -42,7 +58,9 @@ _LONGEST = 3
 class Classifier:
     """The n-grams of one kind of answer, and their weights."""
 
-    def __init__(self, texts: Sequence[str], answers: Sequence[str], options: Sequence[str]) -> None:
+    def __init__(
+        self, texts: Sequence[str], answers: Sequence[str], options: Sequence[str]
+    ) -> None:
         """Learn from solved trials.
 
         Args:
@@ -53,7 +71,12 @@ class Classifier:
         found = [_ngrams(text) for text in texts]
         counts = Counter(ngram for one in found for ngram in one)
         self.options = tuple(options)
-        self.column = {ngram: number for number, ngram in enumerate(sorted(n for n, count in counts.items() if count >= FEWEST))}
+        self.column = {
+            ngram: number
+            for number, ngram in enumerate(
+                sorted(n for n, count in counts.items() if count >= FEWEST)
+            )
+        }
         features = self._features(found)
         gold = np.array([self.options.index(answer) for answer in answers])
         is_gold = np.eye(len(self.options))[gold]
@@ -66,19 +89,23 @@ class Classifier:
             slope = features.T @ (np.exp(scores) - is_gold) + weights
             return float(-(scores * is_gold).sum() + (weights**2).sum() / 2), slope.ravel()
 
-        self.weights = minimize(loss, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 200}).x.reshape(
-            shape
-        )
+        self.weights = minimize(
+            loss, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 200}
+        ).x.reshape(shape)
 
     def answer(self, text: str) -> str:
         """The likeliest answer to a text."""
         return self.options[int((self._features([_ngrams(text)]) @ self.weights)[0].argmax())]
 
     def _features(self, found: Sequence[set[str]]) -> sparse.csr_matrix:
-        columns = [sorted(self.column[ngram] for ngram in one if ngram in self.column) for one in found]
+        columns = [
+            sorted(self.column[ngram] for ngram in one if ngram in self.column) for one in found
+        ]
         starts = np.cumsum([0, *map(len, columns)])
         flat = np.array([number for one in columns for number in one], int)
-        return sparse.csr_matrix((np.ones(len(flat)), flat, starts), (len(columns), len(self.column)))
+        return sparse.csr_matrix(
+            (np.ones(len(flat)), flat, starts), (len(columns), len(self.column))
+        )
 
 
 class NgramRule:
@@ -110,25 +137,35 @@ class NgramRule:
         for name, rounds in self.sets:
             plan = plan_set(name, per_cell=rounds)
             for batch in stream_set(plan, blocks_of(plan, self.chosen()), SEED):
-                for problem, *facts, gold in batch[[*_STATED, "gold"]].itertuples(index=False, name=None):
+                for problem, *facts, gold in batch[[*_STATED, "gold"]].itertuples(
+                    index=False, name=None
+                ):
                     kind = problem_type(problem)
                     texts[kind].append(self.words(_stated(problem, *facts), facts[-1]))
                     answers[kind].append(ANSWER_OF[gold])
-        return {kind: Classifier(texts[kind], answers[kind], options) for kind, options in ANSWERS.items()}
+        return {
+            kind: Classifier(texts[kind], answers[kind], options)
+            for kind, options in ANSWERS.items()
+        }
 
     def _balanced(self) -> list[str]:
         """As many skins of each domain as there are of the rarest."""
         known = {
-            domain: [skin.name for skin in self._skins if skin.use == "test" and skin.domain == domain] for domain in DOMAINS
+            domain: [
+                skin.name for skin in self._skins if skin.use == "test" and skin.domain == domain
+            ]
+            for domain in DOMAINS
         }
         number = min(len(names) for names in known.values() if names)
         return [name for names in known.values() for name in names[:number]]
 
 
 class RoleRule(NgramRule):
-    """The same of relations instead of words: entities are X, Y, Z where the question names them, others in the order of mention.
+    """The same of relations instead of words: entities are X, Y, Z where the question names them,
+    others in the order of mention.
 
-    So what it learns does not depend on skins; it learns from the problems for training, hard ones among them.
+    So what it learns does not depend on skins; it learns from the problems for training, hard ones
+    among them.
     """
 
     sets = (("train-10k", 12), ("train-hard", 40))
@@ -137,14 +174,23 @@ class RoleRule(NgramRule):
         """The relations as words.
 
         >>> told = (worlds.before(0, 1), worlds.between(1, 0, 2))
-        >>> RoleRule([]).words(Statement("Infer", "directQ1", 3, ("Al", "Bo", "Cy"), told, worlds.before(2, 1)), "")
+        >>> RoleRule([]).words(
+        ...     Statement("Infer", "directQ1", 3, ("Al", "Bo", "Cy"), told, worlds.before(2, 1)), ""
+        ... )
         'e0 before Y . Y between e0 X . X before Y'
         """
         told = [*statement.description, *([statement.query] if statement.query else [])]
-        # The two that one is between are in the order of mention: the notation may have them in their order in the world.
-        lines = [(kind, [first, *(sorted(others) if kind == "between" else others)]) for kind, (first, *others) in told]
+        # The two that one is between are in the order of mention: the notation may have them in
+        # their order in the world.
+        lines = [
+            (kind, [first, *(sorted(others) if kind == "between" else others)])
+            for kind, (first, *others) in told
+        ]
         roles = dict(zip(lines[-1][1], "XYZ", strict=False)) if statement.query else {}
-        named = ((kind, [roles.get(entity, f"e{entity}") for entity in entities]) for kind, entities in lines)
+        named = (
+            (kind, [roles.get(entity, f"e{entity}") for entity in entities])
+            for kind, entities in lines
+        )
         return " . ".join(" ".join([first, kind, *others]) for kind, (first, *others) in named)
 
     def chosen(self) -> list[Skin]:
@@ -155,7 +201,11 @@ class RoleRule(NgramRule):
 
 def _ngrams(text: str) -> set[str]:
     words = text.split()
-    return {" ".join(words[i : i + n]) for n in range(1, _LONGEST + 1) for i in range(len(words) - n + 1)}
+    return {
+        " ".join(words[i : i + n])
+        for n in range(1, _LONGEST + 1)
+        for i in range(len(words) - n + 1)
+    }
 
 
 _LIST = re.compile(r"\n\s*- ")
@@ -183,7 +233,9 @@ def count_mentions(statement: Statement, text: str) -> str:
 
 
 def match_clause(statement: Statement, text: str) -> str:
-    """``together``: what one clause says; without one, that things are so, and of what is not stated that it is unknown."""
+    """``together``: what one clause says; without one, that things are so, and of what is not
+    stated that it is unknown.
+    """
     if statement.problem_type == "Consist":
         return "IMPOSSIBLE" if _contradict(statement.description) else "POSSIBLE"
     query = statement.query
@@ -193,12 +245,16 @@ def match_clause(statement: Statement, text: str) -> str:
         return "1" if found and query.kind != "foreign" else "3"
     if _LIST.search(text):
         return _of_list(statement, query)
-    matching = [clause for clause in statement.description if set(clause.entities) == set(query.entities)]
+    matching = [
+        clause for clause in statement.description if set(clause.entities) == set(query.entities)
+    ]
     return _truth(all(worlds.normalise(clause) == worlds.normalise(query) for clause in matching))
 
 
 def at_first(statement: Statement) -> Statement:
-    """What a rule other than the solver sees of a world in motion: all but the changes, so the state at first is the state."""
+    """What a rule other than the solver sees of a world in motion: all but the changes, so the
+    state at first is the state.
+    """
     still = (
         relation
         for relation in statement.description
@@ -234,31 +290,43 @@ def _contradict(description: worlds.Description) -> bool:
     """Whether two clauses about the same entities differ."""
     said: dict[frozenset[int], worlds.Relation] = {}
     return any(
-        said.setdefault(frozenset(clause.entities), worlds.normalise(clause)) != worlds.normalise(clause)
+        said.setdefault(frozenset(clause.entities), worlds.normalise(clause))
+        != worlds.normalise(clause)
         for clause in description
     )
 
 
 def _ends(description: worlds.Description) -> tuple[set[int], set[int]]:
-    """The entities that are never the later one of a pair, and those that are never the earlier one."""
-    earlier, later = ({clause.entities[side] for clause in description if clause.kind == "before"} for side in (0, 1))
+    """The entities that are never the later one of a pair, and those that are never the earlier
+    one.
+    """
+    earlier, later = (
+        {clause.entities[side] for clause in description if clause.kind == "before"}
+        for side in (0, 1)
+    )
     return earlier - later, later - earlier
 
 
 def _closes_a_circle(description: worlds.Description) -> bool:
-    """Whether pairs alone look like a circle: nobody is first or last of all, or one is and is mentioned once among equals."""
+    """Whether pairs alone look like a circle: nobody is first or last of all, or one is and is
+    mentioned once among equals.
+    """
     if any(clause.kind != "before" for clause in description):
         return False
     firsts, lasts = _ends(description)
     if not firsts or not lasts:
         return True
     mentions, places = _mentions(description), _places(description)
-    is_single = len(firsts) == len(lasts) == 1 and all(mentions[entity] == 1 for entity in firsts | lasts)
+    is_single = len(firsts) == len(lasts) == 1 and all(
+        mentions[entity] == 1 for entity in firsts | lasts
+    )
     return is_single and max(places.values()) - min(places.values()) <= 2
 
 
 def _decided(statement: Statement, query: worlds.Relation) -> str:
-    """1 where all that is asked about is described in a single order, or stands together in clauses; else 3."""
+    """1 where all that is asked about is described in a single order, or stands together in
+    clauses; else 3.
+    """
     if query.kind == "foreign" or worlds.UNKNOWN in query.entities:
         return "3"
     firsts, lasts = _ends(statement.description)
@@ -306,17 +374,28 @@ def _affirm(statement: Statement, text: str) -> str:
 
 
 def _believe_mention(statement: Statement, text: str) -> str:
-    """The world is the order of mention, which is the order in which the statement numbers its entities."""
+    """The world is the order of mention, which is the order in which the statement numbers its
+    entities.
+    """
     places = range(statement.size)
     if statement.problem_type == "Consist":
-        return "POSSIBLE" if all(worlds.holds(relation, places) for relation in statement.description) else "IMPOSSIBLE"
+        return (
+            "POSSIBLE"
+            if all(worlds.holds(relation, places) for relation in statement.description)
+            else "IMPOSSIBLE"
+        )
     return _of_query(statement, lambda query: worlds.holds(query, places))
 
 
 def _read_query(statement: Statement, text: str) -> str:
-    """Whether the query is true depends on its own words: a number drawn from the names and the relation that it mentions."""
+    """Whether the query is true depends on its own words: a number drawn from the names and the
+    relation that it mentions.
+    """
     query = statement.query or statement.description[-1]
-    named = [statement.names[entity] if entity < len(statement.names) else "?" for entity in query.entities]
+    named = [
+        statement.names[entity] if entity < len(statement.names) else "?"
+        for entity in query.entities
+    ]
     is_true = bool(_coin("query", query.kind, named) % 2)
     if statement.problem_type == "Consist":
         return "POSSIBLE" if is_true else "IMPOSSIBLE"
@@ -327,7 +406,9 @@ def _of_query(statement: Statement, judge: Callable[[worlds.Relation], bool]) ->
     """TRUE or FALSE, 1 or 2; 3 for what the description says nothing of."""
     query = statement.query
     assert query is not None
-    if statement.problem_type == "Compl" and (query.kind == "foreign" or worlds.UNKNOWN in query.entities):
+    if statement.problem_type == "Compl" and (
+        query.kind == "foreign" or worlds.UNKNOWN in query.entities
+    ):
         return "3"
     return ANSWERS[statement.problem_type][0 if judge(query) else 1]
 
@@ -347,7 +428,9 @@ NAMES = (*RULES, *LEARNED)
 
 
 class _Frame(NamedTuple):
-    """How a prompt set wraps the texts of one kind of problem, and readers of the texts that it makes."""
+    """How a prompt set wraps the texts of one kind of problem, and readers of the texts that it
+    makes.
+    """
 
     prompts: PromptSet
     kind: str
@@ -378,14 +461,17 @@ class RuleEngine:
         )
         self._skins = list(skins)
         said = ({skin.situation, skin.in_motion().situation} for skin in skins)
-        self._begins = [[situation.partition("{")[0] for situation in situations] for situations in said]
+        self._begins = [
+            [situation.partition("{")[0] for situation in situations] for situations in said
+        ]
         self._sets = [load_prompt_set(one) for one in known_sets()]
         self._frames = [_frame(one, kind) for one in self._sets for kind in ANSWERS]
         self._readers: dict[tuple[int, str], StatementReader] = {}
         self._known: dict[str, Statement] = {}
 
     def know(self, trials: pd.DataFrame) -> None:
-        """Take what trials state from their abstract relations, for texts that are not in the skins' words.
+        """Take what trials state from their abstract relations, for texts that are not in the
+        skins' words.
 
         Args:
             trials: of an official file.
@@ -401,7 +487,11 @@ class RuleEngine:
                     self._known[body.strip()] = statement
 
     def score(
-        self, queries: Sequence[Loglikelihood], *, skip: Collection[int] = (), per_token: bool = False
+        self,
+        queries: Sequence[Loglikelihood],
+        *,
+        skip: Collection[int] = (),
+        per_token: bool = False,
     ) -> Iterator[tuple[int, Scored]]:
         """See ``Engine.score``: a target's probability as an answer to its context."""
         said: dict[str, str] = {}
@@ -412,7 +502,16 @@ class RuleEngine:
             if context not in said:
                 said[context] = self._answer(context)
             value = LIKELY if query.target == said[context] else UNLIKELY
-            yield i, Scored(value, 1, (), (value,) if per_token else None, (query.target,) if per_token else None)
+            yield (
+                i,
+                Scored(
+                    value,
+                    1,
+                    (),
+                    (value,) if per_token else None,
+                    (query.target,) if per_token else None,
+                ),
+            )
 
     def generate(
         self, prompts: Sequence[Prompt], decoding: Decoding, *, skip: Collection[int] = ()
@@ -423,9 +522,15 @@ class RuleEngine:
                 yield i, Completion(self._answer(_first_question(prompt)), "end", 1)
 
     def choose(
-        self, prompts: Sequence[Prompt], options: Sequence[Sequence[str]], *, skip: Collection[int] = ()
+        self,
+        prompts: Sequence[Prompt],
+        options: Sequence[Sequence[str]],
+        *,
+        skip: Collection[int] = (),
     ) -> Iterator[tuple[int, Completion]]:
-        """See ``Engine.choose``; a text that cannot be read has no choice, so the first option is taken."""
+        """See ``Engine.choose``; a text that cannot be read has no choice, so the first option is
+        taken.
+        """
         for i, prompt in enumerate(prompts):
             if i not in skip:
                 said = self._answer(_first_question(prompt))
@@ -433,7 +538,11 @@ class RuleEngine:
 
     def rendered(self, prompt: Prompt) -> str:
         """See ``Engine.rendered``."""
-        return prompt if isinstance(prompt, str) else "\n".join(f"<{message.role}> {message.content}" for message in prompt)
+        return (
+            prompt
+            if isinstance(prompt, str)
+            else "\n".join(f"<{message.role}> {message.content}" for message in prompt)
+        )
 
     def _answer(self, prompt: str) -> str:
         for prompts, kind, pattern in self._frames:
@@ -441,11 +550,15 @@ class RuleEngine:
             statement = self._read(match["text"], prompts) if match else None
             if statement is not None and statement.problem_type == kind:
                 seen = statement if self.rule is _solve else at_first(statement)
-                return prompts.written(kind, self.rule(seen, match["text"]) if match else UNREADABLE)
+                return prompts.written(
+                    kind, self.rule(seen, match["text"]) if match else UNREADABLE
+                )
         return UNREADABLE
 
     def _read(self, text: str, prompts: PromptSet) -> Statement | None:
-        """The statement of a text as a set words it, by whichever skin's words it is in, or as it is known."""
+        """The statement of a text as a set words it, by whichever skin's words it is in, or as it
+        is known.
+        """
         if text.strip() in self._known:
             return self._known[text.strip()]
         for number, skin in enumerate(self._skins):
@@ -462,7 +575,9 @@ class RuleEngine:
 
 
 def _digest(name: str, skins: Sequence[Skin]) -> str:
-    """Digest of a rule and of all that it reads texts by: with other skins or prompt sets it may read what it could not."""
+    """Digest of a rule and of all that it reads texts by: with other skins or prompt sets it may
+    read what it could not.
+    """
     known = [repr(skin) for skin in sorted(skins, key=lambda skin: skin.name)]
     known += [f"{one} {load_prompt_set(one).digest}" for one in known_sets()]
     return hashlib.sha256("\n".join([f"rule {name} {METHOD}", *known]).encode()).hexdigest()
@@ -472,15 +587,25 @@ def _digest(name: str, skins: Sequence[Skin]) -> str:
 _STATED = ("problem", "size", "wording", "description", "query", "entities", "text")
 
 
-def _stated(problem: str, size: int, wording: str, description: str, query: str, names: str, text: str) -> Statement:
+def _stated(
+    problem: str, size: int, wording: str, description: str, query: str, names: str, text: str
+) -> Statement:
     """What a trial states, its entities numbered in the order in which the text names them."""
     kind, entities = problem_type(problem), json.loads(names)
-    at = {name: match.start() for name in entities if (match := re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text))}
+    at = {
+        name: match.start()
+        for name in entities
+        if (match := re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text))
+    }
     order = sorted(range(len(entities)), key=lambda entity: at.get(entities[entity], len(text)))
     number = [order.index(entity) for entity in range(len(entities))]
-    stated = tuple(worlds.rename(relation, number) for relation in worlds.read_description(description))
+    stated = tuple(
+        worlds.rename(relation, number) for relation in worlds.read_description(description)
+    )
     asked = None if kind == "Consist" else worlds.rename(worlds.read_relation(query), number)
-    return Statement(kind, wording, size, tuple(entities[entity] for entity in order), stated, asked)
+    return Statement(
+        kind, wording, size, tuple(entities[entity] for entity in order), stated, asked
+    )
 
 
 def _first_question(prompt: Prompt) -> str:
@@ -492,12 +617,20 @@ def _first_question(prompt: Prompt) -> str:
 
 def _frame(prompts: PromptSet, kind: str) -> _Frame:
     mark = "\N{OBJECT REPLACEMENT CHARACTER}"
-    before, _, after = prompts.model_copy(update={"rewrite": [], "examples": None}).body(mark, kind).partition(mark)  # type: ignore[union-attr]
+    before, _, after = (
+        prompts.model_copy(update={"rewrite": [], "examples": None})
+        .body(mark, kind)
+        .partition(mark)
+    )  # type: ignore[union-attr]
     begin = ""
     if prompts.examples is not None:
         begin = f"{re.escape(prompts.examples.opening)}.*{re.escape(prompts.examples.heading)}\n"
     after = after.rstrip() + prompts.ending
-    return _Frame(prompts, kind, re.compile(f"{begin}{re.escape(before)}(?P<text>.+?){re.escape(after)}", re.DOTALL))
+    return _Frame(
+        prompts,
+        kind,
+        re.compile(f"{begin}{re.escape(before)}(?P<text>.+?){re.escape(after)}", re.DOTALL),
+    )
 
 
 def _reworded(skin: Skin, prompts: PromptSet) -> Skin:
@@ -513,11 +646,16 @@ def _reworded(skin: Skin, prompts: PromptSet) -> Skin:
 
 
 def open_engine(name: str, skin_folder: Path | None = None) -> RuleEngine:
-    """The rule of a name, for texts in the words of a folder's skins; those of the repository, if none is given.
+    """The rule of a name, for texts in the words of a folder's skins; those of the repository, if
+    none is given.
 
     Raises:
         UserError: there is no such rule.
     """
     if name not in NAMES:
-        raise UserError(f"--checkpoint {name}", f"is not a rule{did_you_mean(name, NAMES)}", f"Choose one of {', '.join(NAMES)}.")
+        raise UserError(
+            f"--checkpoint {name}",
+            f"is not a rule{did_you_mean(name, NAMES)}",
+            f"Choose one of {', '.join(NAMES)}.",
+        )
     return RuleEngine(name, read_all_wordings(skin_folder or FOLDER))

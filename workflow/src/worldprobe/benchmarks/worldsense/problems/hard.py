@@ -1,21 +1,25 @@
-"""Problems on which shallow rules fail: what such a rule can see, and abstract problems that all look alike to it.
+"""Problems on which shallow rules fail: what such a rule can see, and abstract problems that all
+look alike to it.
 
-A rule is *shallow* if it reads every clause but never follows an entity from one clause into another. All that it can see of a
-trial is its *view*:
+A rule is *shallow* if it reads every clause but never follows an entity from one clause into
+another. All that it can see of a trial is its *view*:
 
-* where something is asked: each clause with the entities of the query named and all others alike, and how often every other
-  entity is mentioned, in which roles;
-* where nothing is asked (consistency): in which roles each entity is mentioned how often, and each two clauses that share two
-  entities or more.
+* where something is asked: each clause with the entities of the query named and all others alike,
+  and how often every other entity is mentioned, in which roles;
+* where nothing is asked (consistency): in which roles each entity is mentioned how often, and each
+  two clauses that share two entities or more.
 
-Counting mentions, first and second places, middles, matching a clause with the query, the order in which a text mentions what is
-asked about, the first or the last clause, the query alone, and every n-gram of relation words are functions of the view, as the
-order of clauses and the converses in which they are said are drawn independently of it. The names say nothing, as they are drawn.
+Counting mentions, first and second places, middles, matching a clause with the query, the order in
+which a text mentions what is asked about, the first or the last clause, the query alone, and every
+n-gram of relation words are functions of the view, as the order of clauses and the converses in
+which they are said are drawn independently of it. The names say nothing, as they are drawn.
 
-The problems of a cell are *balanced* if every view occurs equally often with each answer: then every rule that reads views is
-right as often as a guesser, exactly. ``balance`` takes as many problems as there are, each at most once, by a linear
-programme; where its optimum is 0, no weighting of the problems is balanced. The chosen problems are kept in
-``resources/problems/hard.csv``, which ``python -m worldprobe.benchmarks.worldsense.problems.hard`` writes within an hour.
+The problems of a cell are *balanced* if every view occurs equally often with each answer: then
+every rule that reads views is right as often as a guesser, exactly. ``balance`` takes as many
+problems as there are, each at most once, by a linear programme; where its optimum is 0, no
+weighting of the problems is balanced. The chosen problems are kept in
+``resources/problems/hard.csv``, which ``python -m worldprobe.benchmarks.worldsense.problems.hard``
+writes within an hour.
 """
 
 from __future__ import annotations
@@ -50,7 +54,8 @@ from worldprobe.benchmarks.worldsense.skins.vocabulary import HARD, problem_type
 
 #: Largest size whose problems are all enumerated; of larger ones, descriptions are drawn.
 ENUMERATED = 5
-#: Most and fewest abstract problems of a cell that are kept, and descriptions that are drawn for a cell beyond ``ENUMERATED``.
+#: Most and fewest abstract problems of a cell that are kept, and descriptions that are drawn for a
+#: cell beyond ``ENUMERATED``.
 KEPT, FEWEST, DRAWN = 60, 4, 60_000
 
 View = tuple[object, ...]
@@ -79,7 +84,9 @@ def view_asked(size: int, description: Description, query: Relation) -> View:
 def view_stated(size: int, description: Description) -> View:
     """What a shallow rule sees of a description alone."""
     pairs = combinations(description, 2)
-    shared = [_pattern(one, other) for one, other in pairs if len({*one.entities} & {*other.entities}) > 1]
+    shared = [
+        _pattern(one, other) for one, other in pairs if len({*one.entities} & {*other.entities}) > 1
+    ]
     return tuple(sorted(_roles(size, description))), tuple(sorted(shared))
 
 
@@ -128,17 +135,22 @@ def _pattern(one: Relation, other: Relation) -> tuple[object, ...]:
 
 
 def descriptions(size: int, complexity: int) -> Iterator[Description]:
-    """All descriptions that are considered, or a seeded draw of them beyond ``ENUMERATED`` entities.
+    """All descriptions that are considered, or a seeded draw of them beyond ``ENUMERATED``
+    entities.
 
-    They hold in the order of the indices, mention every entity, and have one relation less than entities, or as many. Their
-    relations are between any entities. Complexities are the paper's: no ternary relation, one, all but one.
+    They hold in the order of the indices, mention every entity, and have one relation less than
+    entities, or as many. Their relations are between any entities. Complexities are the paper's: no
+    ternary relation, one, all but one.
     """
     pairs = [before(a, b) for a, b in combinations(range(size), 2)]
     triples = [between(m, a, b) for a, m, b in combinations(range(size), 3)]
     n_ternary = {number: {0: 0, 1: 1, 2: number - 1}[complexity] for number in (size - 1, size)}
     chosen: Iterator[Description]
     if size <= ENUMERATED:
-        parts = ((combinations(triples, t), combinations(pairs, number - t)) for number, t in n_ternary.items())
+        parts = (
+            (combinations(triples, t), combinations(pairs, number - t))
+            for number, t in n_ternary.items()
+        )
         chosen = ((*t, *p) for part in parts for t, p in product(*part))
     else:
         rng = np.random.default_rng([size, complexity])
@@ -147,20 +159,31 @@ def descriptions(size: int, complexity: int) -> Iterator[Description]:
             return [known[i] for i in sorted(rng.choice(len(known), number, replace=False))]
 
         turns = (size - turn % 2 for turn in range(DRAWN))
-        chosen = ((*draw(triples, n_ternary[number]), *draw(pairs, number - n_ternary[number])) for number in turns)
+        chosen = (
+            (*draw(triples, n_ternary[number]), *draw(pairs, number - n_ternary[number]))
+            for number in turns
+        )
     return (one for one in dict.fromkeys(chosen) if len(entities_of(one)) == size)
 
 
 def candidates(problem: str, size: int, complexity: int, arity: int) -> list[Candidate]:
     """The abstract problems of a cell that can be part of a balanced choice, each once up to names.
 
-    Left out are those with a view that some answer never has, until there is none. Beyond ``ENUMERATED`` entities: ``KEPT`` of
-    those whose trials all have the same view, one of a description.
+    Left out are those with a view that some answer never has, until there is none. Beyond
+    ``ENUMERATED`` entities: ``KEPT`` of those whose trials all have the same view, one of a
+    description.
     """
     if size > ENUMERATED:
-        alike = (_alike(problem, size, description, arity) for description in descriptions(size, complexity))
+        alike = (
+            _alike(problem, size, description, arity)
+            for description in descriptions(size, complexity)
+        )
         return list(islice((one for one in alike if one is not None), KEPT))
-    left = [one for one in (_asked(problem, size, d, arity) for d in descriptions(size, complexity)) if one.pairs]
+    left = [
+        one
+        for one in (_asked(problem, size, d, arity) for d in descriptions(size, complexity))
+        if one.pairs
+    ]
     n_views = -1
     while left and n_views != (n_views := sum(len(one.pairs) + len(one.undecided) for one in left)):
         seen = [{views[number] for one in left for _, views in one.pairs} for number in (0, 1)]
@@ -176,16 +199,24 @@ def candidates(problem: str, size: int, complexity: int, arity: int) -> list[Can
 
 
 class _Asked(NamedTuple):
-    """What a description decides, by pairs of a true and a false query, and what not, with views."""
+    """What a description decides, by pairs of a true and a false query, and what not, with
+    views.
+    """
 
     description: Description
     pairs: list[tuple[Description, tuple[View, View]]]
     undecided: list[tuple[Relation, View]]
 
     def having(self, views: set[View], *, is_three: bool) -> _Asked:
-        """What has only these views; nothing where a tuple needs an undecided query and there is none."""
+        """What has only these views; nothing where a tuple needs an undecided query and there is
+        none.
+        """
         undecided = [one for one in self.undecided if one[1] in views]
-        pairs = [one for one in self.pairs if views.issuperset(one[1])] if undecided or not is_three else []
+        pairs = (
+            [one for one in self.pairs if views.issuperset(one[1])]
+            if undecided or not is_three
+            else []
+        )
         return _Asked(self.description, pairs, undecided)
 
     def tuples(self) -> Iterator[Candidate]:
@@ -198,17 +229,24 @@ class _Asked(NamedTuple):
 
 
 def _asked(problem: str, size: int, description: Description, arity: int) -> _Asked:
-    """What can be asked: a query that follows and is not stated, one that contradicts it, for completeness an undecided one."""
+    """What can be asked: a query that follows and is not stated, one that contradicts it, for
+    completeness an undecided one.
+    """
     asked = [query for query in _true_relations(size, arity) if query not in description]
     variants = {query: [normalise(false) for false in false_variants(query)] for query in asked}
     verdicts = {query: decide(size, description, query) for query in asked}
     pairs: list[tuple[Description, tuple[View, View]]] = []
     for query in (query for query in asked if verdicts[query] == "all"):
         view = view_of(problem, size, description, query)
-        pairs += [((query, false), (view, view_of(problem, size, description, false))) for false in variants[query]]
+        pairs += [
+            ((query, false), (view, view_of(problem, size, description, false)))
+            for false in variants[query]
+        ]
     undecided: list[tuple[Relation, View]] = []
     if problem_type(problem) == "Compl" and pairs:
-        every = (one for query in asked if verdicts[query] == "some" for one in (query, *variants[query]))
+        every = (
+            one for query in asked if verdicts[query] == "some" for one in (query, *variants[query])
+        )
         thirds = (one for one in every if decide(size, description, one) == "some")
         undecided = [(one, view_of(problem, size, description, one)) for one in thirds]
         pairs = pairs if undecided else []
@@ -220,17 +258,26 @@ def _alike(problem: str, size: int, description: Description, arity: int) -> Can
     roles = _roles(size, description)
     for query in _true_relations(size, arity):
         for false in () if query in description else map(normalise, false_variants(query)):
-            seen = [(roles[first], sorted(roles[e] for e in others)) for first, *others in (query.entities, false.entities)]
+            seen = [
+                (roles[first], sorted(roles[e] for e in others))
+                for first, *others in (query.entities, false.entities)
+            ]
             if seen[0] != seen[1]:
                 continue  # the two views differ
             view = view_of(problem, size, description, query)
-            if view != view_of(problem, size, description, false) or decide(size, description, query) != "all":
+            if (
+                view != view_of(problem, size, description, false)
+                or decide(size, description, query) != "all"
+            ):
                 continue
             if problem_type(problem) != "Compl":
                 return Candidate(description, (query, false), (view, view))
             for true in _true_relations(size, arity):
                 for third in (true, *map(normalise, false_variants(true))):
-                    if view_of(problem, size, description, third) == view and decide(size, description, third) == "some":
+                    if (
+                        view_of(problem, size, description, third) == view
+                        and decide(size, description, third) == "some"
+                    ):
                         return Candidate(description, (query, false, third), (view,) * 3)
     return None
 
@@ -244,7 +291,8 @@ def _true_relations(size: int, arity: int) -> tuple[Relation, ...]:
 
 
 def _canonical(size: int, description: Description, queries: Description) -> tuple[object, ...]:
-    """The same value for problems that differ in the names of entities only, of those that hold in the order of the indices.
+    """The same value for problems that differ in the names of entities only, of those that hold in
+    the order of the indices.
 
     Names differ within the worlds of the description only, as its relations hold in each of them.
     """
@@ -258,10 +306,12 @@ def _canonical(size: int, description: Description, queries: Description) -> tup
 
 
 def balance(found: Sequence[Candidate], most: int = KEPT) -> list[Candidate]:
-    """As many problems as can be had, each once, such that every view occurs equally often with each answer.
+    """As many problems as can be had, each once, such that every view occurs equally often with
+    each answer.
 
-    A linear programme: weights from 0 to 1, and for each view equal weight of the answers. If the largest sum of weights is 0, no
-    weighting is balanced. Otherwise whole weights are found, and tuples whose trials all have the same view go first.
+    A linear programme: weights from 0 to 1, and for each view equal weight of the answers. If the
+    largest sum of weights is 0, no weighting is balanced. Otherwise whole weights are found, and
+    tuples whose trials all have the same view go first.
 
     Args:
         found: all problems of a cell.
@@ -278,21 +328,38 @@ def balance(found: Sequence[Candidate], most: int = KEPT) -> list[Candidate]:
             entries[row_of.setdefault((number, view), len(row_of)), column] -= 1
     rows, columns = zip(*entries, strict=True)
     matrix = sparse.csr_array((list(entries.values()), (rows, columns)), (len(row_of), len(left)))
-    is_alike = np.array([len(set(one.views)) == 1 for one in left])  # so that parts of a set are balanced as well
-    gain = 1 + 9 * is_alike + np.random.default_rng(0).random(len(left)) / 10  # not always the first ones
+    is_alike = np.array(
+        [len(set(one.views)) == 1 for one in left]
+    )  # so that parts of a set are balanced as well
+    gain = (
+        1 + 9 * is_alike + np.random.default_rng(0).random(len(left)) / 10
+    )  # not always the first ones
     free = linprog(-gain, A_eq=matrix, b_eq=np.zeros(len(row_of)), bounds=(0, 1))
     assert free.status == 0, free.message
     if -free.fun < 1e-6:
         return []
-    equal, limit = LinearConstraint(matrix, 0, 0), LinearConstraint(np.ones((1, len(left))), 0, most)
+    equal, limit = (
+        LinearConstraint(matrix, 0, 0),
+        LinearConstraint(np.ones((1, len(left))), 0, most),
+    )
     options = {"time_limit": 120.0, "mip_rel_gap": 0.1}
-    whole = milp(-gain, constraints=[equal, limit], bounds=Bounds(0, 1), integrality=np.ones(len(left)), options=options)
+    whole = milp(
+        -gain,
+        constraints=[equal, limit],
+        bounds=Bounds(0, 1),
+        integrality=np.ones(len(left)),
+        options=options,
+    )
     return [one for one, weight in zip(left, whole.x, strict=True) if weight > 0.5]
 
 
 def is_balanced(found: Sequence[Candidate]) -> bool:
     """Whether every view occurs equally often with each answer."""
-    counts = [Counter(one.views[number] for one in found) for number in range(len(found[0].views))] if found else []
+    counts = (
+        [Counter(one.views[number] for one in found) for number in range(len(found[0].views))]
+        if found
+        else []
+    )
     return all(count == counts[0] for count in counts)
 
 
@@ -306,7 +373,9 @@ def _sets(problem: str, size: int, chosen: Sequence[Candidate]) -> list[str]:
 def _trials(problem: str, size: int, one: Candidate) -> Iterator[object]:
     """The trials of a tuple, up to names where all problems are enumerated."""
     for query in one.queries:
-        stated = (*one.description, query) if problem_type(problem) == "Consist" else one.description
+        stated = (
+            (*one.description, query) if problem_type(problem) == "Consist" else one.description
+        )
         asked = () if problem_type(problem) == "Consist" else (query,)
         if size <= ENUMERATED:
             yield min(_renamed(stated, asked, names) for names in permutations(range(size)))
@@ -315,7 +384,9 @@ def _trials(problem: str, size: int, one: Candidate) -> Iterator[object]:
 
 
 def _renamed(stated: Description, asked: Description, names: tuple[int, ...]) -> tuple[object, ...]:
-    return tuple(sorted(normalise(rename(r, names)) for r in stated)), tuple(normalise(rename(r, names)) for r in asked)
+    return tuple(sorted(normalise(rename(r, names)) for r in stated)), tuple(
+        normalise(rename(r, names)) for r in asked
+    )
 
 
 def main() -> None:
@@ -326,7 +397,9 @@ def main() -> None:
         chosen = balance(every)
         print(*cell, len(every), len(chosen), file=sys.stderr, flush=True)
         rows += [
-            (*cell, part, *one[:2]) for part, one in zip(_sets(*cell[:2], chosen), chosen, strict=True) if len(chosen) >= FEWEST
+            (*cell, part, *one[:2])
+            for part, one in zip(_sets(*cell[:2], chosen), chosen, strict=True)
+            if len(chosen) >= FEWEST
         ]
     write_kept(HARD_PROBLEMS, rows, "worldprobe.benchmarks.worldsense.problems.hard")
 

@@ -1,7 +1,9 @@
-"""Abstract problems: every description and its queries that a problem, size, complexity and query form admit.
+"""Abstract problems: every description and its queries that a problem, size, complexity and query
+form admit.
 
-Nothing is drawn here: the admissible problems are enumerated, and the exact solver decides the answer of each (paper,
-Section 3.3; specification, Sections 3 and 4). In each, the order 0 < 1 < ... < n-1 is a world of the description.
+Nothing is drawn here: the admissible problems are enumerated, and the exact solver decides the
+answer of each (paper, Section 3.3; specification, Sections 3 and 4). In each, the order 0 < 1 < ...
+< n-1 is a world of the description.
 """
 
 from __future__ import annotations
@@ -31,17 +33,27 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
     rename,
     write_relation,
 )
-from worldprobe.benchmarks.worldsense.skins.vocabulary import HARD, LINEAR_PROBLEMS, MOTION, answers_of, problem_type
+from worldprobe.benchmarks.worldsense.skins.vocabulary import (
+    HARD,
+    LINEAR_PROBLEMS,
+    MOTION,
+    answers_of,
+    problem_type,
+)
 from worldprobe.commented_csv import read_rows
 from worldprobe.files import write_text
 from worldprobe.paths import RESOURCES
 
 #: The problems that ``problems.hard`` and ``problems.motion`` chose.
-HARD_PROBLEMS, MOTION_PROBLEMS = RESOURCES / "problems" / "hard.csv", RESOURCES / "problems" / "motion.csv"
+HARD_PROBLEMS, MOTION_PROBLEMS = (
+    RESOURCES / "problems" / "hard.csv",
+    RESOURCES / "problems" / "motion.csv",
+)
 #: Most updates of a problem in motion.
 MOST_UPDATES = 6
 
-#: Complexities of a description by problem; the others know complexity 0 only. Of a problem in motion, the number of updates.
+#: Complexities of a description by problem; the others know complexity 0 only. Of a problem in
+#: motion, the number of updates.
 COMPLEXITIES: dict[str, tuple[int, ...]] = dict.fromkeys(
     ("Infer.normal", "Consist.trivial", "Consist.normal", "Infer.extrema", *HARD), (0, 1, 2)
 )
@@ -64,8 +76,9 @@ class Core(NamedTuple):
 
     Attributes:
         description: the relations that all its trials share.
-        queries: one relation for each answer, in the order of the problem's answers. In a consistency problem this
-            relation is inserted into the description, everywhere else it is asked about.
+        queries: one relation for each answer, in the order of the problem's answers. In a
+            consistency problem this relation is inserted into the description, everywhere else it
+            is asked about.
     """
 
     description: Description
@@ -81,7 +94,9 @@ class Solved(NamedTuple):
 
 
 class Story(NamedTuple):
-    """Updates and the moment that is asked about; ``at`` and ``without`` as in ``worlds.MOMENTS``, None: after all."""
+    """Updates and the moment that is asked about; ``at`` and ``without`` as in ``worlds.MOMENTS``,
+    None: after all.
+    """
 
     updates: tuple[Relation, ...]
     moment: Relation | None
@@ -92,7 +107,9 @@ class Story(NamedTuple):
             return list(self.updates)
         (number,) = self.moment.entities
         at = self.moment.kind == "at"
-        return list(self.updates[:number] if at else self.updates[: number - 1] + self.updates[number:])
+        return list(
+            self.updates[:number] if at else self.updates[: number - 1] + self.updates[number:]
+        )
 
 
 def story_of(description: Description) -> Story:
@@ -104,13 +121,20 @@ def story_of(description: Description) -> Story:
 def name_moment(moment: Relation | None) -> str:
     """The moment as a column has it.
 
-    >>> [name_moment(one) for one in (None, Relation("at", (0,)), Relation("at", (2,)), Relation("without", (1,)))]
+    >>> [
+    ...     name_moment(one)
+    ...     for one in (None, Relation("at", (0,)), Relation("at", (2,)), Relation("without", (1,)))
+    ... ]
     ['after all', 'before all', 'after change 2', 'without change 1']
     """
     if moment is None:
         return "after all"
     (number,) = moment.entities
-    return f"{'after' if moment.kind == 'at' else 'without'} change {number}" if number else "before all"
+    return (
+        f"{'after' if moment.kind == 'at' else 'without'} change {number}"
+        if number
+        else "before all"
+    )
 
 
 def cells(sizes: tuple[int, ...], problems: tuple[str, ...] = LINEAR_PROBLEMS) -> list[Cell]:
@@ -126,19 +150,25 @@ def cells(sizes: tuple[int, ...], problems: tuple[str, ...] = LINEAR_PROBLEMS) -
 
 @lru_cache
 def cores(cell: Cell) -> tuple[Core, ...]:
-    """All abstract tuples of a cell, each once: two that differ in the names of entities only are one.
+    """All abstract tuples of a cell, each once: two that differ in the names of entities only are
+    one.
 
-    Empty where the paper's conditions leave nothing, e.g. three entities, a ternary relation and a ternary query.
+    Empty where the paper's conditions leave nothing, e.g. three entities, a ternary relation and a
+    ternary query.
 
     Raises:
-        AssertionError: the solver contradicts the answer that a construction intends; a bug of ours.
+        AssertionError: the solver contradicts the answer that a construction intends; a bug of
+            ours.
     """
     problem, size, complexity, arity = cell
     found: dict[object, Core] = {}
     for core in _MAKERS[problem](size, complexity, arity):
         found.setdefault(core if problem in (*HARD, *MOTION) else _canonical(core, size), core)
     for core in found.values():
-        answers = tuple(str(gold_answer(problem, size, stated_in(problem, core, query), query)) for query in core.queries)
+        answers = tuple(
+            str(gold_answer(problem, size, stated_in(problem, core, query), query))
+            for query in core.queries
+        )
         assert answers == answers_of(problem), (cell, core)
     return tuple(found.values())
 
@@ -150,12 +180,20 @@ def solve(problem: str, size: int, core: Core) -> tuple[Solved, ...]:
     for query in core.queries:
         description = stated_in(problem, core, query)
         answer = gold_answer(problem, size, description, query)
-        trials.append(Solved(str(answer), count_worlds(size, description), depth(problem, size, description, query)))
+        trials.append(
+            Solved(
+                str(answer),
+                count_worlds(size, description),
+                depth(problem, size, description, query),
+            )
+        )
     return tuple(trials)
 
 
 def stated_in(problem: str, core: Core, query: Relation) -> Description:
-    """The relations that a trial states: the core's, and in a consistency problem the query (in motion, before the last)."""
+    """The relations that a trial states: the core's, and in a consistency problem the query (in
+    motion, before the last).
+    """
     if problem == "Consist.motion":
         return (*core.description[:-1], query, core.description[-1])
     return (*core.description, query) if problem_type(problem) == "Consist" else core.description
@@ -172,7 +210,10 @@ def base_descriptions(size: int, complexity: int) -> tuple[Description, ...]:
     binary = [before(i, i + 1) for i in range(size - 1)]
     ternary = [between(i + 1, i, i + 2) for i in range(size - 2)]
     chosen = product(combinations(ternary, n_ternary), combinations(binary, size - 1 - n_ternary))
-    found = [tuple(sorted((*t, *b), key=lambda relation: (min(relation.entities), relation))) for t, b in chosen]
+    found = [
+        tuple(sorted((*t, *b), key=lambda relation: (min(relation.entities), relation)))
+        for t, b in chosen
+    ]
     return tuple(description for description in found if count_worlds(size, description) == 1)
 
 
@@ -185,19 +226,25 @@ def incomplete_descriptions(size: int) -> tuple[Description, ...]:
     chain = _chain(size)
     found = []
     for i in range(size - 1):
-        for replacement in ([before(i - 1, i + 1)] if i else []) + ([before(i, i + 2)] if i + 2 < size else []):
+        for replacement in ([before(i - 1, i + 1)] if i else []) + (
+            [before(i, i + 2)] if i + 2 < size else []
+        ):
             found.append(tuple(sorted((*chain[:i], *chain[i + 1 :], replacement))))
     return tuple(found)
 
 
 def true_queries(size: int, description: Description, arity: int) -> list[Relation]:
-    """What holds in the order of the indices and the description does not state: binary relations of entities that are
-    not neighbours, ternary ones in any distance.
+    """What holds in the order of the indices and the description does not state: binary relations
+    of entities that are not neighbours, ternary ones in any distance.
     """
     if arity == 2:
         return [before(a, b) for a, b in combinations(range(size), 2) if b - a > 1]
     stated = {normalise(relation) for relation in description}
-    return [between(m, a, b) for a, m, b in combinations(range(size), 3) if between(m, a, b) not in stated]
+    return [
+        between(m, a, b)
+        for a, m, b in combinations(range(size), 3)
+        if between(m, a, b) not in stated
+    ]
 
 
 def _infer_normal(size: int, complexity: int, arity: int) -> Iterator[Core]:
@@ -221,8 +268,12 @@ def _compl_trivial(size: int, complexity: int, arity: int) -> Iterator[Core]:
         for false in false_variants(query):
             for replaced in (query, false):
                 for place in range(arity):
-                    entities = tuple(UNKNOWN if i == place else e for i, e in enumerate(replaced.entities))
-                    yield Core(description, (query, false, normalise(Relation(query.kind, entities))))
+                    entities = tuple(
+                        UNKNOWN if i == place else e for i, e in enumerate(replaced.entities)
+                    )
+                    yield Core(
+                        description, (query, false, normalise(Relation(query.kind, entities)))
+                    )
                 if arity == 2:
                     yield Core(description, (query, false, Relation("foreign", replaced.entities)))
 
@@ -232,7 +283,12 @@ def _compl_normal(size: int, complexity: int, arity: int) -> Iterator[Core]:
         if arity == 2:
             queries = [before(a, b) for a, b in permutations(range(size), 2)]
         else:
-            queries = [between(m, a, b) for a, b in combinations(range(size), 2) for m in range(size) if m not in (a, b)]
+            queries = [
+                between(m, a, b)
+                for a, b in combinations(range(size), 2)
+                for m in range(size)
+                if m not in (a, b)
+            ]
         verdicts = {query: decide(size, description, query) for query in queries}
         undecided = [query for query in queries if verdicts[query] == "some"]
         for query in queries:
@@ -270,15 +326,23 @@ _MAKERS = {
 }
 
 
-def write_kept(path: Path, rows: Iterable[tuple[str, int, int, int, str, Description, Description]], module: str) -> None:
+def write_kept(
+    path: Path,
+    rows: Iterable[tuple[str, int, int, int, str, Description, Description]],
+    module: str,
+) -> None:
     """Write problems that were chosen.
 
     Args:
         path: the file.
-        rows: problem, size, complexity, arity, in which sets (``numbers_in``), description and queries of each.
+        rows: problem, size, complexity, arity, in which sets (``numbers_in``), description and
+            queries of each.
         module: that chose them.
     """
-    lines = [f"# Made by python -m {module}; do not edit.", "problem,size,complexity,arity,sets,description,queries"]
+    lines = [
+        f"# Made by python -m {module}; do not edit.",
+        "problem,size,complexity,arity,sets,description,queries",
+    ]
     for *cell, description, queries in rows:
         parts = ("[" + ",".join(map(write_relation, part)) + "]" for part in (description, queries))
         lines.append(",".join([*map(str, cell), *(f'"{part}"' for part in parts)]))
@@ -293,7 +357,9 @@ def _kept(path: Path) -> dict[Cell, list[tuple[str, Core]]]:
     found: dict[Cell, list[tuple[str, Core]]] = {}
     for _, (problem, size, complexity, arity, sets, description, queries) in rows:
         core = Core(read_description(description), read_description(queries))
-        found.setdefault(Cell(problem, int(size), int(complexity), int(arity)), []).append((sets, core))
+        found.setdefault(Cell(problem, int(size), int(complexity), int(arity)), []).append(
+            (sets, core)
+        )
     return found
 
 
@@ -302,7 +368,8 @@ def _chosen(path: Path, problem: str, size: int, complexity: int, arity: int) ->
 
 
 def divide(trials: Sequence[set[object]]) -> list[str]:
-    """Which problems are for training and which for tests, about as many of both; what shares a trial is together.
+    """Which problems are for training and which for tests, about as many of both; what shares a
+    trial is together.
 
     Args:
         trials: of each problem, each trial up to names, and whatever else must not be torn apart.
@@ -314,7 +381,12 @@ def divide(trials: Sequence[set[object]]) -> list[str]:
     for number, own in enumerate(trials):
         near = [group for group in groups if group[1] & own]
         groups = [group for group in groups if not group[1] & own]
-        groups.append(([number, *(other for group in near for other in group[0])], own.union(*(group[1] for group in near))))
+        groups.append(
+            (
+                [number, *(other for group in near for other in group[0])],
+                own.union(*(group[1] for group in near)),
+            )
+        )
     parts: dict[str, list[int]] = {"train": [], "test": []}
     for numbers, _ in sorted(groups, key=lambda group: (-len(group[0]), min(group[0]))):
         min(parts.values(), key=len).extend(numbers)
@@ -327,7 +399,8 @@ def divide(trials: Sequence[set[object]]) -> list[str]:
 def numbers_in(cell: Cell, *, is_training: bool) -> tuple[int, ...]:
     """Which of the ``cores`` of a cell the sets for training have, and which the others.
 
-    Of hard problems and those in motion, no problem is in both, where balance allows to divide them; all others are in all sets.
+    Of hard problems and those in motion, no problem is in both, where balance allows to divide
+    them; all others are in all sets.
     """
     if cell.problem not in (*HARD, *MOTION):
         return tuple(range(len(cores(cell))))
@@ -347,7 +420,10 @@ def _chain(size: int) -> Description:
 
 def _canonical(core: Core, size: int) -> tuple[Relation, ...]:
     """The same value for two cores that differ in the names of entities only."""
-    return min((*sorted(_renamed(core.description, names)), *_renamed(core.queries, names)) for names in _renamings(core, size))
+    return min(
+        (*sorted(_renamed(core.description, names)), *_renamed(core.queries, names))
+        for names in _renamings(core, size)
+    )
 
 
 def _renamings(core: Core, size: int) -> list[tuple[int, ...]]:
@@ -360,12 +436,19 @@ def _renamings(core: Core, size: int) -> list[tuple[int, ...]]:
 
 @lru_cache
 def _symmetries(size: int, description: Description) -> list[tuple[int, ...]]:
-    """The renamings that leave a description as it is; with one world, none but the entities' own names."""
+    """The renamings that leave a description as it is; with one world, none but the entities' own
+    names.
+    """
     itself = tuple(range(size))
     if count_worlds(size, description) == 1:
         return [itself]
-    earlier = {pair: decide(size, description, before(*pair)) == "all" for pair in permutations(itself, 2)}
-    ranks = [(sum(earlier[o, e] for o in itself if o != e), sum(earlier[e, o] for o in itself if o != e)) for e in itself]
+    earlier = {
+        pair: decide(size, description, before(*pair)) == "all" for pair in permutations(itself, 2)
+    }
+    ranks = [
+        (sum(earlier[o, e] for o in itself if o != e), sum(earlier[e, o] for o in itself if o != e))
+        for e in itself
+    ]
     twins = [[e for e in itself if ranks[e] == rank] for rank in sorted(set(ranks))]
     found = []
     for orders in product(*(permutations(group) for group in twins)):

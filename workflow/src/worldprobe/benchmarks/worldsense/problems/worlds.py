@@ -1,13 +1,14 @@
 """Worlds, the relations that describe them (paper, Section 3.1), and the exact solver.
 
-A world of the linear problems is a total order of entities 0..n-1. A world of the two-dimensional problems gives every
-line one of two directions. A description is a sequence of relations: complete (one world), incomplete (several), or
-inconsistent (none).
+A world of the linear problems is a total order of entities 0..n-1. A world of the two-dimensional
+problems gives every line one of two directions. A description is a sequence of relations: complete
+(one world), incomplete (several), or inconsistent (none).
 
-The exact solver is the only source of gold answers. Linear worlds are counted by filling the places of the order from first to
-last: what may come next depends only on *which* entities are placed already, so the worlds of n entities are counted in at most
-n * 2**n steps, exactly. Planar worlds are counted by parity along the lines that relations connect. `tests/properties` compares
-both with plain enumeration.
+The exact solver is the only source of gold answers. Linear worlds are counted by filling the places
+of the order from first to last: what may come next depends only on *which* entities are placed
+already, so the worlds of n entities are counted in at most n * 2**n steps, exactly. Planar worlds
+are counted by parity along the lines that relations connect. `tests/properties` compares both with
+plain enumeration.
 """
 
 from __future__ import annotations
@@ -22,14 +23,27 @@ from worldprobe.benchmarks.worldsense.skins.vocabulary import problem_type
 
 Update = Literal["move_before", "move_after", "exchange", "leave", "join_before", "join_after"]
 Moment = Literal["at", "without"]
-Kind = Literal["before", "between", "first", "last", "parallel", "perpendicular", "foreign"] | Update | Moment
+Kind = (
+    Literal["before", "between", "first", "last", "parallel", "perpendicular", "foreign"]
+    | Update
+    | Moment
+)
 
 #: Kinds that say something about directions in the plane.
 PLANAR = frozenset(("parallel", "perpendicular"))
 
-#: What changes a world: an entity is put, or comes, directly before or after another one; two are exchanged; one leaves.
-UPDATES: tuple[Update, ...] = ("move_before", "move_after", "exchange", "leave", "join_before", "join_after")
-#: When the question is about: after so many updates, or after all but the one with this number; without either, after all.
+#: What changes a world: an entity is put, or comes, directly before or after another one; two are
+#: exchanged; one leaves.
+UPDATES: tuple[Update, ...] = (
+    "move_before",
+    "move_after",
+    "exchange",
+    "leave",
+    "join_before",
+    "join_after",
+)
+#: When the question is about: after so many updates, or after all but the one with this number;
+#: without either, after all.
 MOMENTS: tuple[Moment, ...] = ("at", "without")
 
 #: An entity that the description does not mention; only queries contain it.
@@ -42,10 +56,11 @@ class Relation(NamedTuple):
     """One relation between entities.
 
     Attributes:
-        kind: ``before`` (a before b), ``between`` (m between a and b), ``first``, ``last`` (of all), ``parallel``,
-            ``perpendicular``, or ``foreign`` (a before b in a relation that the description never uses); one of ``UPDATES``
-            or of ``MOMENTS``.
-        entities: indices of the entities, ``UNKNOWN`` for one that the description does not mention; a moment's number.
+        kind: ``before`` (a before b), ``between`` (m between a and b), ``first``, ``last`` (of
+            all), ``parallel``, ``perpendicular``, or ``foreign`` (a before b in a relation that the
+            description never uses); one of ``UPDATES`` or of ``MOMENTS``.
+        entities: indices of the entities, ``UNKNOWN`` for one that the description does not
+            mention; a moment's number.
     """
 
     kind: Kind
@@ -75,7 +90,9 @@ def between(m: int, a: int, b: int) -> Relation:
 
 @lru_cache(maxsize=1 << 12)
 def normalise(relation: Relation) -> Relation:
-    """The relation with its interchangeable entities sorted, so that equal statements are equal values."""
+    """The relation with its interchangeable entities sorted, so that equal statements are equal
+    values.
+    """
     kind, entities = relation
     if kind == "between":
         return Relation(kind, (entities[0], *sorted(entities[1:])))
@@ -96,7 +113,8 @@ def holds(relation: Relation, place: Sequence[int]) -> bool:
 
     Args:
         relation: any but a foreign one.
-        place: place of each entity in the order (linear kinds), or its direction, 0 or 1 (planar kinds).
+        place: place of each entity in the order (linear kinds), or its direction, 0 or 1 (planar
+            kinds).
     """
     kind, entities = relation
     at = [place[e] for e in entities]
@@ -116,7 +134,8 @@ def holds(relation: Relation, place: Sequence[int]) -> bool:
 
 
 def false_variants(relation: Relation) -> tuple[Relation, ...]:
-    """What contradicts a relation by its words alone: reversed, or another entity in the middle (specification, Section 4).
+    """What contradicts a relation by its words alone: reversed, or another entity in the middle
+    (specification, Section 4).
 
     >>> false_variants(between(1, 0, 2))
     (Relation(kind='between', entities=(0, 1, 2)), Relation(kind='between', entities=(2, 1, 0)))
@@ -127,13 +146,23 @@ def false_variants(relation: Relation) -> tuple[Relation, ...]:
     if kind == "between":
         m, a, b = entities
         return (Relation(kind, (a, m, b)), Relation(kind, (b, m, a)))
-    opposite: dict[Kind, Kind] = {"first": "last", "last": "first", "parallel": "perpendicular", "perpendicular": "parallel"}
+    opposite: dict[Kind, Kind] = {
+        "first": "last",
+        "last": "first",
+        "parallel": "perpendicular",
+        "perpendicular": "parallel",
+    }
     return (Relation(opposite[kind], entities),)
 
 
 def entities_of(relations: Iterable[Relation]) -> set[int]:
     """All entities that the relations mention."""
-    return {entity for relation in relations if relation.kind not in MOMENTS for entity in relation.entities}
+    return {
+        entity
+        for relation in relations
+        if relation.kind not in MOMENTS
+        for entity in relation.entities
+    }
 
 
 def is_moving(description: Description) -> bool:
@@ -160,11 +189,15 @@ def read_relation(text: str) -> Relation:
     if change := _CHANGE.fullmatch(text):
         kind, *numbers = change.groups()
         found = tuple(int(number) for number in numbers if number is not None)
-        if len(set(found)) == (1 if kind in ("leave", *MOMENTS) else 2) and len(found) == len(set(found)):
+        if len(set(found)) == (1 if kind in ("leave", *MOMENTS) else 2) and len(found) == len(
+            set(found)
+        ):
             return Relation(cast(Kind, kind), found)
     match = _RELATION.fullmatch(text)
     if match is None:
-        raise ValueError(f"{text!r} is not a relation such as (0, 1), (2, 1, 3), i(0, 2) or (0, True)")
+        raise ValueError(
+            f"{text!r} is not a relation such as (0, 1), (2, 1, 3), i(0, 2) or (0, True)"
+        )
     prefix, first, second, third = match.groups()
     if second in ("True", "False"):
         if prefix or third is not None:
@@ -224,17 +257,29 @@ def relation_fault(written: str, asked: str, size: int) -> tuple[str, str] | Non
         return "descr is empty.", "Give at least one relation."
     mentioned = entities_of(description)
     if min(mentioned) < 0 or any(relation.kind == "foreign" for relation in description):
-        return "descr contains an unknown entity or a foreign relation; only queries may.", "Fix descr."
+        return (
+            "descr contains an unknown entity or a foreign relation; only queries may.",
+            "Fix descr.",
+        )
     highest = max(*mentioned, *query.entities)
     if highest >= size:
-        return f"a relation mentions entity {highest}, but there are {size}, counted from 0.", "Fix the relation."
+        return (
+            f"a relation mentions entity {highest}, but there are {size}, counted from 0.",
+            "Fix the relation.",
+        )
     moments = [relation for relation in description if relation.kind in MOMENTS]
     if moments[1:] or (moments and description[-1] != moments[0]):
-        return "descr names a moment before its end, or two.", "Put one moment, at(k) or without(k), last."
+        return (
+            "descr names a moment before its end, or two.",
+            "Put one moment, at(k) or without(k), last.",
+        )
     n_updates = sum(relation.kind in UPDATES for relation in description)
     for kind, (number,) in moments:
         if not (kind == "without") <= number <= n_updates:
-            return f"descr asks about change {number}, but there are {n_updates}.", "Fix the moment."
+            return (
+                f"descr asks about change {number}, but there are {n_updates}.",
+                "Fix the moment.",
+            )
     return None
 
 
@@ -244,21 +289,28 @@ Verdict = Literal["all", "none", "some"]
 def count_worlds(size: int, description: Description) -> int:
     """How many worlds of ``size`` entities satisfy every relation of a description.
 
-    Foreign relations restrict nothing that is counted here. Directions are counted up to swapping the two, which no
-    relation tells apart.
+    Foreign relations restrict nothing that is counted here. Directions are counted up to swapping
+    the two, which no relation tells apart.
 
     >>> count_worlds(3, (Relation("before", (0, 1)),))
     3
     """
     if is_moving(description):
         return len(_asked_orders(description))
-    return _count(size, frozenset(normalise(relation) for relation in description if relation.kind not in MOMENTS))
+    return _count(
+        size,
+        frozenset(normalise(relation) for relation in description if relation.kind not in MOMENTS),
+    )
 
 
 def changed(order: tuple[int, ...], update: Relation) -> tuple[int, ...] | None:
-    """The order of the entities after an update; None where it cannot be made: who moves is not there, or who joins is.
+    """The order of the entities after an update; None where it cannot be made: who moves is not
+    there, or who joins is.
 
-    >>> changed((0, 1, 2), Relation("move_after", (0, 1))), changed((0, 1, 2), Relation("join_before", (3, 0)))
+    >>> (
+    ...     changed((0, 1, 2), Relation("move_after", (0, 1))),
+    ...     changed((0, 1, 2), Relation("join_before", (3, 0))),
+    ... )
     ((1, 0, 2), (3, 0, 1, 2))
     """
     kind, (first, *others) = update
@@ -278,16 +330,25 @@ def changed(order: tuple[int, ...], update: Relation) -> tuple[int, ...] | None:
 
 
 def is_true(relation: Relation, order: tuple[int, ...]) -> bool:
-    """Whether a relation is true of the entities that are there, in their order; of one that is not there, nothing is."""
+    """Whether a relation is true of the entities that are there, in their order; of one that is not
+    there, nothing is.
+    """
     place = {entity: number for number, entity in enumerate(order)}
-    return all(entity in place for entity in relation.entities) and holds(relation, cast(Sequence[int], place))
+    return all(entity in place for entity in relation.entities) and holds(
+        relation, cast(Sequence[int], place)
+    )
 
 
 @lru_cache(maxsize=1 << 16)
 def _asked_orders(description: Description) -> tuple[tuple[int, ...], ...]:
-    """For each initial order that the facts before the first update admit, and all later ones, the order that is asked about."""
+    """For each initial order that the facts before the first update admit, and all later ones, the
+    order that is asked about.
+    """
     first = next(number for number, relation in enumerate(description) if relation.kind in UPDATES)
-    facts, rest = description[:first], [relation for relation in description[first:] if relation.kind not in MOMENTS]
+    facts, rest = (
+        description[:first],
+        [relation for relation in description[first:] if relation.kind not in MOMENTS],
+    )
     moment = next((relation for relation in description if relation.kind in MOMENTS), None)
     found = []
     for initial in _admitted(facts):
@@ -295,7 +356,11 @@ def _asked_orders(description: Description) -> tuple[tuple[int, ...], ...]:
         if moment is not None and orders is not None:
             updates = [relation for relation in rest if relation.kind in UPDATES]
             (number,) = moment.entities
-            asked = updates[:number] if moment.kind == "at" else updates[: number - 1] + updates[number:]
+            asked = (
+                updates[:number]
+                if moment.kind == "at"
+                else updates[: number - 1] + updates[number:]
+            )
             orders = run(initial, asked)
         if orders is not None:
             found.append(orders)
@@ -310,7 +375,9 @@ def _admitted(facts: Description) -> tuple[tuple[int, ...], ...]:
 
 
 def run(order: tuple[int, ...], story: Sequence[Relation]) -> tuple[int, ...] | None:
-    """The order after updates; None where one cannot be made, or a relation between them is not true then."""
+    """The order after updates; None where one cannot be made, or a relation between them is not
+    true then.
+    """
     for relation in story:
         if relation.kind not in UPDATES:
             if not is_true(relation, order):
@@ -333,7 +400,9 @@ def _count(size: int, relations: frozenset[Relation]) -> int:
 def _count_linear(size: int, relations: frozenset[Relation]) -> int:
     full = (1 << size) - 1
     needed = [0] * size  # placed before the entity
-    one_of: list[list[tuple[int, int]]] = [[] for _ in range(size)]  # exactly one of the two placed before the entity
+    one_of: list[list[tuple[int, int]]] = [
+        [] for _ in range(size)
+    ]  # exactly one of the two placed before the entity
     for kind, entities in relations:
         if kind == "before":
             needed[entities[1]] |= 1 << entities[0]
@@ -386,13 +455,15 @@ def _count_planar(size: int, relations: frozenset[Relation]) -> int:
 def decide(size: int, description: Description, query: Relation) -> Verdict:
     """Whether a query is true in all worlds of a description, in none, or in some only.
 
-    A query about an entity that the description does not mention is decided in the worlds of one entity more; a foreign
-    relation is true in some of them, whatever the description says.
+    A query about an entity that the description does not mention is decided in the worlds of one
+    entity more; a foreign relation is true in some of them, whatever the description says.
 
     Raises:
         ValueError: the description has no world.
 
-    >>> decide(3, (Relation("before", (0, 1)), Relation("before", (1, 2))), Relation("before", (0, 2)))
+    >>> decide(
+    ...     3, (Relation("before", (0, 1)), Relation("before", (1, 2))), Relation("before", (0, 2))
+    ... )
     'all'
     """
     worlds = count_worlds(size, description)
@@ -412,12 +483,15 @@ def decide(size: int, description: Description, query: Relation) -> Verdict:
 
 
 def gold_answer(problem: str, size: int, description: Description, query: Relation) -> str | None:
-    """The right answer of a trial; None where a question of this type has none (a TRUE/FALSE question left undecided).
+    """The right answer of a trial; None where a question of this type has none (a TRUE/FALSE
+    question left undecided).
 
     >>> chain = (Relation("before", (0, 1)), Relation("before", (1, 2)))
     >>> gold_answer("Infer.normal", 3, chain, Relation("before", (2, 0)))
     'FALSE'
-    >>> gold_answer("Consist.normal", 3, (*chain, Relation("before", (2, 0))), Relation("before", (2, 0)))
+    >>> gold_answer(
+    ...     "Consist.normal", 3, (*chain, Relation("before", (2, 0))), Relation("before", (2, 0))
+    ... )
     'IMPOSSIBLE'
     """
     kind = problem_type(problem)
@@ -433,10 +507,12 @@ def gold_answer(problem: str, size: int, description: Description, query: Relati
 
 
 def depth(problem: str, size: int, description: Description, query: Relation) -> int:
-    """How many relations must be combined: the size of the smallest set of the description's relations that decides a trial.
+    """How many relations must be combined: the size of the smallest set of the description's
+    relations that decides a trial.
 
-    TRUE, FALSE, 1 and 2: the fewest premises from which the query follows or is contradicted. IMPOSSIBLE: the fewest
-    relations that contradict each other. POSSIBLE and 3: all of them, as one more could always change the answer.
+    TRUE, FALSE, 1 and 2: the fewest premises from which the query follows or is contradicted.
+    IMPOSSIBLE: the fewest relations that contradict each other. POSSIBLE and 3: all of them, as one
+    more could always change the answer.
 
     >>> chain = (Relation("before", (0, 1)), Relation("before", (1, 2)), Relation("before", (2, 3)))
     >>> depth("Infer.normal", 4, chain, Relation("before", (0, 2)))
@@ -444,17 +520,29 @@ def depth(problem: str, size: int, description: Description, query: Relation) ->
     """
     if is_moving(description):
         return n_that_matter(problem, size, description, query)
-    return _depth(problem_type(problem), size, frozenset(map(normalise, description)), len(description), normalise(query))
+    return _depth(
+        problem_type(problem),
+        size,
+        frozenset(map(normalise, description)),
+        len(description),
+        normalise(query),
+    )
 
 
 @lru_cache(maxsize=1 << 16)
 def n_that_matter(problem: str, size: int, description: Description, query: Relation) -> int:
-    """The size of the smallest set of updates with which the answer is the same, whichever of the others are made as well.
+    """The size of the smallest set of updates with which the answer is the same, whichever of the
+    others are made as well.
 
     A set with which some update cannot be made (of an entity that did not come) counts neither way.
 
     >>> chain = (before(0, 1), before(1, 2), before(2, 3))
-    >>> n_that_matter("Infer.motion", 4, (*chain, Relation("move_after", (0, 1)), Relation("exchange", (1, 3))), before(0, 3))
+    >>> n_that_matter(
+    ...     "Infer.motion",
+    ...     4,
+    ...     (*chain, Relation("move_after", (0, 1)), Relation("exchange", (1, 3))),
+    ...     before(0, 3),
+    ... )
     2
     """
     at = [number for number, relation in enumerate(description) if relation.kind in UPDATES]
@@ -465,18 +553,29 @@ def n_that_matter(problem: str, size: int, description: Description, query: Rela
             if count_worlds(size, part) or problem_type(problem) == "Consist":
                 answers[frozenset(kept)] = gold_answer(problem, size, part, query)
     whole = answers[frozenset(at)]
-    steady = (len(kept) for kept in answers if all(answer == whole for other, answer in answers.items() if kept <= other))
+    steady = (
+        len(kept)
+        for kept in answers
+        if all(answer == whole for other, answer in answers.items() if kept <= other)
+    )
     return min(steady)
 
 
 def _with_updates(description: Description, kept: Sequence[int]) -> Description:
-    """The description with some of its updates only; the others change nothing, so that a moment's number stays right."""
+    """The description with some of its updates only; the others change nothing, so that a moment's
+    number stays right.
+    """
     nothing = Relation("exchange", (0, 0))
-    return tuple(nothing if r.kind in UPDATES and number not in kept else r for number, r in enumerate(description))
+    return tuple(
+        nothing if r.kind in UPDATES and number not in kept else r
+        for number, r in enumerate(description)
+    )
 
 
 @lru_cache(maxsize=1 << 16)
-def _depth(kind: str, size: int, relations: frozenset[Relation], length: int, query: Relation) -> int:
+def _depth(
+    kind: str, size: int, relations: frozenset[Relation], length: int, query: Relation
+) -> int:
     ordered = sorted(relations)
     if not _is_decided(kind, size, (*ordered, query)):
         return length  # then no part decides either
@@ -488,15 +587,28 @@ def _depth(kind: str, size: int, relations: frozenset[Relation], length: int, qu
 
 
 def _is_decided(kind: str, size: int, relations: Description) -> bool:
-    """Whether relations contradict each other (consistency), or say whether the query, the last one, is true."""
+    """Whether relations contradict each other (consistency), or say whether the query, the last
+    one, is true.
+    """
     *stated, query = relations
-    return not count_worlds(size, tuple(stated)) if kind == "Consist" else decide(size, tuple(stated), query) != "some"
+    return (
+        not count_worlds(size, tuple(stated))
+        if kind == "Consist"
+        else decide(size, tuple(stated), query) != "some"
+    )
 
 
 def _among_themselves(size: int, relations: Description) -> tuple[int, Description]:
-    """Relations with only the entities that they mention, numbered anew: they decide the same, and many are alike."""
+    """Relations with only the entities that they mention, numbered anew: they decide the same, and
+    many are alike.
+    """
     if any(relation.kind in ("first", "last") for relation in relations):
         return size, relations  # of all
-    names = {entity: number for number, entity in enumerate(sorted(entities_of(relations) - {UNKNOWN}))}
-    renamed = (Relation(kind, tuple(names.get(e, UNKNOWN) for e in entities)) for kind, entities in relations)
+    names = {
+        entity: number for number, entity in enumerate(sorted(entities_of(relations) - {UNKNOWN}))
+    }
+    renamed = (
+        Relation(kind, tuple(names.get(e, UNKNOWN) for e in entities))
+        for kind, entities in relations
+    )
     return max(len(names), 1), tuple(renamed)

@@ -1,4 +1,6 @@
-"""Abstract problems as text in the words of a skin (paper, Section 3.2), and such texts read back into relations."""
+"""Abstract problems as text in the words of a skin (paper, Section 3.2), and such texts read back
+into relations.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,12 @@ STORY_TEXTS = (
         text.replace("{gloss}", gloss)
         for words in (StoryWords(), FORMER_STORIES)
         for gloss in ("", words.gloss)
-        for text in (words.one, words.several, f"{words.label}:", *(text for texts in words.moments.values() for text in texts))
+        for text in (
+            words.one,
+            words.several,
+            f"{words.label}:",
+            *(text for texts in words.moments.values() for text in texts),
+        )
     ),
 )
 
@@ -36,7 +43,8 @@ def render_clause(relation: worlds.Relation, names: Sequence[str], skin: Skin, f
         relation: any relation; entity i is called ``names[i]``, the unknown one ``names[-1]``.
         names: the entities' names by index, and one name more.
         skin: the words.
-        flip: binary: say it by the converse; ternary and planar: exchange the interchangeable entities.
+        flip: binary: say it by the converse; ternary and planar: exchange the interchangeable
+            entities.
     """
     kind, entities = relation
     if kind in ("before", "foreign"):
@@ -45,7 +53,11 @@ def render_clause(relation: worlds.Relation, names: Sequence[str], skin: Skin, f
         return _fill(clauses["after"], b, a) if flip else _fill(clauses["before"], a, b)
     if kind == "between":
         m, a, b = names[entities[0]], names[entities[1]], names[entities[2]]
-        return _fill(skin.clauses["between"], b, a, m) if flip else _fill(skin.clauses["between"], a, b, m)
+        return (
+            _fill(skin.clauses["between"], b, a, m)
+            if flip
+            else _fill(skin.clauses["between"], a, b, m)
+        )
     if kind in ("first", "last"):
         return skin.clauses[kind].format(x=names[entities[0]])
     return _fill(skin.clauses[kind], names[entities[flip]], names[entities[not flip]])
@@ -57,7 +69,9 @@ def _fill(clause: str, x: str, y: str, m: str = "") -> str:
 
 
 def render_opposite(relation: worlds.Relation, names: Sequence[str], skin: Skin, flip: bool) -> str:
-    """What contradicts ``render_clause`` of the same arguments: the converse of the same subject, or "outside of"."""
+    """What contradicts ``render_clause`` of the same arguments: the converse of the same subject,
+    or "outside of".
+    """
     kind, entities = relation
     if kind in ("before", "foreign"):
         a, b = names[entities[0]], names[entities[1]]
@@ -66,7 +80,9 @@ def render_opposite(relation: worlds.Relation, names: Sequence[str], skin: Skin,
     if kind != "between":
         raise ValueError(f"a {kind} relation has no opposite in words")
     m, a, b = (names[e] for e in entities)
-    return _fill(skin.clauses["outside"], b, a, m) if flip else _fill(skin.clauses["outside"], a, b, m)
+    return (
+        _fill(skin.clauses["outside"], b, a, m) if flip else _fill(skin.clauses["outside"], a, b, m)
+    )
 
 
 def render_description(clauses: Sequence[str], size: int, skin: Skin) -> str:
@@ -77,7 +93,12 @@ def render_description(clauses: Sequence[str], size: int, skin: Skin) -> str:
 
 
 def render_story(
-    described: str, changes: Sequence[worlds.Relation], names: Sequence[str], skin: Skin, seen: str, moment: str
+    described: str,
+    changes: Sequence[worlds.Relation],
+    names: Sequence[str],
+    skin: Skin,
+    seen: str,
+    moment: str,
 ) -> str:
     """A description, what changes, and what is seen in the end or which moment is asked about.
 
@@ -93,30 +114,54 @@ def render_story(
         return described
     words = skin.stories
     said = [
-        skin.motion[kind].format(**{key: names[entity] for key, entity in zip("xy", entities, strict=False)})
+        skin.motion[kind].format(
+            **{key: names[entity] for key, entity in zip("xy", entities, strict=False)}
+        )
         for kind, entities in changes
     ]
-    gloss = words.gloss if words.is_always_glossed or any("directly" in change for change in said) else ""
+    gloss = (
+        words.gloss
+        if words.is_always_glossed or any("directly" in change for change in said)
+        else ""
+    )
     number = ("", "two", *NUMBERS.values())[len(changes) - 1]
-    introduced = (words.one if len(changes) == 1 else words.several).format(number=number, gloss=gloss)
-    lines = [f"{label}: {change}." for label, change in zip(_labels_of(len(changes), words), said, strict=True)]
+    introduced = (words.one if len(changes) == 1 else words.several).format(
+        number=number, gloss=gloss
+    )
+    lines = [
+        f"{label}: {change}."
+        for label, change in zip(_labels_of(len(changes), words), said, strict=True)
+    ]
     return "\n".join([described, introduced, *lines, _SEEN.format(clause=seen) if seen else moment])
 
 
 def _labels_of(n_changes: int, words: StoryWords) -> list[str]:
-    return [words.label] if n_changes == 1 else [f"{ordinal.capitalize()} change" for ordinal in ORDINALS[:n_changes]]
+    return (
+        [words.label]
+        if n_changes == 1
+        else [f"{ordinal.capitalize()} change" for ordinal in ORDINALS[:n_changes]]
+    )
 
 
 def render_moment(moment: worlds.Relation | None, n_changes: int, words: StoryWords) -> str:
     """Which state a question is about."""
     number = 0 if moment is None else moment.entities[0]
-    kind = "after all" if moment is None else "before" if moment.kind == "at" and not number else moment.kind
+    kind = (
+        "after all"
+        if moment is None
+        else "before"
+        if moment.kind == "at" and not number
+        else moment.kind
+    )
     return words.moments[kind][n_changes > 1].format(ordinal=ORDINALS[number - 1])
 
 
 def _moments_of(n_changes: int, words: StoryWords) -> dict[str, worlds.Relation | None]:
     """What each sentence about a moment means."""
-    every: list[worlds.Relation | None] = [None, *(worlds.Relation("at", (i,)) for i in range(n_changes))]
+    every: list[worlds.Relation | None] = [
+        None,
+        *(worlds.Relation("at", (i,)) for i in range(n_changes)),
+    ]
     every += [worlds.Relation("without", (i + 1,)) for i in range(n_changes)]
     return {render_moment(moment, n_changes, words): moment for moment in every}
 
@@ -127,19 +172,26 @@ def render_listing(names: Sequence[str], skin: Skin) -> str:
     return f"{situation}. {skin.listing}:\n" + "\n".join(f"- {name}" for name in names)
 
 
-def render_question(problem: str, wording: str, skin: Skin, description: str, query: str, opposite: str) -> str:
+def render_question(
+    problem: str, wording: str, skin: Skin, description: str, query: str, opposite: str
+) -> str:
     """The whole text that a model reads."""
-    return skin.questions[problem_type(problem)][wording].format(description=description, query=query, opposite=opposite)
+    return skin.questions[problem_type(problem)][wording].format(
+        description=description, query=query, opposite=opposite
+    )
 
 
 _SIZE_OF = {word: size for size, word in NUMBERS.items()}
 _SEPARATOR = re.compile(", | and ")
-#: What a description states, what is asked, and what the second option of a completeness problem says.
+#: What a description states, what is asked, and what the second option of a completeness problem
+#: says.
 _STATED = ("before", "after", "between", "parallel", "perpendicular")
 _ASKED = (*_STATED, "first", "last", "foreign before", "foreign after")
 _OPPOSED = ("before", "after", "outside", "foreign before", "foreign after")
 _OPPOSITE = {"between": "outside"} | {
-    f"{group}{a}": f"{group}{b}" for group in ("", "foreign ") for a, b in (("before", "after"), ("after", "before"))
+    f"{group}{a}": f"{group}{b}"
+    for group in ("", "foreign ")
+    for a, b in (("before", "after"), ("after", "before"))
 }
 
 
@@ -152,7 +204,8 @@ class Statement(NamedTuple):
         size: how many entities the situation announces.
         names: by index, the names of the entities that the description mentions.
         description: its relations, in the order of the text.
-        query: what is asked; in a completeness problem what option 1 states, None in a consistency problem.
+        query: what is asked; in a completeness problem what option 1 states, None in a consistency
+            problem.
     """
 
     problem_type: str
@@ -168,12 +221,18 @@ class Statement(NamedTuple):
         return ANSWERS[self.problem_type]
 
     def answer(self) -> str | None:
-        """The exact solver's answer; None where a TRUE/FALSE question is undecided, or a question is about no world."""
-        return worlds.gold_answer(self.problem_type, self.size, self.description, self.query or self.description[0])
+        """The exact solver's answer; None where a TRUE/FALSE question is undecided, or a question
+        is about no world.
+        """
+        return worlds.gold_answer(
+            self.problem_type, self.size, self.description, self.query or self.description[0]
+        )
 
 
 class _Clause(NamedTuple):
-    """A relation in words: the clause's name, and the names of its entities by placeholder, in the order of the words."""
+    """A relation in words: the clause's name, and the names of its entities by placeholder, in the
+    order of the words.
+    """
 
     clause: str
     names: dict[str, str]
@@ -202,24 +261,36 @@ class StatementReader:
 
         Args:
             skin: the skin.
-            is_moving: whether to read what it says where things change only; otherwise both are read.
+            is_moving: whether to read what it says where things change only; otherwise both are
+                read.
         """
-        self._moving = StatementReader(skin.in_motion(), is_moving=True) if skin.motion and not is_moving else None
+        self._moving = (
+            StatementReader(skin.in_motion(), is_moving=True)
+            if skin.motion and not is_moving
+            else None
+        )
         self.skin = skin
         words = skin.clauses | {f"foreign {name}": clause for name, clause in skin.foreign.items()}
         name = "|".join(map(re.escape, sorted(skin.entities, key=len, reverse=True)))
         self._names = _compile(name)
         self._clauses = {
-            clause: _compile(_pattern(text, dict.fromkeys("mxy", rf"(?<!\w)(?:{name})(?!\w)"))) for clause, text in words.items()
+            clause: _compile(_pattern(text, dict.fromkeys("mxy", rf"(?<!\w)(?:{name})(?!\w)")))
+            for clause, text in words.items()
         }
         self._changes = {
-            kind: _compile(_pattern(skin.motion[kind], dict.fromkeys("xy", rf"(?<!\w)(?:{name})(?!\w)")))
+            kind: _compile(
+                _pattern(skin.motion[kind], dict.fromkeys("xy", rf"(?<!\w)(?:{name})(?!\w)"))
+            )
             for kind in (worlds.UPDATES if is_moving else ())
         }
         situation = _pattern(skin.situation, {"number": "|".join(_SIZE_OF)})
         listing = rf"\. {re.escape(skin.listing)}:\n(?P<listing>- .+?)"
         story = r"(?:\n(?P<story>Then there .+?))?" if is_moving else ""
-        parts = {"description": rf"{situation}(?:: (?P<clauses>.+?)\.{story}|{listing})", "query": ".+?", "opposite": ".+?"}
+        parts = {
+            "description": rf"{situation}(?:: (?P<clauses>.+?)\.{story}|{listing})",
+            "query": ".+?",
+            "opposite": ".+?",
+        }
         self._questions = [
             (kind, wording, _compile(_pattern(text, parts), re.DOTALL))
             for kind, wordings in skin.questions.items()
@@ -236,10 +307,15 @@ class StatementReader:
             ValueError: the text is not in the skin's words, or can be read in several ways.
         """
         found = list(self._statements(text))
-        if any(statement._replace(wording="") != found[0]._replace(wording="") for statement in found[1:]):
+        if any(
+            statement._replace(wording="") != found[0]._replace(wording="")
+            for statement in found[1:]
+        ):
             raise ValueError(f"the text can be read in several ways with the skin {self.skin.name}")
         if not found:
-            raise ValueError(f"the text is not a question in the words of the skin {self.skin.name}")
+            raise ValueError(
+                f"the text is not a question in the words of the skin {self.skin.name}"
+            )
         return found[0]
 
     def _statements(self, text: str) -> Iterator[Statement]:
@@ -250,13 +326,19 @@ class StatementReader:
             parts = match.groupdict()
             size = _SIZE_OF[parts["number"]]
             lines, sentence = parts["listing"], parts["clauses"]
-            stated = self._sentence(sentence, 0, size + 1) if lines is None else self._list(lines.split("\n"))
+            stated = (
+                self._sentence(sentence, 0, size + 1)
+                if lines is None
+                else self._list(lines.split("\n"))
+            )
             told = [_NO_STORY] if parts.get("story") is None else list(self._story(parts["story"]))
             asked = list(self._asked(parts)) if "query" in parts else [None]
             for clauses in stated:
                 for query in asked:
                     for one in told:
-                        if (statement := _state(kind, wording, size, clauses, query, one)) is not None:
+                        if (
+                            statement := _state(kind, wording, size, clauses, query, one)
+                        ) is not None:
                             yield statement
         if self._moving is not None:
             yield from self._moving._statements(text)
@@ -269,17 +351,26 @@ class StatementReader:
         for label, line in zip(_labels_of(len(told), words), told, strict=False):
             said = line.removeprefix(f"{label}: ").removesuffix(".")
             found = ((kind, pattern.fullmatch(said)) for kind, pattern in self._changes.items())
-            changes.append([_Clause(kind, match.groupdict()) for kind, match in found if match is not None])
+            changes.append(
+                [_Clause(kind, match.groupdict()) for kind, match in found if match is not None]
+            )
         moments = _moments_of(len(told), words)
         seen: list[_Clause | None] = [None]
         if last not in moments:
-            seen = [*self._whole(last.removeprefix(_SEEN.partition("{")[0]).removesuffix("."), ("before", "after"))]
+            seen = [
+                *self._whole(
+                    last.removeprefix(_SEEN.partition("{")[0]).removesuffix("."),
+                    ("before", "after"),
+                )
+            ]
         for combination in product(*changes, seen):
             yield _Story(combination[:-1], combination[-1], moments.get(last))  # type: ignore[arg-type]
 
     def _asked(self, parts: dict[str, str]) -> Iterator[_Clause | None]:
         for clause in self._whole(parts["query"], _ASKED):
-            if "opposite" not in parts or any(_is_opposite(clause, other) for other in self._whole(parts["opposite"], _OPPOSED)):
+            if "opposite" not in parts or any(
+                _is_opposite(clause, other) for other in self._whole(parts["opposite"], _OPPOSED)
+            ):
                 yield clause
 
     def _sentence(self, text: str, start: int, most: int) -> Iterator[tuple[_Clause, ...]]:
@@ -321,13 +412,20 @@ def read_by_any(readers: Sequence[StatementReader], text: str) -> Statement:
 
 
 def _pattern(text: str, parts: dict[str, str]) -> str:
-    """A regular expression for a text with placeholders; what each is replaced by may contain groups of its own."""
+    """A regular expression for a text with placeholders; what each is replaced by may contain
+    groups of its own.
+    """
     pieces = string.Formatter().parse(text)
-    return "".join(re.escape(literal) + (f"(?P<{name}>{parts[name]})" if name else "") for literal, name, _, _ in pieces)
+    return "".join(
+        re.escape(literal) + (f"(?P<{name}>{parts[name]})" if name else "")
+        for literal, name, _, _ in pieces
+    )
 
 
 def _is_opposite(clause: _Clause, other: _Clause) -> bool:
-    """Whether two clauses are the first two options of a question: one is true exactly where the other is false."""
+    """Whether two clauses are the first two options of a question: one is true exactly where the
+    other is false.
+    """
     if _OPPOSITE.get(clause.clause) != other.clause:
         return False
     interchangeable = {clause.names["x"], clause.names["y"]} == {other.names["x"], other.names["y"]}
@@ -337,26 +435,54 @@ def _is_opposite(clause: _Clause, other: _Clause) -> bool:
 
 
 def _state(
-    problem_type: str, wording: str, size: int, clauses: tuple[_Clause, ...], query: _Clause | None, story: _Story
+    problem_type: str,
+    wording: str,
+    size: int,
+    clauses: tuple[_Clause, ...],
+    query: _Clause | None,
+    story: _Story,
 ) -> Statement | None:
-    """Number the entities; None where the description mentions more than it announces, or the query two others."""
+    """Number the entities; None where the description mentions more than it announces, or the query
+    two others.
+    """
     size += sum(change.clause.startswith("join") for change in story.changes)
-    names = list(dict.fromkeys(name for clause in (*clauses, *story.changes) for name in clause.names.values()))
+    names = list(
+        dict.fromkeys(
+            name for clause in (*clauses, *story.changes) for name in clause.names.values()
+        )
+    )
     index = {name: number for number, name in enumerate(names)}
-    if len(names) > size or sum(name not in index for name in (query.names.values() if query else ())) > 1:
+    if (
+        len(names) > size
+        or sum(name not in index for name in (query.names.values() if query else ())) > 1
+    ):
         return None
     told = (*clauses, *story.changes, *(() if story.seen is None else (story.seen,)))
-    description = (*(_relation(clause, index) for clause in told), *(() if story.moment is None else (story.moment,)))
-    return Statement(problem_type, wording, size, tuple(names), description, _relation(query, index) if query else None)
+    description = (
+        *(_relation(clause, index) for clause in told),
+        *(() if story.moment is None else (story.moment,)),
+    )
+    return Statement(
+        problem_type,
+        wording,
+        size,
+        tuple(names),
+        description,
+        _relation(query, index) if query else None,
+    )
 
 
 def _relation(clause: _Clause, index: dict[str, int]) -> worlds.Relation:
-    at = {placeholder: index.get(name, worlds.UNKNOWN) for placeholder, name in clause.names.items()}
+    at = {
+        placeholder: index.get(name, worlds.UNKNOWN) for placeholder, name in clause.names.items()
+    }
     name = clause.clause
     if name == "between":
         return worlds.between(at["m"], at["x"], at["y"])
     if name in worlds.UPDATES:
-        return worlds.Relation(cast(worlds.Kind, name), tuple(at.values()) if len(at) == 1 else (at["x"], at["y"]))
+        return worlds.Relation(
+            cast(worlds.Kind, name), tuple(at.values()) if len(at) == 1 else (at["x"], at["y"])
+        )
     if name == "before":
         return worlds.before(at["x"], at["y"])
     if name == "after":
@@ -364,24 +490,32 @@ def _relation(clause: _Clause, index: dict[str, int]) -> worlds.Relation:
     if name in ("first", "last"):
         return worlds.Relation("first" if name == "first" else "last", (at["x"],))
     if name in ("parallel", "perpendicular"):
-        return worlds.Relation("parallel" if name == "parallel" else "perpendicular", (at["x"], at["y"]))
-    return worlds.Relation("foreign", (at["x"], at["y"]) if name == "foreign before" else (at["y"], at["x"]))
+        return worlds.Relation(
+            "parallel" if name == "parallel" else "perpendicular", (at["x"], at["y"])
+        )
+    return worlds.Relation(
+        "foreign", (at["x"], at["y"]) if name == "foreign before" else (at["y"], at["x"])
+    )
 
 
 _KINDS: dict[str, worlds.Kind] = {"parallel": "parallel", "perpendicular": "perpendicular"}
 
 
-def read_planar_text(text: str, entities: Sequence[str]) -> tuple[worlds.Description, worlds.Relation]:
+def read_planar_text(
+    text: str, entities: Sequence[str]
+) -> tuple[worlds.Description, worlds.Relation]:
     """The description and the query of a question about lines, as its words state them.
 
-    A relation is an entity's name, ``parallel`` or ``perpendicular``, and another entity's name, in this order; the query
-    is the last one.
+    A relation is an entity's name, ``parallel`` or ``perpendicular``, and another entity's name, in
+    this order; the query is the last one.
 
     Raises:
         ValueError: fewer than two relations are found, or words that belong to none.
 
-    >>> read_planar_text("Ash Lane is parallel to Elm Lane. Is it true that Elm Lane is perpendicular to Ash Lane?",
-    ...                  ["Ash Lane", "Elm Lane"])[1]
+    >>> read_planar_text(
+    ...     "Ash Lane is parallel to Elm Lane. Is it true that Elm Lane is perpendicular to Ash Lane?",
+    ...     ["Ash Lane", "Elm Lane"],
+    ... )[1]
     Relation(kind='perpendicular', entities=(1, 0))
     """
     names = "|".join(re.escape(name) for name in sorted(entities, key=len, reverse=True))
@@ -400,5 +534,7 @@ def read_planar_text(text: str, entities: Sequence[str]) -> tuple[worlds.Descrip
             n_kinds += first in _KINDS
             place += 1
     if len(relations) < 2 or n_kinds:
-        raise ValueError("the text does not state relations as 'A is parallel (perpendicular) to B'")
+        raise ValueError(
+            "the text does not state relations as 'A is parallel (perpendicular) to B'"
+        )
     return tuple(relations[:-1]), relations[-1]

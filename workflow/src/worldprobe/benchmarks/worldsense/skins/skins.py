@@ -1,8 +1,10 @@
-"""Skins: the words that turn entities and relations into sentences (paper, Section 3.2; ``resources/skins``).
+"""Skins: the words that turn entities and relations into sentences (paper, Section 3.2;
+``resources/skins``).
 
-First a skin's file with its faults, then the skins as the rest of the package uses them, and last the groups by which the paper
-averages: domains, and whether the training sets have the relation (Section 5.4). The paper's test skins, and those that only the
-release has, are listed, so that an analysis need not read fifty files; any other skin is looked up in its file.
+First a skin's file with its faults, then the skins as the rest of the package uses them, and last
+the groups by which the paper averages: domains, and whether the training sets have the relation
+(Section 5.4). The paper's test skins, and those that only the release has, are listed, so that an
+analysis need not read fifty files; any other skin is looked up in its file.
 """
 
 from __future__ import annotations
@@ -79,7 +81,9 @@ class Clauses(Block):
 
 
 class Foreign(Block):
-    """A relation of another kind and its converse, for the questions of Compl.trivial that nothing decides."""
+    """A relation of another kind and its converse, for the questions of Compl.trivial that nothing
+    decides.
+    """
 
     before: str
     """Clause of the foreign relation, with {x} as subject."""
@@ -89,8 +93,8 @@ class Foreign(Block):
 
 
 class Motion(Block):
-    """What is said where things change: updates, and whatever has to be said otherwise because things can change. In an update,
-    "directly" means that none of the others is in between.
+    """What is said where things change: updates, and whatever has to be said otherwise because
+    things can change. In an update, "directly" means that none of the others is in between.
     """
 
     situation: str | None = absent()
@@ -184,19 +188,27 @@ class Questions(Block):
 
 
 class SkinFile(Block):
-    """A skin of WorldSense: the words of one relation and its entities; a file in `resources/skins`."""
+    """A skin of WorldSense: the words of one relation and its entities; a file in
+    `resources/skins`.
+    """
 
     name: str = Field(pattern="^[A-Za-z0-9_/-]+$")
-    """Name of the skin in the sets, of letters, digits, dashes, slashes and underscores, e.g. tall/short."""
+    """Name of the skin in the sets, of letters, digits, dashes, slashes and underscores, e.g.
+    tall/short.
+    """
 
     domain: Literal["spatial", "temporal", "scalar", "other", "planar"]
-    """What the relation is about; other: neither space, time nor a scale; planar: lines in the plane."""
+    """What the relation is about; other: neither space, time nor a scale; planar: lines in the
+    plane.
+    """
 
     use: Literal["test", "test-new", "train", "ood-problem"]
     """Sets that use the skin."""
 
     entities: list[Annotated[str, Field(pattern=r"^\S(.*\S)?$")]] = Field(min_length=4)
-    """Names of entities with their articles, without spaces around them, one more than the largest problem has."""
+    """Names of entities with their articles, without spaces around them, one more than the largest
+    problem has.
+    """
 
     situation: str = Field(pattern=r"\{number\}")
     """A sentence without final period that introduces {number} entities."""
@@ -207,7 +219,9 @@ class SkinFile(Block):
     clauses: Clauses
 
     foreign: Foreign | None = absent()
-    """A relation of another kind and its converse, for the questions of Compl.trivial that nothing decides."""
+    """A relation of another kind and its converse, for the questions of Compl.trivial that nothing
+    decides.
+    """
 
     questions: Questions = Questions()
 
@@ -216,30 +230,53 @@ class SkinFile(Block):
 
 
 def faults_of(source: Source) -> Iterator[UserError]:
-    """What is wrong with one skin's file. Whether its sentences can be misread is seen once they are rendered."""
+    """What is wrong with one skin's file. Whether its sentences can be misread is seen once they
+    are rendered.
+    """
     skin, found = check(SkinFile, source.document, [source])
     yield from found
     if skin is None:
         return
     document = skin.model_dump()
-    for faults in (_missing(document), _entity_faults(document["entities"]), _wording_faults(document)):
+    for faults in (
+        _missing(document),
+        _entity_faults(document["entities"]),
+        _wording_faults(document),
+    ):
         yield from (at_key(source, fault) for fault in faults)
 
 
 def _missing(document: dict[str, Any]) -> Iterator[Fault]:
     planar = document["domain"] == "planar"
     if planar != (document["use"] == "ood-problem"):
-        yield ("use",), "planar skins are for ood-problem, and only they are.", "Change use or domain."
-    wanted, others = (PLANAR_CLAUSES, LINEAR_CLAUSES) if planar else (LINEAR_CLAUSES, PLANAR_CLAUSES)
+        yield (
+            ("use",),
+            "planar skins are for ood-problem, and only they are.",
+            "Change use or domain.",
+        )
+    wanted, others = (
+        (PLANAR_CLAUSES, LINEAR_CLAUSES) if planar else (LINEAR_CLAUSES, PLANAR_CLAUSES)
+    )
     for clause in wanted:
         if clause not in document["clauses"]:
             yield ("clauses", clause), "missing.", "Add the clause."
     for clause in others:
         if clause in document["clauses"]:
-            yield ("clauses", clause), f"{document['domain']} skins have no such clause.", "Remove it."
+            yield (
+                ("clauses", clause),
+                f"{document['domain']} skins have no such clause.",
+                "Remove it.",
+            )
     for key in ("listing", "foreign"):
         if planar == (key in document):
-            yield (key,), *(("planar skins have no such key.", "Remove it.") if planar else ("missing.", "Add the key."))
+            yield (
+                (key,),
+                *(
+                    ("planar skins have no such key.", "Remove it.")
+                    if planar
+                    else ("missing.", "Add the key.")
+                ),
+            )
 
 
 def _entity_faults(entities: list[str]) -> Iterator[Fault]:
@@ -248,11 +285,17 @@ def _entity_faults(entities: list[str]) -> Iterator[Fault]:
         for other in entities[:number]:
             short, long = sorted((entity.casefold(), other.casefold()), key=len)
             if re.search(rf"(?<!\w){re.escape(short)}(?!\w)", long):
-                yield ("entities", number), f"{entity!r} and {other!r} cannot be told apart in a sentence.", "Rename one of them."
+                yield (
+                    ("entities", number),
+                    f"{entity!r} and {other!r} cannot be told apart in a sentence.",
+                    "Rename one of them.",
+                )
 
 
 def _wording_faults(document: dict[str, Any]) -> Iterator[Fault]:
-    """Clauses and questions without their placeholders, and those that would say something else than the gold answer assumes."""
+    """Clauses and questions without their placeholders, and those that would say something else
+    than the gold answer assumes.
+    """
     yield from _placeholder_faults(("situation",), document["situation"], {"number"})
     seen: dict[str, str] = {}
     for group in ("clauses", "foreign"):
@@ -261,8 +304,14 @@ def _wording_faults(document: dict[str, Any]) -> Iterator[Fault]:
             faults = list(_placeholder_faults((group, name), text, set(wanted)))
             yield from faults
             if not faults and (subject := re.findall(r"\{(\w)\}", text)[0]) != wanted[0]:
-                yield (group, name), f"{text!r} names {{{subject}}} before {{{wanted[0]}}}.", f"Make {{{wanted[0]}}} the subject."
-            words = re.sub(r"\{\w+\}", "{}", " ".join(text.split())).casefold()  # x and y exchanged are the same words
+                yield (
+                    (group, name),
+                    f"{text!r} names {{{subject}}} before {{{wanted[0]}}}.",
+                    f"Make {{{wanted[0]}}} the subject.",
+                )
+            words = re.sub(
+                r"\{\w+\}", "{}", " ".join(text.split())
+            ).casefold()  # x and y exchanged are the same words
             if words in seen:
                 yield (group, name), f"has the same words as {seen[words]}.", "Write what it means."
             seen[words] = f"{group}.{name}"
@@ -275,7 +324,11 @@ def _wording_faults(document: dict[str, Any]) -> Iterator[Fault]:
             yield from _placeholder_faults(keys, text, QUESTION_PLACEHOLDERS[kind])
             for answer in ANSWERS[kind]:
                 if not re.search(rf"(?<!\w){answer}(?!\w)", text):
-                    yield keys, f"does not name the answer {answer}.", f"Name {', '.join(ANSWERS[kind])}."
+                    yield (
+                        keys,
+                        f"does not name the answer {answer}.",
+                        f"Name {', '.join(ANSWERS[kind])}.",
+                    )
             if kind == "Compl" and not _names_alternatives(text):
                 problem = "{query} is not alternative 1, or {opposite} is not alternative 2."
                 yield keys, problem, "Write (1) {query}, (2) {opposite}."
@@ -283,18 +336,30 @@ def _wording_faults(document: dict[str, Any]) -> Iterator[Fault]:
 
 def _placeholder_faults(keys: tuple[str, ...], text: str, wanted: set[str]) -> Iterator[Fault]:
     try:
-        found = sorted(str(name) for _, name, _, _ in string.Formatter().parse(text) if name is not None)
+        found = sorted(
+            str(name) for _, name, _, _ in string.Formatter().parse(text) if name is not None
+        )
     except ValueError:
         found = ["an unpaired brace"]
     if found != sorted(wanted):
         written = ", ".join(f"{{{name}}}" for name in sorted(wanted))
-        yield keys, f"{text!r} does not contain {written}, each once and nothing else in braces.", f"Use each of {written} once."
+        yield (
+            keys,
+            f"{text!r} does not contain {written}, each once and nothing else in braces.",
+            f"Use each of {written} once.",
+        )
 
 
 def _names_alternatives(text: str) -> bool:
-    """Whether the number next to {query} is 1 and that next to {opposite} is 2, before them or after them."""
-    before = [re.findall(r"[123]", text.partition(name)[0])[-1:] for name in ("{query}", "{opposite}")]
-    after = [re.findall(r"[123]", text.partition(name)[2])[:1] for name in ("{query}", "{opposite}")]
+    """Whether the number next to {query} is 1 and that next to {opposite} is 2, before them or
+    after them.
+    """
+    before = [
+        re.findall(r"[123]", text.partition(name)[0])[-1:] for name in ("{query}", "{opposite}")
+    ]
+    after = [
+        re.findall(r"[123]", text.partition(name)[2])[:1] for name in ("{query}", "{opposite}")
+    ]
     return [["1"], ["2"]] in (before, after)
 
 
@@ -304,19 +369,32 @@ def read_skin(source: Source) -> dict[str, Any]:
 
 
 def faults_between(sources: Sequence[Source]) -> Iterator[tuple[Source, Fault]]:
-    """Names given twice, and training skins that share an entity with a test skin: the skin at fault, and the fault."""
+    """Names given twice, and training skins that share an entity with a test skin: the skin at
+    fault, and the fault.
+    """
     documents = [source.document for source in sources]
-    tested = {entity.casefold(): d["name"] for d in documents if d["use"] in ("test", "test-new") for entity in d["entities"]}
+    tested = {
+        entity.casefold(): d["name"]
+        for d in documents
+        if d["use"] in ("test", "test-new")
+        for entity in d["entities"]
+    }
     named: dict[str, str] = {}
     for source, document in zip(sources, documents, strict=True):
         name = document["name"]
         first = named.setdefault(name.casefold(), source.name)
         if first != source.name:
-            yield source, (("name",), f"{name} is also the name in {first}.", "Choose another name.")
+            yield (
+                source,
+                (("name",), f"{name} is also the name in {first}.", "Choose another name."),
+            )
         for number, entity in enumerate(document["entities"] if document["use"] == "train" else ()):
             if skin := tested.get(entity.casefold()):
                 problem = f"{entity!r} is also an entity of the test skin {skin}."
-                yield source, (("entities", number), problem, "Give the training skin entities of its own.")
+                yield (
+                    source,
+                    (("entities", number), problem, "Give the training skin entities of its own."),
+                )
 
 
 def at_key(source: Source, fault: Fault) -> UserError:
@@ -327,7 +405,8 @@ def at_key(source: Source, fault: Fault) -> UserError:
 
 FOLDER = RESOURCES / "skins"
 SUFFIXES = (".yaml", ".yml")
-#: Versions of the sets' wording; the folder ``versions`` has what each former one said otherwise than the next one.
+#: Versions of the sets' wording; the folder ``versions`` has what each former one said otherwise
+#: than the next one.
 VERSIONS = (1, 2, 3)
 
 
@@ -341,7 +420,8 @@ class StoryWords:
         gloss: of "directly", for ``{gloss}``.
         is_always_glossed: also where no change says "directly".
         label: of the only change.
-        is_quoted: a story whose possibility is asked stands in the question's quotation marks, though it has several lines.
+        is_quoted: a story whose possibility is asked stands in the question's quotation marks,
+            though it has several lines.
         moments: what is asked about, with a single change, and with several.
     """
 
@@ -353,30 +433,54 @@ class StoryWords:
     is_quoted: bool = False
     moments: Mapping[str, tuple[str, str]] = field(
         default_factory=lambda: {
-            "after all": ("Consider how things are after the change.", "Consider how things are after all changes."),
-            "before": ("Imagine that the change has not been made yet.", "Imagine that no change has been made yet."),
-            "at": ("", "Imagine that the {ordinal} change has just been made, and no later one yet."),
+            "after all": (
+                "Consider how things are after the change.",
+                "Consider how things are after all changes.",
+            ),
+            "before": (
+                "Imagine that the change has not been made yet.",
+                "Imagine that no change has been made yet.",
+            ),
+            "at": (
+                "",
+                "Imagine that the {ordinal} change has just been made, and no later one yet.",
+            ),
             "without": (
                 "Suppose that the change is left out, and consider how things are then.",
-                "Suppose that the {ordinal} change is left out and all the others are made in their order, as they are "
-                "described, and consider how things are then.",
+                (
+                    "Suppose that the {ordinal} change is left out and all the others are made in"
+                    " their order, as they are described, and consider how things are then."
+                ),
             ),
         }
     )
 
 
-#: Until version 2: past moments with questions in the present tense, and a change that "had not been made".
+#: Until version 2: past moments with questions in the present tense, and a change that "had not
+#: been made".
 FORMER_STORIES = StoryWords(
     is_always_glossed=True,
     label="First change",
     is_quoted=True,
     moments={
-        "after all": ("Consider how things are after the change.", "Consider how things are after all changes."),
-        "before": ("Consider how things were before the change.", "Consider how things were before the first change."),
-        "at": ("", "Consider how things were right after the {ordinal} change, before any later one."),
+        "after all": (
+            "Consider how things are after the change.",
+            "Consider how things are after all changes.",
+        ),
+        "before": (
+            "Consider how things were before the change.",
+            "Consider how things were before the first change.",
+        ),
+        "at": (
+            "",
+            "Consider how things were right after the {ordinal} change, before any later one.",
+        ),
         "without": (
             "Suppose that the change had not been made, and consider how things would be then.",
-            "Suppose that the {ordinal} change had not been made, but all the others had, and consider how things would be then.",
+            (
+                "Suppose that the {ordinal} change had not been made, but all the others had, and"
+                " consider how things would be then."
+            ),
         ),
     },
 )
@@ -419,7 +523,10 @@ class Skin:
         said = {name: self.motion[name] for name in ("before", "after") if name in self.motion}
         questions = self.questions
         if not self.stories.is_quoted:
-            told = {wording: re.sub(r" ?‘(\{description\})’", _on_lines, text) for wording, text in questions["Consist"].items()}
+            told = {
+                wording: re.sub(r" ?‘(\{description\})’", _on_lines, text)
+                for wording, text in questions["Consist"].items()
+            }
             questions = questions | {"Consist": told}
         situation = self.motion.get("situation", self.situation)
         return replace(self, situation=situation, clauses=self.clauses | said, questions=questions)
@@ -452,7 +559,9 @@ def _read_skins(folder: Path | str, version: int) -> list[Skin]:
     if faults:
         first, more = faults[0], len(faults) - 1
         raise UserError(
-            first.where, first.problem, first.fix + (f" ({more} more: worldprobe worldsense skins check)" if more else "")
+            first.where,
+            first.problem,
+            first.fix + (f" ({more} more: worldprobe worldsense skins check)" if more else ""),
         )
     for former in reversed(range(version, VERSIONS[-1])):
         skins = _former(skins, former)
@@ -475,9 +584,15 @@ def check_skins(folder: Path | str = FOLDER) -> tuple[list[Skin], list[UserError
     place = Path(folder)
     paths = skin_files(place) if place.is_dir() else [place]
     if not paths:
-        raise UserError(folder, "contains no skin.", "Give a folder of .yaml files, or one such file.")
+        raise UserError(
+            folder, "contains no skin.", "Give a folder of .yaml files, or one such file."
+        )
     right, faults = _right_sources(paths)
-    others = [] if place.is_dir() else [path for path in skin_files(place.parent) if path.resolve() != place.resolve()]
+    others = (
+        []
+        if place.is_dir()
+        else [path for path in skin_files(place.parent) if path.resolve() != place.resolve()]
+    )
     for source, fault in faults_between(_right_sources(others)[0] + right if right else []):
         if source in right:
             faults.append(at_key(source, fault))
@@ -529,30 +644,57 @@ def _skin(document: dict[str, Any], path: str) -> Skin:
 
 def _former(skins: Sequence[Skin], version: int) -> list[Skin]:
     """Skins of the next version in this one; version 1 had no set test-new."""
-    former, now = read_yaml(FOLDER / "versions" / f"{version}.yaml").document, Questions().model_dump()
-    return [_in_former(skin, former, now) for skin in skins if version > 1 or skin.use != "test-new"]
+    former, now = (
+        read_yaml(FOLDER / "versions" / f"{version}.yaml").document,
+        Questions().model_dump(),
+    )
+    return [
+        _in_former(skin, former, now) for skin in skins if version > 1 or skin.use != "test-new"
+    ]
 
 
 def _in_former(skin: Skin, former: dict[str, Any], now: dict[str, Any]) -> Skin:
-    """A skin in a former version; of a user's skin, only the questions that it leaves to us were others."""
-    own = former["skins"].get(skin.name, {}) if Path(skin.path).resolve().parent == FOLDER.resolve() else {}
+    """A skin in a former version; of a user's skin, only the questions that it leaves to us were
+    others.
+    """
+    own = (
+        former["skins"].get(skin.name, {})
+        if Path(skin.path).resolve().parent == FOLDER.resolve()
+        else {}
+    )
     asked = former.get("questions", {})
     questions = {
         kind: {
-            wording: "\n".join(asked.get(kind, {}).get(wording, now[kind][wording]))
-            if text == "\n".join(now[kind][wording])
-            else text
+            wording: (
+                "\n".join(asked.get(kind, {}).get(wording, now[kind][wording]))
+                if text == "\n".join(now[kind][wording])
+                else text
+            )
             for wording, text in wordings.items()
         }
         for kind, wordings in skin.questions.items()
     }
-    words = {group: getattr(skin, group) | own.get(group, {}) for group in ("clauses", "foreign", "motion")}
-    entities, situation = tuple(own.get("entities", skin.entities)), own.get("situation", skin.situation)
-    return replace(skin, entities=entities, situation=situation, questions=questions, stories=FORMER_STORIES, **words)
+    words = {
+        group: getattr(skin, group) | own.get(group, {})
+        for group in ("clauses", "foreign", "motion")
+    }
+    entities, situation = (
+        tuple(own.get("entities", skin.entities)),
+        own.get("situation", skin.situation),
+    )
+    return replace(
+        skin,
+        entities=entities,
+        situation=situation,
+        questions=questions,
+        stories=FORMER_STORIES,
+        **words,
+    )
 
 
 def entities_needed(size: int) -> int:
-    """How many entities a skin needs for problems of a size: one is left over that the description does not mention.
+    """How many entities a skin needs for problems of a size: one is left over that the description
+    does not mention.
 
     >>> entities_needed(8)
     9
@@ -560,14 +702,16 @@ def entities_needed(size: int) -> int:
     return size + 1
 
 
-#: Values of ``intraining``: relation in the training sets, not in them, skins of the training sets themselves, and the skins of
-#: test-new, none of whose relation words the training sets have.
+#: Values of ``intraining``: relation in the training sets, not in them, skins of the training sets
+#: themselves, and the skins of test-new, none of whose relation words the training sets have.
 IN, OUT, MEMORISED, NEW = "ind", "ood", "memorization", "new"
 TRAININGS = (IN, OUT, MEMORISED, NEW)
 
 
 class SkinGroup(NamedTuple):
-    """The groups of a skin; None where it belongs to none, as the skins of lines in the plane do."""
+    """The groups of a skin; None where it belongs to none, as the skins of lines in the plane
+    do.
+    """
 
     domain: str | None
     training: str | None
@@ -583,7 +727,14 @@ _TEST = {
         "people_AboveBelow",
     ),
     "temporal": ("trips", "courses", "activities", "shopping", "conversation", "race"),
-    "scalar": ("old/young", "tall/short", "rich/poor", "faster/slower", "happier/sadder", "stronger/weaker"),
+    "scalar": (
+        "old/young",
+        "tall/short",
+        "rich/poor",
+        "faster/slower",
+        "happier/sadder",
+        "stronger/weaker",
+    ),
 }
 #: The training skins as the released memorisation set calls them.
 _RELEASED_TRAINING = {
@@ -611,12 +762,33 @@ _RELEASED_TRAINING = {
     ),
 }
 #: The skins of the released lines in the plane belong to no group.
-_RELEASED_PLANAR = ("parallel_perpendicular_canals", "parallel_perpendicular_drawing", "parallel_perpendicular_city")
-_TRAINED = {"old/young", "tall/short", "faster/slower", "happier/sadder", "trips", "activities", "conversation", "race"}
+_RELEASED_PLANAR = (
+    "parallel_perpendicular_canals",
+    "parallel_perpendicular_drawing",
+    "parallel_perpendicular_city",
+)
+_TRAINED = {
+    "old/young",
+    "tall/short",
+    "faster/slower",
+    "happier/sadder",
+    "trips",
+    "activities",
+    "conversation",
+    "race",
+}
 #: The test skins in the order of the paper's Table 3.
 TEST_SKINS = tuple(skin for skins in _TEST.values() for skin in skins)
-KNOWN = {skin: SkinGroup(domain, IN if skin in _TRAINED else OUT) for domain, skins in _TEST.items() for skin in skins}
-KNOWN |= {skin: SkinGroup(domain, MEMORISED) for domain, skins in _RELEASED_TRAINING.items() for skin in skins}
+KNOWN = {
+    skin: SkinGroup(domain, IN if skin in _TRAINED else OUT)
+    for domain, skins in _TEST.items()
+    for skin in skins
+}
+KNOWN |= {
+    skin: SkinGroup(domain, MEMORISED)
+    for domain, skins in _RELEASED_TRAINING.items()
+    for skin in skins
+}
 KNOWN |= dict.fromkeys(_RELEASED_PLANAR, SkinGroup(None, None))
 
 
@@ -638,7 +810,10 @@ def group_skins(names: Iterable[str], folder: Path | str | None = None) -> dict[
     if folder is not None or any(name not in KNOWN for name in wanted):
         found |= _of_folder(folder)
     if unknown := [name for name in wanted if name not in found]:
-        LOGGER.warning("skins that are not known here have no domain, and are in no average by domain: %s", ", ".join(unknown))
+        LOGGER.warning(
+            "skins that are not known here have no domain, and are in no average by domain: %s",
+            ", ".join(unknown),
+        )
     return {name: found.get(name, SkinGroup(None, None)) for name in wanted}
 
 
@@ -647,8 +822,14 @@ def _of_folder(folder: Path | str | None) -> dict[str, SkinGroup]:
     trained = {relation_words(skin) for skin in skins if skin.use == "train"}
     groups = {}
     for skin in skins:
-        training = {"test": IN if relation_words(skin) in trained else OUT, "train": MEMORISED, "test-new": NEW}.get(skin.use)
-        groups[skin.name] = SkinGroup(skin.domain, training) if skin.domain in DOMAINS else SkinGroup(None, None)
+        training = {
+            "test": IN if relation_words(skin) in trained else OUT,
+            "train": MEMORISED,
+            "test-new": NEW,
+        }.get(skin.use)
+        groups[skin.name] = (
+            SkinGroup(skin.domain, training) if skin.domain in DOMAINS else SkinGroup(None, None)
+        )
     return groups
 
 
@@ -656,9 +837,13 @@ def relation_words(skin: Skin) -> frozenset[str]:
     """The words of a skin's binary relation and its converse, without names.
 
     >>> from worldprobe.benchmarks.worldsense.skins.skins import read_skins
-    >>> (trips,) = (skin for skin in read_skins() if skin.name == "trips")  # Bob visited {x} before {y}
+    >>> (trips,) = (
+    ...     skin for skin in read_skins() if skin.name == "trips"
+    ... )  # Bob visited {x} before {y}
     >>> sorted(relation_words(trips))
     ['after', 'before', 'visited']
     """
-    text = re.sub(r"\{\w\}", " ", f"{skin.clauses.get('before', '')} {skin.clauses.get('after', '')}")
+    text = re.sub(
+        r"\{\w\}", " ", f"{skin.clauses.get('before', '')} {skin.clauses.get('after', '')}"
+    )
     return frozenset(re.findall(r"(?<!\w)[a-z]+(?!\w)", text))

@@ -4,24 +4,50 @@ from __future__ import annotations
 
 from functools import cache
 
-#: The six problems of the paper (Section 3.3), and the one problem of each of two out-of-distribution sets (Appendix A.3).
+#: The six problems of the paper (Section 3.3), and the one problem of each of two
+#: out-of-distribution sets (Appendix A.3).
 NORMAL = ("Infer.normal", "Consist.normal", "Compl.normal")
 TRIVIAL = ("Infer.trivial", "Consist.trivial", "Compl.trivial")
-LINEAR_PROBLEMS = ("Infer.trivial", "Infer.normal", "Consist.trivial", "Consist.normal", "Compl.trivial", "Compl.normal")
+LINEAR_PROBLEMS = (
+    "Infer.trivial",
+    "Infer.normal",
+    "Consist.trivial",
+    "Consist.normal",
+    "Compl.trivial",
+    "Compl.normal",
+)
 #: Problems on which rules that chain nothing are at chance (``problems.hard``).
 HARD = ("Infer.hard", "Consist.hard", "Compl.hard")
-#: Worlds that change (``problems.motion``); the last is the control, which asks about the state before all updates.
+#: Worlds that change (``problems.motion``); the last is the control, which asks about the state
+#: before all updates.
 MOTION = ("Infer.motion", "Consist.motion", "Compl.motion", "Infer.before")
 PROBLEMS = (*LINEAR_PROBLEMS, "Infer.extrema", "Infer.parallel", *HARD, *MOTION)
 
-#: Acceptable answers by problem type, in the official order; their number is the number of a tuple's trials.
-ANSWERS = {"Infer": ("TRUE", "FALSE"), "Consist": ("POSSIBLE", "IMPOSSIBLE"), "Compl": ("1", "2", "3")}
+#: Acceptable answers by problem type, in the official order; their number is the number of a
+#: tuple's trials.
+ANSWERS = {
+    "Infer": ("TRUE", "FALSE"),
+    "Consist": ("POSSIBLE", "IMPOSSIBLE"),
+    "Compl": ("1", "2", "3"),
+}
 
 #: Sets that are asked, in the order of tables: a study's main set is the first that it has.
-_PAPER_SETS = ("test", "test-new", "memorisation", "same-skins", "ood-size", "ood-query", "ood-problem")
+_PAPER_SETS = (
+    "test",
+    "test-new",
+    "memorisation",
+    "same-skins",
+    "ood-size",
+    "ood-query",
+    "ood-problem",
+)
 SETS = (
     *_PAPER_SETS,
-    *(f"{name}-{kind}" for kind in ("hard", "motion") for name in ("test", "memorisation", "same-skins", "ood-size")),
+    *(
+        f"{name}-{kind}"
+        for kind in ("hard", "motion")
+        for name in ("test", "memorisation", "same-skins", "ood-size")
+    ),
 )
 
 
@@ -31,11 +57,19 @@ def problems_of_set(name: str) -> tuple[str, ...]:
     >>> problems_of_set("ood-query"), problems_of_set("train-hard") == HARD
     (('Infer.extrema',), True)
     """
-    kinds = {"-hard": HARD, "-motion": MOTION, "ood-query": ("Infer.extrema",), "ood-problem": ("Infer.parallel",)}
-    return next((problems for end, problems in kinds.items() if name.endswith(end)), LINEAR_PROBLEMS)
+    kinds = {
+        "-hard": HARD,
+        "-motion": MOTION,
+        "ood-query": ("Infer.extrema",),
+        "ood-problem": ("Infer.parallel",),
+    }
+    return next(
+        (problems for end, problems in kinds.items() if name.endswith(end)), LINEAR_PROBLEMS
+    )
 
 
-#: The official disguise, so that a crawl of a file does not learn answers in plain text (specification, Section 2).
+#: The official disguise, so that a crawl of a file does not learn answers in plain text
+#: (specification, Section 2).
 DISGUISE = {
     "TRUE": "Emmanuel",
     "FALSE": "Megi",
@@ -48,7 +82,8 @@ DISGUISE = {
 DISGUISES = tuple(DISGUISE.values())
 ANSWER_OF = {word: answer for answer, word in DISGUISE.items()}
 
-#: In every file of trials of ours: whoever finds it in a training corpus knows that trials are in it, too.
+#: In every file of trials of ours: whoever finds it in a training corpus knows that trials are in
+#: it, too.
 CANARY = "worldprobe-worldsense-canary-6f0b2f0e-6c0a-4e0f-9b57-1d1f7f5a9c3e"
 
 #: The paper's, and what is neither in space or time nor on a scale.

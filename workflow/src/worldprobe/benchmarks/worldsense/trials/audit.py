@@ -1,4 +1,6 @@
-"""What is wrong with a set of trials: answers that the solver contradicts, what gives answers away, texts that can be misread."""
+"""What is wrong with a set of trials: answers that the solver contradicts, what gives answers away,
+texts that can be misread.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,12 @@ from worldprobe.benchmarks.worldsense.skins.rendering import Statement, Statemen
 from worldprobe.benchmarks.worldsense.skins.skins import Skin, entities_needed
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, WORDINGS, problem_type
 from worldprobe.benchmarks.worldsense.trials.files import places, relations_of
-from worldprobe.benchmarks.worldsense.trials.trial_maker import COLUMNS, Stratum, make_tuple, problems_of
+from worldprobe.benchmarks.worldsense.trials.trial_maker import (
+    COLUMNS,
+    Stratum,
+    make_tuple,
+    problems_of,
+)
 from worldprobe.errors import UserError, did_you_mean
 
 #: Columns of the CSV: one row for each trial whose gold answer is wrong.
@@ -30,10 +37,14 @@ class Audit:
     Attributes:
         agreement: by problem: trials, trials that agree, tuples, tuples with a wrong gold answer.
         wrong: one row for each trial whose gold answer is wrong, with the columns of ``WRONG``.
-        stated: by problem and arguments of the query: tuples, and those whose query the description states literally.
-        repeated: texts that occur more than once, and how many of these have different gold answers.
-        mixed_arity: tuples whose trials differ in the number of the query's arguments, which gives the answer away.
-        imbalance: by property: the least and the most trials of one value, and whether gold answers are equal in number.
+        stated: by problem and arguments of the query: tuples, and those whose query the description
+            states literally.
+        repeated: texts that occur more than once, and how many of these have different gold
+            answers.
+        mixed_arity: tuples whose trials differ in the number of the query's arguments, which gives
+            the answer away.
+        imbalance: by property: the least and the most trials of one value, and whether gold answers
+            are equal in number.
     """
 
     agreement: pd.DataFrame
@@ -50,8 +61,9 @@ def audit_trials(trials: pd.DataFrame, name: str, skins: Sequence[Skin] | None =
     Args:
         trials: trials in our columns (``read_official`` or our table).
         name: the file's name, for messages.
-        skins: where given, every answer is decided by what the text states in the words of its skin (of several of one name,
-            the first that can read it), not by the abstract fields; each text must state what they say.
+        skins: where given, every answer is decided by what the text states in the words of its skin
+            (of several of one name, the first that can read it), not by the abstract fields; each
+            text must state what they say.
 
     Raises:
         UserError: a trial whose relations cannot be read from its text.
@@ -64,7 +76,12 @@ def audit_trials(trials: pd.DataFrame, name: str, skins: Sequence[Skin] | None =
     checked = trials.assign(released_gold=released, solver_gold=solved, reason=reasons)
     checked["is_wrong"] = checked["reason"] != ""
     wrong = checked[checked["is_wrong"]].rename(
-        columns={"trial_id": "Key", "tuple_id": "tuple_ID", "problem": "problemname", "size": "problemsize"}
+        columns={
+            "trial_id": "Key",
+            "tuple_id": "tuple_ID",
+            "problem": "problemname",
+            "size": "problemsize",
+        }
     )
     return Audit(
         agreement=_agreement(checked),
@@ -77,57 +94,86 @@ def audit_trials(trials: pd.DataFrame, name: str, skins: Sequence[Skin] | None =
 
 
 def _solve_all(trials: pd.DataFrame, released: pd.Series, name: str) -> Iterator[tuple[str, str]]:
-    columns = [trials[column].tolist() for column in ("problem", "description", "query", "text", "entities")]
+    columns = [
+        trials[column].tolist()
+        for column in ("problem", "description", "query", "text", "entities")
+    ]
     rows = zip(*columns, trials["size"].tolist(), released, places(trials, name), strict=True)
     for problem, described, query, text, entities, size, gold, where in rows:
         relations, asked = relations_of(problem, described, query, text, entities, where)
         yield _solve(problem, size, relations, asked, gold)
 
 
-def _solve_texts(trials: pd.DataFrame, released: pd.Series, name: str, skins: Sequence[Skin]) -> Iterator[tuple[str, str]]:
+def _solve_texts(
+    trials: pd.DataFrame, released: pd.Series, name: str, skins: Sequence[Skin]
+) -> Iterator[tuple[str, str]]:
     readers: dict[str, list[StatementReader]] = {}
     for one in skins:
         readers.setdefault(one.name, []).append(StatementReader(one))
-    columns = [trials[column].tolist() for column in ("problem", "skin", "text", "description", "query", "entities")]
+    columns = [
+        trials[column].tolist()
+        for column in ("problem", "skin", "text", "description", "query", "entities")
+    ]
     rows = zip(*columns, released, places(trials, name), strict=True)
     for problem, skin, text, description, query, entities, gold, where in rows:
         if skin not in readers:
-            raise UserError(where, f"{skin!r} is not a skin{did_you_mean(skin, readers)}", "Name the folder with --skin-folder.")
+            raise UserError(
+                where,
+                f"{skin!r} is not a skin{did_you_mean(skin, readers)}",
+                "Name the folder with --skin-folder.",
+            )
         try:
             read = read_by_any(readers[skin], text)
             is_stated = does_state(read, problem, description, query, json.loads(entities))
         except ValueError as error:
-            fix = "Name the skins that the set was made with (--skin-folder), or audit it without --from-text."
+            fix = (
+                "Name the skins that the set was made with (--skin-folder), or audit it without"
+                " --from-text."
+            )
             raise UserError(where, f"{error}.", fix) from error
         if is_stated:
-            yield _solve(problem, read.size, read.description, read.query or read.description[0], gold)
+            yield _solve(
+                problem, read.size, read.description, read.query or read.description[0], gold
+            )
         else:
             yield read.answer() or "none", "the text does not state what the abstract fields say"
 
 
-def does_state(read: Statement, problem: str, description: str, query: str, entities: list[str]) -> bool:
+def does_state(
+    read: Statement, problem: str, description: str, query: str, entities: list[str]
+) -> bool:
     """Whether a text states, under the entities' names, what the abstract fields say."""
-    if read.problem_type != problem_type(problem) or read.size != len(entities) or not set(read.names) <= set(entities):
+    if (
+        read.problem_type != problem_type(problem)
+        or read.size != len(entities)
+        or not set(read.names) <= set(entities)
+    ):
         return False
     names = [entities.index(entity) for entity in read.names]
     if [worlds.normalise(worlds.rename(r, names)) for r in read.description] != list(
         map(worlds.normalise, worlds.read_description(description))
     ):
         return False
-    return read.query is None or worlds.normalise(worlds.rename(read.query, names)) == worlds.normalise(
-        worlds.read_relation(query)
-    )
+    return read.query is None or worlds.normalise(
+        worlds.rename(read.query, names)
+    ) == worlds.normalise(worlds.read_relation(query))
 
 
 @lru_cache(maxsize=1 << 17)
-def _solve(problem: str, size: int, description: worlds.Description, query: worlds.Relation, released: str) -> tuple[str, str]:
+def _solve(
+    problem: str, size: int, description: worlds.Description, query: worlds.Relation, released: str
+) -> tuple[str, str]:
     """The solver's answer, and why it is not the released one (empty where it is)."""
     answer = worlds.gold_answer(problem, size, description, query)
     if answer == released:
         return answer, ""
     n_worlds = worlds.count_worlds(size, description)
     if problem_type(problem) == "Consist":
-        found = f"the description has {_worlds(n_worlds)}" if n_worlds else "the description contradicts itself: it has no world"
+        found = (
+            f"the description has {_worlds(n_worlds)}"
+            if n_worlds
+            else "the description contradicts itself: it has no world"
+        )
         return str(answer), found
     if not n_worlds:
         return "none", "the description contradicts itself: it has no world"
@@ -137,9 +183,15 @@ def _solve(problem: str, size: int, description: worlds.Description, query: worl
     if verdict == "none":
         return answer or "none", f"the query is false in {_every(n_worlds)}"
     if query.kind == "foreign" or worlds.UNKNOWN in query.entities:
-        return answer or "none", "the query is about something that the description does not mention"
+        return (
+            answer or "none",
+            "the query is about something that the description does not mention",
+        )
     true = worlds.count_worlds(size, (*description, query))
-    return answer or "none", f"the query is undecided: true in {true} of the description's {_worlds(n_worlds)}"
+    return (
+        answer or "none",
+        f"the query is undecided: true in {true} of the description's {_worlds(n_worlds)}",
+    )
 
 
 def _worlds(number: int) -> str:
@@ -147,13 +199,24 @@ def _worlds(number: int) -> str:
 
 
 def _every(number: int) -> str:
-    return f"all of the description's {number} worlds" if number > 1 else "the description's only world"
+    return (
+        f"all of the description's {number} worlds"
+        if number > 1
+        else "the description's only world"
+    )
 
 
 def _agreement(checked: pd.DataFrame) -> pd.DataFrame:
     groups = checked.groupby("problem", sort=True)
-    per_tuple = checked.groupby(["problem", "tuple_id"], sort=True)["is_wrong"].any().groupby("problem")
-    table = pd.DataFrame({"trials": groups.size(), "agree": groups["is_wrong"].agg(lambda wrong: int((~wrong).sum()))})
+    per_tuple = (
+        checked.groupby(["problem", "tuple_id"], sort=True)["is_wrong"].any().groupby("problem")
+    )
+    table = pd.DataFrame(
+        {
+            "trials": groups.size(),
+            "agree": groups["is_wrong"].agg(lambda wrong: int((~wrong).sum())),
+        }
+    )
     table["tuples"] = per_tuple.size()
     table["wrong_tuples"] = per_tuple.sum()
     return table.reset_index()
@@ -168,7 +231,12 @@ def _stated(checked: pd.DataFrame) -> pd.DataFrame:
         | ((kinds == "Compl") & (checked["released_gold"] == "1"))
     ]
     asked = asked.assign(
-        stated=list(map(_is_stated, *(asked[column].tolist() for column in ("problem", "description", "query"))))
+        stated=list(
+            map(
+                _is_stated,
+                *(asked[column].tolist() for column in ("problem", "description", "query")),
+            )
+        )
     )
     groups = asked.groupby(["problem", "arity"], sort=True)
     return pd.DataFrame({"tuples": groups.size(), "stated": groups["stated"].sum()}).reset_index()
@@ -178,7 +246,9 @@ def _stated(checked: pd.DataFrame) -> pd.DataFrame:
 def _is_stated(problem: str, description: str, query: str) -> bool:
     relations = [worlds.normalise(relation) for relation in worlds.read_description(description)]
     asked = worlds.normalise(worlds.read_relation(query))
-    if asked.kind in worlds.PLANAR and not any(relation.kind in worlds.PLANAR for relation in relations):
+    if asked.kind in worlds.PLANAR and not any(
+        relation.kind in worlds.PLANAR for relation in relations
+    ):
         return False
     # In a consistency problem the relation itself is part of the description: stated means twice.
     return relations.count(asked) > (problem_type(problem) == "Consist")
@@ -202,7 +272,9 @@ def _imbalance(checked: pd.DataFrame) -> pd.DataFrame:
                     "property": column,
                     "least": int(counts.min()),
                     "most": int(counts.max()),
-                    "gold_balanced": bool(golds.nunique() == 1 and (crossed.nunique(axis=1) == 1).all()),
+                    "gold_balanced": bool(
+                        golds.nunique() == 1 and (crossed.nunique(axis=1) == 1).all()
+                    ),
                 }
             )
     return pd.DataFrame(rows)
@@ -225,12 +297,21 @@ def write_audit(audit: Audit, name: str, *, is_from_text: bool = False) -> str:
     lines = [
         f"{name}: {n_trials:,} trials in {int(table['tuples'].sum()):,} tuples",
         "",
-        f"Gold answers: {n_agree:,} of {n_trials:,} agree with the solver{seen} ({100 * n_agree / n_trials:.3f} %)",
+        (
+            f"Gold answers: {n_agree:,} of {n_trials:,} agree with the solver{seen}"
+            f" ({100 * n_agree / n_trials:.3f} %)"
+        ),
         "",
         *_columns(
             ("problem", "trials", "agree", "tuples", "tuples with a wrong gold answer"),
             [
-                (row["problem"], *(f"{row[column]:,}" for column in ("trials", "agree", "tuples", "wrong_tuples")))
+                (
+                    row["problem"],
+                    *(
+                        f"{row[column]:,}"
+                        for column in ("trials", "agree", "tuples", "wrong_tuples")
+                    ),
+                )
                 for row in table.to_dict("records")
             ],
         ),
@@ -244,16 +325,27 @@ def write_audit(audit: Audit, name: str, *, is_from_text: bool = False) -> str:
 def _write_wrong(wrong: pd.DataFrame) -> list[str]:
     if wrong.empty:
         return ["", "No gold answer is wrong."]
-    counts = wrong.groupby(["problemname", "problemsize", "released_gold", "solver_gold", "reason"], sort=True).size()
+    counts = wrong.groupby(
+        ["problemname", "problemsize", "released_gold", "solver_gold", "reason"], sort=True
+    ).size()
     groups = counts.rename("trials").reset_index().to_dict("records")
     rows = [
-        (g["problemname"], str(g["problemsize"]), f"{g['released_gold']} -> {g['solver_gold']}", f"{g['trials']:,}", g["reason"])
+        (
+            g["problemname"],
+            str(g["problemsize"]),
+            f"{g['released_gold']} -> {g['solver_gold']}",
+            f"{g['trials']:,}",
+            g["reason"],
+        )
         for g in groups
     ]
     first = wrong.drop_duplicates("tuple_ID")["tuple_ID"]
     return [
         "",
-        f"Wrong gold answers: {len(wrong):,} trials in {len(first):,} tuples (--out FILE.csv lists every trial)",
+        (
+            f"Wrong gold answers: {len(wrong):,} trials in {len(first):,} tuples (--out FILE.csv"
+            " lists every trial)"
+        ),
         "",
         *_columns(("problem", "size", "gold -> right", "trials", "reason"), rows),
     ]
@@ -262,46 +354,93 @@ def _write_wrong(wrong: pd.DataFrame) -> list[str]:
 def _write_shortcuts(audit: Audit) -> list[str]:
     stated = audit.stated[audit.stated["stated"] > 0]
     found = stated.to_dict("records")
-    rows = [(row["problem"], _FORMS[row["arity"]], f"{row['stated']:,} of {row['tuples']:,}") for row in found]
-    lines = ["", "Queries that the description states literally (consistency: inserted relations that repeat one)", ""]
+    rows = [
+        (row["problem"], _FORMS[row["arity"]], f"{row['stated']:,} of {row['tuples']:,}")
+        for row in found
+    ]
+    lines = [
+        "",
+        (
+            "Queries that the description states literally (consistency: inserted relations that"
+            " repeat one)"
+        ),
+        "",
+    ]
     lines += _columns(("problem", "query", "tuples"), rows) if rows else ["  none"]
     n_texts, n_contradictory = audit.repeated
-    lines += ["", f"Texts that occur more than once: {n_texts:,} ({n_contradictory:,} of them with different gold answers)"]
-    lines += [f"Tuples whose trials differ in the query's form, which gives the answer away: {audit.mixed_arity:,}"]
+    lines += [
+        "",
+        (
+            f"Texts that occur more than once: {n_texts:,} ({n_contradictory:,} of them with"
+            " different gold answers)"
+        ),
+    ]
+    lines += [
+        "Tuples whose trials differ in the query's form, which gives the answer away:"
+        f" {audit.mixed_arity:,}"
+    ]
     return lines
 
 
 def _write_imbalance(table: pd.DataFrame) -> list[str]:
     uneven = table[(table["least"] != table["most"]) | ~table["gold_balanced"]]
     rows = [
-        (r["problem"], r["property"], f"{r['least']:,}", f"{r['most']:,}", "equal" if r["gold_balanced"] else "NOT equal")
+        (
+            r["problem"],
+            r["property"],
+            f"{r['least']:,}",
+            f"{r['most']:,}",
+            "equal" if r["gold_balanced"] else "NOT equal",
+        )
         for r in uneven.to_dict("records")
     ]
-    lines = ["", "Imbalance: properties whose values have unequal numbers of trials, and gold answers within each value", ""]
-    return lines + (_columns(("problem", "property", "least", "most", "gold answers"), rows) if rows else ["  none"])
+    lines = [
+        "",
+        (
+            "Imbalance: properties whose values have unequal numbers of trials, and gold answers"
+            " within each value"
+        ),
+        "",
+    ]
+    return lines + (
+        _columns(("problem", "property", "least", "most", "gold answers"), rows)
+        if rows
+        else ["  none"]
+    )
 
 
 def _columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Rows under their header; columns of numbers to the right."""
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
-    is_number = [all(row[i].replace(",", "").isdecimal() for row in rows) for i in range(len(header))]
+    is_number = [
+        all(row[i].replace(",", "").isdecimal() for row in rows) for i in range(len(header))
+    ]
     return [
         "  "
-        + "  ".join(f"{cell:>{w}}" if n else f"{cell:<{w}}" for cell, w, n in zip(row, widths, is_number, strict=True)).rstrip()
+        + "  ".join(
+            f"{cell:>{w}}" if n else f"{cell:<{w}}"
+            for cell, w, n in zip(row, widths, is_number, strict=True)
+        ).rstrip()
         for row in [header, *rows]
     ]
 
 
 def find_misreading(skin: Skin) -> UserError | None:
-    """What is wrong with the first text of a skin that does not say, read by the skin's own words, what it was made from."""
+    """What is wrong with the first text of a skin that does not say, read by the skin's own words,
+    what it was made from.
+    """
     reader = StatementReader(skin)
     for trial in _trials(skin):
         try:
             read = reader.read(trial["text"])
             names = json.loads(trial["entities"])
-            is_right = does_state(read, trial["problem"], trial["description"], trial["query"], names)
+            is_right = does_state(
+                read, trial["problem"], trial["description"], trial["query"], names
+            )
             problem = (
-                "" if is_right and read.answer() == ANSWER_OF[trial["gold"]] else "a text says something else than it should."
+                ""
+                if is_right and read.answer() == ANSWER_OF[trial["gold"]]
+                else "a text says something else than it should."
             )
         except ValueError as error:
             problem = f"{error}."

@@ -1,8 +1,10 @@
-"""The sets: what each consists of, and its trials in order, as a stream (paper, Section 3.4, 5.4 and Appendix A).
+"""The sets: what each consists of, and its trials in order, as a stream (paper, Section 3.4, 5.4
+and Appendix A).
 
-Every set is a sequence of rounds. A round contains one tuple of each block (problem, size, complexity, skin, wording), so
-that any number of whole rounds is balanced; a larger set begins with the smaller. Where a block has both binary and
-ternary queries they take turns. Any subset of sizes, problems, skins or rounds has trials of the whole set, unchanged.
+Every set is a sequence of rounds. A round contains one tuple of each block (problem, size,
+complexity, skin, wording), so that any number of whole rounds is balanced; a larger set begins with
+the smaller. Where a block has both binary and ternary queries they take turns. Any subset of sizes,
+problems, skins or rounds has trials of the whole set, unchanged.
 """
 
 from __future__ import annotations
@@ -21,8 +23,19 @@ import pandas as pd
 
 from worldprobe.benchmarks.worldsense.problems.problems import Cell, cells, cores
 from worldprobe.benchmarks.worldsense.skins.skins import Skin, entities_needed
-from worldprobe.benchmarks.worldsense.skins.vocabulary import HARD, LINEAR_PROBLEMS, MOTION, WORDINGS, answers_of
-from worldprobe.benchmarks.worldsense.trials.trial_maker import COLUMNS, Stratum, make_tuple, n_distinct
+from worldprobe.benchmarks.worldsense.skins.vocabulary import (
+    HARD,
+    LINEAR_PROBLEMS,
+    MOTION,
+    WORDINGS,
+    answers_of,
+)
+from worldprobe.benchmarks.worldsense.trials.trial_maker import (
+    COLUMNS,
+    Stratum,
+    make_tuple,
+    n_distinct,
+)
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.processes import end_with_the_command, was_killed
 
@@ -48,7 +61,9 @@ class SetPlan:
     def cells(self) -> list[Cell]:
         """All cells, the empty ones included."""
         every = cells(self.sizes, self.problems)
-        return [cell for cell in every if not self.complexities or cell.complexity in self.complexities]
+        return [
+            cell for cell in every if not self.complexities or cell.complexity in self.complexities
+        ]
 
     name: str
     stream: str
@@ -107,10 +122,16 @@ class Block:
     is_training: bool
 
     def stratum(self, turn: int, spread: int) -> tuple[Stratum, int, int]:
-        """Where the tuple of a round is drawn: the stratum, the number of the draw, the shift (see ``make_tuple``)."""
+        """Where the tuple of a round is drawn: the stratum, the number of the draw, the shift (see
+        ``make_tuple``).
+        """
         n_forms = len(self.cells)
         cell = self.cells[(turn + self.ordinal) % n_forms]
-        return Stratum(cell, self.skin, self.wording, self.is_training), turn // n_forms, self.ordinal * spread // n_forms
+        return (
+            Stratum(cell, self.skin, self.wording, self.is_training),
+            turn // n_forms,
+            self.ordinal * spread // n_forms,
+        )
 
 
 def plan_set(
@@ -125,13 +146,19 @@ def plan_set(
         UserError: no such set, or a problem that the set does not have.
     """
     if name not in PLANS:
-        raise UserError("SET", f"{name!r} is not a set{did_you_mean(name, PLANS)}", f"Choose one of {', '.join(PLANS)}.")
+        raise UserError(
+            "SET",
+            f"{name!r} is not a set{did_you_mean(name, PLANS)}",
+            f"Choose one of {', '.join(PLANS)}.",
+        )
     plan = PLANS[name]
     for problem in problems:
         if problem not in plan.problems:
             nearest = did_you_mean(problem, plan.problems)
             raise UserError(
-                "--problems", f"{problem!r} is not a problem of {name}{nearest}", f"Choose from {', '.join(plan.problems)}."
+                "--problems",
+                f"{problem!r} is not a problem of {name}{nearest}",
+                f"Choose from {', '.join(plan.problems)}.",
             )
     return replace(
         plan,
@@ -157,28 +184,42 @@ def blocks_of(plan: SetPlan, skins: Sequence[Skin], chosen: Sequence[str] = ()) 
         if name not in {skin.name for skin in usable}:
             nearest = did_you_mean(name, [skin.name for skin in usable])
             fix = f"Choose from {', '.join(skin.name for skin in usable)}."
-            raise UserError("--skins", f"{name!r} is not a skin of the set {plan.name}{nearest}", fix)
+            raise UserError(
+                "--skins", f"{name!r} is not a skin of the set {plan.name}{nearest}", fix
+            )
     selected = [skin for skin in usable if not chosen or skin.name in chosen]
     _check_balance(plan, selected)
     for skin in selected:
         if not skin.motion and set(plan.problems) & set(MOTION):
             problem = "does not say how things change."
-            raise UserError(f"skin {skin.name}", problem, "Add the key `motion` to its file, or leave the skin out.")
+            raise UserError(
+                f"skin {skin.name}",
+                problem,
+                "Add the key `motion` to its file, or leave the skin out.",
+            )
     by_block: dict[tuple[str, int, int], list[Cell]] = {}
     for cell in plan.cells():
         if cores(cell):
             by_block.setdefault(cell[:3], []).append(cell)
     if not by_block:
         sizes = ", ".join(map(str, plan.sizes))
-        fix = f"Choose others; the whole set has sizes {', '.join(map(str, PLANS[plan.name].sizes))}."
-        raise UserError("--sizes, --problems", f"{plan.name} has no such problems of size {sizes}.", fix)
+        fix = (
+            f"Choose others; the whole set has sizes {', '.join(map(str, PLANS[plan.name].sizes))}."
+        )
+        raise UserError(
+            "--sizes, --problems", f"{plan.name} has no such problems of size {sizes}.", fix
+        )
     found = []
     is_training = plan.stream.startswith("train")
     for block_cells in by_block.values():
         for number, skin in enumerate(usable):
             for turn, wording in enumerate(WORDINGS):
                 if skin in selected:
-                    found.append(Block(tuple(block_cells), skin, wording, _ordinal(number, turn), is_training))
+                    found.append(
+                        Block(
+                            tuple(block_cells), skin, wording, _ordinal(number, turn), is_training
+                        )
+                    )
     for block in found:
         _check_room(block, plan)
     return found
@@ -189,8 +230,12 @@ def empty_cells(plan: SetPlan) -> list[Cell]:
     return [cell for cell in plan.cells() if not cores(cell)]
 
 
-def stream_set(plan: SetPlan, blocks: Sequence[Block], seed: int, processes: int = 1) -> Iterator[pd.DataFrame]:
-    """The trials of a set in order, a batch of some ten thousand at a time; the same for any number of processes."""
+def stream_set(
+    plan: SetPlan, blocks: Sequence[Block], seed: int, processes: int = 1
+) -> Iterator[pd.DataFrame]:
+    """The trials of a set in order, a batch of some ten thousand at a time; the same for any number
+    of processes.
+    """
     per_round = sum(len(answers_of(block.cells[0].problem)) for block in blocks)
     step = max(1, TRIALS_PER_BATCH // per_round)
     bounds = [*range(0, plan.per_cell, step), plan.per_cell]
@@ -208,8 +253,12 @@ def stream_set(plan: SetPlan, blocks: Sequence[Block], seed: int, processes: int
         left = pairwise(bounds)
         try:
             while True:
-                # A few batches ahead only: memory does not grow with the set where writing is slower than making.
-                waiting += [executor.submit(make, part) for part in islice(left, processes + 1 - len(waiting))]
+                # A few batches ahead only: memory does not grow with the set where writing is
+                # slower than making.
+                waiting += [
+                    executor.submit(make, part)
+                    for part in islice(left, processes + 1 - len(waiting))
+                ]
                 if not waiting:
                     return
                 batch = waiting.popleft().result()
@@ -228,7 +277,9 @@ def _number(batch: pd.DataFrame, first: int) -> pd.DataFrame:
     return batch
 
 
-def _make_rounds(plan: SetPlan, blocks: list[Block], seed: int, bounds: tuple[int, int]) -> pd.DataFrame:
+def _make_rounds(
+    plan: SetPlan, blocks: list[Block], seed: int, bounds: tuple[int, int]
+) -> pd.DataFrame:
     rows = []
     for turn in range(*bounds):
         for block in sorted(blocks, key=partial(_rank, seed, turn)):
@@ -247,12 +298,20 @@ def _rank(seed: int, turn: int, block: Block) -> bytes:
 
 def _check_balance(plan: SetPlan, skins: Sequence[Skin]) -> None:
     if not skins:
-        raise UserError("--skins", f"there is no skin for the set {plan.name}.", f"Add one with `use: {plan.use}`.")
+        raise UserError(
+            "--skins",
+            f"there is no skin for the set {plan.name}.",
+            f"Add one with `use: {plan.use}`.",
+        )
     per_domain = pd.Series([skin.domain for skin in skins]).value_counts()
     if per_domain.nunique() > 1:
         counts = ", ".join(f"{domain} {n}" for domain, n in sorted(per_domain.items()))
-        problem = f"the set {plan.name} cannot be balanced over domains with these skins ({counts})."
-        raise UserError("--skins", problem, "Name as many skins of each domain, or of one domain only.")
+        problem = (
+            f"the set {plan.name} cannot be balanced over domains with these skins ({counts})."
+        )
+        raise UserError(
+            "--skins", problem, "Name as many skins of each domain, or of one domain only."
+        )
     needed = entities_needed(max(plan.sizes))
     for skin in skins:
         if len(skin.entities) < needed:
@@ -265,5 +324,10 @@ def _check_room(block: Block, plan: SetPlan) -> None:
     for cell in block.cells:
         room = n_distinct(cell, len(block.skin.entities), is_training=block.is_training)
         if needed > room:
-            problem = f"{cell.problem}, size {cell.size}, with the skin {block.skin.name} has {room:,} different tuples; "
-            raise UserError("--per-cell", f"{problem}{needed:,} are asked for.", "Ask for fewer, or add skins.")
+            problem = (
+                f"{cell.problem}, size {cell.size}, with the skin {block.skin.name} has {room:,}"
+                " different tuples; "
+            )
+            raise UserError(
+                "--per-cell", f"{problem}{needed:,} are asked for.", "Ask for fewer, or add skins."
+            )

@@ -1,4 +1,6 @@
-"""One tuple of trials: an abstract tuple, choices drawn without replacement, and the text of each trial."""
+"""One tuple of trials: an abstract tuple, choices drawn without replacement, and the text of each
+trial.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,16 @@ from functools import lru_cache
 from math import factorial, perm
 from typing import Any, NamedTuple
 
-from worldprobe.benchmarks.worldsense.problems.problems import Cell, Core, cells, cores, name_moment, numbers_in, solve, story_of
+from worldprobe.benchmarks.worldsense.problems.problems import (
+    Cell,
+    Core,
+    cells,
+    cores,
+    name_moment,
+    numbers_in,
+    solve,
+    story_of,
+)
 from worldprobe.benchmarks.worldsense.problems.worlds import (
     MOMENTS,
     UNKNOWN,
@@ -114,7 +125,9 @@ _write_names = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class Stratum(NamedTuple):
-    """Where a tuple is drawn from: a cell, a skin and a wording, of the abstract tuples of a set for training or of another."""
+    """Where a tuple is drawn from: a cell, a skin and a wording, of the abstract tuples of a set
+    for training or of another.
+    """
 
     cell: Cell
     skin: Skin
@@ -125,35 +138,61 @@ class Stratum(NamedTuple):
 @lru_cache
 def n_distinct(cell: Cell, n_entities: int, *, is_training: bool = False) -> int:
     """How many different tuples a skin of so many entities has in a cell and one wording."""
-    kinds = {(_n_named(cell, core), n_facts(cell.problem, core.description)) for core in cores(cell)}
+    kinds = {
+        (_n_named(cell, core), n_facts(cell.problem, core.description)) for core in cores(cell)
+    }
     fewest = min((_n_choices(cell, n_entities, *kind) for kind in kinds), default=0)
-    return len(numbers_in(cell, is_training=is_training)) * (fewest // (2 if _has_twin(cell) else 1))
+    return len(numbers_in(cell, is_training=is_training)) * (
+        fewest // (2 if _has_twin(cell) else 1)
+    )
 
 
 @lru_cache
 def _n_choices(cell: Cell, n_entities: int, n_named: int, n_relations: int) -> int:
-    """Choices apart from the abstract tuple: entities, order of relations, place of the inserted one, converses."""
+    """Choices apart from the abstract tuple: entities, order of relations, place of the inserted
+    one, converses.
+    """
     n_orders = 1 if cell.problem == "Infer.trivial" else factorial(n_relations)
-    is_placed = problem_type(cell.problem) == "Consist" and cell.problem not in MOTION  # updates have an order of their own
+    is_placed = (
+        problem_type(cell.problem) == "Consist" and cell.problem not in MOTION
+    )  # updates have an order of their own
     n_places = n_relations + 1 if is_placed else 1
-    n_flips = 2 if cell.problem == "Infer.trivial" else 1 << (n_relations + (cell.problem != "Infer.extrema"))
+    n_flips = (
+        2
+        if cell.problem == "Infer.trivial"
+        else 1 << (n_relations + (cell.problem != "Infer.extrema"))
+    )
     return perm(n_entities, n_named) * n_orders * n_places * n_flips
 
 
 def n_facts(problem: str, description: Description) -> int:
-    """How many relations at the beginning of a core's description say how things are at first: all, if nothing changes."""
-    changing = (number for number, relation in enumerate(description) if relation.kind in UPDATES or relation.kind in MOMENTS)
+    """How many relations at the beginning of a core's description say how things are at first: all,
+    if nothing changes.
+    """
+    changing = (
+        number
+        for number, relation in enumerate(description)
+        if relation.kind in UPDATES or relation.kind in MOMENTS
+    )
     return next(changing, len(description) - (problem == "Consist.motion"))
 
 
 def _has_twin(cell: Cell) -> bool:
-    """With three entities, "one ternary relation" and "all but one" are the same descriptions: the two cells share them."""
+    """With three entities, "one ternary relation" and "all but one" are the same descriptions: the
+    two cells share them.
+    """
     return cell.size == 3 and cell.complexity > 0
 
 
 def _n_named(cell: Cell, core: Core) -> int:
-    """Entities that the trials of an abstract tuple name: one more than the description where a query asks about another one."""
-    return entities_needed(cell.size) if any(UNKNOWN in query.entities for query in core.queries) else cell.size
+    """Entities that the trials of an abstract tuple name: one more than the description where a
+    query asks about another one.
+    """
+    return (
+        entities_needed(cell.size)
+        if any(UNKNOWN in query.entities for query in core.queries)
+        else cell.size
+    )
 
 
 def make_tuple(stratum: Stratum, draw: int, seed: int, shift: int) -> list[Row]:
@@ -163,7 +202,8 @@ def make_tuple(stratum: Stratum, draw: int, seed: int, shift: int) -> list[Row]:
         stratum: cell, skin and wording.
         draw: number of the tuple within the stratum, below ``n_distinct``.
         seed: the set's seed.
-        shift: moves where the stratum begins in the cell's list of abstract tuples, so that strata together are even.
+        shift: moves where the stratum begins in the cell's list of abstract tuples, so that strata
+            together are even.
 
     Returns:
         Rows with the values of ``COLUMNS``, one for each answer.
@@ -190,7 +230,8 @@ class _Facts(NamedTuple):
     Attributes:
         description: the relations that all its trials state.
         written: each of them in the official notation.
-        queries: for each answer: the relation, the same in notation, the gold answer in disguise, span, worlds, depth.
+        queries: for each answer: the relation, the same in notation, the gold answer in disguise,
+            span, worlds, depth.
         n_named: how many entities the trials name.
         n_facts: relations that say how things are at first.
     """
@@ -206,11 +247,24 @@ class _Facts(NamedTuple):
 def _facts_of(cell: Cell, number: int) -> _Facts:
     core = cores(cell)[number]
     queries = tuple(
-        (query, write_relation(query), DISGUISE[solved.answer], _span(query, core, cell.problem), solved.n_worlds, solved.depth)
+        (
+            query,
+            write_relation(query),
+            DISGUISE[solved.answer],
+            _span(query, core, cell.problem),
+            solved.n_worlds,
+            solved.depth,
+        )
         for query, solved in zip(core.queries, solve(cell.problem, cell.size, core), strict=True)
     )
     written = tuple(map(write_relation, core.description))
-    return _Facts(core.description, written, queries, _n_named(cell, core), n_facts(cell.problem, core.description))
+    return _Facts(
+        core.description,
+        written,
+        queries,
+        _n_named(cell, core),
+        n_facts(cell.problem, core.description),
+    )
 
 
 def _render(stratum: Stratum, facts: _Facts, number: int) -> list[Row]:
@@ -240,7 +294,10 @@ def _render(stratum: Stratum, facts: _Facts, number: int) -> list[Row]:
     if problem == "Infer.trivial":
         shared = render_listing(names, skin)
     else:
-        clauses = [render_clause(facts.description[i], names, skin, bool(flips >> at & 1)) for at, i in enumerate(order)]
+        clauses = [
+            render_clause(facts.description[i], names, skin, bool(flips >> at & 1))
+            for at, i in enumerate(order)
+        ]
         shared = "" if kind == "Consist" else render_description(clauses, size, skin)
     entities = _write_names(names[:size])
     rows = []
@@ -252,13 +309,17 @@ def _render(stratum: Stratum, facts: _Facts, number: int) -> list[Row]:
         if is_moving:
             shared = _tell(facts, clauses, query if kind == "Consist" else None, names, skin, flip)
         elif kind == "Consist":
-            shared = render_description([*clauses[:inserted], asked, *clauses[inserted:]], size, skin)
+            shared = render_description(
+                [*clauses[:inserted], asked, *clauses[inserted:]], size, skin
+            )
         if kind == "Compl":
             opposite = render_opposite(query, names, skin, flip)
         text = render_question(problem, wording, skin, shared, asked, opposite)
         rows.append((described, asks, text, gold, span, n_worlds, depth))
     moment = name_moment(story_of(facts.description).moment) if is_moving else None
-    digest = hashlib.blake2b(repr((cell, skin.name, wording, entities, rows)).encode(), digest_size=16).digest()
+    digest = hashlib.blake2b(
+        repr((cell, skin.name, wording, entities, rows)).encode(), digest_size=16
+    ).digest()
     tuple_id = digest[:8].hex()
     cell_fields = (problem, size, complexity, arity)
     return [
@@ -282,8 +343,16 @@ def _render(stratum: Stratum, facts: _Facts, number: int) -> list[Row]:
     ]
 
 
-def _tell(facts: _Facts, clauses: Sequence[str], update: Relation | None, names: Sequence[str], skin: Skin, flip: bool) -> str:
-    """How things are at first, what changes, and which moment is asked about, or in a consistency problem what is seen at last.
+def _tell(
+    facts: _Facts,
+    clauses: Sequence[str],
+    update: Relation | None,
+    names: Sequence[str],
+    skin: Skin,
+    flip: bool,
+) -> str:
+    """How things are at first, what changes, and which moment is asked about, or in a consistency
+    problem what is seen at last.
 
     Args:
         facts: what is shared.
@@ -293,24 +362,41 @@ def _tell(facts: _Facts, clauses: Sequence[str], update: Relation | None, names:
         skin: the words.
         flip: whether what is seen is said by the converse.
     """
-    described = render_description(clauses, len(clauses) + 1, skin)  # each but the first entity has a relation
+    described = render_description(
+        clauses, len(clauses) + 1, skin
+    )  # each but the first entity has a relation
     rest = facts.description[facts.n_facts :]
     changes = [relation for relation in rest if relation.kind in UPDATES]
     if update is not None:
-        return render_story(described, [*changes, update], names, skin, render_clause(rest[-1], names, skin, flip), "")
+        return render_story(
+            described,
+            [*changes, update],
+            names,
+            skin,
+            render_clause(rest[-1], names, skin, flip),
+            "",
+        )
     moment = rest[-1] if rest and rest[-1].kind in MOMENTS else None
-    return render_story(described, changes, names, skin, "", render_moment(moment, len(changes), skin.stories))
+    return render_story(
+        described, changes, names, skin, "", render_moment(moment, len(changes), skin.stories)
+    )
 
 
 def _span(query: Relation, core: Core, problem: str) -> int | None:
-    """As the official field: 0 for Consist.trivial; a query about nothing in the description has the first query's span."""
+    """As the official field: 0 for Consist.trivial; a query about nothing in the description has
+    the first query's span.
+    """
     if problem == "Consist.trivial":
         return 0
     if query.kind in ("first", "last", "leave"):
         return 0
     if query.kind in ("parallel", "perpendicular"):
         return None
-    return core.queries[0].span() if query.kind == "foreign" or UNKNOWN in query.entities else query.span()
+    return (
+        core.queries[0].span()
+        if query.kind == "foreign" or UNKNOWN in query.entities
+        else query.span()
+    )
 
 
 def _turn(rows: list[Any], digit: int) -> list[Any]:
@@ -339,11 +425,17 @@ def preview_skin(skins: Sequence[Skin], name: str, size: int, seed: int) -> str:
     """
     known = {skin.name: skin for skin in skins}
     if name not in known:
-        raise UserError("--skin", f"{name!r} is not a skin{did_you_mean(name, known)}", f"Choose from {', '.join(known)}.")
+        raise UserError(
+            "--skin",
+            f"{name!r} is not a skin{did_you_mean(name, known)}",
+            f"Choose from {', '.join(known)}.",
+        )
     skin = known[name]
     if len(skin.entities) < entities_needed(size):
         raise UserError(
-            "--size", f"{skin.name} has {len(skin.entities)} entities; size {size} needs one more.", "Choose a smaller size."
+            "--size",
+            f"{skin.name} has {len(skin.entities)} entities; size {size} needs one more.",
+            "Choose a smaller size.",
         )
     shown = []
     for turn, problem in enumerate(problems_of(skin)):
@@ -354,6 +446,9 @@ def preview_skin(skins: Sequence[Skin], name: str, size: int, seed: int) -> str:
         draw = seed % n_distinct(cell, len(skin.entities))
         rows = make_tuple(Stratum(cell, skin, WORDINGS[turn % 2]), draw, seed, 0)
         trial = dict(zip(COLUMNS, rows[0], strict=True))
-        facts = f"{trial['description']} {trial['query']}, depth {trial['depth']}, worlds {trial['n_worlds']}"
+        facts = (
+            f"{trial['description']} {trial['query']}, depth {trial['depth']}, worlds"
+            f" {trial['n_worlds']}"
+        )
         shown.append(f"== {problem}: {facts}\n{trial['text']}\n-> {ANSWER_OF[trial['gold']]}")
     return "\n\n".join(shown)

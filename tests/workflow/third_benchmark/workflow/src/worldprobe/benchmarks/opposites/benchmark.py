@@ -1,4 +1,6 @@
-"""Opposites as the shared parts see them: does a model know which word is the opposite of another?"""
+"""Opposites as the shared parts see them: does a model know which word is the opposite of
+another?
+"""
 
 from __future__ import annotations
 
@@ -39,21 +41,42 @@ class OppositesScores(Scores, name="opposites_scores"):
 
 def list_words(settings: Mapping[str, Any]) -> pd.DataFrame:
     """The items."""
-    rows = [(domain, *words) for domain, found in WORDS.items() for words in found[: settings["per_domain"]]]
+    rows = [
+        (domain, *words)
+        for domain, found in WORDS.items()
+        for words in found[: settings["per_domain"]]
+    ]
     items = pd.DataFrame(rows, columns=["domain", "unit", "opposite", "other"])
     return items.assign(cluster=items["unit"])
 
 
 def compare_endings(item: Any) -> list[Loglikelihood]:
     """What a model is asked about an item: the right ending first."""
-    return [Loglikelihood(f"The opposite of {item.unit} is", f"{word}.") for word in (item.opposite, item.other)]
+    return [
+        Loglikelihood(f"The opposite of {item.unit} is", f"{word}.")
+        for word in (item.opposite, item.other)
+    ]
 
 
-@table(inputs=[Summaries], section="accuracy", title="Hardest domain", caption="The domain with the lowest mean of all models.")
+@table(
+    inputs=[Summaries],
+    section="accuracy",
+    title="Hardest domain",
+    caption="The domain with the lowest mean of all models.",
+)
 def hardest_domain(summaries: pd.DataFrame) -> Sheet:
     """A table of its own."""
-    means = summaries[summaries["grouping"] == "domain"].groupby("group")["mean"].mean().nsmallest(1).reset_index()
-    columns = (Column("Domain", ("group",), is_number=False), Column("Accuracy", ("mean",), decimals(3)))
+    means = (
+        summaries[summaries["grouping"] == "domain"]
+        .groupby("group")["mean"]
+        .mean()
+        .nsmallest(1)
+        .reset_index()
+    )
+    columns = (
+        Column("Domain", ("group",), is_number=False),
+        Column("Accuracy", ("mean",), decimals(3)),
+    )
     return Sheet("Hardest domain", means, columns)
 
 
