@@ -24,9 +24,9 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "workflow" / "src"))
 
 from worldprobe.benchmarks.ewok.contracts import Summaries  # noqa: E402
-from worldprobe.benchmarks.worldsense.contracts import (
+from worldprobe.benchmarks.worldsense.contracts import (  # noqa: E402
     Summaries as WorldSenseSummaries,
-)  # noqa: E402
+)
 from worldprobe.contracts import read_table  # noqa: E402
 from worldprobe.errors import UserError  # noqa: E402
 

@@ -24,13 +24,13 @@ from worldprobe import benchmarks  # noqa: E402
 from worldprobe.benchmarks.worldsense.inference.prompts import PromptSet  # noqa: E402
 from worldprobe.benchmarks.worldsense.skins.skins import SkinFile  # noqa: E402
 from worldprobe.report.results import Result  # noqa: E402
-from worldprobe.settings.blocks import (
+from worldprobe.settings.blocks import (  # noqa: E402
     Block,
     in_words,
     json_schema,
     meaning,
     schema_at,
-)  # noqa: E402
+)
 from worldprobe.settings.registry import Card, Registry  # noqa: E402
 from worldprobe.settings.study import (  # noqa: E402
     SharedSettings,
@@ -63,11 +63,12 @@ REFERENCES: dict[str, dict[str, type[Block]]] = {
     "docs/human_study.md": {"survey": Survey},
 }
 HEADER = """\
-# The default study: both benchmarks, materials of our own, a small language model and small controls, no GPU.
-# A file given by --configfile is run in place of this one; what it leaves out has the default that config/README.md states.
+# The default study: both benchmarks, materials of our own, a small language model and small
+# controls, no GPU. A file given by --configfile is run in place of this one; what it leaves out has
+# the default that config/README.md states.
 # `make settings` writes the comments, and keys that are not there yet.
 """
-WIDTH = 130
+WIDTH = 100
 
 
 def files() -> dict[Path, str]:

@@ -20,16 +20,16 @@ peer = pytest.importorskip("inspect_evals.worldsense._utils", reason=REASON)
 from inspect_ai.scorer import Score  # noqa: E402
 
 from worldprobe.benchmarks.worldsense.analysis.answers import Series, read_series  # noqa: E402
-from worldprobe.benchmarks.worldsense.analysis.questions import (
+from worldprobe.benchmarks.worldsense.analysis.questions import (  # noqa: E402
     TYPES,
     WORDS,
     Questions,
     read_questions,
-)  # noqa: E402
-from worldprobe.benchmarks.worldsense.analysis.statistics import (
+)
+from worldprobe.benchmarks.worldsense.analysis.statistics import (  # noqa: E402
     FOLDED,
     compute_statistics,
-)  # noqa: E402
+)
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS, problem_type  # noqa: E402
 
 pytestmark = pytest.mark.slow

@@ -16,10 +16,10 @@ from worldprobe.paths import RESOURCES
 webdriver = pytest.importorskip(
     "selenium.webdriver", reason="Selenium is not installed; `make test-survey` installs it"
 )
-from selenium.common.exceptions import (
+from selenium.common.exceptions import (  # noqa: E402
     StaleElementReferenceException,
     WebDriverException,
-)  # noqa: E402
+)
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402

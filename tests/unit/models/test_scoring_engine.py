@@ -20,12 +20,12 @@ from worldprobe.inference.store import open_store  # noqa: E402
 from worldprobe.models import prefix_trie, selfcheck  # noqa: E402
 from worldprobe.models.chat import Encoder  # noqa: E402
 from worldprobe.models.engine import Decoding, Loglikelihood, Message  # noqa: E402
-from worldprobe.models.forward import (
+from worldprobe.models.forward import (  # noqa: E402
     ForwardPasses,
     Piecewise,
     normalisers,
     split_gelu,
-)  # noqa: E402  # noqa: E402
+)
 from worldprobe.models.transformers_engine import open_engine  # noqa: E402
 
 ARCHITECTURES = (

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from worldprobe.models.engine import Engine
 
 
-def babylm(
+def babylm(  # noqa: C901  (the loop over a track's checkpoints is read best as a whole)
     model: str,
     /,
     *,

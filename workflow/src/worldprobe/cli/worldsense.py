@@ -407,6 +407,18 @@ def describe_analysis(statistics: pd.DataFrame, counts: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
+def _check_outputs(trials: Sequence[str], strategies: Sequence[str], out: Sequence[Path]) -> None:
+    needed = len(strategies) * len(trials)
+    if needed == len(out) and len(set(strategies)) == len(strategies) and strategies:
+        return
+    raise UserError(
+        "worldsense ask",
+        f"{len(trials)} sets and {len(set(strategies))} different strategies need {needed} --out"
+        " files.",
+        "Give one per set and strategy: all strategies of the first set, then the second's.",
+    )
+
+
 @app.command(name="ask")
 def ask_(
     trials: list[str],
@@ -457,17 +469,7 @@ def ask_(
 
     prompt_sets = [load_prompt_set(name.strip()) for name in prompting.split(",") if name.strip()]
     names = [one.name for one in prompt_sets]
-    wanted = len(names) * len(trials)
-    if wanted != len(out) or len(set(names)) != len(names) or not names:
-        problem = (
-            f"{len(trials)} sets and {len(set(names))} different strategies need {wanted} --out"
-            " files."
-        )
-        raise UserError(
-            "worldsense ask",
-            problem,
-            "Give one per set and strategy: all strategies of the first set, then the second's.",
-        )
+    _check_outputs(trials, names, out)
     if samples > 1 and not temperature:
         raise UserError(
             f"--samples {samples}",

@@ -351,6 +351,24 @@ def _placed(
     )
 
 
+def _check_adapter_files(adapter: Checkpoint, allow_pickle: bool) -> None:
+    if not (adapter.folder / ADAPTER).is_file():
+        raise UserError(
+            adapter.name,
+            f"has no {ADAPTER}, so it is no adapter of peft.",
+            "Give the folder that peft saved.",
+        )
+    readable = ADAPTER_WEIGHTS[: 2 if allow_pickle else 1]
+    if not any((adapter.folder / file).is_file() for file in readable):
+        raise UserError(
+            adapter.name,
+            f"has no {ADAPTER_WEIGHTS[0]}: the adapter's weights are missing.",
+            "Save it with safetensors, or, if it is a pickle whose source you trust, set"
+            " allow_pickle: true (or --allow-pickle).",
+        )
+    refuse_pointers(adapter.name, adapter.folder)
+
+
 def _with_adapter(checkpoint: Checkpoint, adapter: str | None) -> Checkpoint:
     """The checkpoint with the adapter that is meant.
 
@@ -378,24 +396,7 @@ def _with_adapter(checkpoint: Checkpoint, adapter: str | None) -> Checkpoint:
             f" weights alone, as of a merged model; {name} puts the adapter on them.",
         )
     its = checkpoint if adapter is None else _placed(adapter, None)
-    if not (its.folder / ADAPTER).is_file():
-        raise UserError(
-            its.name,
-            f"has no {ADAPTER}, so it is no adapter of peft.",
-            "Give the folder that peft saved.",
-        )
-    if not any(
-        (its.folder / file).is_file()
-        for file in ADAPTER_WEIGHTS[: 2 if checkpoint.allow_pickle else 1]
-    ):
-        fix = (
-            "Save it with safetensors, or, if it is a pickle whose source you trust, set"
-            " allow_pickle: true (or --allow-pickle)."
-        )
-        raise UserError(
-            its.name, f"has no {ADAPTER_WEIGHTS[0]}: the adapter's weights are missing.", fix
-        )
-    refuse_pointers(its.name, its.folder)
+    _check_adapter_files(its, checkpoint.allow_pickle)
     stated = read_object(its.folder / ADAPTER)
     named = stated.get("base_model_name_or_path")
     if is_whole:

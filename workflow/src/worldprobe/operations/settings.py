@@ -131,9 +131,9 @@ def source_key(card: Mapping[str, Any]) -> str:
     """What the note on a fetched model is named by: checkpoint and revision, so that two registries
     do not share one.
     """
-    return hashlib.sha256(
-        f"{card['checkpoint']}@{card['revision']}{'+' + card['adapter'] if card.get('adapter') else ''}".encode()
-    ).hexdigest()[:12]
+    adapter = f"+{card['adapter']}" if card.get("adapter") else ""
+    source = f"{card['checkpoint']}@{card['revision']}{adapter}"
+    return hashlib.sha256(source.encode()).hexdigest()[:12]
 
 
 def _find(name: str, home: Path) -> str:

@@ -24,7 +24,8 @@ from datasets import load_dataset
 
 rows = load_dataset("FOLDER", split="{split}")  # this folder, or the dataset's id on the hub
 ```"""
-_OPEN = f"""`datasets` cannot open these rows: they are encrypted with AES-256. In memory, so that no plain copy is left:
+_OPEN = f"""`datasets` cannot open these rows: they are encrypted with AES-256. In memory, so that
+no plain copy is left:
 
 ```python
 import io, os, pyarrow.parquet, pyzipper
@@ -34,7 +35,8 @@ with pyzipper.AESZipFile("{ARCHIVE}") as archive:
     rows = pyarrow.parquet.read_table(io.BytesIO(archive.read("{MEMBER}")))
 ```
 
-On the hub, switch on gated access in the dataset's settings before the first upload: only then are this card's fields asked."""
+On the hub, switch on gated access in the dataset's settings before the first upload:
+only then are this card's fields asked."""
 
 
 @dataclass(frozen=True)

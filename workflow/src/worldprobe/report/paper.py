@@ -16,7 +16,7 @@ from worldprobe.report.sheet import LATEX_ESCAPES, PrintedTable, latex
 
 #: Rows of the longest table of an article; longer ones are for the report.
 MOST_ROWS = 30
-HEAD = r"""% Written by `worldprobe paper write`. \result{...} is a number or a text of numbers.tex, by its name there.
+HEAD = r"""% Written by `worldprobe paper write`. \result{...} is a number or text of numbers.tex.
 \documentclass[9pt,a4paper]{extarticle}
 \usepackage[utf8]{inputenc}
 \usepackage[T1]{fontenc}
@@ -29,13 +29,15 @@ HEAD = r"""% Written by `worldprobe paper write`. \result{...} is a number or a 
 \renewcommand{\textfraction}{0.05}
 \renewcommand{\floatpagefraction}{0.9}
 \newsavebox{\content}
-\newcommand{\fitted}[1]{\savebox{\content}{#1}\ifdim\wd\content>\linewidth\resizebox{\linewidth}{!}{\usebox{\content}}\else\usebox{\content}\fi}
+\newcommand{\fitted}[1]{\savebox{\content}{#1}\ifdim\wd\content>\linewidth%
+  \resizebox{\linewidth}{!}{\usebox{\content}}\else\usebox{\content}\fi}
 \input{numbers.tex}
 """
 NUMBERS_HEAD = r"""% Written by `worldprobe paper write`: what paper.tex says, by its name.
 \makeatletter
 \newcommand{\setresult}[2]{\@namedef{result:#1}{#2}}
-\DeclareRobustCommand{\result}[1]{\@ifundefined{result:#1}{\PackageError{worldprobe}{no result "#1"}{}}{\@nameuse{result:#1}}}
+\DeclareRobustCommand{\result}[1]{\@ifundefined{result:#1}%
+  {\PackageError{worldprobe}{no result "#1"}{}}{\@nameuse{result:#1}}}
 \makeatother
 """
 

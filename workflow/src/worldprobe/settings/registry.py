@@ -304,6 +304,10 @@ class Card(Block):
                 "only masked models have a pseudo-log-likelihood.",
                 "Set kind: masked, or remove pseudo.",
             )
+        yield from self._engine_findings()
+
+    def _engine_findings(self) -> Iterator[Finding]:
+        """Keys that mean nothing for the engine."""
         if self.engine == "vllm" and self.adapter not in (None, "none"):
             yield (
                 ("adapter",),

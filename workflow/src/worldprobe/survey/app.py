@@ -113,7 +113,7 @@ class Application:
         self.door = Doorkeeper(survey.settings, survey.key, survey.answers.clock)
 
     # Pages
-    # -----------------------------------------------------------------------------------------------------------------
+    # --------------------------------------------------------------------------------
 
     def show(self, request: Request) -> Response:
         """The page at which this person is; or, for an entry link, the way to it without its
@@ -261,7 +261,7 @@ class Application:
         self._set_cookie(response, "refused")
 
     # Changes
-    # ---------------------------------------------------------------------------------------------------------------
+    # --------------------------------------------------------------------------------
 
     def consent(self, request: Request, body: ConsentBody) -> Response:
         """Consent was given: reserve a list."""
@@ -376,7 +376,7 @@ class Application:
         return response
 
     # Parts
-    # -----------------------------------------------------------------------------------------------------------------
+    # --------------------------------------------------------------------------------
 
     def _caller(self, request: Request) -> Caller:
         return self.door.read_cookie(request.cookies.get(self.survey.settings.cookie))
@@ -684,8 +684,9 @@ _TIMES = (
 #: The name of a catch trial's question ends in the answer that it asks for.
 _FAILED = """
 SELECT n_failed, count(*) FROM (
-    SELECT (SELECT count(*) FROM trials JOIN list_trials USING (list, number) WHERE trials.session = people.session
-        AND trials.kind = 'catch' AND answer IS NOT NULL AND question NOT LIKE '%-' || answer) AS n_failed
+    SELECT (SELECT count(*) FROM trials JOIN list_trials USING (list, number)
+        WHERE trials.session = people.session AND trials.kind = 'catch'
+        AND answer IS NOT NULL AND question NOT LIKE '%-' || answer) AS n_failed
     FROM real_sessions AS people WHERE finished_at IS NOT NULL
 ) GROUP BY n_failed ORDER BY n_failed
 """

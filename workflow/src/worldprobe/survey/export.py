@@ -186,10 +186,13 @@ IDENTITY_COLUMNS += ("n_answers", "n_catch", "n_catch_failed", "comment")
 #: The name of a catch trial's question ends in the answer that it asks for.
 _OUTCOMES = """
 SELECT session, status, is_late, started_at, finished_at, comment,
-    (SELECT count(answer) FROM trials WHERE trials.session = sessions.session AND kind = 'test') AS n_answers,
-    (SELECT count(answer) FROM trials WHERE trials.session = sessions.session AND kind = 'catch') AS n_catch,
-    (SELECT count(*) FROM trials JOIN list_trials USING (list, number) WHERE trials.session = sessions.session
-        AND trials.kind = 'catch' AND answer IS NOT NULL AND question NOT LIKE '%-' || answer) AS n_failed
+    (SELECT count(answer) FROM trials
+        WHERE trials.session = sessions.session AND kind = 'test') AS n_answers,
+    (SELECT count(answer) FROM trials
+        WHERE trials.session = sessions.session AND kind = 'catch') AS n_catch,
+    (SELECT count(*) FROM trials JOIN list_trials USING (list, number)
+        WHERE trials.session = sessions.session AND trials.kind = 'catch'
+        AND answer IS NOT NULL AND question NOT LIKE '%-' || answer) AS n_failed
 FROM sessions
 """
 

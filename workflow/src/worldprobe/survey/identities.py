@@ -218,22 +218,8 @@ class Imported:
     n_absent: int
 
 
-def import_submissions(
-    answers: Database, identities: Database, frame: pd.DataFrame, where: object
-) -> Imported:
-    """Note each submission's status, and free the lists of people who gave theirs back.
-
-    Args:
-        answers: the database.
-        identities: the other one.
-        frame: the file's cells as text; the index is the line.
-        where: the file, for messages.
-
-    Raises:
-        UserError: a column is missing, a status is unknown, a submission has two, or none of this
-            survey is in the list.
-        UnavailableError: not everything was noted; call again.
-    """
+def _read_statuses(frame: pd.DataFrame, where: object) -> dict[str, str]:
+    """Submission -> its status in Prolific's list."""
     if missing := [name for name in (PERSON, SUBMISSION, STATUS) if name not in frame]:
         raise UserError(
             where,
@@ -264,7 +250,26 @@ def import_submissions(
             problem,
             "Export the list again, and give one export at a time.",
         )
-    statuses = dict(zip(submission, status, strict=True))
+    return dict(zip(submission, status, strict=True))
+
+
+def import_submissions(
+    answers: Database, identities: Database, frame: pd.DataFrame, where: object
+) -> Imported:
+    """Note each submission's status, and free the lists of people who gave theirs back.
+
+    Args:
+        answers: the database.
+        identities: the other one.
+        frame: the file's cells as text; the index is the line.
+        where: the file, for messages.
+
+    Raises:
+        UserError: a column is missing, a status is unknown, a submission has two, or none of this
+            survey is in the list.
+        UnavailableError: not everything was noted; call again.
+    """
+    statuses = _read_statuses(frame, where)
     pids = frame[PERSON].str.strip()
     with identities.write() as connection:
         known = {
@@ -323,7 +328,7 @@ def import_submissions(
             n_freed += 1
             n_returned += is_finished
     return Imported(
-        statuses=dict(sorted(Counter(status).items())),
+        statuses=dict(sorted(Counter(statuses.values()).items())),
         n_freed=n_freed,
         n_returned=n_returned,
         n_kept=n_kept,

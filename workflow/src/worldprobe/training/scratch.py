@@ -310,6 +310,7 @@ def model_card(
             "It was never trained: its weights are random, and its accuracy must lie at chance,"
             " 0.5."
         )
+    provenance = {"settings": asdict(settings)} | json.loads(made.to_json())
     return f"""---
 language: en
 license: mit
@@ -318,13 +319,14 @@ pipeline_tag: text-generation
 ---
 # {name}
 
-A calibration control of worldprobe, not a language model for use. Architecture {settings.architecture},
-{settings.layers} layers of width {settings.width}, {settings.heads} heads, {model.num_parameters():,} parameters.
+A calibration control of worldprobe, not a language model for use. Architecture
+{settings.architecture}, {settings.layers} layers of width {settings.width}, {settings.heads} heads,
+{model.num_parameters():,} parameters.
 {trained}
 
 ## Provenance
 
 ```json
-{json.dumps({"settings": asdict(settings)} | json.loads(made.to_json()), indent=2, sort_keys=True, ensure_ascii=False)}
+{json.dumps(provenance, indent=2, sort_keys=True, ensure_ascii=False)}
 ```
 """

@@ -20,10 +20,10 @@ inspect_ai = pytest.importorskip("inspect_ai", reason=REASON)
 
 from inspect_ai.model import ModelOutput, ModelUsage, get_model  # noqa: E402
 
-from worldprobe.benchmarks.ewok.analysis.judge import (
+from worldprobe.benchmarks.ewok.analysis.judge import (  # noqa: E402
     judge_responses,
     judge_target_scores,
-)  # noqa: E402
+)
 from worldprobe.benchmarks.ewok.analysis.summarize import summarize  # noqa: E402
 from worldprobe.benchmarks.ewok.contracts import Items  # noqa: E402
 from worldprobe.benchmarks.ewok.exports import inspect_tasks  # noqa: E402

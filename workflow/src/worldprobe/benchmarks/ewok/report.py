@@ -327,8 +327,8 @@ def more(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -
 def _untrained(name: str, mean: float, low: float, high: float, where: str) -> str:
     """Whether a model that knows nothing is at chance, as it must be if the measure is sound.
 
-    >>> _untrained("Untrained", 0.5, 0.48, 0.52, "open")
-    'Untrained, a control that knows nothing, reaches 0.500 (95% interval 0.480 to 0.520); 0.5 is expected.'
+    >>> _untrained("U", 0.5, 0.48, 0.52, "open")
+    'U, a control that knows nothing, reaches 0.500 (95% interval 0.480 to 0.520); 0.5 is expected.'
     """
     sentence = f"{name}, a control that knows nothing, reaches {mean:.3f}"
     if math.isnan(low):

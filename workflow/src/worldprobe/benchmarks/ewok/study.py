@@ -39,8 +39,10 @@ class EwokPaths:
     >>> paths = EwokPaths("results/default/ewok")
     >>> paths.evidence("main", "logprobs", "gpt2_xl")
     'results/default/ewok/scores/main/logprobs/gpt2_xl.parquet'
-    >>> paths.items("nonce", 3), paths.figure("scaling", "svg")
-    ('results/default/ewok/items/nonce/version_3.parquet', 'results/default/ewok/figures/scaling.svg')
+    >>> paths.items("nonce", 3)
+    'results/default/ewok/items/nonce/version_3.parquet'
+    >>> paths.figure("scaling", "svg")
+    'results/default/ewok/figures/scaling.svg'
     """
 
     root: str

@@ -48,8 +48,9 @@ _LICENCE = Licence(
     "MIT, by the worldprobe authors, in words of their own skins: none of the text is WorldSense's"
     " released data. Please keep the canary.",
 )
-_USE = """`worldprobe worldsense ask data/{split}.parquet --checkpoint MODEL --prompting basic --out responses.parquet` asks a
-model. The column `gold` has the right answer in disguise, as the release has it."""
+_USE = """`worldprobe worldsense ask data/{split}.parquet --checkpoint MODEL --prompting basic --out
+responses.parquet` asks a model. The column `gold` has the right answer in disguise, as the release
+has it."""
 
 
 def describe_trials(n_rows: int, of_set: str | None, canary: str | None) -> Dataset:
@@ -85,7 +86,7 @@ FIX = (
     " samples of that task."
 )
 
-_UTILS = f'''"""Loads the trials of this folder and judges an answer: for lm-evaluation-harness, which calls both functions."""
+_UTILS = f'''"""Loads the trials of this folder and judges an answer: for lm-evaluation-harness."""
 {READING}
 
 #: The official disguise of the gold answers.

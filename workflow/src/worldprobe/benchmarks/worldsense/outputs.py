@@ -34,8 +34,8 @@ def trial_table(study: Study, name: str) -> str:
 def released_trials(folder: str, name: str) -> str:
     """A released set, in the layout of the authors' repository.
 
-    >>> released_trials("data/worldsense", "test"), released_trials("data/worldsense", "ood-size")
-    ('data/worldsense/test_set/trials.jsonl.bz2', 'data/worldsense/other_tests/ood-size/trials.jsonl.bz2')
+    >>> released_trials("data", "test"), released_trials("data", "ood-size")
+    ('data/test_set/trials.jsonl.bz2', 'data/other_tests/ood-size/trials.jsonl.bz2')
     """
     return f"{folder}/{'test_set' if name == 'test' else f'other_tests/{name}'}/trials.jsonl.bz2"
 

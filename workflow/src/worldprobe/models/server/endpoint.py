@@ -235,7 +235,7 @@ class Endpoint:
                     "the key in %s travels to %s unencrypted (http)", KEY_VARIABLE, parts.hostname
                 )
 
-    def ask(
+    def ask(  # noqa: C901  (what is in flight, finished or failed is one state)
         self, questions: Iterable[tuple[Key, Question[Answer]]], attempts: int | None = None
     ) -> Iterator[tuple[Key, Answer]]:
         """Answers as they come; only as many questions as fit in flight are taken ahead.

@@ -106,10 +106,11 @@ class OpenaiEngine:
                 the text for certain.
         """
         if self.starts is None:
+            echo = self.facts.notes.get("echo")
             raise UserError(
                 self.endpoint.url,
-                f"{self.facts.notes.get('echo') or 'does not return the log probabilities of a prompt'}"
-                f" for {self.model}, so LogProbs cannot be had there.",
+                f"{echo or 'does not return the log probabilities of a prompt'} for"
+                f" {self.model}, so LogProbs cannot be had there.",
                 "Ask it for Likert and Choice only, or score the weights themselves (engine:"
                 " transformers or vllm).",
             )

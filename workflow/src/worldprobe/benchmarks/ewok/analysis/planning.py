@@ -38,6 +38,29 @@ from worldprobe.log import LOGGER
 POOLED = {"domain": "concept_pair", "concept_pair": "template"}
 
 
+def _refuse_unknown_variance(
+    replicates: Mapping[str, Sequence[str]] | None,
+    n_replicates: Sequence[int],
+    ratings: pd.DataFrame | None,
+    n_raters: Sequence[int],
+) -> None:
+    if max(n_replicates) > 1 and not replicates:
+        raise UserError(
+            "--n-replicates",
+            "nothing says how replicates vary.",
+            "Name those of the pilot with --replicates.",
+        )
+    if n_raters and ratings is None:
+        raise UserError(
+            "--n-raters",
+            "nothing says how raters vary.",
+            "Give the ratings of a pilot with --people.",
+        )
+    if ratings is not None and replicates:
+        problem = "does not go with --replicates: people are compared with single models."
+        raise UserError("--people", problem, "Leave one of them out.")
+
+
 def plan_studies(
     judgements: pd.DataFrame,
     difference: float,
@@ -76,21 +99,7 @@ def plan_studies(
     Raises:
         UserError: the pilot cannot tell how differences vary.
     """
-    if max(n_replicates) > 1 and not replicates:
-        raise UserError(
-            "--n-replicates",
-            "nothing says how replicates vary.",
-            "Name those of the pilot with --replicates.",
-        )
-    if n_raters and ratings is None:
-        raise UserError(
-            "--n-raters",
-            "nothing says how raters vary.",
-            "Give the ratings of a pilot with --people.",
-        )
-    if ratings is not None and replicates:
-        problem = "does not go with --replicates: people are compared with single models."
-        raise UserError("--people", problem, "Leave one of them out.")
+    _refuse_unknown_variance(replicates, n_replicates, ratings, n_raters)
     rows = judgements[judgements["eval_type"] == eval_type]
     if rows.empty:
         raise UserError(

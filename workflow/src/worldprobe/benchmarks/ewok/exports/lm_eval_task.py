@@ -48,18 +48,20 @@ _FROM_HUB = lm_eval.template("ewok_hub.py")
 
 _README = lm_eval.template("ewok_lm_eval.md")
 _MEANS = """`acc` of
-the group {task} is worldprobe's accuracy, the mean of the means of the items' versions, `acc_DOMAIN` that of a domain, and `tie`
-the share of exact ties, which count 0.5. Targets without two finite log probabilities are left out; `missing` is their share."""
+the group {task} is worldprobe's accuracy, the mean of the means of the items' versions,
+`acc_DOMAIN` that of a domain, and `tie` the share of exact ties, which count 0.5. Targets without
+two finite log probabilities are left out; `missing` is their share."""
 _HUB_MEANS = """`acc` is
-the mean over all items, `acc_DOMAIN` over those of a domain, and `tie` the share of exact ties, which count 0.5. Targets
-without two finite log probabilities are left out; `missing` is their share. The dataset
-names no versions: the mean over versions, as in the paper, comes from the samples, once they are read back."""
+the mean over all items, `acc_DOMAIN` over those of a domain, and `tie` the share of exact ties,
+which count 0.5. Targets without two finite log probabilities are left out; `missing` is their
+share. The dataset names no versions: the mean over versions, as in the paper, comes from the
+samples, once they are read back."""
 _SOURCE = """Source and licence are those of the materials
 that the items were built from; worldprobe's own are CC BY 4.0."""
 _HUB_SECRET = """
-The items are read from {dataset}{revision}, to which you need access (`hf auth login`) under its terms. No text of
-them is in this folder. Do not publish logged samples (`--log_samples`, `--hf_hub_log_args`), nor the cache of datasets (HF_HOME):
-both contain the items in plain text.
+The items are read from {dataset}{revision}, to which you need access (`hf auth login`) under its
+terms. No text of them is in this folder. Do not publish logged samples (`--log_samples`,
+`--hf_hub_log_args`), nor the cache of datasets (HF_HOME): both contain the items in plain text.
 """
 
 

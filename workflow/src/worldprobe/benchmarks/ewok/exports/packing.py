@@ -36,9 +36,11 @@ _OURS = b"files for worldprobe, encrypted with AES-256."
 _ABOUT = """{canary}
 {name}: {count} files for worldprobe, encrypted with AES-256.
 
-Please keep these texts encrypted wherever others, or programs that collect training data, can read them.
+Please keep these texts encrypted wherever others, or programs that collect training data,
+can read them.
 Their licence and terms: {notices}.
-worldprobe reads this archive as it is: `worldprobe items build {name}`, with the password in WORLDPROBE_MATERIALS_PASSWORD.
+worldprobe reads this archive as it is: `worldprobe items build {name}`, with the password in
+WORLDPROBE_MATERIALS_PASSWORD.
 """
 
 
@@ -263,8 +265,8 @@ def _has_protected_canary(name: str, content: bytes) -> bool:
 
 CC_BY = "https://creativecommons.org/licenses/by/4.0/"
 CITATION = """@misc{ewok2024,
-  title = {Elements of World Knowledge (EWoK): A cognition-inspired framework for evaluating basic world knowledge in language
-    models},
+  title = {Elements of World Knowledge (EWoK): A cognition-inspired framework for
+    evaluating basic world knowledge in language models},
   author = {Ivanova, Anna A. and Sathe, Aalok and Lipkin, Benjamin and others},
   year = {2024},
   eprint = {2405.09605},
@@ -294,8 +296,9 @@ _CONDITIONS = (
     "I will report any use of these items in training",
     "I will keep the canary lines",
 )
-_USE = """`worldprobe score logprobs data/test.parquet --checkpoint MODEL --out scores.parquet` asks a model: does it find
-each target more probable after the context that it fits than after the other?"""
+_USE = """`worldprobe score logprobs data/test.parquet --checkpoint MODEL --out scores.parquet` asks
+a model: does it find each target more probable after the context that it fits than after the
+other?"""
 _IMPORT = (
     "`worldprobe items import data/rows.zip --out items.parquet` writes the table for worldprobe's"
     " commands, the same bytes."

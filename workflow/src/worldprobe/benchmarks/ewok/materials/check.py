@@ -705,8 +705,8 @@ _OF_THE = re.compile(rf"\b(?:{_HOLDERS}) of \{{([^}}]*)\}}")
 _SPOONS = re.compile(r"\bspoons? of (?:\{|salt|sugar)")
 #: "more gloomy", but not "more money"; "more slowly" ends in -ly.
 _MORE = re.compile(
-    r"\bmore"
-    r" (?!energy|money|candy)(\w*[^aeioul\W]y|full|quiet|calm|kind|loud|short|tall|warm|cold|thick|thin)\b"
+    r"\bmore (?!energy|money|candy)"
+    r"(\w*[^aeioul\W]y|full|quiet|calm|kind|loud|short|tall|warm|cold|thick|thin)\b"
 )
 
 

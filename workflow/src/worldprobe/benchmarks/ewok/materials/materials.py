@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
@@ -443,49 +443,63 @@ def read_materials(
             problems.refuse(
                 Place(file), problem, "Rename one of them, with its concepts and targets."
             )
-        files = {
-            "concepts": f"concepts/concept-{name}.yml",
-            "targets": f"targets/target-{name}.yml",
-            "contexts": file,
-        }
-        for folder, partner in files.items():
-            if partner not in source.names:
-                near = did_you_mean(
-                    partner, [n for n in source.names if n.startswith(f"{folder}/")]
-                )
-                problems.error(
-                    Place(file), f"there is no {partner} for it{near}", "Add or rename that file."
-                )
-        documents = {
-            k: read_document(f, content(f), problems) for k, f in files.items() if f in source.names
-        }
-        if len(documents) == len(files) and all(documents.values()):
-            concepts, targets, contexts = (
-                _Reader(found, problems, rules) for found in documents.values() if found
-            )
-            meta_templates, read_targets = (
-                contexts.entries(MetaTemplate),
-                targets.entries(Target, name),
-            )
-            domains.append(
-                Domain(name, meta_templates, concepts.concepts(), read_targets, files["targets"])
-            )
+        if domain := _read_domain(name, file, source, content, problems, rules):
+            domains.append(domain)
+    families = _read_families(source, content, problems, rules)
+    return Materials(
+        source, rules, tuple(domains), fillers, "\n".join(canaries) or None, problems, families
+    )
+
+
+def _read_domain(
+    name: str,
+    file: str,
+    source: Source,
+    content: Callable[[str], bytes],
+    problems: Problems,
+    rules: Rules,
+) -> Domain | None:
+    files = {
+        "concepts": f"concepts/concept-{name}.yml",
+        "targets": f"targets/target-{name}.yml",
+        "contexts": file,
+    }
+    for folder, partner in files.items():
+        if partner not in source.names:
+            near = did_you_mean(partner, [n for n in source.names if n.startswith(f"{folder}/")])
+            problem = f"there is no {partner} for it{near}"
+            problems.error(Place(file), problem, "Add or rename that file.")
+    documents = [
+        read_document(path, content(path), problems)
+        for path in files.values()
+        if path in source.names
+    ]
+    if len(documents) < len(files) or not all(documents):
+        return None
+    concepts, targets, contexts = (
+        _Reader(document, problems, rules) for document in documents if document
+    )
+    meta_templates, read_targets = contexts.entries(MetaTemplate), targets.entries(Target, name)
+    return Domain(name, meta_templates, concepts.concepts(), read_targets, files["targets"])
+
+
+def _read_families(
+    source: Source, content: Callable[[str], bytes], problems: Problems, rules: Rules
+) -> dict[str, tuple[Base, ...]]:
     families = {}
     for file in source.names:
         if not file.startswith("families/"):
             continue
-        found = re.fullmatch(r"families/family-([a-z]+)\.yml", file)
-        if not found:
+        named = re.fullmatch(r"families/family-([a-z]+)\.yml", file)
+        if not named:
             problems.error(
                 Place(file),
                 "is not named family-<name>.yml.",
                 "Rename it; the name consists of letters a-z.",
             )
         elif document := read_document(file, content(file), problems):
-            families[found[1]] = _Reader(document, problems, rules).entries(Base)
-    return Materials(
-        source, rules, tuple(domains), fillers, "\n".join(canaries) or None, problems, families
-    )
+            families[named[1]] = _Reader(document, problems, rules).entries(Base)
+    return families
 
 
 def canary_lines(content: bytes) -> list[str]:

@@ -611,10 +611,14 @@ def say_what_knowledge_scores(accuracies: pd.DataFrame, roster: Roster) -> str:
     new = rows[rows["group"] == "new_concept"].drop_duplicates("model")
     if known.empty or new.empty:
         return ""
-    return (
-        f"{ranging(known.set_index('name')['mean'], 'Accuracies of control models on what they were taught')};"
-        f" {ranging(new.set_index('name')['mean'], 'those on concepts that they were not taught')}."
+    taught, untaught = (
+        ranging(part.set_index("name")["mean"], what)
+        for part, what in (
+            (known, "Accuracies of control models on what they were taught"),
+            (new, "those on concepts that they were not taught"),
+        )
     )
+    return f"{taught}; {untaught}."
 
 
 def say_what_reading_does(accuracies: pd.DataFrame, roster: Roster) -> list[str]:

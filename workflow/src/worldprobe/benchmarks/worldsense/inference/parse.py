@@ -52,7 +52,10 @@ _ANNOUNCEMENT = re.compile(
     r" be|has to be|would be)\s+",
     re.IGNORECASE,
 )
-_NOT = r"(?:not|never|cannot|can't|isn't|aren't|wasn't|doesn't|don't|couldn't|won't|no|nor|neither|nothing|none)"
+_NOT = (
+    r"(?:not|never|cannot|can't|isn't|aren't|wasn't|doesn't|don't|couldn't|won't|no|nor|neither"
+    r"|nothing|none)"
+)
 _NEGATED = re.compile(
     rf"\b{_NOT}(?:\s+(?:a|an|the|be|really|actually|necessarily|at|all|indeed|logically|always|possibly|in|fact|any|quite"
     r"|entirely|completely|wholly|fully|totally|strictly|exactly|altogether))*\s*$"
@@ -142,7 +145,8 @@ def options_of(text: str) -> dict[str, str]:
     them.
 
     >>> options_of(
-    ...     "Which is right: (1) Ann is older than Bo, (2) Ann is younger than Bo, or (3) it is impossible to decide?"
+    ...     "Which is right: (1) Ann is older than Bo, (2) Ann is younger than Bo,"
+    ...     " or (3) it is impossible to decide?"
     ... )
     {'1': 'Ann is older than Bo', '2': 'Ann is younger than Bo'}
     """

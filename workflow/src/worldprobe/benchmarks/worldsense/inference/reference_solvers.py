@@ -617,11 +617,8 @@ def _first_question(prompt: Prompt) -> str:
 
 def _frame(prompts: PromptSet, kind: str) -> _Frame:
     mark = "\N{OBJECT REPLACEMENT CHARACTER}"
-    before, _, after = (
-        prompts.model_copy(update={"rewrite": [], "examples": None})
-        .body(mark, kind)
-        .partition(mark)
-    )  # type: ignore[union-attr]
+    body = prompts.model_copy(update={"rewrite": [], "examples": None}).body(mark, kind)
+    before, _, after = body.partition(mark)  # type: ignore[union-attr]
     begin = ""
     if prompts.examples is not None:
         begin = f"{re.escape(prompts.examples.opening)}.*{re.escape(prompts.examples.heading)}\n"

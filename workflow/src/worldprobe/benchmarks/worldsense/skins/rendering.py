@@ -513,7 +513,8 @@ def read_planar_text(
         ValueError: fewer than two relations are found, or words that belong to none.
 
     >>> read_planar_text(
-    ...     "Ash Lane is parallel to Elm Lane. Is it true that Elm Lane is perpendicular to Ash Lane?",
+    ...     "Ash Lane is parallel to Elm Lane."
+    ...     " Is it true that Elm Lane is perpendicular to Ash Lane?",
     ...     ["Ash Lane", "Elm Lane"],
     ... )[1]
     Relation(kind='perpendicular', entities=(1, 0))

@@ -180,23 +180,7 @@ def blocks_of(plan: SetPlan, skins: Sequence[Skin], chosen: Sequence[str] = ()) 
         UserError: the set cannot be balanced with these skins.
     """
     usable = [skin for skin in skins if skin.use == plan.use]
-    for name in chosen:
-        if name not in {skin.name for skin in usable}:
-            nearest = did_you_mean(name, [skin.name for skin in usable])
-            fix = f"Choose from {', '.join(skin.name for skin in usable)}."
-            raise UserError(
-                "--skins", f"{name!r} is not a skin of the set {plan.name}{nearest}", fix
-            )
-    selected = [skin for skin in usable if not chosen or skin.name in chosen]
-    _check_balance(plan, selected)
-    for skin in selected:
-        if not skin.motion and set(plan.problems) & set(MOTION):
-            problem = "does not say how things change."
-            raise UserError(
-                f"skin {skin.name}",
-                problem,
-                "Add the key `motion` to its file, or leave the skin out.",
-            )
+    selected = _select_skins(plan, usable, chosen)
     by_block: dict[tuple[str, int, int], list[Cell]] = {}
     for cell in plan.cells():
         if cores(cell):
@@ -223,6 +207,26 @@ def blocks_of(plan: SetPlan, skins: Sequence[Skin], chosen: Sequence[str] = ()) 
     for block in found:
         _check_room(block, plan)
     return found
+
+
+def _select_skins(plan: SetPlan, usable: Sequence[Skin], chosen: Sequence[str]) -> list[Skin]:
+    for name in chosen:
+        if name not in {skin.name for skin in usable}:
+            nearest = did_you_mean(name, [skin.name for skin in usable])
+            fix = f"Choose from {', '.join(skin.name for skin in usable)}."
+            raise UserError(
+                "--skins", f"{name!r} is not a skin of the set {plan.name}{nearest}", fix
+            )
+    selected = [skin for skin in usable if not chosen or skin.name in chosen]
+    _check_balance(plan, selected)
+    for skin in selected:
+        if not skin.motion and set(plan.problems) & set(MOTION):
+            raise UserError(
+                f"skin {skin.name}",
+                "does not say how things change.",
+                "Add the key `motion` to its file, or leave the skin out.",
+            )
+    return selected
 
 
 def empty_cells(plan: SetPlan) -> list[Cell]:
