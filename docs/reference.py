@@ -38,7 +38,7 @@ from worldprobe.settings.study import (  # noqa: E402
     study_class,
 )
 from worldprobe.sources import Sources  # noqa: E402
-from worldprobe.survey.settings import Settings as Survey  # noqa: E402
+from worldprobe_survey.settings import Settings as Survey  # noqa: E402
 
 STUDY = study_class(benchmarks.settings_classes())
 #: File of workflow/schemas -> the class that it describes.

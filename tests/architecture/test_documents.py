@@ -16,7 +16,7 @@ from worldprobe.cli import main, parse
 from worldprobe.contracts import write_table
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
-from worldprobe.survey.settings import Settings
+from worldprobe_survey.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Without the site's first page, whose links lead to pages that only the site has.

@@ -16,8 +16,8 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import brentq
 
-from worldprobe.benchmarks.ewok.people import find_likeness, mean_accuracy
-from worldprobe.human.lists import find_preference
+from worldprobe_survey.lists import find_preference
+from worldprobe_survey.people import find_likeness, mean_accuracy
 
 N_TEMPLATES, N_LISTS = 150, 20
 

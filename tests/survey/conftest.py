@@ -19,8 +19,8 @@ import pytest
 import yaml
 
 from worldprobe.contracts import write_table
-from worldprobe.human.contracts import StudyLists
 from worldprobe.provenance import made
+from worldprobe_survey.contracts import StudyLists
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS_TO_START = 120

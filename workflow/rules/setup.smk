@@ -67,7 +67,7 @@ shell.prefix(
     f" PATH={quote(str(HOME / 'workflow' / 'bin'))}:$PATH; "
 )
 
-from worldprobe import benchmarks, methods
+from worldprobe import benchmarks, extensions, methods
 from worldprobe.benchmark import FORMATS
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import digest_state
@@ -90,6 +90,10 @@ ON_CLUSTER = workflow.resource_settings.nodes is not None or not workflow.is_mai
 START = int(time.time())
 #: A cheap rule runs again when any code of the package changes, an expensive one when its number does (worldprobe/methods.py).
 CODE = methods.code_digest()
+
+
+#: The conda environments, for rules of extensions.
+ENVS = HOME / "envs"
 
 
 def in_repository(path):
@@ -161,6 +165,20 @@ def flag(option, value):
 def flags(*options):
     """Several options, those that are left out left out."""
     return " ".join(option for option in options if option)
+
+
+def options(settings):
+    """A block of settings as the options of the command that takes it: one for each key that is set."""
+    words = []
+    for key, value in settings.items():
+        if isinstance(value, dict):
+            words.append(options({f"{key}.{inner}": one for inner, one in value.items()}))
+        elif isinstance(value, list):
+            words.append(flag(f"--{key}", value))
+        elif value is not None:
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+            words.append(f"--{key}={quote(text)}")
+    return flags(*words)
 
 
 def per_attempt(amount):

@@ -6,7 +6,7 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 
 from worldprobe.analysis.comparisons import correct_for_number
-from worldprobe.benchmarks.ewok.people import draw_counts, on_grid, percentile_interval
+from worldprobe_survey.people import draw_counts, on_grid, percentile_interval
 
 
 def test_parts_on_a_grid_have_one_sum_whatever_the_order():

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pandas as pd
 import pytest
 
-from worldprobe.human.lists import QUESTION_COLUMNS
+from worldprobe_survey.lists import QUESTION_COLUMNS
 
 
 @pytest.fixture(scope="session")

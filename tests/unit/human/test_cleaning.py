@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -11,17 +12,18 @@ import pytest
 from worldprobe.cli import main
 from worldprobe.contracts import validate, write_table
 from worldprobe.errors import UserError
-from worldprobe.human.cleaning import (
+from worldprobe.provenance import Provenance
+from worldprobe_survey import study_settings
+from worldprobe_survey.cleaning import (
     STEPS,
     Cleaned,
-    Rules,
     check_export,
     clean,
     correlate_people,
     read_answers,
     split_half,
 )
-from worldprobe.human.contracts import (
+from worldprobe_survey.contracts import (
     CleaningSteps,
     ListKeys,
     Participants,
@@ -29,9 +31,12 @@ from worldprobe.human.contracts import (
     RawRatings,
     SubItems,
 )
-from worldprobe.human.lists import Export, Layout, build_lists, digest_lists, write_export
-from worldprobe.human.simulation import Crowd, simulate
-from worldprobe.provenance import Provenance
+from worldprobe_survey.lists import Export, build_lists, digest_lists, write_export
+from worldprobe_survey.simulation import simulate
+
+#: As in the paper, nobody is too fast.
+Cleaning = partial(study_settings.Cleaning, too_fast_ms=0)
+Lists = partial(study_settings.Lists, unit="template")
 
 DIGEST = "ab" * 32
 QUESTIONS = [f"q{number:016d}" for number in range(6)]
@@ -101,7 +106,10 @@ def sessions_of(raw: pd.DataFrame) -> pd.DataFrame:
 
 def run(raw: pd.DataFrame, sessions: pd.DataFrame, key: pd.DataFrame, **rules) -> Cleaned:
     cleaned = clean(
-        read_answers(raw, key), sessions, key, Rules(**({"min_corated": 3, "minimum": 3} | rules))
+        read_answers(raw, key),
+        sessions,
+        key,
+        Cleaning(**({"min_corated": 3, "minimum": 3} | rules)),
     )
     validate(cleaned.steps, CleaningSteps)
     validate(cleaned.raters, Raters)
@@ -156,7 +164,7 @@ def test_every_step_is_counted_and_hands_its_rows_to_the_next() -> None:
 @pytest.mark.parametrize("step", STEPS)
 def test_every_step_can_be_left_out(step: str) -> None:
     raw, sessions, key = hand_made({**HAND, "person-fay": "x51145"})
-    cleaned = run(raw, sessions, key, skip=(step,), too_fast_ms=1.0, drop_below_minimum=True)
+    cleaned = run(raw, sessions, key, skip=[step], too_fast_ms=1.0, below_minimum="drop")
     is_on = cleaned.steps.groupby("step").is_on.all()
     assert (
         [name for name in STEPS if not is_on[name]] == [step]
@@ -247,7 +255,7 @@ def test_undefined_correlations_have_a_status_each_and_only_constant_people_go()
 
 
 def test_cleaning_without_the_correlation_does_not_ask_for_more_passes_of_it() -> None:
-    cleaned = run(*hand_made(), skip=("isc",))
+    cleaned = run(*hand_made(), skip=["isc"])
     assert (cleaned.raters["isc_status"] == "constant").any()
     assert cleaned.is_settled
 
@@ -283,7 +291,7 @@ def test_a_second_session_with_the_same_list_and_a_question_answered_twice_count
         == 7
     )
     # Kept, they still compare a person with others only.
-    run(both, sessions_of(both), key, skip=("duplicates",))
+    run(both, sessions_of(both), key, skip=["duplicates"])
 
 
 def test_who_is_asked_in_both_ways_has_one_row_and_the_lower_correlation_counts() -> None:
@@ -304,7 +312,7 @@ def test_who_is_asked_in_both_ways_has_one_row_and_the_lower_correlation_counts(
         [key, key.assign(eval_type="choice", question=key["question"].map(names))],
         ignore_index=True,
     )
-    cleaned = run(both, sessions_of(both), wide, skip=("duplicates",))
+    cleaned = run(both, sessions_of(both), wide, skip=["duplicates"])
     ada = cleaned.raters.set_index("participant").loc["person-ada"]
     assert ada["eval_type"] == "choice"
     assert ada["r"] == pytest.approx(-1.0)
@@ -329,7 +337,7 @@ def test_failed_catch_trials_and_speed_leave_whole_sessions_out() -> None:
     )
     both = pd.concat([raw, catch])
     both.loc[both.participant == "person-cyd", "rt_ms"] = 100.0
-    cleaned = run(both, sessions, key, failed_catch=1, too_fast_ms=1000.0, skip=("isc",))
+    cleaned = run(both, sessions, key, failed_catch=1, too_fast_ms=1000.0, skip=["isc"])
     gone = cleaned.raters.set_index("participant").excluded_by
     assert [gone["person-ben"], gone["person-cyd"], gone["person-ada"]] == [
         "failed_catch",
@@ -337,7 +345,7 @@ def test_failed_catch_trials_and_speed_leave_whole_sessions_out() -> None:
         "",
     ]
     assert set(cleaned.answers.kind) == {"test"}
-    off = run(both, sessions, key, failed_catch=None)
+    off = run(both, sessions, key, failed_catch=0)
     assert off.steps.set_index("step").is_on[["failed_catch", "too_fast"]].tolist() == [
         False,
         False,
@@ -375,7 +383,7 @@ def test_sub_items_below_the_minimum_are_listed_and_dropped_on_request_only() ->
     raw, sessions, key = hand_made(
         {"person-ada": "551145", "person-ben": "541255", "person-cyd": "54115."}
     )
-    kept, dropped = run(raw, sessions, key), run(raw, sessions, key, drop_below_minimum=True)
+    kept, dropped = run(raw, sessions, key), run(raw, sessions, key, below_minimum="drop")
     assert kept.sub_items.status.tolist() == ["ok"] * 5 + ["below_minimum"]
     assert set(kept.answers.cell) - set(dropped.answers.cell) == {QUESTIONS[5]}
     unasked = run(raw[raw.position < 6], sessions, key).sub_items
@@ -430,17 +438,20 @@ def crowd(questions_of):
     """A function: kind of five people among many -> share of them that is left out, over seeds, at
     57 trials.
     """
-    lists = build_lists(questions_of(57), Layout(n_catch=0))
+    lists = build_lists(questions_of(57), Lists(catch=0))
     digest = digest_lists(lists.trials)
 
     def share_left_out(seeds: int, per_list: int = 5, **settings) -> dict[str, float]:
         gone: dict[str, list[bool]] = {}
         for seed in range(seeds):
             export, people = simulate(
-                lists.trials, lists.key, digest, Crowd(per_list, seed=seed, **settings)
+                lists.trials,
+                lists.key,
+                digest,
+                study_settings.Simulation(people_per_list=per_list, seed=seed, **settings),
             )
             cleaned = clean(
-                read_answers(export.raw, lists.key), export.participants, lists.key, Rules()
+                read_answers(export.raw, lists.key), export.participants, lists.key, Cleaning()
             )
             left_out = cleaned.raters.set_index("participant").excluded_by != ""
             for kind, part in people.groupby("person_kind"):
@@ -455,11 +466,11 @@ def test_exclusion_rates_are_those_that_were_computed_beforehand(crowd) -> None:
     limits of 100 and 1,900 people.
     """
     shares = {"random": 0.05}
-    rates = crowd(20, noise=0.2, shares=shares)
+    rates = crowd(20, noise=0.2, kinds=shares)
     assert rates["good"] == 0
     assert 0.94 <= rates["random"] <= 1
     for kind in ("constant", "reversed"):
-        assert crowd(2, noise=0.2, shares={kind: 0.05})[kind] == 1
+        assert crowd(2, noise=0.2, kinds={kind: 0.05})[kind] == 1
     # Right in 60 % and guessing otherwise is good enough, even where all others are no better.
     assert crowd(2, noise=0.4)["good"] <= 0.02
 
@@ -467,13 +478,16 @@ def test_exclusion_rates_are_those_that_were_computed_beforehand(crowd) -> None:
 def test_a_study_of_the_papers_size_is_cleaned_in_seconds(questions_of) -> None:
     import time
 
-    lists = build_lists(questions_of(57), Layout(n_catch=0))
+    lists = build_lists(questions_of(57), Lists(catch=0))
     export, _ = simulate(
-        lists.trials, lists.key, digest_lists(lists.trials), Crowd(65, shares={"random": 0.1})
+        lists.trials,
+        lists.key,
+        digest_lists(lists.trials),
+        study_settings.Simulation(people_per_list=65, kinds={"random": 0.1}),
     )
     assert len(export.participants) == 1300
     start = time.process_time()
-    clean(read_answers(export.raw, lists.key), export.participants, lists.key, Rules())
+    clean(read_answers(export.raw, lists.key), export.participants, lists.key, Cleaning())
     assert time.process_time() - start < 20  # about one; the original took 85
 
 

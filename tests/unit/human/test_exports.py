@@ -8,13 +8,14 @@ import pytest
 
 from worldprobe.contracts import write_table
 from worldprobe.errors import UserError
-from worldprobe.human.contracts import ListKeys
-from worldprobe.human.lists import Layout, build_lists, read_key
 from worldprobe.provenance import Provenance
+from worldprobe_survey.contracts import ListKeys
+from worldprobe_survey.lists import build_lists, read_key
+from worldprobe_survey.study_settings import Lists
 
 
 def test_a_key_whose_answers_were_exchanged_is_refused(questions_of, tmp_path: Path) -> None:
-    key = build_lists(questions_of(6), Layout(longest=20, n_catch=2)).key
+    key = build_lists(questions_of(6), Lists(unit="template", longest=20, catch=2)).key
     exchanged = key.assign(
         expected=key["expected"].where(key["kind"] == "catch", 6 - key["expected"])
     )

@@ -4,20 +4,17 @@ same questions.
 
 from __future__ import annotations
 
-import inspect
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.ewok.people import ask_people, select_norms
-from worldprobe.benchmarks.ewok.settings import Lists as HumanLists
-from worldprobe.cli.human import lists_
 from worldprobe.contracts import validate
-from worldprobe.human.contracts import ListBalance, ListKeys, StudyLists
-from worldprobe.human.lists import (
-    Layout,
-    Lists,
+from worldprobe_survey import study_settings
+from worldprobe_survey.contracts import ListBalance, ListKeys, StudyLists
+from worldprobe_survey.lists import Lists as DealtLists
+from worldprobe_survey.lists import (
     build_lists,
     digest_lists,
     join_units,
@@ -26,30 +23,33 @@ from worldprobe.human.lists import (
     order_cycles,
     rotate_units,
 )
+from worldprobe_survey.people import ask_people, select_norms
 
-#: layout, unit, way of asking, versions of the items, distinct questions
+#: Where a template is the unit, as in the paper.
+Lists = partial(study_settings.Lists, unit="template")
+
+#: layout, way of asking, versions of the items, distinct questions
 LAYOUTS = {
-    "mixed": (Layout(), "template", "likert", 5, 10260),
+    "mixed": (Lists(), "likert", 5, 10260),
     "paper": (
-        Layout(per_domain=True, shortest=1, longest=1000, n_catch=0),
-        "template",
+        Lists(per_domain=True, shortest=1, longest=1000, catch=0),
         "likert",
         5,
         10260,
     ),
-    "shared_text": (Layout(), "shared_text", "likert", 2, 4104),
-    "choice": (Layout(), "template", "choice", 2, 4160),
-    "rounds": (Layout(rounds=2, seed=3), "template", "likert", 1, 2052),
+    "shared_text": (study_settings.Lists(), "likert", 2, 4104),
+    "choice": (Lists(), "choice", 2, 4160),
+    "rounds": (Lists(rounds=2, seed=3), "likert", 1, 2052),
 }
 
 
 @pytest.fixture(scope="module")
-def built(builtin_items) -> dict[str, Lists]:
+def built(builtin_items) -> dict[str, DealtLists]:
     return {
         name: build_lists(
-            ask_people(builtin_items[builtin_items.version < n], [way], unit), layout, unit
+            ask_people(builtin_items[builtin_items.version < n], [way], layout.unit), layout
         )
-        for name, (layout, unit, way, n, _) in LAYOUTS.items()
+        for name, (layout, way, n, _) in LAYOUTS.items()
     }
 
 
@@ -102,10 +102,9 @@ def test_nobody_sees_a_unit_twice(built, name) -> None:
 
 @pytest.mark.parametrize("way", ["likert", "choice"])
 def test_by_default_nobody_sees_two_questions_of_a_template_or_an_item(builtin_items, way) -> None:
-    unit = inspect.signature(lists_).parameters["unit"].default
-    assert unit == HumanLists().unit
+    layout = study_settings.Lists()
     lists = build_lists(
-        ask_people(builtin_items[builtin_items.version == 0], [way], unit), Layout(), unit
+        ask_people(builtin_items[builtin_items.version == 0], [way], layout.unit), layout
     )
     key = lists.key[lists.key.kind == "test"]
     # A shared sentence counts for every template that has it.
@@ -121,7 +120,7 @@ def test_lists_of_the_builtin_items_are_balanced_within_the_stated_bounds(built,
     balance = built[name].balance
     assert (balance.n_high - balance.n_low).abs().max() <= 1
     assert balance.version_spread.max() <= (4 if name == "choice" else 3)
-    assert balance.n_trials.sum() == LAYOUTS[name][0].rounds * LAYOUTS[name][4]
+    assert balance.n_trials.sum() == LAYOUTS[name][0].rounds * LAYOUTS[name][3]
     if name == "mixed":
         assert balance.n_trials.between(40, 80).all()
         assert balance.n_trials.max() - balance.n_trials.min() <= 5
@@ -152,11 +151,11 @@ def test_the_same_questions_give_the_same_lists_in_any_order_of_rows_and_another
     questions_of,
 ) -> None:
     questions = questions_of(30, domains=("garden", "kitchen"))
-    first = build_lists(questions, Layout(seed=1, shortest=5, longest=20))
+    first = build_lists(questions, Lists(seed=1, shortest=5, longest=20))
     again = build_lists(
-        questions.sample(frac=1, random_state=4), Layout(seed=1, shortest=5, longest=20)
+        questions.sample(frac=1, random_state=4), Lists(seed=1, shortest=5, longest=20)
     )
-    other = build_lists(questions, Layout(seed=2, shortest=5, longest=20))
+    other = build_lists(questions, Lists(seed=2, shortest=5, longest=20))
     pd.testing.assert_frame_equal(
         validate(first.trials, StudyLists), validate(again.trials, StudyLists)
     )
@@ -169,7 +168,7 @@ def test_the_same_questions_give_the_same_lists_in_any_order_of_rows_and_another
 
 
 def test_the_digest_changes_with_any_character_that_is_shown(questions_of) -> None:
-    trials = build_lists(questions_of(4), Layout(longest=4)).trials
+    trials = build_lists(questions_of(4), Lists(longest=4)).trials
     changed = trials.copy()
     changed.loc[7, "target"] += " "
     assert digest_lists(changed) != digest_lists(trials)
@@ -193,7 +192,7 @@ def test_a_sentence_that_items_share_is_asked_once_and_the_key_names_them_all(qu
     twin = (questions.unit == "garden_2_1") & (questions.context == 1)
     original = (questions.unit == "garden_1_1") & (questions.context == 1)
     questions.loc[twin, "first_context"] = questions.loc[original, "first_context"].to_numpy()
-    lists = build_lists(questions, Layout(longest=100))
+    lists = build_lists(questions, Lists(longest=100))
     assert lists.n_shared == 10
     assert (lists.trials.kind == "test").sum() == 6 * 20 - 10
     shared = lists.key[lists.key.question.duplicated(keep=False) & (lists.key.kind == "test")]
@@ -203,7 +202,7 @@ def test_a_sentence_that_items_share_is_asked_once_and_the_key_names_them_all(qu
         .map(lambda names: names == {"garden_1_1", "garden_2_1"})
         .all()
     )
-    strict = build_lists(questions, Layout(longest=100), unit="shared_text")
+    strict = build_lists(questions, study_settings.Lists(longest=100))
     seen = strict.trials[strict.trials.kind == "test"].merge(
         strict.key.drop_duplicates("question")[["question", "unit"]]
     )
@@ -214,7 +213,7 @@ def test_a_sentence_that_items_share_is_asked_once_and_the_key_names_them_all(qu
 def test_contradictory_labels_are_counted(questions_of) -> None:
     questions = questions_of(2, 1)
     questions.loc[4:5, "first_context"] = questions.loc[[1, 0], "first_context"].to_numpy()
-    assert build_lists(questions, Layout()).n_contradictory == 2
+    assert build_lists(questions, Lists()).n_contradictory == 2
 
 
 def test_units_that_share_through_a_third_are_one() -> None:
@@ -246,7 +245,7 @@ def test_choice_shows_each_target_in_both_orders_to_different_people(builtin_ite
 
 
 def test_catch_trials_are_spread_and_ask_for_different_answers(questions_of) -> None:
-    lists = build_lists(questions_of(60), Layout(n_catch=3))
+    lists = build_lists(questions_of(60), Lists(catch=3))
     for _, part in lists.trials.groupby("list"):
         catch = part[part.kind == "catch"].sort_values("position")
         assert catch.question.nunique() == 3
@@ -259,7 +258,7 @@ def test_catch_trials_are_spread_and_ask_for_different_answers(questions_of) -> 
 
 
 def test_lists_without_catch_trials_as_in_the_paper_have_a_valid_key(questions_of) -> None:
-    lists = build_lists(questions_of(3), Layout(n_catch=0))
+    lists = build_lists(questions_of(3), Lists(catch=0))
     assert set(validate(lists.key, ListKeys)["kind"]) == {"test"}
     assert set(validate(lists.trials, StudyLists)["kind"]) == {"test"}
 
@@ -267,7 +266,7 @@ def test_lists_without_catch_trials_as_in_the_paper_have_a_valid_key(questions_o
 def test_a_question_that_two_domains_share_is_asked_in_one_of_them(questions_of) -> None:
     asked = questions_of(4, 1, domains=("garden", "kitchen"))
     asked["first_context"] = asked["first_context"].str.replace(r"\w+_1_1", "something", regex=True)
-    lists = build_lists(asked, Layout(per_domain=True, shortest=1))
+    lists = build_lists(asked, Lists(per_domain=True, shortest=1))
     tests = lists.trials[lists.trials["kind"] == "test"]
     assert sorted(tests["question"]) == sorted(set(name_questions(asked)))
     assert set(tests["domain"]) == {"garden", "kitchen"}
@@ -277,7 +276,7 @@ def test_lists_that_are_too_long_are_split_evenly_and_short_domains_stay_short(
     questions_of,
 ) -> None:
     questions = pd.concat([questions_of(100), questions_of(10, domains=("kitchen",))])
-    balance = build_lists(questions, Layout(per_domain=True)).balance
+    balance = build_lists(questions, Lists(per_domain=True)).balance
     assert set(balance.n_trials[balance.domains == "garden"]) == {50}
     assert set(balance.n_trials[balance.domains == "kitchen"]) == {10}
     validate(balance, ListBalance)
@@ -291,7 +290,7 @@ def test_no_list_is_longer_than_the_longest_though_templates_differ_in_size(
     templates differ in length.
     """
     questions = questions_of(12, 2, ("garden", "kitchen")).sample(frac=0.8, random_state=seed)
-    lists = build_lists(questions, Layout(shortest=1, longest=longest, seed=seed))
+    lists = build_lists(questions, Lists(shortest=1, longest=longest, seed=seed))
     assert lists.balance.n_trials.max() <= longest
     assert (
         lists.balance.n_trials.sum() == lists.trials.question[lists.trials.kind == "test"].nunique()
@@ -300,7 +299,7 @@ def test_no_list_is_longer_than_the_longest_though_templates_differ_in_size(
 
 def test_templates_with_missing_versions_are_dealt_too(questions_of) -> None:
     questions = questions_of(30).sample(frac=0.7, random_state=2)
-    lists = build_lists(questions, Layout(shortest=5, longest=15))
+    lists = build_lists(questions, Lists(shortest=5, longest=15))
     tests = lists.trials[lists.trials.kind == "test"]
     assert sorted(tests.question) == sorted(name_questions(questions))
     assert (lists.balance.n_high - lists.balance.n_low).abs().max() <= 2
@@ -312,7 +311,7 @@ def test_templates_with_missing_versions_are_dealt_too(questions_of) -> None:
 def test_odd_characters_have_digests_too(text, questions_of) -> None:
     questions = questions_of(2, 1)
     questions["first_context"] += text
-    lists = build_lists(questions, Layout())
+    lists = build_lists(questions, Lists())
     assert len(digest_lists(lists.trials)) == 64
     validate(lists.trials, StudyLists)
 
@@ -321,7 +320,7 @@ def test_lists_that_are_too_short_for_every_template_are_not_made_without_a_ques
     builtin_items,
 ) -> None:
     asked = ask_people(builtin_items[builtin_items.version == 0].head(60), ["likert"], "template")
-    lists = build_lists(asked, Layout(shortest=1, longest=1, n_catch=1))
+    lists = build_lists(asked, Lists(shortest=1, longest=1, catch=1))
     assert lists.balance["n_trials"].min() == 1
     assert set(lists.balance["list"]) == set(lists.trials["list"])
 
@@ -335,7 +334,7 @@ def test_very_short_lists_of_many_domains_are_dealt_though_no_balanced_grouping_
     """
     domains = tuple(f"domain{number}" for number in range(12))
     questions = questions_of(6, 2, domains).sample(frac=0.7, random_state=5)
-    lists = build_lists(questions, Layout(shortest=1, longest=longest, n_catch=0))
+    lists = build_lists(questions, Lists(shortest=1, longest=longest, catch=0))
     assert lists.balance.n_trials.max() <= longest
     assert sorted(lists.trials.question) == sorted(name_questions(questions))
 
@@ -354,7 +353,7 @@ def test_the_time_of_very_short_lists_grows_no_faster_than_their_number(question
 
         sys.setprofile(count)
         try:
-            build_lists(questions, Layout(shortest=1, longest=1))
+            build_lists(questions, Lists(shortest=1, longest=1))
         finally:
             sys.setprofile(None)
         return n_calls

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worldprobe.benchmarks.ewok.tables.people import human_cleaning, human_people
 from worldprobe.contracts import validate
-from worldprobe.human.cleaning import FEWEST, MERGED, UNKNOWN, count_people, merge_small
-from worldprobe.human.contracts import CleaningSteps, PeopleCounts
+from worldprobe_survey.cleaning import FEWEST, MERGED, UNKNOWN, count_people, merge_small
+from worldprobe_survey.contracts import CleaningSteps, PeopleCounts
+from worldprobe_survey.displays import human_cleaning, human_people
 
 ATTRIBUTES = ("age", "gender", "country", "first_language")
 

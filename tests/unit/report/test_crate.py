@@ -223,9 +223,7 @@ def test_every_kind_of_table_with_item_text_has_a_column_by_which_it_is_left_out
 
 
 def all_below(kind):
-    import worldprobe.benchmarks.ewok.contracts
-    import worldprobe.benchmarks.worldsense.contracts
-    import worldprobe.human.contracts  # noqa: F401
+    import worldprobe_survey.contracts  # noqa: F401
 
     for one in kind.__subclasses__():
         yield one

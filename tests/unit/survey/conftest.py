@@ -11,10 +11,10 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from cryptography.hazmat.primitives.asymmetric import rsa
 from starlette.testclient import TestClient
 
-from worldprobe.survey import export
-from worldprobe.survey.app import Site, build_app
-from worldprobe.survey.settings import Settings, read_settings
-from worldprobe.survey.study import Questionnaire, Survey, Trial, TrialList, Wording, open_survey
+from worldprobe_survey import export
+from worldprobe_survey.app import Site, build_app
+from worldprobe_survey.settings import Settings, read_settings
+from worldprobe_survey.study import Questionnaire, Survey, Trial, TrialList, Wording, open_survey
 
 CONSENT = "# Consent\n\nYou may stop at any time.\n\n{{recorded}}\n\n{{deleted}}\n"
 URL = "http://127.0.0.1:8000/"

@@ -7,12 +7,12 @@ import re
 import pytest
 
 from worldprobe.cli import main
-from worldprobe.survey import export
-from worldprobe.survey.export import find_person, withdraw
-from worldprobe.survey.identities import preview_link
-from worldprobe.survey.progress import summarize
-from worldprobe.survey.settings import Settings
-from worldprobe.survey.store import UnavailableError
+from worldprobe_survey import export
+from worldprobe_survey.export import find_person, withdraw
+from worldprobe_survey.identities import preview_link
+from worldprobe_survey.progress import summarize
+from worldprobe_survey.settings import Settings
+from worldprobe_survey.store import UnavailableError
 
 PID = [f"{number:024x}" for number in range(5)]
 

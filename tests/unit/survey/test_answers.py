@@ -7,10 +7,10 @@ import pytest
 
 from worldprobe.cli import main
 from worldprobe.contracts import read_table
-from worldprobe.human.contracts import Participants
-from worldprobe.survey import store
-from worldprobe.survey.progress import MOST_EVENTS
-from worldprobe.survey.store import connect
+from worldprobe_survey import store
+from worldprobe_survey.contracts import Participants
+from worldprobe_survey.progress import MOST_EVENTS
+from worldprobe_survey.store import connect
 
 
 @pytest.fixture

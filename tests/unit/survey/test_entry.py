@@ -13,9 +13,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from worldprobe.errors import UserError
-from worldprobe.survey.identities import BadLinkError, Caller, Doorkeeper, Visitor
-from worldprobe.survey.settings import read_settings
-from worldprobe.survey.store import steady_clock
+from worldprobe_survey.identities import BadLinkError, Caller, Doorkeeper, Visitor
+from worldprobe_survey.settings import read_settings
+from worldprobe_survey.store import steady_clock
 
 AUDIENCE = "https://lab.example"
 IDS = {"PROLIFIC_PID": f"{1:024x}", "STUDY_ID": f"{2:024x}", "SESSION_ID": f"{3:024x}"}

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from worldprobe.survey.app import STATIC, Site, build_app, site_of
+from worldprobe_survey.app import STATIC, Site, build_app, site_of
 
 OWN = {"origin": "http://127.0.0.1:8000", "content-type": "application/json"}
 
@@ -165,7 +165,7 @@ def test_a_fault_of_ours_shows_and_logs_nothing_that_a_person_sent(
     def fail(*_):
         raise RuntimeError("secret words of a person")
 
-    monkeypatch.setattr("worldprobe.survey.progress.show_trial", fail)
+    monkeypatch.setattr("worldprobe_survey.progress.show_trial", fail)
     monkeypatch.setattr("worldprobe.log.LOGGER.propagate", True)
     response = person.browser.get("/api/trial")
     assert (response.status_code, response.json()) == (500, {"error": "internal error"})

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from worldprobe.benchmarks.ewok.scoring import load_prompts
-from worldprobe.survey.study import read_wording
+from worldprobe_survey.study import read_wording
 
 PID = f"{1:024x}"
 

@@ -13,11 +13,11 @@ import yaml
 from worldprobe.cli import main
 from worldprobe.contracts import read_table
 from worldprobe.errors import UserError
-from worldprobe.human.contracts import Participants, RawRatings
-from worldprobe.survey.export import purge
-from worldprobe.survey.settings import RECORDED, read_settings
-from worldprobe.survey.store import ANSWER_TABLES, IDENTITY_TABLES, steady_clock
-from worldprobe.survey.study import open_survey, read_fact, refuse_checkout, write_fact
+from worldprobe_survey.contracts import Participants, RawRatings
+from worldprobe_survey.export import purge
+from worldprobe_survey.settings import RECORDED, read_settings
+from worldprobe_survey.store import ANSWER_TABLES, IDENTITY_TABLES, steady_clock
+from worldprobe_survey.study import open_survey, read_fact, refuse_checkout, write_fact
 
 #: Words that are shown to people who came with an id, alone.
 ONLY_WITH_IDS = (

@@ -17,14 +17,14 @@ import yaml
 from worldprobe.cli import main
 from worldprobe.contracts import read_table, write_table
 from worldprobe.errors import UserError
-from worldprobe.human.contracts import Demographics, Participants, RawRatings, StudyLists
-from worldprobe.human.lists import digest_lists
 from worldprobe.provenance import made
-from worldprobe.survey import export
-from worldprobe.survey.export import find_person, purge, withdraw
-from worldprobe.survey.identities import Visitor, find_withdrawal_key, import_submissions, register
-from worldprobe.survey.progress import find_alarms, summarize
-from worldprobe.survey.study import write_fact
+from worldprobe_survey import export
+from worldprobe_survey.contracts import Demographics, Participants, RawRatings, StudyLists
+from worldprobe_survey.export import find_person, purge, withdraw
+from worldprobe_survey.identities import Visitor, find_withdrawal_key, import_submissions, register
+from worldprobe_survey.lists import digest_lists
+from worldprobe_survey.progress import find_alarms, summarize
+from worldprobe_survey.study import write_fact
 
 PID = [f"{number:024x}" for number in range(5)]
 

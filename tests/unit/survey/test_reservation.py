@@ -9,10 +9,10 @@ from collections import Counter
 import pytest
 
 from worldprobe.errors import UserError
-from worldprobe.survey import progress
-from worldprobe.survey.identities import Visitor, register
-from worldprobe.survey.progress import summarize
-from worldprobe.survey.study import open_survey
+from worldprobe_survey import progress
+from worldprobe_survey.identities import Visitor, register
+from worldprobe_survey.progress import summarize
+from worldprobe_survey.study import open_survey
 
 
 def reserve(lab, number):

@@ -15,8 +15,8 @@ import pytest
 
 from worldprobe.cli import main
 from worldprobe.contracts import write_table
-from worldprobe.human.contracts import StudyLists
 from worldprobe.provenance import made
+from worldprobe_survey.contracts import StudyLists
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import base64
 import pytest
 from starlette.testclient import TestClient
 
-from worldprobe.survey.app import build_page, observe
+from worldprobe_survey.app import build_page, observe
 
 
 @pytest.fixture

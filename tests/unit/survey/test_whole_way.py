@@ -10,9 +10,9 @@ from typing import Any
 
 from worldprobe.benchmarks.ewok.contracts import HumanStatistics, Items, Judgements, Ratings
 from worldprobe.cli import main
-from worldprobe.cli.survey import _read_questionnaire
 from worldprobe.contracts import read_provenance, read_table, write_table
-from worldprobe.human.contracts import ListKeys, Raters, StudyLists
+from worldprobe_survey.contracts import ListKeys, Raters, StudyLists
+from worldprobe_survey.server_cli import _read_questionnaire
 
 N_ITEMS, N_PEOPLE = 12, 24
 

@@ -2,8 +2,8 @@
 
 
 from worldprobe.benchmarks.ewok import outputs as ewok_outputs
-from worldprobe.benchmarks.ewok.study import compared_conditions, is_simulated
-from worldprobe.benchmarks.ewok.scoring import prompt_file as ewok_prompt_file
+from worldprobe.benchmarks.ewok.study import compared_conditions
+from worldprobe.benchmarks.ewok.study import prompt_file as ewok_prompt_file
 from worldprobe.benchmarks.ewok.settings import ARCHIVE
 from worldprobe.models.registry import BASELINES
 from worldprobe.paths import EDITIONS, REPOSITORY, edition
@@ -211,56 +211,6 @@ def missing(wildcards):
 def published_folder(wildcards):
     """The folder of the published numbers."""
     return in_repository("resources/published")
-
-
-def list_layout(wildcards):
-    """How questions are dealt to lists, as options. A zero is a value here, not a missing one."""
-    chosen = ewok["human"]["lists"]
-    return flags(
-        flag("--paradigms", chosen["paradigms"]),
-        flag("--select", chosen["select"]),
-        flag("--unit", chosen["unit"]),
-        flag("--per-domain", chosen["per_domain"]),
-        flag("--length", [chosen["shortest"], chosen["longest"]]),
-        flag("--catch", str(chosen["catch"])),
-        flag("--rounds", str(chosen["rounds"])),
-        flag("--seed", str(chosen["seed"])),
-    )
-
-
-def own_answers(wildcards):
-    """What people answered, as files of the user's."""
-    human = ewok["human"]
-    return [path for path in (human["responses"], human["key"]) if path and not is_simulated(study)]
-
-
-def cleaning_steps(wildcards):
-    """Whose answers count, as options."""
-    chosen = ewok["human"]["cleaning"]
-    names = ("failed_catch", "too_fast_ms", "isc", "passes", "min_corated", "minimum")
-    options = {name: f"--{name.removesuffix('_ms').replace('_', '-')}" for name in names}
-    return flags(
-        flag("--skip", chosen["skip"]),
-        *(flag(option, str(chosen[name])) for name, option in options.items()),
-        flag("--drop-below-minimum", chosen["below_minimum"] == "drop"),
-    )
-
-
-def simulated_crowd(wildcards):
-    """Who takes part in a simulation, as options."""
-    chosen = ewok["human"]["simulation"]
-    shares = {name: share for name, share in sorted(chosen["kinds"].items()) if share}
-    return flags(
-        flag("--people-per-list", str(chosen["people_per_list"])),
-        flag("--noise", str(chosen["noise"])),
-        flag(
-            "--domain-noise",
-            [f"{name}={share}" for name, share in sorted(chosen["domain_noise"].items())],
-        ),
-        flag("--kinds", [f"{name}={share}" for name, share in shares.items()]),
-        flag("--abandon", str(chosen["abandon"])),
-        flag("--seed", str(chosen["seed"])),
-    )
 
 
 def notebook_file(wildcards):

@@ -5,12 +5,21 @@ shared parts see of it.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
-from worldprobe.benchmark import Benchmark, PageFiles, Registry, Study, curve_files
+from worldprobe import extensions
+from worldprobe.benchmark import (
+    Benchmark,
+    PageFiles,
+    Registry,
+    Study,
+    curve_files,
+    find_displays,
+)
 from worldprobe.errors import UserError
 from worldprobe.paths import StudyPaths
 
@@ -31,7 +40,7 @@ def benchmarks() -> dict[str, Benchmark]:
         ValueError: two have a table or figure of one name, which the command line could not tell
             apart.
     """
-    found = {name: import_module(f"{__name__}.{name}.benchmark").BENCHMARK for name in NAMES}
+    found = {name: _with_extensions(_benchmark(name)) for name in NAMES}
     owners: dict[tuple[str, str], str] = {}
     for name, display in (
         (name, display) for name, benchmark in found.items() for display in benchmark.displays
@@ -44,9 +53,21 @@ def benchmarks() -> dict[str, Benchmark]:
     return found
 
 
+def _benchmark(name: str) -> Benchmark:
+    benchmark: Benchmark = import_module(f"{__name__}.{name}.benchmark").BENCHMARK
+    return benchmark
+
+
+def _with_extensions(benchmark: Benchmark) -> Benchmark:
+    added = find_displays(*extensions.displays_of(benchmark.name))
+    return replace(benchmark, displays=(*benchmark.displays, *added)) if added else benchmark
+
+
 def settings_classes() -> dict[str, type[Block]]:
     """The class of each benchmark's block of a configuration."""
-    return {name: benchmark.settings for name, benchmark in benchmarks().items()}
+    from worldprobe.settings.study import extended
+
+    return {name: extended(benchmark.settings, name) for name, benchmark in benchmarks().items()}
 
 
 def list_scores(result: Mapping[str, Any]) -> list[Score]:

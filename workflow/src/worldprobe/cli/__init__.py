@@ -17,7 +17,7 @@ from pathlib import Path
 from cyclopts import App
 from cyclopts.exceptions import CycloptsError
 
-from worldprobe import __version__, log
+from worldprobe import __version__, extensions, log
 from worldprobe.benchmarks import NAMES
 from worldprobe.cli import parsing
 from worldprobe.errors import UserError, did_you_mean, is_text, lack_of_memory
@@ -25,7 +25,7 @@ from worldprobe.files import whole_files
 from worldprobe.inference.preemption import Preemption
 
 #: Every stage in the order of the data's way: where it is, and its line in the list of all.
-STAGES = {
+_STAGES = {
     "config": ("study:config", "check configuration files"),
     "fetch": ("study:fetch", "download a file that resources/sources.yaml lists"),
     "materials": ("materials:app", "check, count, show, start and review materials"),
@@ -48,10 +48,6 @@ STAGES = {
     "baselines": (
         "baselines:app",
         "relatedness by word2vec, WordNet and sentence vectors; number and frequency of words",
-    ),
-    "human": (
-        "human:app",
-        "study with people: lists, survey, cleaning, agreement, likeness of models",
     ),
     "import": (
         "importing:app",
@@ -103,6 +99,10 @@ STAGES = {
     "status": ("study:status", "which models are done, running, waiting or failed"),
     "unlock": ("study:unlock", "remove the lock that a killed run left behind"),
 }
+#: Those of extensions last.
+STAGES = {
+    name: (f"worldprobe.cli.{place}", about) for name, (place, about) in _STAGES.items()
+} | extensions.commands()
 #: What may stand before the stage.
 OPTIONS = ("--help", "-h", "--version", "--verbose")
 
@@ -118,8 +118,7 @@ def build_app(stages: Sequence[str] = tuple(STAGES)) -> App:
         help_format="plaintext",
     )
     for stage in stages:
-        place = STAGES[stage][0]
-        app.command(f"worldprobe.cli.{place}", name=stage)
+        app.command(STAGES[stage][0], name=stage)
     return app
 
 
@@ -177,7 +176,9 @@ def parse(words: Sequence[str]) -> parsing.Call | None:
             raise UserError(command, "needs an action.", f"Run: {command} --help")
         function(*bound.args, **bound.kwargs)
         return None
-    return parsing.Call(" ".join(rest[:2]), function, bound)
+    call = parsing.Call(" ".join(rest[:2]), function, bound)
+    call.check_settings()
+    return call
 
 
 def print_stages() -> None:

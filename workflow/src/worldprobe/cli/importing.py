@@ -106,7 +106,7 @@ def human_ratings(
         out: ratings table, which `judge` takes like scores
     """
     from worldprobe.benchmarks.ewok.contracts import Items, Ratings
-    from worldprobe.benchmarks.ewok.people import read_ratings
+    from worldprobe.benchmarks.ewok.ratings import read_ratings
     from worldprobe.contracts import read_table, write_table
 
     lowest, highest = scale

@@ -26,6 +26,11 @@ MOST = 10_000
 FOLDER = "folder"
 
 
+#: Marks an argument whose type is a block of settings: an option for each of its keys, with the
+#: block's default, bounds and text.
+KEYS = Parameter(name="*")
+
+
 @dataclass(frozen=True)
 class Bounds:
     """Reads the numbers of an option, whole or not by its type, and refuses those out of bounds."""

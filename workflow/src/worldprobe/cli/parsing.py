@@ -75,12 +75,26 @@ class Call:
         self.bound.apply_defaults()
         found: dict[str, Any] = {}
         for name, value in self.bound.arguments.items():
-            found |= (
-                {one.name: getattr(value, one.name) for one in fields(value)}
-                if is_dataclass(value)
-                else {name: value}
-            )
+            if is_dataclass(value):
+                found |= {one.name: getattr(value, one.name) for one in fields(value)}
+            elif hasattr(value, "model_fields_set"):  # a block of settings
+                found |= dict(value)
+            else:
+                found[name] = value
         return found
+
+    def check_settings(self) -> None:
+        """Refuse settings that contradict each other.
+
+        Raises:
+            UserError: naming the option.
+        """
+        for value in self.bound.arguments.values():
+            if hasattr(value, "model_fields_set"):
+                from worldprobe.settings.blocks import all_findings
+
+                for keys, problem, fix in all_findings(value):
+                    raise UserError(option_of(keys), problem, fix)
 
     def run(self) -> int | None:
         """Run it."""
@@ -165,6 +179,15 @@ def _exists(value: str | Path) -> bool:
         return False
 
 
+def option_of(keys: Sequence[object]) -> str:
+    """The option of a key of a block of settings.
+
+    >>> option_of(("kinds", "straight_liner"))
+    '--kinds.straight-liner'
+    """
+    return "--" + ".".join(map(str, keys)).replace("_", "-")
+
+
 def unknown_options(app: App, words: Sequence[str]) -> list[str]:
     """What is wrong with the options that a command does not know: of several mistakes the one that
     explains the others.
@@ -189,6 +212,15 @@ def unknown_options(app: App, words: Sequence[str]) -> list[str]:
 
 def in_our_words(error: CycloptsError, unknown: Sequence[str] = ()) -> UserError:
     """A mistake on the command line; no value is repeated that may be a misplaced password."""
+    cause = error.__cause__
+    if not unknown and callable(errors := getattr(cause, "errors", None)):
+        # pydantic's, of a block of settings
+        from worldprobe.settings.blocks import complaint
+
+        block = error.argument.hint  # type: ignore[union-attr]
+        first = errors(include_url=False)[0]
+        found = complaint(first, block, [])
+        return UserError(option_of(first["loc"]), found.problem.partition(": ")[2], found.fix)
     where = " ".join(("worldprobe", *(error.command_chain or ())))
     return UserError(where, unknown[0] if unknown else _problem(error), f"Run: {where} --help")
 
@@ -247,7 +279,7 @@ def arguments_of(app: App) -> list[Argument]:
     by one.
     """
     found = app.assemble_argument_collection(default_parameter=DEFAULTS, parse_docstring=True)
-    return [one for one in found if one.parse and one.name != "*"]
+    return [one for one in found if one.parse and one.name != "*" and not one.children]
 
 
 class _Patient:

@@ -37,11 +37,12 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class Block(BaseModel):
-    """A block of settings that allows no unknown key."""
+    """A block of settings that allows no unknown key.
 
-    model_config = ConfigDict(
-        extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True
-    )
+    Words of a command line become the key's type; ``check`` is strict with documents.
+    """
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True)
 
     @field_validator("*", mode="wrap")
     @classmethod
@@ -59,7 +60,12 @@ class Block(BaseModel):
 def _whole(written: Any, checked: Any) -> Any:
     if isinstance(checked, dict):
         return {key: _whole(written[key], value) for key, value in checked.items()}
-    return written if isinstance(checked, float) and isinstance(written, int) else checked
+    if not isinstance(checked, float):
+        return checked
+    if isinstance(written, int):
+        return written
+    is_whole = isinstance(written, str) and re.fullmatch(r"[-+]?[0-9]+", written)
+    return int(written) if is_whole else checked
 
 
 def _distinct(entries: list[T]) -> list[T]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, Field, create_model
 
+from worldprobe import extensions
 from worldprobe.errors import UserError
 from worldprobe.paths import REPOSITORY
 from worldprobe.settings.blocks import (
@@ -26,6 +27,8 @@ from worldprobe.settings.blocks import (
     schema_at,
 )
 from worldprobe.settings.documents import Keys, Source, parse_yaml, read_yaml
+
+B = TypeVar("B", bound=Block)
 
 #: Folders of results/ that all studies share.
 _SHARED = ("models", "controls")
@@ -138,8 +141,27 @@ def study_class(blocks: Mapping[str, type[Block]]) -> type[SharedSettings]:
         for name, kind in blocks.items()
     }
     return create_model(
-        "Study", __base__=SharedSettings, __doc__="Configuration of a study.", **fields
+        "Study", __base__=extended(SharedSettings), __doc__="Configuration of a study.", **fields
     )
+
+
+def extended(kind: type[B], key: str = "") -> type[B]:
+    """A class of settings with the blocks that extensions add, or put in place of its own.
+
+    Args:
+        kind: the core's class.
+        key: dotted key of the block in a study; empty: the study itself.
+    """
+    blocks = extensions.settings_below(key)
+    if not blocks:
+        return kind
+    fields: dict[str, Any] = {
+        name: (block, Field(block(), description=kind_of_field.description))
+        if (kind_of_field := kind.model_fields.get(name))
+        else (block, block())
+        for name, block in blocks.items()
+    }
+    return create_model(kind.__name__, __base__=kind, __doc__=kind.__doc__, **fields)
 
 
 def read_study(

@@ -18,7 +18,7 @@ from worldprobe.benchmarks.ewok.analysis.released import (
     read_release,
 )
 from worldprobe.benchmarks.ewok.contracts import Items, Judgements, Ratings, SurfaceFeatures
-from worldprobe.benchmarks.ewok.people import read_ratings
+from worldprobe.benchmarks.ewok.ratings import read_ratings
 from worldprobe.contracts import read_provenance, read_table, validate, write_table
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance

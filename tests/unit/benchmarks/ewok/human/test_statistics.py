@@ -4,6 +4,8 @@ by hand or simulated.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,7 +14,14 @@ from scipy import sparse
 from worldprobe.benchmarks.ewok.contracts import Agreements, HumanStatistics, Ratings
 from worldprobe.benchmarks.ewok.figures.paradigms import draw_human_agreement as draw
 from worldprobe.benchmarks.ewok.figures.paradigms import human_agreement
-from worldprobe.benchmarks.ewok.people import (
+from worldprobe.benchmarks.ewok.tables.people import human_accuracy
+from worldprobe.contracts import validate
+from worldprobe.report.model_names import Roster
+from worldprobe_survey import study_settings
+from worldprobe_survey.cleaning import clean, read_answers
+from worldprobe_survey.cli import _print_statistics
+from worldprobe_survey.lists import build_lists, digest_lists, find_preference
+from worldprobe_survey.people import (
     Adder,
     Sums,
     ask_people,
@@ -25,13 +34,12 @@ from worldprobe.benchmarks.ewok.people import (
     prefer,
     rate_items,
 )
-from worldprobe.benchmarks.ewok.tables.people import human_accuracy
-from worldprobe.cli.human import _print_statistics
-from worldprobe.contracts import validate
-from worldprobe.human.cleaning import Rules, clean, read_answers
-from worldprobe.human.lists import Layout, build_lists, digest_lists, find_preference
-from worldprobe.human.simulation import Crowd, simulate
-from worldprobe.report.model_names import Roster
+from worldprobe_survey.simulation import simulate
+
+Lists = partial(study_settings.Lists, unit="template")
+#: As in the paper, nobody is too fast.
+Cleaning = partial(study_settings.Cleaning, too_fast_ms=0)
+Simulation = study_settings.Simulation
 
 
 def invented_items(n_templates: int = 30, n_versions: int = 2) -> pd.DataFrame:
@@ -133,14 +141,14 @@ def test_the_confusion_matrix_counts_every_target_once() -> None:
 def study():
     """Both ways, six people a list, one domain much noisier than the other."""
     items = invented_items()
-    lists = build_lists(ask_people(items, ["likert", "choice"]), Layout())
-    crowd = Crowd(6, noise=0.3, domain_noise={"kitchen": 0.65}, seed=5)
+    lists = build_lists(ask_people(items, ["likert", "choice"]), Lists())
+    crowd = Simulation(people_per_list=6, noise=0.3, domain_noise={"kitchen": 0.65}, seed=5)
     export, _ = simulate(lists.trials, lists.key, digest_lists(lists.trials), crowd)
     cleaned = clean(
         read_answers(export.raw, lists.key),
         export.participants,
         lists.key,
-        Rules(failed_catch=None, skip=("isc",)),
+        Cleaning(failed_catch=0, skip=["isc"]),
     )
     return items, lists.key, cleaned
 
@@ -216,17 +224,20 @@ def test_choices_count_for_the_context_that_was_chosen_whatever_the_order(study)
 
 def test_without_noise_people_are_always_right_and_more_noise_is_worse() -> None:
     items = invented_items(20)
-    lists = build_lists(ask_people(items, ["likert"]), Layout())
+    lists = build_lists(ask_people(items, ["likert"]), Lists())
     found = []
     for noise in (0.0, 0.5, 0.8):
         export, _ = simulate(
-            lists.trials, lists.key, digest_lists(lists.trials), Crowd(5, noise=noise)
+            lists.trials,
+            lists.key,
+            digest_lists(lists.trials),
+            Simulation(people_per_list=5, noise=noise),
         )
         answers = clean(
             read_answers(export.raw, lists.key),
             export.participants,
             lists.key,
-            Rules(skip=("isc",)),
+            Cleaning(skip=["isc"]),
         ).answers
         found.append(np.nanmean(judge_sums(Adder(items, answers, lists.key, "likert").add())))
     assert found[0] == 1 > found[1] > found[2] > 0.5
@@ -237,10 +248,10 @@ def test_a_known_noise_gives_the_papers_median_correlation() -> None:
     default, have it.
     """
     items = invented_items(60, 5)
-    lists = build_lists(ask_people(items, ["likert"]), Layout(n_catch=0))
-    export, _ = simulate(lists.trials, lists.key, digest_lists(lists.trials), Crowd())
+    lists = build_lists(ask_people(items, ["likert"]), Lists(catch=0))
+    export, _ = simulate(lists.trials, lists.key, digest_lists(lists.trials), Simulation())
     raters = clean(
-        read_answers(export.raw, lists.key), export.participants, lists.key, Rules()
+        read_answers(export.raw, lists.key), export.participants, lists.key, Cleaning()
     ).raters
     assert raters.r.median() == pytest.approx(0.79, abs=0.02)
 
@@ -269,8 +280,13 @@ def test_intervals_of_accuracy_have_their_coverage_also_where_people_differ(
 @pytest.mark.parametrize("noise", [0.5, 0.7])
 def test_the_power_that_a_plan_states_is_that_of_simulated_people(noise: float) -> None:
     items = invented_items(150, 4)
-    lists = build_lists(ask_people(items, ["likert"]), Layout(n_catch=0))
-    export, _ = simulate(lists.trials, lists.key, digest_lists(lists.trials), Crowd(8, noise))
+    lists = build_lists(ask_people(items, ["likert"]), Lists(catch=0))
+    export, _ = simulate(
+        lists.trials,
+        lists.key,
+        digest_lists(lists.trials),
+        Simulation(people_per_list=8, noise=noise),
+    )
     answers = read_answers(export.raw, lists.key)
     overall = (
         measure(items, answers, lists.key, 2, 0)

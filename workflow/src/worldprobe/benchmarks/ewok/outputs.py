@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from worldprobe.benchmark import PageFiles, Registry, Study
-from worldprobe.benchmarks.ewok.figures.paradigms import human_agreement
 from worldprobe.benchmarks.ewok.study import (
     EwokPaths,
     baselines,
@@ -25,9 +24,7 @@ from worldprobe.benchmarks.ewok.study import (
     has_responses,
     is_builtin,
     is_released,
-    is_simulated,
 )
-from worldprobe.benchmarks.ewok.tables.people import human_accuracy, human_cleaning, human_people
 from worldprobe.benchmarks.ewok.vocabulary import is_graded, is_prompted
 from worldprobe.models.registry import refuse_prompted
 from worldprobe.paths import StudyPaths
@@ -179,20 +176,6 @@ def yardsticks(study: Study) -> list[str]:
     return found
 
 
-def human_export(study: Study) -> str | list[str]:
-    """The folder of people's answers: a survey's, or that of simulated people; nothing where there
-    are none.
-    """
-    if is_simulated(study):
-        return f"{paths(study).root}/human/export"
-    return study["ewok"]["human"]["responses"] or []
-
-
-def human_key(study: Study) -> str:
-    """The answer key of the lists that people saw."""
-    return str(study["ewok"]["human"]["key"] or paths(study).table("human/list_key"))
-
-
 def human_ratings(study: Study) -> str:
     """People's mean ratings: cleaned here, or taken from a CSV."""
     return paths(study).table("human/ratings" if has_responses(study) else "ratings")
@@ -211,24 +194,6 @@ def graded_evidence(study: Study, models: Iterable[str]) -> list[str]:
     return [
         paths(study).evidence(reference(study), name, model) for name in names for model in models
     ]
-
-
-def human_files(study: Study, registry: Registry) -> list[str]:
-    """All that a study makes of people, which needs no model: at least the lists."""
-    place = paths(study)
-    found = [place.table("human/lists")]
-    if has_people_rated(study):
-        found.append(place.judgements(reference(study), "human_likert", "human"))
-    if has_responses(study):
-        found.append(place.table("human/statistics"))
-        shown = (human_accuracy, human_cleaning, human_people, human_agreement)
-        found += [
-            path
-            for one in shown
-            if one.is_wanted(study, registry)
-            for path in one.paths(paths(study).root)
-        ]
-    return found
 
 
 def surface_features(study: Study) -> str:

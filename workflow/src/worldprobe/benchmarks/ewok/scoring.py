@@ -15,6 +15,7 @@ from typing import Annotated, Any, ClassVar
 import pandas as pd
 from pydantic import Field
 
+from worldprobe.benchmarks.ewok.study import PROMPTS, prompt_file
 from worldprobe.benchmarks.ewok.vocabulary import Way, normalize_text
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.inference.dialogue import Exchange, OneRound, converse, first_numeral
@@ -33,11 +34,9 @@ from worldprobe.models.engine import (
     Message,
     Scored,
 )
-from worldprobe.paths import RESOURCES
 from worldprobe.settings.blocks import Block, Distinct, Finding, absent, parse
 from worldprobe.settings.documents import read_yaml
 
-FOLDER = RESOURCES / "prompts"
 PAPER = "ewok"
 SLOT = r"\{(\w+)\}"
 #: Two blank lines before a heading.
@@ -154,15 +153,6 @@ def _fill(block: str, slots: Mapping[str, str]) -> str:
     return re.sub(SLOT, lambda match: slots[match[1]], block)
 
 
-def prompt_file(name: str) -> Path:
-    """The file of a set of prompts, or the user's own."""
-    return (
-        FOLDER / f"{name}.yaml"
-        if "/" not in name and not name.endswith((".yaml", ".yml"))
-        else Path(name)
-    )
-
-
 def load_prompts(name: str = PAPER) -> dict[str, Prompt]:
     """Paradigm -> prompt, of a set in resources/prompts or of a file.
 
@@ -170,8 +160,8 @@ def load_prompts(name: str = PAPER) -> dict[str, Prompt]:
         UserError: no such set, or something is missing, unknown or of the wrong type in it.
     """
     path = prompt_file(name)
-    known = sorted(p.stem for p in FOLDER.glob("*.yaml"))
-    if path.parent == FOLDER and path.stem not in known:
+    known = sorted(p.stem for p in PROMPTS.glob("*.yaml"))
+    if path.parent == PROMPTS and path.stem not in known:
         problem = "there is no such set of prompts" + did_you_mean(name, known)
         raise UserError(
             f"prompts {name}", problem, f"Choose one of {', '.join(known)}, or give a YAML file."

@@ -5,14 +5,13 @@ contradicts what.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from worldprobe.benchmarks.ewok.scoring import prompt_file
-from worldprobe.benchmarks.ewok.study import SIMULATED, chosen_mode
+from worldprobe.benchmarks.ewok.study import chosen_mode, prompt_file
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.paths import materials_place
 from worldprobe.settings.blocks import (
@@ -20,9 +19,7 @@ from worldprobe.settings.blocks import (
     Count,
     Distinct,
     Finding,
-    PartialShare,
     Seed,
-    Share,
     Text,
     Whole,
     absent,
@@ -32,27 +29,6 @@ from worldprobe.settings.blocks import (
 #: The archive of the official materials, which ``fetch_ewok_config`` downloads.
 ARCHIVE = "resources/downloads/ewok-config.zip"
 MOST_VERSIONS = 1000
-#: What the paper did with people (Appendix A.1), and what it did not do.
-PAPER: Mapping[str, Mapping[str, Any]] = {
-    "lists": {
-        "select": "all",
-        "unit": "template",
-        "per_domain": True,
-        "shortest": 1,
-        "longest": 10_000,
-        "catch": 0,
-        "rounds": 1,
-    },
-    "cleaning": {
-        "skip": [],
-        "failed_catch": 0,
-        "too_fast_ms": 0,
-        "isc": 0.3,
-        "passes": 0,
-        "minimum": 5,
-        "below_minimum": "keep",
-    },
-}
 #: Settings of items that a way of filling does not use.
 _UNUSED = {
     "fixed": {"per_template", "seed"},
@@ -86,7 +62,7 @@ class Materials(Block):
     def findings(self) -> Iterator[Finding]:
         """Materials that are not there."""
         try:
-            yield from _missing(("source",), materials_place(self.source), (ARCHIVE,))
+            yield from missing(("source",), materials_place(self.source), (ARCHIVE,))
         except UserError as error:
             yield ("source",), f"{self.source}: {error.problem}", error.fix
 
@@ -210,7 +186,7 @@ class Word2vec(Block):
     def findings(self) -> Iterator[Finding]:
         """Vectors that are not there."""
         if self.enabled:
-            yield from _missing(("vectors",), self.vectors, ("trained",))
+            yield from missing(("vectors",), self.vectors, ("trained",))
 
 
 class Frequency(Block):
@@ -234,7 +210,7 @@ class Frequency(Block):
                 "Name them under baselines.frequency.files, or use wordfreq.",
             )
         for number, file in enumerate(self.files):
-            yield from _missing(("files", number), file)
+            yield from missing(("files", number), file)
 
 
 class Baselines(Block):
@@ -258,153 +234,7 @@ class Baselines(Block):
         """Folders that are not there."""
         for key, place in (("wordnet", self.wordnet), ("sentence_vectors", self.sentence_vectors)):
             if place and not place.startswith("pkg:"):
-                yield from _missing((key,), place)
-
-
-class Lists(Block):
-    """Lists of questions for people. Paper: Appendix A.1."""
-
-    paradigms: Annotated[Distinct[Literal["likert", "choice"]], Field(min_length=1)] = ["likert"]
-    """Ways of asking people; nobody is asked in both."""
-
-    select: Literal["all", "context_pairs"] = "all"
-    """Which items people are asked about. `context_pairs` is one item for every pair of contexts,
-    the one with the shortest targets: enough for norms of materials whose templates repeat
-    contexts, or only put a frame around a target.
-    """
-
-    unit: Literal["template", "meta_template", "shared_text"] = "shared_text"
-    """What nobody sees twice. `shared_text` is all templates that share a sentence, `meta_template`
-    all of one target and context. `template` is one template with its versions, as in the paper; a
-    sentence of two templates then counts for one.
-    """
-
-    per_domain: bool = False
-    """Whether each list is of one domain, as in the paper. Otherwise each list has its share of all
-    domains.
-    """
-
-    shortest: Count = 40
-    """Fewest trials that a list should have; shorter lists are reported."""
-
-    longest: Count = 80
-    """Most trials that a list may have, catch trials not counted. Templates are dealt out to more
-    lists until none is longer.
-    """
-
-    catch: Annotated[int, Field(ge=0, le=20)] = 2
-    """Number of catch trials in each list, which say what to answer."""
-
-    rounds: Annotated[int, Field(ge=1, le=100)] = 1
-    """How often everything is asked, each time in other lists, so that the same people do not
-    always meet.
-    """
-
-    seed: Seed = 0
-    """Seed of the lists."""
-
-    def findings(self) -> Iterator[Finding]:
-        """Lengths that exclude each other."""
-        if self.shortest > self.longest:
-            problem = f"{self.shortest} is more than longest ({self.longest})."
-            yield ("shortest",), problem, "Exchange the two, or lower it."
-
-
-class Cleaning(Block):
-    """Whose answers count. Paper: Appendix A.1."""
-
-    skip: Distinct[
-        Literal[
-            "returned",
-            "incomplete",
-            "duplicates",
-            "invalid_answer",
-            "failed_catch",
-            "too_fast",
-            "isc",
-            "minimum",
-        ]
-    ] = []
-    """Steps of cleaning to leave out. In their order: `returned` (given back on the platform),
-    `incomplete`, `duplicates` (the first session counts), `invalid_answer`, `failed_catch`,
-    `too_fast`, `isc` (correlation with the others), `minimum` (answers per sub-item).
-    """
-
-    failed_catch: Annotated[int, Field(ge=0, le=20)] = 2
-    """Number of failed catch trials from which a person is left out; 0 is no limit."""
-
-    too_fast_ms: Annotated[float, Field(ge=0)] = 1000
-    """Lowest median time per answer in milliseconds; 0 is no limit, as in the paper. Nobody reads
-    these sentences in a second.
-    """
-
-    isc: Annotated[float, Field(ge=-1, le=1)] = 0.3
-    """Lowest correlation of a person with the mean of the others. Those who give one answer to
-    everything are left out, too. Paper: Section 4.4.
-    """
-
-    passes: Whole = 0
-    """How often people below that correlation are left out at most; 0 is until nobody is below it,
-    as in the paper.
-    """
-
-    min_corated: Annotated[int, Field(ge=3)] = 5
-    """Number of answers in common with others that a correlation needs. With fewer, a person is
-    kept and counted.
-    """
-
-    minimum: Count = 5
-    """Number of answers that a sub-item should have; those with fewer are listed."""
-
-    below_minimum: Literal["keep", "drop"] = "keep"
-    """What becomes of sub-items with fewer answers. The paper kept them."""
-
-
-class RaterKinds(Block):
-    """Share of the people who are not good raters, by kind."""
-
-    reversed: Share = 0
-    """Share of people whose scale is upside down."""
-
-    random: Share = 0
-    """Share of people who guess."""
-
-    constant: Share = 0
-    """Share of people who give one answer to all."""
-
-    straight_liner: Share = 0
-    """Share of people who give one answer for a dozen trials, then another."""
-
-    fast: Share = 0
-    """Share of people who guess in no time."""
-
-    def findings(self) -> Iterator[Finding]:
-        """Shares of more than everybody."""
-        if (total := sum(share for _, share in self)) > 1:
-            yield (), f"the shares add up to {total:g}.", "Lower them to 1 or less in all."
-
-
-class Simulation(Block):
-    """Simulated people, for `responses: simulated`."""
-
-    people_per_list: Annotated[int, Field(ge=1, le=1000)] = 5
-    """Number of simulated people who take each list."""
-
-    noise: Share = 0.22
-    """Share of a good rater's answers that are guesses. With the default, the median correlation
-    with the others is about 0.79, as in the paper.
-    """
-
-    domain_noise: dict[str, Share] = {}
-    """Domains with another share of guesses, by name."""
-
-    kinds: RaterKinds = RaterKinds()
-
-    abandon: PartialShare = 0
-    """Share of the people who leave before the end."""
-
-    seed: Seed = 0
-    """Seed of the simulated answers."""
+                yield from missing((key,), place)
 
 
 class Human(Block):
@@ -417,39 +247,9 @@ class Human(Block):
     Likert answers, and appear next to the models in tables and figures. Paper: Section 4.
     """
 
-    responses: Text | None = None
-    """A folder that `human export` wrote, to be cleaned and judged, or `simulated`. See
-    [docs/human_study.md](../docs/human_study.md). Paper: Section 4.4."""
-
-    key: Text | None = None
-    """The answer key of the lists that people saw; null is the key of the lists that this study
-    makes. These are the same as long as items and settings are.
-    """
-
-    study: Literal["configured", "paper"] = "configured"
-    """Whether lists and cleaning follow the keys below, or are the paper's whatever these say. The
-    paper had lists of one domain, no catch trials, and no limit except the correlation. Paper:
-    Appendix A.1.
-    """
-
-    lists: Lists = Lists()
-    cleaning: Cleaning = Cleaning()
-    simulation: Simulation = Simulation()
-
-    @model_validator(mode="after")
-    def _as_in_the_paper(self) -> Human:
-        if self.study == "paper":
-            self.lists = self.lists.model_copy(update=PAPER["lists"])
-            self.cleaning = self.cleaning.model_copy(update=PAPER["cleaning"])
-        return self
-
     def findings(self) -> Iterator[Finding]:
-        """People who would be judged twice, and files that are not there."""
-        if self.ratings and self.responses:
-            problem = "both ratings and responses are given, so people would be judged twice."
-            yield ("responses",), problem, "Leave one of them null."
-        for key in ("ratings", "responses", "key"):
-            yield from _missing((key,), getattr(self, key), (SIMULATED,))
+        """A file that is not there."""
+        yield from missing(("ratings",), self.ratings)
 
 
 class Released(Block):
@@ -477,7 +277,7 @@ class Released(Block):
 
     def findings(self) -> Iterator[Finding]:
         """Results that are not there."""
-        yield from _missing(("results",), self.results)
+        yield from missing(("results",), self.results)
 
 
 class MixedModel(Block):
@@ -637,7 +437,7 @@ class Ewok(Block):
             yield ("conditions",), "two conditions have the same title.", "Give each its own."
 
 
-def _missing(
+def missing(
     keys: tuple[str | int, ...], path: str | None, others: tuple[str, ...] = ()
 ) -> Iterator[Finding]:
     """A file or folder that is named and does not exist. Snakemake itself would quietly use older

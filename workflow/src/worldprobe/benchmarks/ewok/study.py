@@ -8,7 +8,10 @@ from pathlib import Path
 from worldprobe.benchmark import Registry, Study
 from worldprobe.benchmarks.ewok.vocabulary import is_graded, is_prompted
 from worldprobe.models.registry import BASELINES
-from worldprobe.paths import BUILTIN, EDITIONS, edition
+from worldprobe.paths import BUILTIN, EDITIONS, RESOURCES, edition
+
+#: Sets of prompts.
+PROMPTS = RESOURCES / "prompts"
 
 
 def chosen_mode(mode: str, materials: str, compat: bool) -> str:
@@ -73,6 +76,15 @@ class EwokPaths:
     def figure(self, name: str, suffix: str) -> str:
         """A figure."""
         return f"{self.root}/figures/{name}.{suffix}"
+
+
+def prompt_file(name: str) -> Path:
+    """The file of a set of prompts, or the user's own."""
+    return (
+        PROMPTS / f"{name}.yaml"
+        if "/" not in name and not name.endswith((".yaml", ".yml"))
+        else Path(name)
+    )
 
 
 SIMULATED = "simulated"

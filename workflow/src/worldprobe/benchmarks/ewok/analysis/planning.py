@@ -29,7 +29,7 @@ from worldprobe.benchmarks.ewok.analysis.panel import (
     cluster_codes,
 )
 from worldprobe.benchmarks.ewok.analysis.summarize import metric_values
-from worldprobe.benchmarks.ewok.people import people_differ
+from worldprobe.benchmarks.ewok.ratings import people_differ
 from worldprobe.contracts.results import ALL, JOINT, OVERALL, Orders
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER

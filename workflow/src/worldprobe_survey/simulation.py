@@ -4,14 +4,12 @@ compared with the truth.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-
 import numpy as np
 import pandas as pd
 
-from worldprobe.human.contracts import ANSWERS
-from worldprobe.human.lists import Export
+from worldprobe_survey.contracts import ANSWERS
+from worldprobe_survey.lists import Export
+from worldprobe_survey.study_settings import Simulation
 
 #: good: the expected answer, but for a share (noise) of guesses; reversed: the scale upside down;
 #: random: always guesses; constant: one answer for all; straight_liner: one answer for a dozen
@@ -28,31 +26,8 @@ _GENDERS = ("woman", "man", "non-binary", None)
 _LANGUAGES = ("English", "Spanish", None)
 
 
-@dataclass(frozen=True)
-class Crowd:
-    """Who takes part.
-
-    Attributes:
-        n_per_list: people who take each list.
-        noise: share of the answers of a good rater that are guesses, all answers being equally
-            likely. With the default, the median correlation with the others is the paper's, about
-            0.79.
-        domain_noise: other shares for some domains.
-        shares: kind -> share of the people; the rest is good.
-        abandon: share of the people who leave at a random trial.
-        seed: of everybody's answers.
-    """
-
-    n_per_list: int = 5
-    noise: float = 0.22
-    domain_noise: Mapping[str, float] = field(default_factory=dict)
-    shares: Mapping[str, float] = field(default_factory=dict)
-    abandon: float = 0.0
-    seed: int = 0
-
-
 def simulate(
-    trials: pd.DataFrame, key: pd.DataFrame, lists_digest: str, crowd: Crowd
+    trials: pd.DataFrame, key: pd.DataFrame, lists_digest: str, crowd: Simulation
 ) -> tuple[Export, pd.DataFrame]:
     """Everybody answers a list.
 
@@ -109,11 +84,13 @@ def simulate(
     )
 
 
-def _draw_people(lists: list[str], crowd: Crowd, random: np.random.Generator) -> pd.DataFrame:
-    places = np.repeat(lists, crowd.n_per_list)[random.permutation(len(lists) * crowd.n_per_list)]
+def _draw_people(lists: list[str], crowd: Simulation, random: np.random.Generator) -> pd.DataFrame:
+    places = np.repeat(lists, crowd.people_per_list)[
+        random.permutation(len(lists) * crowd.people_per_list)
+    ]
     kinds = np.full(len(places), "good", dtype=object)
     begin = 0
-    for kind, share in sorted(crowd.shares.items()):
+    for kind, share in sorted(crowd.kinds):
         count = round(share * len(places))
         kinds[begin : begin + count] = kind
         begin += count
@@ -127,7 +104,7 @@ def _draw_people(lists: list[str], crowd: Crowd, random: np.random.Generator) ->
 
 
 def _draw_answers(
-    rows: pd.DataFrame, key: pd.DataFrame, crowd: Crowd, random: np.random.Generator
+    rows: pd.DataFrame, key: pd.DataFrame, crowd: Simulation, random: np.random.Generator
 ) -> np.ndarray:
     """Everybody's answers, a number each."""
     expected = (

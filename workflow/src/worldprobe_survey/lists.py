@@ -23,9 +23,10 @@ import pandas as pd
 
 from worldprobe.contracts import Table, read_provenance, read_table, validate, write_table
 from worldprobe.errors import UserError
-from worldprobe.human.cleaning import add_catch_trials, key_of_catch_trials, write_catch_trials
-from worldprobe.human.contracts import Demographics, ListKeys, Participants, RawRatings, StudyLists
 from worldprobe.provenance import Provenance
+from worldprobe_survey import study_settings
+from worldprobe_survey.cleaning import add_catch_trials, key_of_catch_trials, write_catch_trials
+from worldprobe_survey.contracts import Demographics, ListKeys, Participants, RawRatings, StudyLists
 
 #: What ``build_lists`` needs of every item and way of presenting it; a benchmark provides them.
 QUESTION_COLUMNS = (
@@ -59,25 +60,6 @@ _TRIAL = [
 
 
 @dataclass(frozen=True)
-class Layout:
-    """How questions are dealt to lists.
-
-    Attributes:
-        per_domain: a list is of one domain, as in the paper; otherwise each has its share of all.
-        shortest, longest: test trials of a list; none is longer, shorter ones are reported, not
-        refused. n_catch: catch trials of each list. rounds: how often every question is asked, each
-        time in other company. seed: of all that is random.
-    """
-
-    per_domain: bool = False
-    shortest: int = 40
-    longest: int = 80
-    n_catch: int = 2
-    rounds: int = 1
-    seed: int = 0
-
-
-@dataclass(frozen=True)
 class Lists:
     """A set of lists.
 
@@ -96,14 +78,13 @@ class Lists:
     n_contradictory: int
 
 
-def build_lists(questions: pd.DataFrame, layout: Layout, unit: str = "template") -> Lists:
+def build_lists(questions: pd.DataFrame, layout: study_settings.Lists) -> Lists:
     """Deal the questions of one or both ways of asking to lists.
 
     Args:
         questions: ``QUESTION_COLUMNS``, in any order of rows.
-        layout: how they are dealt.
-        unit: ``shared_text`` joins the units that share a sentence into one; otherwise the column
-            ``unit`` is taken as it is.
+        layout: how they are dealt. The unit ``shared_text`` joins the units that share a sentence
+            into one; otherwise the column ``unit`` is taken as it is.
 
     Returns:
         The lists, the same for the same questions and layout whatever the order of rows.
@@ -113,7 +94,7 @@ def build_lists(questions: pd.DataFrame, layout: Layout, unit: str = "template")
     ).reset_index(drop=True)
     asked["question"] = name_questions(asked)
     asked["sentence"] = name_questions(asked, is_ordered=False)
-    if unit == "shared_text":
+    if layout.unit == "shared_text":
         asked["unit"] = join_units(asked["unit"], asked["sentence"])
     trials = pd.concat(list(_deal(asked, layout)), ignore_index=True)
     key = asked[
@@ -215,7 +196,7 @@ def measure_balance(trials: pd.DataFrame, asked: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _deal(asked: pd.DataFrame, layout: Layout) -> Iterator[pd.DataFrame]:
+def _deal(asked: pd.DataFrame, layout: study_settings.Lists) -> Iterator[pd.DataFrame]:
     """The trials of the lists, of one way of asking after the other."""
     for way, rows in asked.groupby("eval_type", sort=True):
         number = 0
@@ -230,7 +211,7 @@ def _deal(asked: pd.DataFrame, layout: Layout) -> Iterator[pd.DataFrame]:
                 trials = pd.concat([tests, write_catch_trials(str(way))], ignore_index=True)
                 catch = np.arange(len(tests), len(trials))
                 lists = [
-                    add_catch_trials(random.permutation(dealt), catch, layout.n_catch, random)
+                    add_catch_trials(random.permutation(dealt), catch, layout.catch, random)
                     for dealt in _deal_cells(cells, layout, random)
                 ]
                 labels = [
@@ -256,7 +237,7 @@ def _split_by_domain(rows: pd.DataFrame, seed: int) -> list[tuple[str, pd.DataFr
 
 
 def _deal_cells(
-    cells: pd.DataFrame, layout: Layout, random: np.random.Generator
+    cells: pd.DataFrame, layout: study_settings.Lists, random: np.random.Generator
 ) -> Iterator[np.ndarray]:
     """The cells of each list, as positions in ``cells``; where lists are short, one that would have
     none is left out.

@@ -29,8 +29,8 @@ from worldprobe.provenance import made
 if TYPE_CHECKING:
     import pandas as pd
 
-    from worldprobe.survey.store import Database
-    from worldprobe.survey.study import Questionnaire
+    from worldprobe_survey.store import Database
+    from worldprobe_survey.study import Questionnaire
 
 #: Bumped when the same answers give another export.
 METHOD = 3
@@ -75,9 +75,9 @@ def serve(
         changed: go on although settings, words or consent changed since people answered; every
             session says which it had
     """
-    from worldprobe.survey.app import listen, serve, site_of
-    from worldprobe.survey.settings import read_settings
-    from worldprobe.survey.study import open_survey
+    from worldprobe_survey.app import listen, serve, site_of
+    from worldprobe_survey.settings import read_settings
+    from worldprobe_survey.study import open_survey
 
     is_local = _check_host(host, public)
     chosen = read_settings(settings)
@@ -122,9 +122,9 @@ def _check_host(host: str, public: bool) -> bool:
 def _read_questionnaire(path: Path, prompts: str) -> Questionnaire:
     from worldprobe.benchmarks.ewok.scoring import load_prompts
     from worldprobe.contracts import read_table
-    from worldprobe.human.contracts import StudyLists
-    from worldprobe.human.lists import digest_lists
-    from worldprobe.survey.study import read_questionnaire, read_wording
+    from worldprobe_survey.contracts import StudyLists
+    from worldprobe_survey.lists import digest_lists
+    from worldprobe_survey.study import read_questionnaire, read_wording
 
     frame = read_table(path, StudyLists)
     texts = load_prompts(prompts)
@@ -144,8 +144,8 @@ def _read_questionnaire(path: Path, prompts: str) -> Questionnaire:
 @contextmanager
 def _databases(folder: Path) -> Iterator[tuple[Database, Database]]:
     """The two databases, closed at the end; a busy one is the user's to try again."""
-    from worldprobe.survey.store import UnavailableError
-    from worldprobe.survey.study import open_databases
+    from worldprobe_survey.store import UnavailableError
+    from worldprobe_survey.study import open_databases
 
     answers, identities = open_databases(folder)
     try:
@@ -163,8 +163,8 @@ def preview(folder: Survey, /) -> None:
     """Print a link by which you can take the survey for a week; your answers are marked, and count
     nowhere.
     """
-    from worldprobe.survey.identities import preview_link
-    from worldprobe.survey.study import KEY, read_fact
+    from worldprobe_survey.identities import preview_link
+    from worldprobe_survey.study import KEY, read_fact
 
     with _databases(folder) as (answers, _):
         url, study = read_fact(answers, "url"), read_fact(answers, "study")
@@ -189,7 +189,7 @@ def watch(
         port: port to listen on; 0 takes a free one
         public: allow a --host that other machines can reach
     """
-    from worldprobe.survey.app import listen, serve_page
+    from worldprobe_survey.app import listen, serve_page
 
     _check_host(host, public)
     with _databases(folder) as (answers, identities), closing(listen(host, port)) as bound:
@@ -203,8 +203,8 @@ def status(folder: Survey, /, *, lists: bool = False) -> None:
     Args:
         lists: also print one line per list
     """
-    from worldprobe.survey.progress import count, find_alarms
-    from worldprobe.survey.study import read_fact
+    from worldprobe_survey.progress import count, find_alarms
+    from worldprobe_survey.study import read_fact
 
     with _databases(folder) as (answers, identities):
         before = answers.now() - int(read_fact(answers, "expiry_ms"))
@@ -240,8 +240,8 @@ def backup(folder: Survey, /, *, out: OutFolder) -> None:
     Args:
         out: new folder for the copies
     """
-    from worldprobe.survey.store import ANSWERS, IDENTITIES
-    from worldprobe.survey.study import KEY, TOKEN, refuse_checkout
+    from worldprobe_survey.store import ANSWERS, IDENTITIES
+    from worldprobe_survey.study import KEY, TOKEN, refuse_checkout
 
     refuse_checkout(out)
     with (
@@ -304,9 +304,9 @@ def export(
         with_text: lists table whose texts are added; --out must then be a .zip
         out: folder for the tables, or a .zip
     """
-    from worldprobe.human.lists import Export, write_export
-    from worldprobe.survey import export as exports
-    from worldprobe.survey.study import read_fact, refuse_checkout
+    from worldprobe_survey import export as exports
+    from worldprobe_survey.lists import Export, write_export
+    from worldprobe_survey.study import read_fact, refuse_checkout
 
     refuse_checkout(out)
     if with_text is not None:
@@ -346,9 +346,9 @@ def _export_texts(folder: Path, with_text: Path, word: str | None, out: Path) ->
     import pyzipper
 
     from worldprobe.contracts import read_provenance, read_table
-    from worldprobe.human.contracts import StudyLists
-    from worldprobe.human.lists import as_csv, digest_lists
-    from worldprobe.survey import export as exports
+    from worldprobe_survey import export as exports
+    from worldprobe_survey.contracts import StudyLists
+    from worldprobe_survey.lists import as_csv, digest_lists
 
     if not word:
         raise UserError(
@@ -392,9 +392,9 @@ def identities(folder: Survey, /, *, token: Path, out: Path) -> None:
         token: the file identities-token of the survey
         out: CSV file outside the repository
     """
-    from worldprobe.human.lists import neutralize
-    from worldprobe.survey.export import IDENTITY_COLUMNS, list_identities
-    from worldprobe.survey.study import check_token, refuse_checkout
+    from worldprobe_survey.export import IDENTITY_COLUMNS, list_identities
+    from worldprobe_survey.lists import neutralize
+    from worldprobe_survey.study import check_token, refuse_checkout
 
     refuse_checkout(out)
     place = out.resolve()
@@ -437,7 +437,7 @@ _UNKNOWN = UserError(
 
 
 def _find_person(identities: Database, name: str) -> str | None:
-    from worldprobe.survey.export import find_person
+    from worldprobe_survey.export import find_person
 
     return find_person(identities, sys.stdin.readline().strip() if name == "-" else name)
 
@@ -448,8 +448,8 @@ def person(folder: Survey, name: Person, /, *, out: Path) -> None:
     Args:
         out: JSON file
     """
-    from worldprobe.survey.export import copy_person
-    from worldprobe.survey.study import refuse_checkout
+    from worldprobe_survey.export import copy_person
+    from worldprobe_survey.study import refuse_checkout
 
     refuse_checkout(out)
     with _databases(folder) as (answers, identities):
@@ -466,7 +466,7 @@ def person(folder: Survey, name: Person, /, *, out: Path) -> None:
 
 def withdraw(folder: Survey, name: Person, /) -> None:
     """Delete one person's answers and identity."""
-    from worldprobe.survey.export import withdraw
+    from worldprobe_survey.export import withdraw
 
     with _databases(folder) as (answers, identities):
         # Also of somebody unknown: an interrupted withdrawal may have left bytes behind.
@@ -485,7 +485,7 @@ def close(folder: Survey, /) -> None:
     """End the study: nobody new may begin, and the days for which identities are kept begin to
     count.
     """
-    from worldprobe.survey.study import read_fact, write_fact
+    from worldprobe_survey.study import read_fact, write_fact
 
     with _databases(folder) as (answers, _):
         if not read_fact(answers, "closed_at"):
@@ -502,9 +502,9 @@ def purge(folder: Survey, /, *, now: bool = False) -> None:
     Args:
         now: do not wait for that day; everybody is paid
     """
-    from worldprobe.survey.export import purge
-    from worldprobe.survey.store import DAY_MS
-    from worldprobe.survey.study import read_fact
+    from worldprobe_survey.export import purge
+    from worldprobe_survey.store import DAY_MS
+    from worldprobe_survey.study import read_fact
 
     with _databases(folder) as (answers, identities):
         closed_at, days = read_fact(answers, "closed_at"), int(read_fact(answers, "retention_days"))
@@ -539,8 +539,8 @@ def _refuse_early(folder: Path, answers: Database) -> None:
     Raises:
         UserError: somebody is.
     """
-    from worldprobe.survey.progress import count
-    from worldprobe.survey.study import read_fact
+    from worldprobe_survey.progress import count
+    from worldprobe_survey.study import read_fact
 
     with answers.read() as connection:
         n = count(connection, answers.now() - int(read_fact(answers, "expiry_ms")), 0).total("live")
@@ -561,7 +561,7 @@ def import_submissions(folder: Survey, submissions: Path, /) -> None:
     Args:
         submissions: Prolific's export of the study's submissions (CSV)
     """
-    from worldprobe.survey.identities import import_submissions
+    from worldprobe_survey.identities import import_submissions
 
     frame = read_frame(submissions, _read_bytes(submissions))
     with _databases(folder) as (answers, identities):
@@ -590,7 +590,7 @@ def reopen(folder: Survey, people: Path, /) -> None:
     Args:
         people: CSV or Parquet table of these people, in its column participant
     """
-    from worldprobe.survey.identities import reopen
+    from worldprobe_survey.identities import reopen
 
     with _databases(folder) as (answers, _):
         n_changed, n_unknown = reopen(answers, _read_people(people))

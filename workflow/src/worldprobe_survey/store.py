@@ -248,7 +248,7 @@ def read_facts(path: Path) -> dict[str, str]:
 SCHEMA_VERSION = 2
 
 ANSWER_TABLES, IDENTITY_TABLES = (
-    resources.files("worldprobe.survey").joinpath(f"{name}.sql").read_text(encoding="utf-8")
+    resources.files("worldprobe_survey").joinpath(f"{name}.sql").read_text(encoding="utf-8")
     for name in ("answers", "identities")
 )
 

@@ -37,8 +37,8 @@ from starlette.middleware.base import BaseHTTPMiddleware
 
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
-from worldprobe.survey import export, identities, progress
-from worldprobe.survey.guard import (
+from worldprobe_survey import export, identities, progress
+from worldprobe_survey.guard import (
     LONGEST_HEAD,
     AnswerBody,
     BeginBody,
@@ -49,11 +49,11 @@ from worldprobe.survey.guard import (
     Guard,
     WithdrawBody,
 )
-from worldprobe.survey.identities import COOKIE_SECONDS, BadLinkError, Caller, Doorkeeper, Visitor
-from worldprobe.survey.progress import count, find_alarms, summarize
-from worldprobe.survey.settings import Settings
-from worldprobe.survey.store import Database, UnavailableError, add_tally
-from worldprobe.survey.study import Survey, is_token, read_fact
+from worldprobe_survey.identities import COOKIE_SECONDS, BadLinkError, Caller, Doorkeeper, Visitor
+from worldprobe_survey.progress import count, find_alarms, summarize
+from worldprobe_survey.settings import Settings
+from worldprobe_survey.store import Database, UnavailableError, add_tally
+from worldprobe_survey.study import Survey, is_token, read_fact
 
 _STATUS = {
     progress.UNKNOWN: 404,

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from worldprobe.survey.identities import ABSENT, PREVIEW
-from worldprobe.survey.store import DAY_MS, Database
-from worldprobe.survey.study import Survey, read_fact, shuffled
+from worldprobe_survey.identities import ABSENT, PREVIEW
+from worldprobe_survey.store import DAY_MS, Database
+from worldprobe_survey.study import Survey, read_fact, shuffled
 
 #: No break is offered when the end is nearer than this.
 FEWEST_AFTER_BREAK = 8

@@ -19,8 +19,8 @@ import jwt
 import pandas as pd
 
 from worldprobe.errors import UserError
-from worldprobe.survey.settings import Settings
-from worldprobe.survey.store import Database, count_tally
+from worldprobe_survey.settings import Settings
+from worldprobe_survey.store import Database, count_tally
 
 #: In place of the recruiter's study for a researcher who looks at the survey.
 PREVIEW = "preview"

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from worldprobe.errors import UserError
-from worldprobe.survey.settings import Settings
-from worldprobe.survey.store import (
+from worldprobe_survey.settings import Settings
+from worldprobe_survey.store import (
     ANSWER_TABLES,
     ANSWERS,
     IDENTITIES,
@@ -488,7 +488,7 @@ class Questionnaire:
 def read_questionnaire(
     frame: pd.DataFrame, digest: str, wordings: Mapping[str, Wording]
 ) -> Questionnaire:
-    """The lists of a table (contracts.StudyLists of ``worldprobe.human``).
+    """The lists of a table (contracts.StudyLists of ``worldprobe_survey``).
 
     Args:
         frame: its rows.

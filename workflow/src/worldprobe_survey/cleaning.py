@@ -15,7 +15,8 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.errors import UserError
-from worldprobe.human.contracts import ANSWERS
+from worldprobe_survey.contracts import ANSWERS
+from worldprobe_survey.study_settings import Cleaning
 
 
 def check_export(
@@ -207,33 +208,6 @@ STEPS = (
 _SESSION = ["participant", "session"]
 
 
-@dataclass(frozen=True)
-class Rules:
-    """What counts.
-
-    Attributes:
-        skip: steps to leave out.
-        failed_catch: a session with this many failed catch trials is left out; None: catch trials
-            exclude nobody.
-        too_fast_ms: a session with a lower median time per answer is left out; None: time excludes
-            nobody.
-        isc: people whose correlation with the others is below this are left out.
-        passes: how often that is repeated with those who are left; None: until nobody is below.
-        min_corated: with fewer questions that others answered too, a correlation is not defined.
-        minimum: answers that a sub-item should have.
-        drop_below_minimum: leave out sub-items that have fewer; otherwise they are listed and kept.
-    """
-
-    skip: tuple[str, ...] = ()
-    failed_catch: int | None = 2
-    too_fast_ms: float | None = None
-    isc: float = 0.3
-    passes: int | None = None
-    min_corated: int = 5
-    minimum: int = 5
-    drop_below_minimum: bool = False
-
-
 @dataclass
 class Cleaned:
     """The answers that count, and what became of the others.
@@ -258,7 +232,7 @@ class _Run:
     """The answers on their way, and the record of each step."""
 
     answers: pd.DataFrame
-    rules: Rules
+    rules: Cleaning
     steps: list[dict[str, object]] = field(default_factory=list)
     reasons: dict[str, str] = field(default_factory=dict)
 
@@ -295,7 +269,7 @@ class _Run:
 
 
 def clean(
-    answers: pd.DataFrame, participants: pd.DataFrame, key: pd.DataFrame, rules: Rules
+    answers: pd.DataFrame, participants: pd.DataFrame, key: pd.DataFrame, rules: Cleaning
 ) -> Cleaned:
     """Apply the steps.
 
@@ -323,14 +297,14 @@ def clean(
         run.keep("invalid_answer", is_answered)
     else:
         run.answers = run.answers[is_answered].reset_index(drop=True)
-    if run.is_on("failed_catch", rules.failed_catch is not None):
-        run.keep("failed_catch", ~_fails_catch(run.answers, rules.failed_catch or 0))
-    if run.is_on("too_fast", rules.too_fast_ms is not None):
-        run.keep("too_fast", ~_is_too_fast(run.answers, rules.too_fast_ms or 0.0))
+    if run.is_on("failed_catch", rules.failed_catch > 0):
+        run.keep("failed_catch", ~_fails_catch(run.answers, rules.failed_catch))
+    if run.is_on("too_fast", rules.too_fast_ms > 0):
+        run.keep("too_fast", ~_is_too_fast(run.answers, rules.too_fast_ms))
     run.answers = run.answers[run.answers["kind"] == "test"].reset_index(drop=True)
     raters, is_settled = _apply_isc(run)
     sub_items = summarize_sub_items(run.answers, key, rules.minimum)
-    if run.is_on("minimum", rules.drop_below_minimum):
+    if run.is_on("minimum", rules.below_minimum == "drop"):
         full = sub_items.loc[sub_items["status"] == "ok", "cell"]
         run.keep("minimum", run.answers["cell"].isin(full))
     return Cleaned(
@@ -390,7 +364,7 @@ def _apply_isc(run: _Run) -> tuple[pd.DataFrame, bool]:
         is_out = (table["isc_status"] == CONSTANT) | (
             (table["isc_status"] == DEFINED) & (table["r"] < rules.isc)
         )
-        is_limit = rules.passes is not None and pass_number > rules.passes
+        is_limit = 0 < rules.passes < pass_number
         if not is_on or not is_out.any() or is_limit:
             break
         out = table.index[is_out]

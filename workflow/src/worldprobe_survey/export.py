@@ -13,9 +13,9 @@ from typing import Any
 
 import pandas as pd
 
-from worldprobe.survey.identities import PREVIEW, forget
-from worldprobe.survey.store import DAY_MS, Database, count_tally
-from worldprobe.survey.study import read_fact
+from worldprobe_survey.identities import PREVIEW, forget
+from worldprobe_survey.store import DAY_MS, Database, count_tally
+from worldprobe_survey.study import read_fact
 
 
 def export_ratings(connection: sqlite3.Connection) -> pd.DataFrame:

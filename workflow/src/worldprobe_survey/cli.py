@@ -5,36 +5,32 @@ are in ``survey``.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence, Set
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
-from worldprobe.cli import survey
 from worldprobe.cli.options import (
-    Bounds,
-    Count,
+    KEYS,
     Draws,
     Missing,
     OutFolder,
-    Pairs,
     Seed,
-    Share,
     between,
     missing_models,
-    pairs_of,
 )
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import whole_folder
 from worldprobe.log import LOGGER
 from worldprobe.provenance import made
+from worldprobe_survey import server_cli as survey
+from worldprobe_survey.study_settings import Cleaning, Lists, Simulation
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from worldprobe.human.cleaning import Cleaned
-    from worldprobe.human.lists import Layout, Lists
+    from worldprobe_survey.cleaning import Cleaned
+    from worldprobe_survey.lists import Lists as DealtLists
 
 app = App(
     name="human", help="Study with people: lists, survey, cleaning, agreement, likeness of models."
@@ -43,19 +39,6 @@ survey.add_commands(app)
 
 #: Bumped when the same files and options give another table.
 LISTS_METHOD, ANSWERS_METHOD, AGREEMENT_METHOD, LIKENESS_METHOD = 3, 2, 5, 1
-STEPS = (
-    "returned",
-    "incomplete",
-    "duplicates",
-    "invalid_answer",
-    "failed_catch",
-    "too_fast",
-    "isc",
-    "minimum",
-)
-KINDS = ("reversed", "random", "constant", "straight_liner", "fast")
-_PARADIGMS = ("likert", "choice")
-
 Key = Annotated[Path, Parameter(help="answer key of the lists that were shown")]
 
 
@@ -64,14 +47,7 @@ def lists_(
     items: Path,
     /,
     *,
-    paradigms: Sequence[Literal["likert", "choice"]] = ("likert",),
-    select: Literal["all", "context_pairs"] = "all",
-    unit: Literal["template", "meta_template", "shared_text"] = "shared_text",
-    per_domain: bool = False,
-    length: Annotated[tuple[int, int], between(1)] = (40, 80),
-    catch: Annotated[int, between(0, 20)] = 2,
-    rounds: Annotated[int, between(1, 100)] = 1,
-    seed: Seed = 0,
+    settings: Annotated[Lists, KEYS] = Lists(),  # noqa: B008
     plan: bool = False,
     ratings: Annotated[int, between(1, 1000)] = 5,
     wage: Annotated[float, between(0, 1e6)] = 12.0,
@@ -87,16 +63,6 @@ def lists_(
 
     Args:
         items: items table
-        paradigms: ways of asking: likert, choice or both
-        select: which items are asked about: all, or one for every pair of contexts, with the
-            shortest targets (for norms)
-        unit: what nobody sees twice: a template, all templates of one target and context, or all
-            that share a sentence
-        per_domain: a list is of one domain, as in the paper (default: each has all domains)
-        length: shortest and longest number of trials of a list; none is longer, shorter ones are
-            reported
-        catch: number of catch trials in each list; the paper had none
-        rounds: ask everything N times, each time in other lists
         plan: print the people, time and money needed; without --out nothing is written
         ratings: ratings that each sub-item should have, for --plan
         wage: pay per hour, in any currency, for --plan
@@ -105,18 +71,11 @@ def lists_(
         out: lists table, for the survey (needed without --plan)
     """
     from worldprobe.benchmarks.ewok.contracts import Items
-    from worldprobe.benchmarks.ewok.people import ask_people, select_norms
     from worldprobe.contracts import read_provenance, read_table, write_table
-    from worldprobe.human.contracts import ListBalance, ListKeys, StudyLists
-    from worldprobe.human.lists import Layout, build_lists, digest_lists, plan_study
+    from worldprobe_survey.contracts import ListBalance, ListKeys, StudyLists
+    from worldprobe_survey.lists import build_lists, digest_lists, plan_study
+    from worldprobe_survey.people import ask_people, select_norms
 
-    shortest, longest = length
-    if shortest > longest:
-        raise UserError(
-            "--length",
-            f"{shortest} is more than {longest}.",
-            f"Write --length {longest} {shortest}.",
-        )
     if out is None and not plan:
         raise UserError(
             "--out",
@@ -135,12 +94,11 @@ def lists_(
             "is missing.",
             "Name the file of the lists as well, or leave out the other files.",
         )
-    layout = Layout(per_domain, shortest, longest, catch, rounds, seed)
-    ways = [one for one in _PARADIGMS if one in paradigms]
+    ways = sorted(settings.paradigms, reverse=True)  # Likert first
     asked = read_table(items, Items)
-    asked = select_norms(asked) if select == "context_pairs" else asked
-    lists = build_lists(ask_people(asked, ways, unit), layout, unit)
-    _report_lists(lists, layout)
+    asked = select_norms(asked) if settings.select == "context_pairs" else asked
+    lists = build_lists(ask_people(asked, ways, settings.unit), settings)
+    _report_lists(lists, settings)
     if plan:
         for needed in plan_study(lists.balance, ratings, wage):
             print("\n".join(needed.lines()))
@@ -150,22 +108,22 @@ def lists_(
     details = {
         "lists_digest": digest,
         "paradigms": ways,
-        "select": select,
-        "unit": unit,
-        "per_domain": per_domain,
-        "length": [shortest, longest],
-        "n_catch": catch,
-        "rounds": rounds,
+        "select": settings.select,
+        "unit": settings.unit,
+        "per_domain": settings.per_domain,
+        "length": [settings.shortest, settings.longest],
+        "n_catch": settings.catch,
+        "rounds": settings.rounds,
         "n_shared_questions": lists.n_shared,
         "n_contradictory_questions": lists.n_contradictory,
     }
     packages = ["numpy", "pandas"]
-    known = made(LISTS_METHOD, {"items": items}, packages, seed=seed, details=details)
+    known = made(LISTS_METHOD, {"items": items}, packages, seed=settings.seed, details=details)
     with_texts = made(
         LISTS_METHOD,
         {"items": items},
         packages,
-        seed=seed,
+        seed=settings.seed,
         details=details,
         canary=read_provenance(items).canary,
     )
@@ -175,7 +133,7 @@ def lists_(
     write_table(lists.trials, StudyLists, out, with_texts)
 
 
-def _report_lists(lists: Lists, layout: Layout) -> None:
+def _report_lists(lists: DealtLists, layout: Lists) -> None:
     """Log how many lists there are, how even they are, and which are shorter than was wanted."""
     for way, table in lists.balance.groupby("eval_type", sort=True):
         length = table["n_trials"]
@@ -186,7 +144,7 @@ def _report_lists(lists: Lists, layout: Layout) -> None:
             len(table),
             length.min(),
             length.max(),
-            layout.n_catch,
+            layout.catch,
             (table["n_high"] - table["n_low"]).abs().max(),
             table["version_spread"].max(),
             table["domain_spread"].max(),
@@ -220,14 +178,7 @@ def simulate_(
     /,
     *,
     key: Key,
-    people_per_list: Annotated[int, between(1, 1000)] = 5,
-    noise: Annotated[float, between(0, 1)] = 0.22,
-    domain_noise: Annotated[
-        Sequence[str], Parameter(validator=Pairs("DOMAIN=SHARE", Bounds(0, 1)))
-    ] = (),
-    kinds: Annotated[Sequence[str], Parameter(validator=Pairs("KIND=SHARE", Bounds(0, 1)))] = (),
-    abandon: Share = 0.0,
-    seed: Seed = 0,
+    settings: Annotated[Simulation, KEYS] = Simulation(),  # noqa: B008
     out: OutFolder,
 ) -> None:
     """Simulate people with known noise, and write their answers like an export.
@@ -237,16 +188,10 @@ def simulate_(
 
     Args:
         lists: lists table
-        people_per_list: people who take each list
-        noise: share of a good rater's answers that are guesses
-        domain_noise: DOMAIN=SHARE: share of guesses in a domain, where it differs (default: none)
-        kinds: KIND=SHARE: share of people of another kind: reversed, random, constant,
-            straight_liner, fast (default: all are good)
-        abandon: share of the people who leave before the end
         out: export, as `human export` writes it
     """
-    from worldprobe.human.lists import read_key, read_lists, write_export
-    from worldprobe.human.simulation import Crowd, simulate
+    from worldprobe_survey.lists import read_key, read_lists, write_export
+    from worldprobe_survey.simulation import simulate
 
     trials, digest = read_lists(lists)
     answers, key_digest = read_key(key)
@@ -254,33 +199,28 @@ def simulate_(
         raise UserError(
             key, "is the key of other lists.", "Give the key that was made with these lists."
         )
-    shares = shares_of("--kinds", kinds, set(KINDS))
-    by_domain = shares_of("--domain-noise", domain_noise, set(trials["domain"].dropna()))
-    if sum(shares.values()) > 1:
-        raise UserError(
-            "--kinds",
-            f"the shares add up to {sum(shares.values()):g}.",
-            "Give shares that add up to 1 or less.",
-        )
-    crowd = Crowd(people_per_list, noise, by_domain, shares, abandon, seed)
-    export, people = simulate(trials, answers, digest, crowd)
+    domains = set(trials["domain"].dropna())
+    for domain in settings.domain_noise.keys() - domains:
+        problem = f'there is no domain "{domain}"{did_you_mean(domain, domains)}'
+        raise UserError("--domain-noise", problem, f"Choose among: {', '.join(sorted(domains))}.")
+    export, people = simulate(trials, answers, digest, settings)
     dealt = {
         str(kind): int(n) for kind, n in people["person_kind"].value_counts().sort_index().items()
     }
     details = {
         "is_simulated": True,
         "lists_digest": digest,
-        "noise": noise,
-        "domain_noise": by_domain,
+        "noise": settings.noise,
+        "domain_noise": settings.domain_noise,
         "kinds": dealt,
-        "abandon": abandon,
+        "abandon": settings.abandon,
     }
     inputs = {"lists": lists, "key": key}
     with whole_folder(out, "human simulate") as folder:
         write_export(
             folder,
             export,
-            made(ANSWERS_METHOD, inputs, ["numpy", "pandas"], seed=seed, details=details),
+            made(ANSWERS_METHOD, inputs, ["numpy", "pandas"], seed=settings.seed, details=details),
         )
     kinds_in_words = ", ".join(f"{n} {kind}" for kind, n in dealt.items())
     LOGGER.info(
@@ -294,14 +234,7 @@ def clean_(
     /,
     *,
     key: Key,
-    skip: Annotated[Sequence[str], Parameter(choices=STEPS)] = (),
-    failed_catch: Annotated[int, between(0, 20)] = 2,
-    too_fast: Annotated[float, between(0, 1e7)] = 1000.0,
-    isc: Annotated[float, between(-1, 1)] = 0.3,
-    passes: Annotated[int, between(0, 1000)] = 0,
-    min_corated: Annotated[int, between(3, 1000)] = 5,
-    minimum: Count = 5,
-    drop_below_minimum: bool = False,
+    settings: Annotated[Cleaning, KEYS] = Cleaning(),  # noqa: B008
     steps_out: Path | None = None,
     raters_out: Path | None = None,
     excluded_out: Path | None = None,
@@ -318,15 +251,6 @@ def clean_(
 
     Args:
         export: folder that `human export` or `human simulate` wrote
-        skip: steps to leave out
-        failed_catch: leave out sessions with this many failed catch trials; 0: never
-        too_fast: lowest median time per answer, in milliseconds; 0: no limit
-        isc: lowest correlation of a person with the mean of the others
-        passes: largest number of passes of the step isc; 0: until nobody is below the limit
-        min_corated: number of answers in common with others that a correlation needs
-        minimum: number of answers that a sub-item should have; those with fewer are listed
-        drop_below_minimum: leave out sub-items with fewer answers than --minimum (default: they are
-            kept)
         steps_out: table of what each step left out
         raters_out: table of each person's correlation and exclusion
         excluded_out: table of the people whose answers do not count, for `human reopen`
@@ -337,35 +261,25 @@ def clean_(
     """
     from worldprobe.benchmarks.ewok.analysis.provenances import items_of
     from worldprobe.benchmarks.ewok.contracts import Ratings
-    from worldprobe.benchmarks.ewok.people import rate_items
     from worldprobe.contracts import write_table
-    from worldprobe.human.cleaning import Rules, check_export, clean, count_people, read_answers
-    from worldprobe.human.contracts import (
+    from worldprobe_survey.cleaning import STEPS, check_export, clean, count_people, read_answers
+    from worldprobe_survey.contracts import (
         CleanAnswers,
         CleaningSteps,
         PeopleCounts,
         Raters,
         SubItems,
     )
-    from worldprobe.human.lists import read_export, read_key
+    from worldprobe_survey.lists import read_export, read_key
+    from worldprobe_survey.people import rate_items
 
     answered = read_export(export)
     answer_key, digest = read_key(key)
     check_export(answered.raw, answered.participants, answer_key, digest)
-    rules = Rules(
-        skip=tuple(step for step in STEPS if step in skip),
-        failed_catch=failed_catch or None,
-        too_fast_ms=too_fast or None,
-        isc=isc,
-        passes=passes or None,
-        min_corated=min_corated,
-        minimum=minimum,
-        drop_below_minimum=drop_below_minimum,
-    )
     cleaned = clean(
-        read_answers(answered.raw, answer_key), answered.participants, answer_key, rules
+        read_answers(answered.raw, answer_key), answered.participants, answer_key, settings
     )
-    _report_cleaning(cleaned, rules.minimum)
+    _report_cleaning(cleaned, settings.minimum)
     if cleaned.answers.empty:
         fix = "See in the lines above which step leaves them out, and --skip it."
         raise UserError(export, "no answers are left after cleaning.", fix)
@@ -379,13 +293,13 @@ def clean_(
         "scale": [1, 5],
         "steps": steps,
         "isc": {
-            "threshold": isc,
-            "passes": passes,
-            "min_corated": min_corated,
+            "threshold": settings.isc,
+            "passes": settings.passes,
+            "min_corated": settings.min_corated,
             "is_settled": cleaned.is_settled,
         },
-        "skipped": list(rules.skip),
-        "minimum": minimum,
+        "skipped": [step for step in STEPS if step in settings.skip],
+        "minimum": settings.minimum,
         "n_ratings": len(cleaned.answers),
         "n_people": int(cleaned.answers["participant"].nunique()),
     }
@@ -454,19 +368,6 @@ def _report_cleaning(cleaned: Cleaned, minimum: int) -> None:
         )
 
 
-def shares_of(option: str, texts: Sequence[str], known: Set[str]) -> dict[str, float]:
-    """The values of an option of the form NAME=SHARE.
-
-    Raises:
-        UserError: an unknown name.
-    """
-    found = {name: float(value) for name, value in pairs_of(texts).items()}
-    for name in found.keys() - known:
-        problem = f'"{name}" is unknown{did_you_mean(name, known)}'
-        raise UserError(option, problem, f"Choose among: {', '.join(sorted(known))}.")
-    return dict(sorted(found.items()))
-
-
 @app.command
 def agreement(
     items: Path,
@@ -494,10 +395,10 @@ def agreement(
     """
     from worldprobe.benchmarks.ewok.analysis.provenances import check_items
     from worldprobe.benchmarks.ewok.contracts import Agreements, HumanStatistics, Items
-    from worldprobe.benchmarks.ewok.people import Adder, confuse, measure
     from worldprobe.contracts import read_provenance, read_table, write_table
-    from worldprobe.human.contracts import CleanAnswers
-    from worldprobe.human.lists import read_key
+    from worldprobe_survey.contracts import CleanAnswers
+    from worldprobe_survey.lists import read_key
+    from worldprobe_survey.people import Adder, confuse, measure
 
     item_rows = read_table(items, Items)
     check_items(items, [answers, key])
@@ -602,8 +503,8 @@ def likeness(
     from worldprobe.benchmarks.ewok.analysis.panel import DEFAULT_CLUSTER
     from worldprobe.benchmarks.ewok.analysis.provenances import check_items
     from worldprobe.benchmarks.ewok.contracts import Items, Likeness, Ratings
-    from worldprobe.benchmarks.ewok.people import measure_likeness
     from worldprobe.contracts import read_table, write_table
+    from worldprobe_survey.people import measure_likeness
 
     check_items(items, [ratings, *evidence])
     people = read_table(ratings, Ratings)

@@ -1,13 +1,14 @@
-"""People answer the questions that models answer: lists, cleaning, agreement, simulation. Pure: no
-server, no clock, no network.
+"""Studies with people: lists of questions, the survey that shows them, cleaning, agreement of
+raters, simulation.
 
 The way of a study, each step a command of ``worldprobe human``:
 
 1. ``lists``: a benchmark's questions (``lists.QUESTION_COLUMNS``) become lists, one per person:
    ``StudyLists`` with the texts, and ``ListKeys`` with the right answers. The survey is given the
    first alone, so that it cannot send what it does not have.
-2. The survey shows them (package ``survey``) and exports ``RawRatings``, ``Participants``,
-   ``Demographics``. ``simulate`` makes the same export from simulated people.
+2. The survey, a web server in front of one SQLite file, shows them (``app``) and exports
+   ``RawRatings``, ``Participants``, ``Demographics``. ``simulate`` makes the same export from
+   simulated people.
 3. ``clean``: named steps, each counted, from the export and the key to ratings per item.
 4. ``agreement``: accuracy, reliability, Likert against Choice.
 
@@ -27,3 +28,19 @@ A survey may shuffle the test trials of a list for each person; catch trials sta
 positions, which are spread. A person answers Likert or Choice, never both: a list has one
 ``eval_type``. Who takes several lists must not take two that share a domain.
 """
+
+from pathlib import Path
+
+from worldprobe.extensions import Extension
+
+EXTENSION = Extension(
+    commands={
+        "human": (
+            "worldprobe_survey.cli:app",
+            "study with people: lists, survey, cleaning, agreement, likeness of models",
+        )
+    },
+    settings={"ewok.human": "worldprobe_survey.study_settings:Human"},
+    displays={"ewok": ("worldprobe_survey.displays",)},
+    rules=Path(__file__).parent / "rules" / "main.smk",
+)

@@ -1,0 +1,82 @@
+"""What stands beside the core and plugs in: commands, settings, rules, tables and figures.
+
+An extension is an installed package with an entry point in the group ``worldprobe.extensions`` that
+names an ``Extension``. The core imports none of them by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+GROUP = "worldprobe.extensions"
+
+
+@dataclass(frozen=True)
+class Extension:
+    """What a package adds. It names things as "module:attribute"; they are imported when they are
+    needed, so that ``--help`` answers at once.
+
+    Attributes:
+        commands: first word of a command -> its cyclopts app or function, and a line of help.
+        settings: dotted key of a study -> the class of its block. It inherits the core's class
+            where the core has that key, as ``ewok.human``.
+        displays: benchmark -> modules that declare tables and figures of it.
+        rules: a file of Snakemake rules, included after the benchmarks' rules.
+    """
+
+    commands: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
+    displays: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    rules: Path | None = None
+
+
+@cache
+def extensions() -> tuple[Extension, ...]:
+    """Those that are installed, by name."""
+    found = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
+    return tuple(entry.load() for entry in found)
+
+
+def load(name: str) -> Any:
+    """What "module:attribute" names."""
+    module, _, attribute = name.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def commands() -> dict[str, tuple[str, str]]:
+    """The extensions' commands."""
+    return {
+        word: command for extension in extensions() for word, command in extension.commands.items()
+    }
+
+
+def settings_below(key: str = "") -> dict[str, Any]:
+    """Key below a dotted key of a study -> the class of its block, as extensions state them.
+
+    Args:
+        key: e.g. ``ewok``; empty: the study itself.
+    """
+    prefix = f"{key}." if key else ""
+    return {
+        name.removeprefix(prefix): load(block)
+        for extension in extensions()
+        for name, block in extension.settings.items()
+        if name.startswith(prefix) and "." not in name.removeprefix(prefix)
+    }
+
+
+def displays_of(benchmark: str) -> Iterator[Any]:
+    """The modules that declare tables and figures of a benchmark."""
+    for extension in extensions():
+        yield from map(import_module, extension.displays.get(benchmark, ()))
+
+
+def rules() -> list[Path]:
+    """The extensions' files of rules."""
+    return [extension.rules for extension in extensions() if extension.rules]

@@ -1,0 +1,113 @@
+"""Tables of the people who were asked, and of whose answers count."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from worldprobe.benchmark import Input, table
+from worldprobe.benchmarks.ewok.selection import in_words
+from worldprobe.benchmarks.ewok.study import has_responses
+from worldprobe.report.sheet import Column, Sheet, whole_number
+from worldprobe_survey.cleaning import FEWEST, MERGED, UNKNOWN
+from worldprobe_survey.contracts import CleaningSteps, PeopleCounts
+
+#: Steps of cleaning whose names say too little by themselves.
+_STEPS = {
+    "isc": "correlation with the others",
+    "failed_catch": "failed catch trials",
+    "minimum": "too few answers to a sub-item",
+    "too_fast": "too fast",
+}
+#: What people were asked about themselves, in this order.
+_ATTRIBUTES = {
+    "age": "Age",
+    "gender": "Gender",
+    "country": "Country",
+    "first_language": "First language",
+}
+
+
+@table(
+    inputs=[Input(CleaningSteps, "human/cleaning_steps.parquet")],
+    title="Cleaning",
+    section="people",
+    caption=(
+        "The steps that decided whose answers count, in their order, with what each left out. EWoK,"
+        " Appendix A.1."
+    ),
+    when=has_responses,
+)
+def human_cleaning(steps: pd.DataFrame) -> Sheet:
+    """A row per step of cleaning, and per pass of the correlation: who and what it left out.
+
+    Args:
+        steps: contracts.CleaningSteps.
+    """
+    frame = steps.reset_index(drop=True)
+    passes = frame["pass_number"].where(frame["pass_number"] > 0)
+    frame["name"] = [
+        _STEPS.get(step, in_words(step))
+        + (f", pass {number:.0f}" if number > 0 else "")
+        + ("" if is_on else " (off)")
+        for step, number, is_on in zip(frame["step"], passes, frame["is_on"], strict=True)
+    ]
+    for what in ("people", "ratings"):
+        frame[f"n_{what}_out"] = frame[f"n_{what}_before"] - frame[f"n_{what}_after"]
+    return Sheet(
+        title="Cleaning of people's answers, step by step.",
+        frame=frame,
+        columns=(
+            Column("Step", ("name",), is_number=False),
+            Column("left out", ("n_people_out",), whole_number, over="People"),
+            Column("kept", ("n_people_after",), whole_number, over="People"),
+            Column("left out", ("n_ratings_out",), whole_number, over="Answers"),
+            Column("kept", ("n_ratings_after",), whole_number, over="Answers"),
+        ),
+        notes=("That answers are left out here has no bearing on anybody's pay.",),
+    )
+
+
+@table(
+    inputs=[Input(PeopleCounts, "human/people.parquet")],
+    title="Who took part",
+    section="people",
+    caption=(
+        "Age, gender, country and first language of the people whose answers count, as counts."
+        " EWoK, Appendix A.1."
+    ),
+    when=has_responses,
+)
+def human_people(counts: pd.DataFrame) -> Sheet:
+    """A row per attribute and answer: how many people, whose answers count, gave it.
+
+    Args:
+        counts: contracts.PeopleCounts.
+    """
+    frame = counts.assign(
+        place=counts["attribute"].map(list(_ATTRIBUTES).index),
+        is_merged=counts["answer"].isin([MERGED, UNKNOWN]),
+    )
+    young_first = frame["answer"].where(frame["attribute"] == "age", "")
+    frame = frame.assign(young_first=young_first).sort_values(
+        ["place", "is_merged", "young_first", "n", "answer"],
+        ascending=[True, True, True, False, True],
+    )
+    frame = frame.drop(columns=["place", "is_merged", "young_first"]).reset_index(drop=True)
+    frame["name"] = frame["attribute"].map(_ATTRIBUTES)
+    frame["share"] = frame["n"] / frame.groupby("attribute")["n"].transform("sum")
+    return Sheet(
+        title="The people whose answers count.",
+        frame=frame,
+        columns=(
+            Column("Question", ("name",), is_number=False, once=True),
+            Column("Answer", ("answer",), is_number=False),
+            Column("People", ("n",), whole_number),
+            Column("Share", ("share",), _percent),
+        ),
+        notes=(f"Answers that fewer than {FEWEST} people gave are merged.",),
+        group="name",
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}%"

@@ -1,0 +1,50 @@
+"""The files that a study makes of people."""
+
+from __future__ import annotations
+
+from worldprobe.benchmark import Registry, Study
+from worldprobe.benchmarks.ewok.figures.paradigms import human_agreement
+from worldprobe.benchmarks.ewok.outputs import paths, reference
+from worldprobe.benchmarks.ewok.study import has_people_rated, has_responses, is_simulated
+from worldprobe.benchmarks.ewok.tables.people import human_accuracy
+from worldprobe_survey.displays import human_cleaning, human_people
+
+
+def human_export(study: Study) -> str | list[str]:
+    """The folder of people's answers: a survey's, or that of simulated people; nothing where there
+    are none.
+    """
+    if is_simulated(study):
+        return f"{paths(study).root}/human/export"
+    return study["ewok"]["human"]["responses"] or []
+
+
+def human_key(study: Study) -> str:
+    """The answer key of the lists that people saw."""
+    return str(study["ewok"]["human"]["key"] or paths(study).table("human/list_key"))
+
+
+def human_files(study: Study, registry: Registry) -> list[str]:
+    """All that a study makes of people, which needs no model: at least the lists."""
+    place = paths(study)
+    found = [place.table("human/lists")]
+    if has_people_rated(study):
+        found.append(place.judgements(reference(study), "human_likert", "human"))
+    if has_responses(study):
+        found.append(place.table("human/statistics"))
+        shown = (human_accuracy, human_cleaning, human_people, human_agreement)
+        found += [
+            path
+            for one in shown
+            if one.is_wanted(study, registry)
+            for path in one.paths(paths(study).root)
+        ]
+    return found
+
+
+def own_answers(study: Study) -> list[str]:
+    """What people answered, as files of the user's."""
+    if is_simulated(study):
+        return []
+    human = study["ewok"]["human"]
+    return [path for path in (human["responses"], human["key"]) if path]
