@@ -53,7 +53,7 @@ def babylm_challenge(babylm_rules: str, tmp_path_factory: pytest.TempPathFactory
     """The folder strict/ of the BabyLM challenge's own code, from a clone; tests that need it are
     skipped where there is none.
     """
-    from worldprobe.benchmarks.ewok.babylm import COMMITS
+    from worldprobe_lab.babylm import COMMITS
 
     clone = os.environ.get(BABYLM_VARIABLE) or str(
         Path(__file__).resolve().parents[2] / "shared" / "babylm-eval"

@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 import pyzipper
 
-from worldprobe.benchmarks.ewok import babylm
 from worldprobe.benchmarks.ewok.analysis.reproduction import (
     is_release,
     read_published,
@@ -50,6 +49,7 @@ from worldprobe.benchmarks.ewok.materials.slots import (
 )
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.errors import UserError
+from worldprobe_lab import babylm
 
 PASSWORD = "ewok"
 OURS = Path(__file__).parents[2] / "resources" / "materials" / "ewok-builtin"

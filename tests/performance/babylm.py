@@ -40,13 +40,13 @@ sys.path[:0] = [
 
 from scoring import SOURCE, build_tokenizer  # noqa: E402
 
-from worldprobe.benchmarks.ewok import babylm as challenge  # noqa: E402
 from worldprobe.benchmarks.ewok.materials.official_files import DESIGN, read_items  # noqa: E402
+from worldprobe_lab import babylm as challenge  # noqa: E402
 
 COMMIT = challenge.COMMITS["2026"]
 #: Our command with as many checkpoints, and with a final model that is asked as many rows.
 OURS = (
-    "import sys; from worldprobe.cli import main; from worldprobe.benchmarks.ewok import babylm as"
+    "import sys; from worldprobe.cli import main; from worldprobe_lab import babylm as"
     " challenge; challenge.TRACKS['strict-small'] = {numbers}; challenge.ROWS[challenge.WHOLE] ="
     " {sizes}; sys.exit(main(sys.argv[1:]))"
 )

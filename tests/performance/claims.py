@@ -12,8 +12,8 @@ import numpy as np
 from scipy import stats
 
 from worldprobe.analysis.clusters import bell_mccaffrey, crossed_means
-from worldprobe.analysis.planning import plan, variances_of_differences
-from worldprobe.analysis.pooling import pool
+from worldprobe_lab.pooling import pool
+from worldprobe_lab.power import plan, variances_of_differences
 
 sys.path.insert(0, str(Path(__file__).parent))  # pytest looks for doctests here, too
 

@@ -23,20 +23,20 @@ import pandas as pd
 from scipy import stats
 
 from worldprobe import load_model, score_texts
-from worldprobe.benchmarks.ewok.analysis import leak
-from worldprobe.benchmarks.ewok.analysis.leak import (
-    compare_forms,
-    compare_orders,
-    measure_items,
-    questions_of,
-    shuffled_shards,
-)
 from worldprobe.benchmarks.ewok.materials.items import compile_all, fill_forms
 from worldprobe.benchmarks.ewok.materials.materials import read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
 from worldprobe.paths import EDITIONS
 from worldprobe.training import scratch
 from worldprobe.training.tokenizer import save_tokenizer, train_tokenizer
+from worldprobe_lab import leak
+from worldprobe_lab.leak import (
+    compare_forms,
+    compare_orders,
+    measure_items,
+    questions_of,
+    shuffled_shards,
+)
 
 DOSES = (0, 1, 4, 16)
 SHARES = (0.625, 0.125, 0.125, 0.125)

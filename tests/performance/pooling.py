@@ -19,7 +19,7 @@ from itertools import product
 import numpy as np
 
 from worldprobe.analysis.clusters import crossed_means
-from worldprobe.analysis.pooling import pool
+from worldprobe_lab.pooling import pool
 
 N_DOMAINS, SD_PAIR, SD_TEMPLATE, SD_CELL = 11, 0.8, 0.6, 0.3
 QUIET = np.random.default_rng(1).standard_normal(20_000)

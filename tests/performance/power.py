@@ -17,7 +17,7 @@ import sys
 import numpy as np
 
 from worldprobe.analysis.clusters import crossed_means
-from worldprobe.analysis.planning import plan, variances_of_differences
+from worldprobe_lab.power import plan, variances_of_differences
 
 #: standard deviations of log odds: pairs of concepts and templates (both models), pairs of concepts
 #: and versions (each model).

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from worldprobe.analysis.clusters import crossed_means
-from worldprobe.analysis.planning import Raters, plan, variances_with_people
+from worldprobe_lab.power import Raters, plan, variances_with_people
 
 sys.path.insert(0, str(Path(__file__).parent))  # pytest looks for doctests here, too
 

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 import yaml
 
-from worldprobe.benchmarks.ewok import babylm
 from worldprobe.cli import build_app, main, parse
 from worldprobe.cli.parsing import commands
 from worldprobe.errors import UserError
+from worldprobe_lab import babylm
 
 ROOT = Path(__file__).resolve().parents[2]
 LISTED = yaml.safe_load(

@@ -7,7 +7,8 @@ import pytest
 
 from worldprobe.analysis.clusters import crossed_means
 from worldprobe.analysis.components import Part
-from worldprobe.analysis.planning import (
+from worldprobe.errors import UserError
+from worldprobe_lab.power import (
     Raters,
     Replicates,
     Variances,
@@ -15,7 +16,6 @@ from worldprobe.analysis.planning import (
     variances_of_differences,
     variances_with_people,
 )
-from worldprobe.errors import UserError
 
 SD = {"cluster": 0.10, "template": 0.15, "version": 0.05, "cluster_version": 0.08, "item": 0.2}
 CLUSTER = np.repeat(np.arange(12), [1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from worldprobe.analysis.pooling import pool
+from worldprobe_lab.pooling import pool
 
 GROUP, CLUSTER = np.repeat(np.arange(8), 30), np.repeat(np.arange(80), 3)
 

@@ -7,12 +7,13 @@ import json
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.ewok.analysis.leak import Effect
-from worldprobe.benchmarks.ewok.contracts import Items, Leaks
+from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.cli import main
-from worldprobe.cli.leak import _in_words
 from worldprobe.contracts import read_provenance, read_table, write_table
 from worldprobe.provenance import Provenance
+from worldprobe_lab.contracts import Leaks
+from worldprobe_lab.leak import Effect
+from worldprobe_lab.leak_cli import _in_words
 
 pytest.importorskip("torch")
 

@@ -16,17 +16,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.ewok import babylm as challenge
-from worldprobe.benchmarks.ewok.contracts import BabylmSummaries
 from worldprobe.cli import main
 from worldprobe.cli.engines import ModelOptions
 from worldprobe.contracts import read_provenance, read_table, validate
 from worldprobe.contracts.series import CheckpointScores, Curves
 from worldprobe.errors import UserError
 from worldprobe.inference.store import open_store
-from worldprobe.models.completions import BACKENDS
 from worldprobe.models.engine import Loglikelihood, Scored
 from worldprobe.models.registry import MASKED, ORIGINAL
+from worldprobe_lab import babylm as challenge
+from worldprobe_lab.completions import BACKENDS
+from worldprobe_lab.contracts import BabylmSummaries
 
 NAMES, VERBS = ("Ana", "Ben", "Cora", "Dov"), ("lifts", "drops", "paints", "hides")
 THINGS, SIZES = ("crate", "lamp", "kettle", "rug"), ("heavy", "light", "blue")
@@ -113,7 +113,7 @@ def checkpoint(tiny_checkpoint, gap_checkpoint):
 def judged(
     rows: pd.DataFrame, folder: Path, backend: str, answers: Path, rules: str
 ) -> challenge.Judged:
-    from worldprobe.cli import babylm
+    from worldprobe_lab import babylm_cli as babylm
 
     kind = BACKENDS[backend]
     options = ModelOptions(
@@ -344,7 +344,7 @@ def training(tmp_path, tiny_checkpoint):
 def test_a_track_is_scored_once_into_the_challenges_places_and_a_broken_checkpoint_is_left_out(
     data, training, tmp_path, monkeypatch, capsys
 ):
-    from worldprobe.cli import babylm
+    from worldprobe_lab import babylm_cli as babylm
 
     loaded, real, out = [], babylm._open, tmp_path / "results"
     monkeypatch.setattr(
@@ -452,7 +452,7 @@ FILES = ("predictions.json", "best_temperature_report.txt")
 def test_what_the_challenge_would_refuse_is_told_before_a_model_is_loaded(
     change, told, data, training, tmp_path, monkeypatch, capsys
 ):
-    from worldprobe.cli import babylm
+    from worldprobe_lab import babylm_cli as babylm
 
     monkeypatch.setattr(babylm, "_open", lambda *_: pytest.fail("a model was loaded"))
     change(data, training)
@@ -540,7 +540,7 @@ def test_a_model_that_computes_no_number_is_not_called_right(tmp_path, tiny_chec
         def score(self, queries, *, skip=(), per_token=False):
             yield from ((i, Scored(None, 1, ("not_finite",))) for i in range(len(queries)))
 
-    from worldprobe.cli import babylm
+    from worldprobe_lab import babylm_cli as babylm
 
     engine = babylm._open(
         ModelOptions(checkpoint=str(tiny_checkpoint("gpt2")), kind="causal", dtype="float32"),
@@ -580,7 +580,7 @@ def test_items_are_selected_by_their_words_and_come_both_ways_round(tmp_path):
 def test_an_encoder_decoder_without_a_mask_takes_its_gaps_or_is_refused(gap_checkpoint):
     import transformers
 
-    from worldprobe.models.completions import encoder_of
+    from worldprobe_lab.completions import encoder_of
 
     folder = gap_checkpoint("t5")
     model = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder)
@@ -602,7 +602,7 @@ def test_an_encoder_decoder_without_a_mask_takes_its_gaps_or_is_refused(gap_chec
 
 
 def test_a_sentence_longer_than_the_model_reads_is_refused(tiny_checkpoint, gap_checkpoint):
-    from worldprobe.cli import babylm
+    from worldprobe_lab import babylm_cli as babylm
 
     for folder, backend in (
         (tiny_checkpoint("gpt2"), "causal"),

@@ -41,10 +41,6 @@ _STAGES = {
     "score": ("score:app", "score items, or prompt the model about them"),
     "ask": ("score:ask", "ask a model what a benchmark asks, and score its responses"),
     "series": ("series:app", "checkpoints of a training: scores, learning curves, onsets"),
-    "babylm": (
-        "babylm:babylm",
-        "EWoK as the BabyLM challenge asks it: all checkpoints of a track, and its files",
-    ),
     "baselines": (
         "baselines:app",
         "relatedness by word2vec, WordNet and sentence vectors; number and frequency of words",
@@ -76,15 +72,6 @@ _STAGES = {
         "paired test between conditions of a study, model by model",
     ),
     "families": ("analysis:families", "accuracy by level of families of items, and its slope"),
-    "plan": (
-        "analysis:plan",
-        "how large a study must be to find a difference, from the results of one",
-    ),
-    "pool": (
-        "analysis:pool",
-        "domains and concepts by partial pooling, and what holds of their order",
-    ),
-    "leak": ("leak:leak", "was a model trained on these items? given items against parallel forms"),
     "evaluate": ("evaluate:evaluate", "score one model and print it next to the published numbers"),
     "results": ("evaluate:results", "check and export what `evaluate` wrote"),
     "leaderboard": ("evaluate:leaderboard", "rank the models of a folder of results on one page"),

@@ -11,8 +11,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from worldprobe.benchmarks.ewok.analysis import leak
-from worldprobe.benchmarks.ewok.analysis.leak import (
+from worldprobe.errors import UserError
+from worldprobe.models.engine import Loglikelihood
+from worldprobe_lab import leak
+from worldprobe_lab.leak import (
     QUESTIONS,
     compare_forms,
     compare_orders,
@@ -20,8 +22,6 @@ from worldprobe.benchmarks.ewok.analysis.leak import (
     questions_of,
     shuffled_shards,
 )
-from worldprobe.errors import UserError
-from worldprobe.models.engine import Loglikelihood
 
 NAMES = [f"name{i}" for i in range(40)]
 

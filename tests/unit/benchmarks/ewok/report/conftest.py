@@ -13,7 +13,6 @@ import pytest
 import yaml
 
 from learning import write_learning
-from worldprobe.analysis.planning import Variances, plan
 from worldprobe.benchmarks.ewok import contracts
 from worldprobe.benchmarks.ewok.analysis.summarize import summarize
 from worldprobe.benchmarks.ewok.vocabulary import (
@@ -23,10 +22,11 @@ from worldprobe.benchmarks.ewok.vocabulary import (
     TARGET_CONTRASTS,
 )
 from worldprobe.contracts import validate, write_table
-from worldprobe.contracts.results import Plans
 from worldprobe.models.registry import BASELINES
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster, read_roster
+from worldprobe_lab.contracts import Plans
+from worldprobe_lab.power import Variances, plan
 
 DOMAINS = (
     "social-interactions",

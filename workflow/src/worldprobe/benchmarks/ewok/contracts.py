@@ -316,24 +316,6 @@ class FamilyLevels(
     n_missing: int = column(ge=0, description="Target rows without an answer or a score.")
 
 
-class BabylmSummaries(results.Summaries, name="babylm_summaries"):
-    """Means by the BabyLM challenge's rule and by the paper's (metrics babylm and paper), for each
-    checkpoint (condition).
-    """
-
-    mean: float = column(
-        ge=0, le=1, nullable=True, description="Overall: the mean of the domains' means."
-    )
-    n_ties: int = column(
-        ge=0,
-        description=(
-            "Exact ties: right by the challenge's rules of 2025, drawn by those of 2026, 0.5 by the"
-            " paper's."
-        ),
-    )
-    n_near_ties: int = column(ge=0)
-
-
 class Coefficients(
     Table, name="coefficients", version=2, key=["fit", "position"], unique=["fit", "group", "term"]
 ):
@@ -504,42 +486,6 @@ class Likeness(Table, name="likeness", version=1, key=["model", "eval_type"]):
         ge=0, le=1, nullable=True, description="r that a model of people without noise would reach."
     )
     n: int = column(ge=0, description="Targets for which both have a difference.")
-
-
-class Leaks(Table, name="leaks", version=3, key=["model", "measure"]):
-    """What given items have more than parallel forms of their templates, and a file's order more
-    than others, for a model.
-    """
-
-    model: str
-    measure: str = column(
-        isin=["logprob", "accuracy", "word_frequency", "order"],
-        description=(
-            "logprob: nats, of an item's contexts and of its targets after their own;"
-            " word_frequency: summed logarithm of how often these texts' words occur in English,"
-            " whatever the model; order: nats per shard of a file."
-        ),
-    )
-    estimate: float = column(
-        description=(
-            "Given minus forms, within templates and after unusually frequent fillers; own order"
-            " minus others."
-        )
-    )
-    low: float = column(description="95 %, pairs of concepts (order: shards) being a sample.")
-    high: float
-    p: float = column(
-        ge=0, le=1, description="One-sided: how often so much more would come by chance."
-    )
-    detectable: float = column(
-        ge=0,
-        nullable=True,
-        description=(
-            "The smallest true excess that this test finds (p < 0.05) in 80% of such samples."
-        ),
-    )
-    n_pairs: int = column(gt=0, description="Pairs of concepts; order: shards.")
-    n_templates: int = column(gt=0, description="Templates; order: shards.")
 
 
 class HumanStatistics(

@@ -15,11 +15,9 @@ from worldprobe.benchmarks.ewok.selection import EVAL_TYPE, in_words, over_versi
 from worldprobe.benchmarks.ewok.study import (
     has_logprobs,
     has_sentence_vectors,
-    has_versions,
     has_word2vec,
     has_wordnet,
 )
-from worldprobe.benchmarks.ewok.tables.statistics import PLANS
 from worldprobe.benchmarks.ewok.vocabulary import (
     BASELINE_FEATURES,
     CONTEXT_CONTRASTS,
@@ -27,7 +25,6 @@ from worldprobe.benchmarks.ewok.vocabulary import (
     SURFACE_FEATURES,
     TARGET_CONTRASTS,
 )
-from worldprobe.contracts.results import OVERALL
 from worldprobe.errors import UserError
 from worldprobe.models.registry import BASELINES
 from worldprobe.report import style
@@ -454,78 +451,3 @@ sentence_vectors = _scatter(
 )
 n_words = _scatter("n_words", "Number of words", "the number of words")
 log_frequency = _scatter("log_frequency", "Word frequency", "word frequency")
-
-
-@figure(
-    inputs=[PLANS],
-    title="Power against versions",
-    section="planning",
-    caption=(
-        "How often a study of two models finds a difference (p < 0.05), by its numbers of versions"
-        " and of pairs of concepts, with the variances of this study's models. Bands: 95%, as these"
-        " are known from few pairs and versions only. Dashed: 80%."
-    ),
-    when=(has_logprobs, has_versions),
-)
-def study_power(plans: pd.DataFrame) -> pd.DataFrame:
-    """The rows of all domains together.
-
-    Args:
-        plans: the Plans table.
-    """
-    return plans[plans.grouping == OVERALL].reset_index(drop=True)
-
-
-@study_power.drawn_by
-def draw_planning(frame: pd.DataFrame, width: str = "double") -> Figure:
-    """A line for each number of pairs of concepts."""
-    from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
-
-    size = style.BODY if width == "double" else style.SMALL
-    numbers = sorted(frame.n_clusters.unique())
-    right = style.widest([f"{number} pairs" for number in numbers], size) + 0.42
-    plot = (style.WIDTHS[width] - 0.45 - right, 2.4 if width == "double" else 1.9)
-    figure = style.canvas(width, plot[1] + 0.08 + 0.4)
-    axes = style.axes_at(figure, 0.45, 0.08, *plot)
-    axes.axhline(0.8, color=style.INK, lw=0.6, dashes=(3, 2), zorder=1)
-    colours = style.family_colours([f"{number} pairs" for number in numbers])
-    for place, (number, colour) in enumerate(zip(numbers, colours.values(), strict=True)):
-        rows = frame[frame.n_clusters == number].sort_values("n_versions")
-        mark = style.shape(place)
-        axes.fill_between(
-            rows.n_versions, rows.power_low, rows.power_high, color=colour, alpha=0.12, lw=0
-        )
-        axes.plot(
-            rows.n_versions,
-            rows.power,
-            color=colour,
-            marker=mark,
-            ms=3.5,
-            mec="white",
-            mew=0.4,
-            lw=0.9,
-            zorder=3,
-        )
-    axes.set_xscale("log")
-    axes.xaxis.set_major_locator(FixedLocator([2, 3, 5, 10, 20, 50]))
-    axes.xaxis.set_major_formatter("{x:.0f}")
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.set_ylim(0, 1.02)
-    axes.tick_params(labelsize=size)
-    axes.set_xlabel("versions", fontsize=size)
-    axes.set_ylabel(f"power for {100 * frame.difference.iloc[0]:g} points", fontsize=size)
-    handles = [
-        style.handle(
-            marker=style.shape(place), ms=4, color=colour, mec="white", mew=0.4, lw=0.9, label=label
-        )
-        for place, (label, colour) in enumerate(colours.items())
-    ]
-    figure.legend(
-        handles=handles,
-        loc="upper right",
-        fontsize=size,
-        bbox_to_anchor=(0.999, 0.99),
-        borderaxespad=0.1,
-    )
-    return figure

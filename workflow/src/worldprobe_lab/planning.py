@@ -12,15 +12,6 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.analysis.clusters import bell_mccaffrey
-from worldprobe.analysis.planning import (
-    FEW_DF,
-    Raters,
-    Replicates,
-    plan,
-    variances_of_differences,
-    variances_with_people,
-)
-from worldprobe.analysis.pooling import Pooled, pool
 from worldprobe.benchmarks.ewok.analysis.panel import (
     CLUSTERS,
     DEFAULT_CLUSTER,
@@ -30,9 +21,19 @@ from worldprobe.benchmarks.ewok.analysis.panel import (
 )
 from worldprobe.benchmarks.ewok.analysis.summarize import metric_values
 from worldprobe.benchmarks.ewok.ratings import people_differ
-from worldprobe.contracts.results import ALL, JOINT, OVERALL, Orders
+from worldprobe.contracts.results import ALL, JOINT, OVERALL
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
+from worldprobe_lab.contracts import Orders
+from worldprobe_lab.pooling import Pooled, pool
+from worldprobe_lab.power import (
+    FEW_DF,
+    Raters,
+    Replicates,
+    plan,
+    variances_of_differences,
+    variances_with_people,
+)
 
 #: Groupings of templates that are pooled, and what a sample of more is in their groups.
 POOLED = {"domain": "concept_pair", "concept_pair": "template"}

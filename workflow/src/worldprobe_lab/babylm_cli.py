@@ -77,15 +77,15 @@ def babylm(  # noqa: C901  (the loop over a track's checkpoints is read best as 
     """
     import pandas as pd
 
-    from worldprobe.benchmarks.ewok import babylm as challenge
-    from worldprobe.benchmarks.ewok.contracts import BabylmSummaries
     from worldprobe.contracts import write_table
     from worldprobe.contracts.series import CheckpointScores
     from worldprobe.log import LOGGER, Progress
-    from worldprobe.models.completions import BACKENDS
     from worldprobe.models.registry import MASKED, ORIGINAL
     from worldprobe.models.series import Place
     from worldprobe.provenance import made
+    from worldprobe_lab import babylm as challenge
+    from worldprobe_lab.completions import BACKENDS
+    from worldprobe_lab.contracts import BabylmSummaries
 
     name = model_name(None, model)  # all is refused before a model is loaded
     numbers = {challenge.MAIN: 0} | {
@@ -236,8 +236,8 @@ def _whole(
     Raises:
         UserError: neither is there, or its counts are wrong.
     """
-    from worldprobe.benchmarks.ewok import babylm as challenge
     from worldprobe.benchmarks.ewok.materials.official_files import read_items
+    from worldprobe_lab import babylm as challenge
 
     place = data / challenge.PLACES[challenge.WHOLE] / challenge.WHOLE
     given = {"--items": items, "--words": words}
@@ -265,7 +265,7 @@ def _fast(data: Path) -> pd.DataFrame:
     Raises:
         UserError: it is not there, or its counts are wrong.
     """
-    from worldprobe.benchmarks.ewok import babylm as challenge
+    from worldprobe_lab import babylm as challenge
 
     place = data / challenge.PLACES[challenge.FAST] / challenge.FAST
     if not place.is_dir():
@@ -286,8 +286,8 @@ def _find(
     Raises:
         UserError: the final model is not on this machine, and will not be fetched.
     """
-    from worldprobe.benchmarks.ewok.babylm import MAIN
     from worldprobe.models import checkpoint as hub
+    from worldprobe_lab.babylm import MAIN
 
     root = hub.folder_of(model)
     found: list[tuple[str, tuple[str, str | None]]] = []
@@ -317,9 +317,9 @@ def _digest(rows: pd.DataFrame) -> str:
 
 
 def _open(options: ModelOptions, backend: str) -> Engine:
-    from worldprobe.models.completions import encoder_of
     from worldprobe.models.transformers_engine import open_engine
     from worldprobe.operations.resources import claim_gpus
+    from worldprobe_lab.completions import encoder_of
 
     claim_gpus(options.gpus)
     return open_engine(

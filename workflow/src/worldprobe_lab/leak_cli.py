@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from worldprobe.benchmarks.ewok.analysis.leak import Effect
     from worldprobe.models.engine import Engine, Loglikelihood, Scored
+    from worldprobe_lab.leak import Effect
 
 #: Versions of the questions, by which answers are kept, and of the statistics.
 QUESTIONS_METHOD, METHOD = 1, 3
@@ -64,18 +64,19 @@ def leak(
     """
     import pandas as pd
 
-    from worldprobe.benchmarks.ewok.analysis.leak import (
-        compare_forms,
-        compare_orders,
-        measure_items,
-        questions_of,
-    )
-    from worldprobe.benchmarks.ewok.contracts import Items, Leaks
+    from worldprobe.benchmarks.ewok.contracts import Items
     from worldprobe.benchmarks.ewok.scoring import check_texts
     from worldprobe.contracts import read_table, write_table
     from worldprobe.inference.requests import run_requests
     from worldprobe.models.checkpoint import made_by_model
     from worldprobe.provenance import digests
+    from worldprobe_lab.contracts import Leaks
+    from worldprobe_lab.leak import (
+        compare_forms,
+        compare_orders,
+        measure_items,
+        questions_of,
+    )
 
     paths = {"items": items} | {
         f"form {number}": path for number, path in enumerate(forms, start=1)
@@ -184,9 +185,9 @@ def _orders_of(
     Raises:
         UserError: it cannot be read or is too short, or the model gives an order no probability.
     """
-    from worldprobe.benchmarks.ewok.analysis.leak import shuffled_shards
     from worldprobe.files import read_text
     from worldprobe.models.registry import CAUSAL
+    from worldprobe_lab.leak import shuffled_shards
 
     if engine.facts.kind != CAUSAL:
         problem = f"{name} does not read from left to right: an order has no probability."

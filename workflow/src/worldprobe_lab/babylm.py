@@ -26,7 +26,6 @@ from worldprobe.analysis.clusters import crossed_means
 from worldprobe.analysis.curves import to_cells
 from worldprobe.analysis.summaries import Group
 from worldprobe.benchmarks.ewok.analysis.judge import compare_scores
-from worldprobe.benchmarks.ewok.contracts import BabylmSummaries
 from worldprobe.benchmarks.ewok.materials.official_files import DESIGN
 from worldprobe.benchmarks.ewok.vocabulary import OFFICIAL_TEXTS, TEXTS
 from worldprobe.contracts.results import ALL, OVERALL
@@ -36,6 +35,7 @@ from worldprobe.inference.requests import near_tie_of, run_requests
 from worldprobe.models.checkpoint import hub_id
 from worldprobe.models.engine import Loglikelihood
 from worldprobe.report.model_names import counted
+from worldprobe_lab.contracts import BabylmSummaries
 
 if TYPE_CHECKING:
     from worldprobe.inference.store import Store
