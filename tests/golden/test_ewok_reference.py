@@ -22,13 +22,7 @@ from worldprobe.benchmarks.ewok.analysis.reproduction import (
     read_published,
     texts_digest,
 )
-from worldprobe.benchmarks.ewok.exports.packing import (
-    check_members,
-    read_notices,
-    read_release,
-    write_release,
-)
-from worldprobe.benchmarks.ewok.exports.search import is_protected, read_wordings
+from worldprobe.benchmarks.ewok.canaries import is_protected
 from worldprobe.benchmarks.ewok.materials.compile import compile_templates
 from worldprobe.benchmarks.ewok.materials.items import (
     apply_release_filter,
@@ -49,6 +43,13 @@ from worldprobe.benchmarks.ewok.materials.slots import (
 )
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.errors import UserError
+from worldprobe_authoring.packing import (
+    check_members,
+    read_notices,
+    read_release,
+    write_release,
+)
+from worldprobe_authoring.search import read_wordings
 from worldprobe_lab import babylm
 
 PASSWORD = "ewok"

@@ -35,13 +35,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
-from worldprobe.benchmarks.ewok.materials.balance import cross_design, spelt
 from worldprobe.benchmarks.ewok.materials.items import compile_all
 from worldprobe.benchmarks.ewok.materials.materials import read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
 from worldprobe.benchmarks.ewok.materials.split import folds
+from worldprobe.benchmarks.ewok.vocabulary import spelt
 from worldprobe.benchmarks.ewok.word2vec import relatedness, train_vectors
 from worldprobe.paths import EDITIONS
+from worldprobe_authoring.balance import cross_design
 
 #: Right pairings first, then the wrong ones.
 PAIRINGS = ((1, 1), (2, 2), (2, 1), (1, 2))

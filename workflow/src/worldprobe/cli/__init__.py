@@ -28,13 +28,8 @@ from worldprobe.inference.preemption import Preemption
 _STAGES = {
     "config": ("study:config", "check configuration files"),
     "fetch": ("study:fetch", "download a file that resources/sources.yaml lists"),
-    "materials": ("materials:app", "check, count, show, start and review materials"),
-    "templates": ("materials:templates", "compile materials into templates"),
+    "templates": ("templates:templates", "compile materials into templates"),
     "items": ("items:app", "fill templates into items"),
-    "release": (
-        "release:app",
-        "pass materials and items on, encrypted, and search folders for what got out",
-    ),
     "models": ("models:app", "list, plan and fetch the registry's models"),
     "controls": ("controls:app", "small models of known behaviour, trained on a corpus of our own"),
     **{name: (f"{name}:app", "") for name in NAMES if find_spec(f"worldprobe.cli.{name}")},

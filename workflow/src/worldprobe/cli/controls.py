@@ -12,7 +12,6 @@ from typing import Annotated, Any, Literal
 from cyclopts import App, Parameter
 
 from worldprobe import methods
-from worldprobe.cli.materials import read_and_check
 from worldprobe.cli.options import (
     Compat,
     Count,
@@ -26,6 +25,7 @@ from worldprobe.cli.options import (
     missing_models,
     pairs_of,
 )
+from worldprobe.cli.templates import read_and_check
 from worldprobe.errors import UserError
 from worldprobe.files import check_place, source_of, whole_folder
 from worldprobe.log import LOGGER

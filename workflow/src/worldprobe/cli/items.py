@@ -17,10 +17,10 @@ from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
 from worldprobe.benchmarks.ewok.study import chosen_mode
 from worldprobe.benchmarks.ewok.vocabulary import RELEASE
 from worldprobe.cli import options
-from worldprobe.cli.materials import made_from_materials, read_and_check
 from worldprobe.cli.options import (
     password as password_of,
 )
+from worldprobe.cli.templates import made_from_materials, read_and_check
 from worldprobe.errors import UserError
 from worldprobe.files import digest_file, source_of, whole_file, whole_folder, write_members
 from worldprobe.log import LOGGER
@@ -234,7 +234,7 @@ def _flagged(
     items: pd.DataFrame, templates: pd.DataFrame, made: Provenance, path: Path
 ) -> pd.DataFrame:
     """The items as a second reader's flags leave them."""
-    from worldprobe.benchmarks.ewok.materials.review import apply_flags, read_sheet
+    from worldprobe_authoring.review import apply_flags, read_sheet
 
     flags = read_sheet(path, templates)
     made.inputs["flags"] = digest_file(path)
@@ -414,7 +414,7 @@ def export(
             copy of it in this folder
         out: folder to write
     """
-    from worldprobe.benchmarks.ewok.exports.search import is_protected
+    from worldprobe.benchmarks.ewok.canaries import is_protected
     from worldprobe.contracts import read_provenance
 
     is_by_name, copy = hub is not None, next(iter(hub or ()), None)
@@ -494,12 +494,12 @@ def _exported(
         UserError: a table cannot be read, or there is no password.
     """
     from worldprobe.benchmarks.ewok.contracts import Items
+    from worldprobe.benchmarks.ewok.exports.description import describe_items
     from worldprobe.benchmarks.ewok.exports.lm_eval_task import (
         hub_files,
         lighteval_files,
         task_files,
     )
-    from worldprobe.benchmarks.ewok.exports.packing import describe_items
     from worldprobe.contracts import read_provenance, read_table
     from worldprobe.report.dataset_folder import dataset_files
 
@@ -562,8 +562,8 @@ def import_(source: Path, /, *, password: options.Password = None, out: Path) ->
         out: items table (Parquet)
     """
     from worldprobe.benchmarks.ewok.analysis.reproduction import is_release, read_published
+    from worldprobe.benchmarks.ewok.canaries import is_protected
     from worldprobe.benchmarks.ewok.contracts import Items
-    from worldprobe.benchmarks.ewok.exports.search import is_protected
     from worldprobe.benchmarks.ewok.materials.official_files import RELEASE_CANARY, read_items
     from worldprobe.contracts import write_table
 

@@ -13,9 +13,9 @@ import pytest
 
 from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.cli import main
-from worldprobe.cli import release as command
 from worldprobe.contracts import read_table
 from worldprobe.files import digest_file
+from worldprobe_authoring import release_cli as command
 
 WORD = "hunter2secret"
 

@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 import pyzipper
 
-from worldprobe.benchmarks.ewok.exports.search import Wordings, read_wordings, search_folder
 from worldprobe.benchmarks.ewok.materials.materials import Source
 from worldprobe.cli import main
+from worldprobe_authoring.search import Wordings, read_wordings, search_folder
 
 SENTENCE = "Mehitabel slowly moves the hose downward with one hand."
 

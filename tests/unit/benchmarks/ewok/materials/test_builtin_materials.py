@@ -15,14 +15,6 @@ import pytest
 
 from worldprobe.benchmarks.ewok.contracts import Items, Templates
 from worldprobe.benchmarks.ewok.frequency import frequencies_of_wordfreq
-from worldprobe.benchmarks.ewok.materials.balance import (
-    bag_of_words,
-    compare_sides,
-    count_templates,
-    cross_design,
-    word_cues,
-)
-from worldprobe.benchmarks.ewok.materials.check import check_all
 from worldprobe.benchmarks.ewok.materials.items import Filling, fill_items
 from worldprobe.benchmarks.ewok.materials.materials import Materials, read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
@@ -36,6 +28,14 @@ from worldprobe.benchmarks.ewok.vocabulary import (
 from worldprobe.cli import main
 from worldprobe.contracts import read_table
 from worldprobe.paths import EDITIONS
+from worldprobe_authoring.balance import (
+    bag_of_words,
+    compare_sides,
+    count_templates,
+    cross_design,
+    word_cues,
+)
+from worldprobe_authoring.check import check_all
 
 CANARY = "worldprobe canary 6f1d2c7a-3b58-4e0b-9a41-5d7e2f90c8b3"
 DOMAINS = {

@@ -6,11 +6,12 @@ import zipfile
 
 import pytest
 
-from worldprobe.benchmarks.ewok.materials.check import check_all, check_materials
+from worldprobe.benchmarks.ewok.materials.check import check_materials
 from worldprobe.benchmarks.ewok.materials.materials import Source, read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
 from worldprobe.cli import main
 from worldprobe.errors import UserError
+from worldprobe_authoring.check import check_all
 
 CONTEXT, TARGET, CONCEPT = (
     f"{kind}s/{kind}-garden-work.yml" for kind in ("context", "target", "concept")

@@ -10,8 +10,6 @@ import pandas as pd
 import pytest
 
 from worldprobe.benchmarks.ewok.contracts import Items, Templates
-from worldprobe.benchmarks.ewok.materials.balance import bag_of_words
-from worldprobe.benchmarks.ewok.materials.check import check_all
 from worldprobe.benchmarks.ewok.materials.compile import compile_families, compile_templates
 from worldprobe.benchmarks.ewok.materials.materials import read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
@@ -19,6 +17,8 @@ from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.cli import main
 from worldprobe.contracts import read_table
 from worldprobe.paths import EDITIONS
+from worldprobe_authoring.balance import bag_of_words
+from worldprobe_authoring.check import check_all
 
 FOLDER = EDITIONS["builtin@2"]
 LEVELS = {

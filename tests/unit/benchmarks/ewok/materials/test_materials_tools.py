@@ -12,7 +12,9 @@ import pandas as pd
 import pytest
 
 from worldprobe.benchmarks.ewok.contracts import Items
-from worldprobe.benchmarks.ewok.materials.balance import (
+from worldprobe.cli import main
+from worldprobe.contracts import read_provenance, read_table
+from worldprobe_authoring.balance import (
     bag_of_words,
     compare_sides,
     count_templates,
@@ -20,9 +22,7 @@ from worldprobe.benchmarks.ewok.materials.balance import (
     cross_design,
     word_cues,
 )
-from worldprobe.benchmarks.ewok.materials.check import check_all
-from worldprobe.cli import main
-from worldprobe.contracts import read_provenance, read_table
+from worldprobe_authoring.check import check_all
 
 CONTEXT, TARGET = "contexts/context-garden-work.yml", "targets/target-garden-work.yml"
 PROBE = """\

@@ -14,8 +14,8 @@ import pytest
 import pyzipper
 
 from worldprobe.benchmarks.ewok.analysis.reproduction import texts_digest
+from worldprobe.benchmarks.ewok.canaries import is_protected
 from worldprobe.benchmarks.ewok.contracts import Items
-from worldprobe.benchmarks.ewok.exports.search import is_protected
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table
 

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from worldprobe.benchmarks.ewok.contracts import Items
-from worldprobe.benchmarks.ewok.materials.balance import cramers_v
 from worldprobe.benchmarks.ewok.materials.items import Filling, compile_all, fill_items
 from worldprobe.benchmarks.ewok.materials.materials import read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
@@ -18,6 +17,7 @@ from worldprobe.benchmarks.ewok.vocabulary import TEXTS, slot_class
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.paths import EDITIONS
+from worldprobe_authoring.balance import cramers_v
 
 FACTORS = ("version", "domain", "context_type", "context_contrast", "target_contrast", "other")
 #: Cramer's V of an agent's sex and origin with each factor; fixed filling has 0.99 with version.

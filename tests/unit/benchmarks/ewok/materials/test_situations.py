@@ -5,11 +5,11 @@ ending.
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.ewok.materials.balance import spelt
 from worldprobe.benchmarks.ewok.materials.compile import NEAR, name_situations, number_situations
 from worldprobe.benchmarks.ewok.materials.items import Filling, compile_all, fill_items
 from worldprobe.benchmarks.ewok.materials.materials import read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
+from worldprobe.benchmarks.ewok.vocabulary import spelt
 from worldprobe.paths import EDITIONS
 
 PAIRS = [

@@ -3,7 +3,6 @@
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.ewok.materials.balance import spelt
 from worldprobe.benchmarks.ewok.materials.items import compile_all
 from worldprobe.benchmarks.ewok.materials.materials import read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
@@ -15,6 +14,7 @@ from worldprobe.benchmarks.ewok.materials.split import (
     split_by_situation,
     split_text,
 )
+from worldprobe.benchmarks.ewok.vocabulary import spelt
 from worldprobe.cli import main
 from worldprobe.errors import UserError
 from worldprobe.paths import EDITIONS

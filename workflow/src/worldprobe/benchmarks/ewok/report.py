@@ -12,8 +12,8 @@ from typing import Any
 import pandas as pd
 
 from worldprobe.benchmarks.ewok import selection
+from worldprobe.benchmarks.ewok.canaries import is_own, is_protected
 from worldprobe.benchmarks.ewok.contracts import Items, Summaries
-from worldprobe.benchmarks.ewok.exports.search import is_own, is_protected
 from worldprobe.benchmarks.ewok.materials.materials import Source
 from worldprobe.benchmarks.ewok.tables.accuracy import BASELINE_NOTES
 from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, is_prompted

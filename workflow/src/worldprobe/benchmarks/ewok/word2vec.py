@@ -28,7 +28,7 @@ from gensim.models import KeyedVectors, Word2Vec
 
 from worldprobe.benchmarks.ewok import frequency
 from worldprobe.benchmarks.ewok.baselines import similarities
-from worldprobe.benchmarks.ewok.materials.balance import spelt
+from worldprobe.benchmarks.ewok.materials.compile import spelt
 from worldprobe.benchmarks.ewok.materials.split import folds
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.errors import UserError

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.materials.balance import spelt
+from worldprobe.benchmarks.ewok.frequency import words
 from worldprobe.benchmarks.ewok.materials.documents import Place
 from worldprobe.benchmarks.ewok.materials.materials import (
     Concept,
@@ -645,3 +645,24 @@ def _read(source: Source, name: str, columns: Sequence[str]) -> pd.DataFrame:
             f"It needs {' and '.join(columns)}.",
         )
     return frame
+
+
+def count_parts(templates: pd.DataFrame) -> dict[str, int]:
+    """What the templates consist of, each different part once."""
+    return {
+        "concept_pairs": len(templates[["domain", "concept_a", "concept_b"]].drop_duplicates()),
+        "situations": templates["situation"].nunique(),
+        "context_pairs": len(templates[["context1", "context2"]].drop_duplicates()),
+        "target_pairs": len(templates[["target1", "target2"]].drop_duplicates()),
+        "concepts": len({*templates["concept_a"], *templates["concept_b"].dropna()}),
+        "templates": len(templates),
+    }
+
+
+def spelt(text: str) -> list[str]:
+    """The words of a template's text in lower case, without its slots.
+
+    >>> spelt("{agent1} can't lift {object1:large=true}.")
+    ["can't", 'lift']
+    """
+    return [word.lower() for word in words(KEY.sub(" ", text))]

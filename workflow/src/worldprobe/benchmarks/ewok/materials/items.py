@@ -21,10 +21,10 @@ import pandas as pd
 import pyarrow as arrow
 
 from worldprobe.benchmarks.ewok.contracts import Items
-from worldprobe.benchmarks.ewok.materials.balance import count_parts
 from worldprobe.benchmarks.ewok.materials.compile import (
     compile_families,
     compile_templates,
+    count_parts,
     without_template,
 )
 from worldprobe.benchmarks.ewok.materials.documents import Place, Problems

@@ -1,89 +1,24 @@
-"""``materials`` and ``templates``: check, count, show, start and review materials, and compile
-them.
-"""
+"""``materials``: check, count, show, start, split and review materials."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import App
 
-from worldprobe import methods
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
 from worldprobe.cli import options
 from worldprobe.cli.options import (
     password as password_of,
 )
+from worldprobe.cli.templates import read_and_check
 from worldprobe.errors import UserError
 from worldprobe.files import whole_folder, write_text
 from worldprobe.log import LOGGER
 from worldprobe.paths import materials_place
-from worldprobe.provenance import made
-
-if TYPE_CHECKING:
-    from worldprobe.benchmarks.ewok.materials.materials import Materials
-    from worldprobe.provenance import Provenance
 
 app = App(name="materials", help="Check, count, show, start and review materials.")
-templates = App(name="templates", help="Compile materials into templates.")
-
-
-def read_and_check(place: str, password: str | None, compat: bool) -> Materials:
-    """The materials that a command names, free of errors."""
-    from worldprobe.benchmarks.ewok.materials.check import check_materials
-    from worldprobe.benchmarks.ewok.materials.materials import read_materials
-
-    materials = read_materials(
-        materials_place(place),
-        ORIGINAL if compat else RIGHT,
-        password_of(password),
-        is_lenient=compat,
-    )
-    check_materials(materials)
-    materials.problems.raise_first()
-    if materials.problems:
-        LOGGER.info(
-            "The materials have %d warnings; `worldprobe materials check` lists them.",
-            len(materials.problems),
-        )
-    return materials
-
-
-def made_from_materials(materials: Materials, is_compat: bool) -> Provenance:
-    """What a table compiled from materials says of them."""
-    return made(
-        methods.TEMPLATES,
-        packages=["numpy", "PyYAML", "inflection"],
-        digests={"materials": materials.source.digest()},
-        canary=materials.canary,
-        details={"compat": is_compat},
-    )
-
-
-@templates.command(name="compile")
-def compile_(
-    materials: options.MaterialsPlace,
-    /,
-    *,
-    password: options.Password = None,
-    compat: options.Compat = False,
-    families: options.Families = False,
-    out: Path,
-) -> None:
-    """Compile every concept pair's targets with every fitting context, and their swaps.
-
-    Args:
-        out: templates table (Parquet)
-    """
-    from worldprobe.benchmarks.ewok.contracts import Templates
-    from worldprobe.benchmarks.ewok.materials.items import compile_all
-    from worldprobe.contracts import write_table
-
-    read = read_and_check(materials, password, compat)
-    table = compile_all(read, families)
-    write_table(table, Templates, out, made_from_materials(read, compat))
-    LOGGER.info("%d templates in %d domains: %s", len(table), table["domain"].nunique(), out)
 
 
 @app.command
@@ -100,8 +35,8 @@ def check(
     Args:
         n_versions: number of versions for which the fillers must suffice
     """
-    from worldprobe.benchmarks.ewok.materials.check import check_all
     from worldprobe.benchmarks.ewok.materials.materials import read_materials
+    from worldprobe_authoring.check import check_all
 
     place = materials_place(materials)
     read = read_materials(
@@ -136,8 +71,8 @@ def stats(
         out: folder into which the tables are written as CSV files, too
     """
     from worldprobe.benchmarks.ewok.frequency import frequencies_of_wordfreq
-    from worldprobe.benchmarks.ewok.materials.balance import overview
     from worldprobe.benchmarks.ewok.materials.items import compile_all
+    from worldprobe_authoring.balance import overview
 
     tables, text = overview(
         compile_all(read_and_check(materials, password, False)), frequencies_of_wordfreq, seed
@@ -225,7 +160,7 @@ def preview(
         domain: the only domain to look in
         limit: most templates to show
     """
-    from worldprobe.benchmarks.ewok.materials.review import preview_concept
+    from worldprobe_authoring.review import preview_concept
 
     print(preview_concept(read_and_check(materials, password, False), concept, domain, seed, limit))
 
@@ -239,7 +174,7 @@ def new_domain(materials: Path, name: str, /) -> None:
         name: two words joined by a hyphen, e.g. garden-work
     """
     from worldprobe.benchmarks.ewok.materials.materials import canary_lines
-    from worldprobe.benchmarks.ewok.materials.review import start_domain
+    from worldprobe_authoring.review import start_domain
 
     others = sorted(materials.glob("contexts/context-*.yml"))
     canary = "\n".join(canary_lines(others[0].read_bytes())) if others else None
@@ -266,9 +201,9 @@ def review(
         read: filled spreadsheet to turn into flags (CSV)
         out: spreadsheet to write; with --read, the flags to write (CSV)
     """
-    from worldprobe.benchmarks.ewok.exports.search import is_protected
+    from worldprobe.benchmarks.ewok.canaries import is_protected
     from worldprobe.benchmarks.ewok.materials.items import compile_all
-    from worldprobe.benchmarks.ewok.materials.review import (
+    from worldprobe_authoring.review import (
         fill_once,
         flags_text,
         read_sheet,

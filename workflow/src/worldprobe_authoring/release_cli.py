@@ -20,7 +20,7 @@ from worldprobe.files import digest_file, source_of, whole_folder
 from worldprobe.log import LOGGER
 
 if TYPE_CHECKING:
-    from worldprobe.benchmarks.ewok.exports.search import Findings
+    from worldprobe_authoring.search import Findings
 
 RELEASE_VARIABLE = "WORLDPROBE_RELEASE_PASSWORD"
 #: So many sentences of a file are listed.
@@ -94,13 +94,13 @@ def pack(
         notices_from: folder or .zip of materials whose licence and terms to pack
         out: archive to write
     """
-    from worldprobe.benchmarks.ewok.exports.packing import (
+    from worldprobe.cli.items import read_official_files
+    from worldprobe_authoring.packing import (
         check_members,
         read_members,
         read_notices,
         write_release,
     )
-    from worldprobe.cli.items import read_official_files
 
     if out.suffix != ".zip":
         raise UserError(f"--out {out}", "is not a .zip file.", "Name a .zip file.")
@@ -131,7 +131,7 @@ def unpack(archive: Path, /, *, out: OutFolder) -> None:
         archive: archive, from `release pack`
         out: folder to write
     """
-    from worldprobe.benchmarks.ewok.exports.packing import read_release
+    from worldprobe_authoring.packing import read_release
 
     word = ask_password(RELEASE_VARIABLE, archive.name) if is_encrypted(archive) else None
     contents = dict(read_release(archive, word, f"Set {RELEASE_VARIABLE}."))
@@ -154,8 +154,8 @@ def check(folder: Path, /, *, official: Path | None = None) -> int:
         official: protected materials whose sentences to look for (password:
             WORLDPROBE_MATERIALS_PASSWORD, or asked for)
     """
-    from worldprobe.benchmarks.ewok.exports.search import read_wordings, search_folder
     from worldprobe.benchmarks.ewok.materials.materials import Source
+    from worldprobe_authoring.search import read_wordings, search_folder
 
     wordings = None
     if official:
@@ -167,7 +167,7 @@ def check(folder: Path, /, *, official: Path | None = None) -> int:
 
 def _report(findings: Findings, folder: Path, official: Path | None, n_wordings: int) -> list[str]:
     """The findings in words: places and numbers, never text."""
-    from worldprobe.benchmarks.ewok.exports.search import LEAST_WORDS
+    from worldprobe_authoring.search import LEAST_WORDS
 
     lines = []
     for place, found in sorted(findings.sentences.items()):

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.frequency import words
-from worldprobe.benchmarks.ewok.materials.slots import KEY
+from worldprobe.benchmarks.ewok.materials.compile import count_parts, spelt
 from worldprobe.benchmarks.ewok.vocabulary import contrast_group
 
 #: Design feature -> how a template's value of it is read.
@@ -63,20 +62,6 @@ def count_templates(templates: pd.DataFrame) -> pd.DataFrame:
         ("all", templates),
     ]
     return pd.DataFrame([{"domain": domain} | count_parts(rows) for domain, rows in parts])
-
-
-def count_parts(templates: pd.DataFrame) -> dict[str, int]:
-    """What the templates consist of, each different part once: the columns of
-    ``count_templates``.
-    """
-    return {
-        "concept_pairs": len(templates[_PAIR].drop_duplicates()),
-        "situations": templates["situation"].nunique(),
-        "context_pairs": len(templates[["context1", "context2"]].drop_duplicates()),
-        "target_pairs": len(templates[["target1", "target2"]].drop_duplicates()),
-        "concepts": len({*templates["concept_a"], *templates["concept_b"].dropna()}),
-        "templates": len(templates),
-    }
 
 
 def cross_design(templates: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, float]]:
@@ -130,15 +115,6 @@ def sentence_pairs(templates: pd.DataFrame, part: str) -> Pairs:
 def number_concept_pairs(templates: pd.DataFrame) -> np.ndarray:
     """The number of each template's pair of concepts, from 0 in the order of domains and names."""
     return templates.fillna({"concept_b": ""}).groupby(_PAIR, sort=True).ngroup().to_numpy()
-
-
-def spelt(text: str) -> list[str]:
-    """The words of a template's text in lower case, without its slots.
-
-    >>> spelt("{agent1} can't lift {object1:large=true}.")
-    ["can't", 'lift']
-    """
-    return [word.lower() for word in words(KEY.sub(" ", text))]
 
 
 def compare_sides(

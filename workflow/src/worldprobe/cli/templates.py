@@ -1,0 +1,81 @@
+"""``templates``: compile materials."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cyclopts import App
+
+from worldprobe import methods
+from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
+from worldprobe.cli import options
+from worldprobe.cli.options import (
+    password as password_of,
+)
+from worldprobe.log import LOGGER
+from worldprobe.paths import materials_place
+from worldprobe.provenance import made
+
+if TYPE_CHECKING:
+    from worldprobe.benchmarks.ewok.materials.materials import Materials
+    from worldprobe.provenance import Provenance
+
+templates = App(name="templates", help="Compile materials into templates.")
+
+
+def read_and_check(place: str, password: str | None, compat: bool) -> Materials:
+    """The materials that a command names, free of errors."""
+    from worldprobe.benchmarks.ewok.materials.check import check_materials
+    from worldprobe.benchmarks.ewok.materials.materials import read_materials
+
+    materials = read_materials(
+        materials_place(place),
+        ORIGINAL if compat else RIGHT,
+        password_of(password),
+        is_lenient=compat,
+    )
+    check_materials(materials)
+    materials.problems.raise_first()
+    if materials.problems:
+        LOGGER.info(
+            "The materials have %d warnings; `worldprobe materials check` lists them.",
+            len(materials.problems),
+        )
+    return materials
+
+
+def made_from_materials(materials: Materials, is_compat: bool) -> Provenance:
+    """What a table compiled from materials says of them."""
+    return made(
+        methods.TEMPLATES,
+        packages=["numpy", "PyYAML", "inflection"],
+        digests={"materials": materials.source.digest()},
+        canary=materials.canary,
+        details={"compat": is_compat},
+    )
+
+
+@templates.command(name="compile")
+def compile_(
+    materials: options.MaterialsPlace,
+    /,
+    *,
+    password: options.Password = None,
+    compat: options.Compat = False,
+    families: options.Families = False,
+    out: Path,
+) -> None:
+    """Compile every concept pair's targets with every fitting context, and their swaps.
+
+    Args:
+        out: templates table (Parquet)
+    """
+    from worldprobe.benchmarks.ewok.contracts import Templates
+    from worldprobe.benchmarks.ewok.materials.items import compile_all
+    from worldprobe.contracts import write_table
+
+    read = read_and_check(materials, password, compat)
+    table = compile_all(read, families)
+    write_table(table, Templates, out, made_from_materials(read, compat))
+    LOGGER.info("%d templates in %d domains: %s", len(table), table["domain"].nunique(), out)

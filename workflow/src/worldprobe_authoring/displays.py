@@ -1,0 +1,241 @@
+"""How even materials are: design, sides, words, and what gives an answer away."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from worldprobe.benchmark import table
+from worldprobe.benchmarks.ewok.contracts import (
+    Templates,
+)
+from worldprobe.benchmarks.ewok.frequency import frequencies_of_wordfreq
+from worldprobe.benchmarks.ewok.selection import (
+    in_words,
+)
+from worldprobe.report.sheet import Column, Sheet, as_text, decimals, p_value, whole_number
+from worldprobe_authoring.balance import (
+    FEATURES,
+    LEAST_CONCEPT_PAIRS,
+    MEASURES,
+    PARTS,
+    bag_of_words,
+    compare_sides,
+    count_templates,
+    cross_design,
+    word_cues,
+)
+
+_STRENGTH = "Cramér's V"
+_FEATURE_NAMES = {
+    "context_type": "Context type",
+    "context_contrast": "Context contrast",
+    "target_contrast": "Target swap",
+}
+_MEASURE_NAMES = {"words": "Words", "characters": "Characters", "log_frequency": "Log frequency"}
+
+
+@table(
+    inputs=[Templates],
+    title="Design by domain",
+    section="materials",
+    caption=(
+        "Whether design features go with domains: the share of each value in each domain, and"
+        " Cramér's V."
+    ),
+)
+def materials_design(templates: pd.DataFrame) -> Sheet:
+    """The share of each value of each design feature in each domain; the last line says how
+    strongly the two go together.
+
+    Args:
+        templates: Templates, at least domain and design.
+    """
+    shares, strength = cross_design(templates)
+    last: dict[str, object] = {"domain": _STRENGTH, "part": "strength"}
+    columns = []
+    for feature in FEATURES:
+        names = [name for name in shares.columns if name.startswith(f"{feature}: ")]
+        last[names[0]] = strength[feature]
+        columns += [
+            Column(
+                in_words(name.partition(": ")[2]),
+                (name,),
+                decimals(2),
+                over=_FEATURE_NAMES[feature],
+            )
+            for name in names
+        ]
+    frame = pd.concat([shares.assign(part="domain"), pd.DataFrame([last])], ignore_index=True)
+    return Sheet(
+        title="Design by domain: the share of each domain's templates.",
+        frame=frame,
+        columns=(Column("Domain", ("domain",), _domain, is_number=False), *columns),
+        notes=(
+            (
+                f"{_STRENGTH}, below each feature's first value, is its association with domain,"
+                " from 0 to 1."
+            ),
+        ),
+        group="part",
+        hidden=("part",),
+    )
+
+
+@table(
+    inputs=[Templates],
+    title="Two sides",
+    section="materials",
+    caption=(
+        "Whether the two contexts and the two targets of a template are alike in length and word"
+        " frequency, by domain."
+    ),
+)
+def materials_sides(templates: pd.DataFrame) -> Sheet:
+    """How alike Context 1 and Context 2, and Target 1 and Target 2, are in length and word
+    frequency, by domain.
+
+    Args:
+        templates: Templates.
+    """
+    compared = compare_sides(templates, frequencies_of_wordfreq)
+    values = compared.pivot(index=["part", "domain"], columns="measure", values=["difference", "p"])
+    frame = values.set_axis(
+        ["_".join(reversed(names)) for names in values.columns.tolist()], axis=1
+    )
+    frame = compared.groupby(["part", "domain"])[["pairs"]].first().join(frame).reset_index()
+    frame["is_total"] = frame["domain"] == "all"
+    frame = frame.sort_values(["part", "is_total", "domain"], ignore_index=True).drop(
+        columns="is_total"
+    )
+    columns = [
+        column
+        for measure in MEASURES
+        for column in (
+            Column(
+                "difference", (f"{measure}_difference",), decimals(2), over=_MEASURE_NAMES[measure]
+            ),
+            Column("p", (f"{measure}_p",), p_value, over=_MEASURE_NAMES[measure]),
+        )
+    ]
+    return Sheet(
+        title=(
+            "The two sides of the templates: Context 1 minus Context 2, and Target 1 minus"
+            " Target 2."
+        ),
+        frame=frame,
+        columns=(
+            Column("Part", ("part",), _part, is_number=False, once=True),
+            Column("Domain", ("domain",), _domain, is_number=False),
+            Column("Pairs", ("pairs",), whole_number),
+            *columns,
+        ),
+        notes=(
+            (
+                "Means over different pairs of sentences, without fillers. Log frequency: mean over"
+                " the words of ln(1 + count per billion). p: share of random turns of whole pairs"
+                " of concepts whose mean difference is at least as large. These templates are no"
+                " sample of others: p says only whether a difference is more than the turns would"
+                " leave."
+            ),
+        ),
+        group="part",
+    )
+
+
+@table(
+    inputs=[Templates],
+    title="Bare words",
+    section="materials",
+    caption=(
+        "How many different sentences there are by domain, and how far models of bare words get."
+    ),
+)
+def materials_words(templates: pd.DataFrame) -> Sheet:
+    """Different pairs of sentences by domain, and the accuracy of models that know words only.
+
+    Args:
+        templates: Templates.
+    """
+    frame = count_templates(templates).merge(
+        bag_of_words(templates), on="domain", validate="one_to_one"
+    )
+    frame["part"] = ["domain"] * (len(frame) - 1) + ["total"]
+    return Sheet(
+        title="Different sentences by domain, and the accuracy of models of bare words.",
+        frame=frame.drop(columns="concepts"),
+        columns=(
+            Column("Domain", ("domain",), _domain, is_number=False),
+            Column("concepts", ("concept_pairs",), whole_number, over="Different pairs of"),
+            Column("contexts", ("context_pairs",), whole_number, over="Different pairs of"),
+            Column("targets", ("target_pairs",), whole_number, over="Different pairs of"),
+            Column("Situations", ("situations",), whole_number),
+            Column("Templates", ("templates",), whole_number),
+            Column("shared words", ("shared_words",), decimals(3), over="Accuracy from"),
+            Column("sides' words", ("side_words",), decimals(3), over="Accuracy from"),
+        ),
+        notes=(
+            (
+                "Shared words: the context that has more words in common with the target. Sides'"
+                " words: which words go with which side, learned from all other pairs of concepts."
+                " Chance is one half. So is any model that does not read the context: it gives both"
+                " contexts the same score."
+            ),
+        ),
+        group="part",
+        hidden=("part",),
+    )
+
+
+@table(
+    inputs=[Templates],
+    title="Telltale words",
+    section="materials",
+    caption="Whether any word alone tells the two sides of a template apart.",
+)
+def materials_cues(templates: pd.DataFrame) -> Sheet:
+    """Whether any word tells the two sides apart: the largest pointwise mutual information and its
+    bound.
+
+    Args:
+        templates: Templates.
+    """
+    cues = word_cues(templates)
+    rows = []
+    for part in PARTS:
+        pmi = cues.table[cues.table["part"] == part]["pmi"]
+        bound = cues.bounds[part]
+        rows.append(
+            (
+                part,
+                len(pmi),
+                float(pmi.max()) if len(pmi) else float("nan"),
+                bound,
+                int((pmi > bound).sum()),
+            )
+        )
+    return Sheet(
+        title="Words that go with one side: pointwise mutual information in bits.",
+        frame=pd.DataFrame(rows, columns=["part", "n_words", "largest_pmi", "bound", "n_above"]),
+        columns=(
+            Column("Part", ("part",), _part, is_number=False),
+            Column("Words", ("n_words",), whole_number),
+            Column("Largest", ("largest_pmi",), decimals(2)),
+            Column("Bound", ("bound",), decimals(2)),
+            Column("Words above", ("n_above",), whole_number),
+        ),
+        notes=(
+            (
+                f"Words that differ between the two sides in {LEAST_CONCEPT_PAIRS} or more pairs of"
+                " concepts. The bound is what the largest value of all words stays below in 95 %"
+                " of random turns of the pairs of concepts."
+            ),
+        ),
+    )
+
+
+def _domain(name: object) -> str:
+    return as_text(name) if name == _STRENGTH else in_words(str(name))
+
+
+def _part(name: object) -> str:
+    return f"{str(name).capitalize()}s"
