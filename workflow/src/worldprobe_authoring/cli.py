@@ -202,13 +202,9 @@ def review(
         out: spreadsheet to write; with --read, the flags to write (CSV)
     """
     from worldprobe.benchmarks.ewok.canaries import is_protected
+    from worldprobe.benchmarks.ewok.materials.flags import read_sheet
     from worldprobe.benchmarks.ewok.materials.items import compile_all
-    from worldprobe_authoring.review import (
-        fill_once,
-        flags_text,
-        read_sheet,
-        review_sheet,
-    )
+    from worldprobe_authoring.review import fill_once, flags_text, review_sheet
 
     checked = read_and_check(materials, password, compat)
     compiled = compile_all(checked)

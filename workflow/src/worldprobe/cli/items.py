@@ -234,7 +234,7 @@ def _flagged(
     items: pd.DataFrame, templates: pd.DataFrame, made: Provenance, path: Path
 ) -> pd.DataFrame:
     """The items as a second reader's flags leave them."""
-    from worldprobe_authoring.review import apply_flags, read_sheet
+    from worldprobe.benchmarks.ewok.materials.flags import apply_flags, read_sheet
 
     flags = read_sheet(path, templates)
     made.inputs["flags"] = digest_file(path)
