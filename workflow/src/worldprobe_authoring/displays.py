@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import pandas as pd
 
-from worldprobe.benchmark import table
+from worldprobe.benchmark import Input, table
 from worldprobe.benchmarks.ewok.contracts import (
     Templates,
 )
-from worldprobe.benchmarks.ewok.frequency import frequencies_of_wordfreq
+from worldprobe.benchmarks.ewok.frequency import frequencies_of_wordfreq, words
 from worldprobe.benchmarks.ewok.selection import (
     in_words,
+)
+from worldprobe.benchmarks.ewok.study import (
+    has_families,
 )
 from worldprobe.report.sheet import Column, Sheet, as_text, decimals, p_value, whole_number
 from worldprobe_authoring.balance import (
@@ -239,3 +242,53 @@ def _domain(name: object) -> str:
 
 def _part(name: object) -> str:
     return f"{str(name).capitalize()}s"
+
+
+@table(
+    inputs=[Input(Templates, "family_templates.parquet")],
+    title="Levels of families",
+    section="materials",
+    caption=(
+        "What the levels of a family have in common and in what they differ: length, and how far"
+        " models of bare words get."
+    ),
+    when=has_families,
+)
+def materials_families(templates: pd.DataFrame) -> Sheet:
+    """A row per family and level: bases, domains, words of a context, and the accuracy of models of
+    bare words.
+
+    Args:
+        templates: Templates, those of families.
+    """
+    lines = []
+    for (family, level), rows in templates.groupby(["family", "level"], sort=True):
+        n_words = [len(words(text)) for text in (*rows["context1"], *rows["context2"])]
+        bare = bag_of_words(rows).set_index("domain").loc["all"]
+        counts = (rows["base"].nunique(), rows["domain"].nunique(), sum(n_words) / len(n_words))
+        lines.append((family, level, *counts, bare["shared_words"], bare["side_words"]))
+    names = ["family", "level", "n_bases", "n_domains", "n_words", "shared_words", "side_words"]
+    return Sheet(
+        title=(
+            "The levels of families: their number, length, and the accuracy of models of bare"
+            " words."
+        ),
+        frame=pd.DataFrame(lines, columns=names),
+        columns=(
+            Column("Family", ("family",), is_number=False, once=True),
+            Column("Level", ("level",), whole_number),
+            Column("Bases", ("n_bases",), whole_number),
+            Column("Domains", ("n_domains",), whole_number),
+            Column("Words of a context", ("n_words",), decimals(1)),
+            Column("shared words", ("shared_words",), decimals(3), over="Accuracy from"),
+            Column("sides' words", ("side_words",), decimals(3), over="Accuracy from"),
+        ),
+        notes=(
+            (
+                "Shared words: the context that has more words in common with the target. Sides'"
+                " words: which words go with which side, learned from all other pairs of concepts."
+                " Chance is one half."
+            ),
+        ),
+        group="family",
+    )

@@ -14,13 +14,13 @@ from worldprobe.benchmarks.ewok.materials.compile import compile_families
 from worldprobe.benchmarks.ewok.materials.materials import read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
 from worldprobe.benchmarks.ewok.tables.accuracy import family_accuracy
-from worldprobe.benchmarks.ewok.tables.materials import materials_families
 from worldprobe.cli import main
 from worldprobe.contracts import validate, write_table
 from worldprobe.errors import UserError
 from worldprobe.paths import EDITIONS
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
+from worldprobe_authoring.displays import materials_families
 
 
 @pytest.fixture

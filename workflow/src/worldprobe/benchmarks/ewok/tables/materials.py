@@ -14,13 +14,9 @@ from worldprobe.benchmarks.ewok.contracts import (
     Items,
     Templates,
 )
-from worldprobe.benchmarks.ewok.frequency import words
 from worldprobe.benchmarks.ewok.outputs import item_table
 from worldprobe.benchmarks.ewok.selection import (
     in_words,
-)
-from worldprobe.benchmarks.ewok.study import (
-    has_families,
 )
 from worldprobe.benchmarks.ewok.vocabulary import (
     CONTEXT_CONTRASTS,
@@ -29,10 +25,7 @@ from worldprobe.benchmarks.ewok.vocabulary import (
     contrast_group,
 )
 from worldprobe.report.model_names import counted
-from worldprobe.report.sheet import Column, Sheet, decimals, whole_number
-from worldprobe_authoring.balance import (
-    bag_of_words,
-)
+from worldprobe.report.sheet import Column, Sheet, whole_number
 
 _COLUMNS = (
     "domain",
@@ -139,54 +132,4 @@ def _line(domain: str, templates: pd.DataFrame, items: pd.DataFrame) -> dict[str
             for name in TARGET_CONTRASTS
         }
         | {f"type_{name}": int((templates.context_type == name).sum()) for name in CONTEXT_TYPES}
-    )
-
-
-@table(
-    inputs=[Input(Templates, "family_templates.parquet")],
-    title="Levels of families",
-    section="materials",
-    caption=(
-        "What the levels of a family have in common and in what they differ: length, and how far"
-        " models of bare words get."
-    ),
-    when=has_families,
-)
-def materials_families(templates: pd.DataFrame) -> Sheet:
-    """A row per family and level: bases, domains, words of a context, and the accuracy of models of
-    bare words.
-
-    Args:
-        templates: Templates, those of families.
-    """
-    lines = []
-    for (family, level), rows in templates.groupby(["family", "level"], sort=True):
-        n_words = [len(words(text)) for text in (*rows["context1"], *rows["context2"])]
-        bare = bag_of_words(rows).set_index("domain").loc["all"]
-        counts = (rows["base"].nunique(), rows["domain"].nunique(), sum(n_words) / len(n_words))
-        lines.append((family, level, *counts, bare["shared_words"], bare["side_words"]))
-    names = ["family", "level", "n_bases", "n_domains", "n_words", "shared_words", "side_words"]
-    return Sheet(
-        title=(
-            "The levels of families: their number, length, and the accuracy of models of bare"
-            " words."
-        ),
-        frame=pd.DataFrame(lines, columns=names),
-        columns=(
-            Column("Family", ("family",), is_number=False, once=True),
-            Column("Level", ("level",), whole_number),
-            Column("Bases", ("n_bases",), whole_number),
-            Column("Domains", ("n_domains",), whole_number),
-            Column("Words of a context", ("n_words",), decimals(1)),
-            Column("shared words", ("shared_words",), decimals(3), over="Accuracy from"),
-            Column("sides' words", ("side_words",), decimals(3), over="Accuracy from"),
-        ),
-        notes=(
-            (
-                "Shared words: the context that has more words in common with the target. Sides'"
-                " words: which words go with which side, learned from all other pairs of concepts."
-                " Chance is one half."
-            ),
-        ),
-        group="family",
     )
