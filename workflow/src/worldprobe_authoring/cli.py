@@ -64,8 +64,7 @@ def stats(
     seed: options.Seed = 0,
     out: options.OutFolder | None = None,
 ) -> None:
-    """Print counts, crossing of design and domain, lengths and frequencies of the two sides, and
-    telltale words.
+    """Print counts, balance of the design and of the two sides, and telltale words.
 
     Args:
         out: folder into which the tables are written as CSV files, too
@@ -118,8 +117,7 @@ def split(
 def adversarial(
     materials: options.MaterialsPlace, /, *, password: options.Password = None, out: Path
 ) -> None:
-    """Choose the templates on which the relatedness of words misleads most: a tenth of each
-    domain's.
+    """Choose the tenth of each domain's templates on which relatedness misleads most.
 
     Vectors that judge a part of the materials have read the other parts alone. Materials that
     contain the file as utils/adversarial.csv ship this part: their templates and items have the
@@ -194,8 +192,9 @@ def review(
     seed: options.Seed = 0,
     out: Path,
 ) -> None:
-    """Write a spreadsheet for a second reader's verdicts, and turn it into flags for `items
-    --flags`.
+    """Write a spreadsheet for a second reader's verdicts, or turn it into flags.
+
+    The flags are for `items --flags`.
 
     Args:
         read: filled spreadsheet to turn into flags (CSV)

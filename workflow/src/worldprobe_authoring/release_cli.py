@@ -144,8 +144,9 @@ def unpack(archive: Path, /, *, out: OutFolder) -> None:
 
 @app.command
 def check(folder: Path, /, *, official: Path | None = None) -> int:
-    """Find protected sentences in any folder, and files of materials, items and answers without a
-    canary.
+    """Find protected sentences in any folder, and files without a canary.
+
+    Materials, items and answers must have one.
 
     Exit status 1 if anything was found.
 

@@ -41,8 +41,9 @@ def babylm(  # noqa: C901  (the loop over a track's checkpoints is read best as 
     keep_weights: bool = False,
     out: OutFolder,
 ) -> None:
-    """Score the final model and the checkpoints of a track of the BabyLM challenge on EWoK, by its
-    rule and by the paper's.
+    """Score the checkpoints of a track of the BabyLM challenge on EWoK.
+
+    They are judged by the challenge's rule and by the paper's.
 
     The final model (main) is asked the whole data set, each checkpoint the fast one. Predictions
     and a report of each are where the challenge's collate_preds.py looks for them. What was scored

@@ -40,8 +40,9 @@ def plan(
     missing: Missing = (),
     out: Path,
 ) -> None:
-    """How many pairs of concepts and versions a study needs to find a difference of two models,
-    overall and by domain.
+    """How large a study must be to find a difference of two models.
+
+    The size is in pairs of concepts and versions, overall and by domain.
 
     The variances are those of a pilot: judgements of two models or more on two versions or more.
     With people's ratings of the same items: how many raters, too, to find a difference of people
@@ -98,8 +99,9 @@ def plan(
 
 
 def pool(judgements: Judgements, /, *, missing: Missing = (), orders_out: Path, out: Path) -> None:
-    """Accuracy of domains and pairs of concepts by partial pooling, and which statements about the
-    order of domains hold.
+    """Accuracy of domains and pairs of concepts by partial pooling.
+
+    Which statements about the order of domains hold is computed as well.
 
     Args:
         orders_out: orders table: of every two domains the one that is probably harder

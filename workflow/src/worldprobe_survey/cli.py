@@ -380,8 +380,9 @@ def agreement(
     matrix_out: Path | None = None,
     out: Path,
 ) -> None:
-    """Measure people's accuracy and reliability, and compare Likert with Choice; print the main
-    numbers.
+    """Measure people's accuracy and reliability, and compare Likert with Choice.
+
+    The main numbers are printed.
 
     Accuracy by domain, version and design, with intervals over templates and the people asked;
     split-half reliability and what it lets a model reach; correlation with the labels; and, where

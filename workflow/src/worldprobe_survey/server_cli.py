@@ -160,8 +160,9 @@ def _databases(folder: Path) -> Iterator[tuple[Database, Database]]:
 
 
 def preview(folder: Survey, /) -> None:
-    """Print a link by which you can take the survey for a week; your answers are marked, and count
-    nowhere.
+    """Print a link by which you can take the survey for a week.
+
+    Your answers are marked, and count nowhere.
     """
     from worldprobe_survey.identities import preview_link
     from worldprobe_survey.study import KEY, read_fact
@@ -179,8 +180,9 @@ def watch(
     port: Annotated[int, between(0, 65_535)] = 8081,
     public: bool = False,
 ) -> None:
-    """Serve a page that shows how the survey goes, until Ctrl-C; it only reads, and shows no
-    identity.
+    """Serve a page that shows how the survey goes, until Ctrl-C.
+
+    It only reads, and shows no identity.
 
     The page asks for a password: the content of the survey's file identities-token, under any name.
 
@@ -297,8 +299,9 @@ def _check_backup(backup: Path, answers: Database) -> None:
 def export(
     folder: Survey, /, *, with_text: Path | None = None, password: Password = None, out: OutFolder
 ) -> None:
-    """Write ratings, sessions and demographics as tables, without texts, identities or times of
-    day; previews are left out.
+    """Write ratings, sessions and demographics as tables.
+
+    They have no texts, identities or times of day; previews are left out.
 
     Args:
         with_text: lists table whose texts are added; --out must then be a .zip
@@ -385,8 +388,9 @@ def _export_texts(folder: Path, with_text: Path, word: str | None, out: Path) ->
 
 
 def identities(folder: Survey, /, *, token: Path, out: Path) -> None:
-    """List whom to pay: recruiter's ids, codes, minutes, failed catch trials; never into the
-    repository or a results folder.
+    """List whom to pay: recruiter's ids, codes, minutes, failed catch trials.
+
+    It is never written into the repository or a results folder.
 
     Args:
         token: the file identities-token of the survey
@@ -482,8 +486,9 @@ def withdraw(folder: Survey, name: Person, /) -> None:
 
 
 def close(folder: Survey, /) -> None:
-    """End the study: nobody new may begin, and the days for which identities are kept begin to
-    count.
+    """End the study: nobody new may begin.
+
+    The days for which identities are kept begin to count.
     """
     from worldprobe_survey.study import read_fact, write_fact
 

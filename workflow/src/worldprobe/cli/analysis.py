@@ -208,8 +208,10 @@ def mixed_model(
     missing: Missing = (),
     out: Path,
 ) -> None:
-    """Fit random effects of templates, pairs of concepts and models' slopes, or the paper's
-    formula, by R's lme4.
+    """Fit a mixed-effects model by R's lme4.
+
+    It has random effects of templates, pairs of concepts and models' slopes, or is the paper's
+    formula.
 
     Args:
         ties: exact ties: counted as wrong (as in the paper) or dropped
@@ -298,8 +300,7 @@ def correlate(
     missing: Missing = (),
     out: Path,
 ) -> None:
-    """Pearson's r of every model's accuracy with the accuracy of baselines and the surface
-    features.
+    """Pearson's r of models' accuracies with those of baselines, and with surface features.
 
     Args:
         points_out: feature_means table: the points of the scatter panels
@@ -321,8 +322,7 @@ def correlate(
 def agree(
     judgements: Judgements, /, *, people: Path | None = None, missing: Missing = (), out: Path
 ) -> None:
-    """For every model asked by Likert and Choice in one set-up: which context each way prefers, or
-    none.
+    """Which context Likert and Choice prefer, or none, for every model asked by both.
 
     Args:
         people: people's matrix, from `human agreement --matrix-out`
@@ -356,8 +356,9 @@ FAMILIES = 1
 
 
 def families(items: Path, judgements: Judgements, /, *, missing: Missing = (), out: Path) -> None:
-    """Accuracy at each level of each family, and its slope over levels within bases, with intervals
-    over bases.
+    """Accuracy at each level of each family, and its slope over levels within bases.
+
+    Intervals are over bases.
 
     Args:
         items: items table, built with --families
@@ -389,8 +390,9 @@ def judge(
     near_tie: Annotated[float | None, between(0, 1e6)] = None,
     out: list[Path],
 ) -> None:
-    """Judge every target by scores, answers, similarities or ratings; nothing is written before all
-    are judged.
+    """Judge every target by scores, answers, similarities or ratings.
+
+    Nothing is written before all are judged.
 
     A target is right when the context it fits wins; ties count 0.5 and are counted.
 
@@ -509,8 +511,9 @@ def compare(
     missing: Missing = (),
     out: Path | None = None,
 ) -> None:
-    """Compare every pair of models in the tables, and each with baselines, overall and by domain;
-    print one sentence per pair.
+    """Compare every pair of models, and each with baselines, overall and by domain.
+
+    One sentence is printed per pair.
 
     Of checkpoint_scores tables, every pair of trainings is compared at each checkpoint and over
     all, with one correction.
@@ -584,8 +587,9 @@ def compare_conditions(
     missing: Missing = (),
     out: Path | None = None,
 ) -> None:
-    """Compare the first condition with each other one, for every model and eval type that both
-    have, paired by template.
+    """Compare the first condition with each other one, paired by template.
+
+    It is done for every model and eval type that both have.
 
     Prints one sentence per comparison.
 
@@ -679,8 +683,9 @@ def check(
     published: Path = PUBLISHED,
     out: Path,
 ) -> None:
-    """Compare whatever was run with the published tables and text, and print a summary line; what
-    was not run says so.
+    """Compare whatever was run with the published tables and text.
+
+    A summary line is printed, and what was not run says so.
 
     Args:
         summaries: summaries table

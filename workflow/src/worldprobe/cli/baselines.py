@@ -49,8 +49,9 @@ def train_vectors(
     seed: Seed = 0,
     out: Path,
 ) -> None:
-    """Train skip-gram vectors with gensim on the pipeline's own corpus; the same corpus and seed
-    give the same file.
+    """Train skip-gram vectors with gensim on the pipeline's own corpus.
+
+    The same corpus and seed give the same file.
 
     Args:
         corpus: folder that `controls write-corpus` wrote

@@ -440,8 +440,9 @@ results = App(name="results", help="Check and export what `evaluate` wrote.")
 
 @results.command(name="check")
 def check_results(files: list[Path], /) -> None:
-    """Check whether results follow the schema (workflow/schemas/result.schema.yaml), and print what
-    is in them.
+    """Check whether results follow the schema, and print what is in them.
+
+    The schema is workflow/schemas/result.schema.yaml.
 
     Args:
         files: result.json of `worldprobe evaluate`, any number
@@ -471,8 +472,9 @@ def export(
     dataset: str | None = None,
     out: Path,
 ) -> None:
-    """Write a result for lm-eval's readers, Every Eval Ever or the hub; no form has any item's
-    text.
+    """Write a result for lm-eval's readers, Every Eval Ever or the hub.
+
+    No form has any item's text.
 
     Args:
         result: result.json of `worldprobe evaluate`

@@ -251,8 +251,9 @@ def gather_external(answers: list[Path], /, *, out: Path) -> None:
 def write_phrases(
     *, skin_folder: SkinFolder = None, wording_version: WordingVersion = 3, out: OutFolder
 ) -> None:
-    """Write a tokenizer whose tokens are entities and phrases of the skins, for small models that
-    read nothing else.
+    """Write a tokenizer whose tokens are entities and phrases of the skins.
+
+    It is for small models that read nothing else.
 
     Args:
         out: folder of the tokenizer, written whole or not at all
@@ -312,8 +313,9 @@ def start_model(
     seed: Seed = 0,
     out: OutFolder,
 ) -> None:
-    """Make a small untrained model that knows the words of training files, on which fine-tuning
-    begins.
+    """Make a small untrained model, on which fine-tuning begins.
+
+    It knows the words of training files.
 
     Trains a tokenizer on the texts of training files, and writes a causal language model with
     random weights.

@@ -150,8 +150,9 @@ def human_ratings(
 
 @app.command
 def lm_eval(items: Path, samples: Samples, /, *, model: ModelName = None, out: Path) -> None:
-    """Import log probabilities that lm-evaluation-harness logged of a task of `items export
-    --format lm-eval`.
+    """Import log probabilities that lm-evaluation-harness logged.
+
+    They are of a task of `items export --format lm-eval`.
 
     Reads results_DATE.json and samples_TASK_DATE.jsonl of the newest run. Samples of other items,
     or asked with a chat template, examples or a system instruction, are refused.

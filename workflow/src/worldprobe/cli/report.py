@@ -127,8 +127,7 @@ def build(
 
 @paper.command
 def write(summaries: Summaries, /, *, contents: Contents = Contents(), out: list[Path]) -> None:
-    """Write paper.tex, with the main tables and figures of a study and how it was made, and
-    numbers.tex.
+    """Write paper.tex, with a study's main tables and figures, and numbers.tex.
 
     numbers.tex has each number and text of the article, by names such as
     "ewok/mean_accuracy/GPT-2/Mean". Quotes no item.

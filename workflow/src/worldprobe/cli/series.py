@@ -283,8 +283,9 @@ def curves_(
     agreements_out: Path,
     out: Path,
 ) -> None:
-    """Compute learning curves with bands, when they rise above a level for good, and how far
-    trainings agree on the order.
+    """Compute learning curves with bands, and when they rise above a level for good.
+
+    How far trainings agree on the order of groups is computed as well.
 
     Args:
         scores: checkpoint_scores tables of one benchmark

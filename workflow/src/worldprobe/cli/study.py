@@ -27,8 +27,9 @@ config = App(name="config", help="Check configuration files.")
 
 @config.command
 def check(files: list[Path], /) -> None:
-    """Check configuration files, each laid over the ones before it, and the model registry that
-    they name.
+    """Check configuration files, and the model registry that they name.
+
+    Each file is laid over the ones before it.
 
     Prints every problem, with file, line and key.
 
@@ -110,8 +111,9 @@ def workflow() -> None:
 def status(
     *, configfile: ConfigFiles = (), directory: Path = Path(), prefix: Path = Path()
 ) -> None:
-    """Print every model of a study, whether it is done, running, waiting or failed, and the next
-    step.
+    """Print whether each model of a study is done, running, waiting or failed.
+
+    The next step is printed as well.
 
     From the results tree, the processes of this machine and SLURM's queue, with the last line of
     each log. Changes nothing.

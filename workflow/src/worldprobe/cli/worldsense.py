@@ -86,8 +86,9 @@ def audit(
     skin_folder: SkinFolder = None,
     out: Path | None = None,
 ) -> int:
-    """Compare every gold answer with an exact solver's. Exit status 1 where one is wrong, 0 where
-    none is.
+    """Compare every gold answer with an exact solver's.
+
+    The exit status is 1 where one is wrong, 0 where none is.
 
     Args:
         from_text: decide every answer by what the text states in the words of its skin, and compare
@@ -563,8 +564,9 @@ def canary_of(path: str, trials: pd.DataFrame) -> str | None:
 
 @app.command
 def export_results(responses: list[Path], /, *, out: OutFolder) -> None:
-    """Write responses in the official layout: one file PROMPTING___MODEL___results.jsonl.bz2 per
-    strategy and model.
+    """Write responses in the official layout.
+
+    There is one file PROMPTING___MODEL___results.jsonl.bz2 per strategy and model.
 
     Args:
         responses: tables of responses
@@ -687,8 +689,9 @@ def _dataset_files(trials: str) -> Iterator[tuple[str, bytes]]:
 def import_samples(
     trials: Trials, samples: Samples, /, *, model: ModelName = None, out: Path
 ) -> None:
-    """Read the samples that lm-evaluation-harness logged of a task of `worldsense export --format
-    lm-eval`.
+    """Read the samples that lm-evaluation-harness logged.
+
+    They are of a task of `worldsense export --format lm-eval`.
 
     Reads results_DATE.json and samples_TASK_DATE.jsonl of the newest run. Samples of other trials,
     or asked with a chat template, examples or a system instruction, are refused.
