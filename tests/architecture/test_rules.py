@@ -184,8 +184,8 @@ def test_a_rule_reruns_when_code_that_moves_its_numbers_changes(
 def test_a_rule_reruns_when_a_file_that_people_edit_is_replaced_by_an_older_one(
     rules: dict[str, Any],
 ) -> None:
-    """Snakemake goes by dates; the content of such files is a parameter. The control models' folder
-    names theirs.
+    """Snakemake goes by dates; the content of such files is a parameter. The control models'
+    folder names theirs.
     """
     edited = re.compile(
         "material_files|prompt_files|prompting_files|skin_files|notebook_file|weight_inputs|published"
@@ -227,31 +227,3 @@ def test_rules_of_every_model_look_up_nothing_twice(rules: dict[str, Any]) -> No
             *(one.__name__ for one in per_model if hasattr(one, "__wrapped__")),
         }
         assert {one.__name__ for one in per_model} - remembered <= {"look_up"}, name
-
-
-def test_functions_that_look_something_up_have_names_and_state_their_parameters(
-    rules: dict[str, Any],
-) -> None:
-    """Snakemake asks for the parameters at each call, and finding them takes longer than the
-    call.
-    """
-    for name, rule in rules.items():
-        for function in functions(rule.input, rule.params, rule.resources):
-            assert function.__name__ != "<lambda>" or "snakemake" in (function.__module__ or ""), (
-                name
-            )
-            assert function.__name__ != "look_up" or hasattr(function, "__signature__"), name
-
-
-def test_tables_and_figures_stand_in_snakemakes_report(rules: dict[str, Any]) -> None:
-    from snakemake.io import is_flagged
-
-    for name in ("print_table", "draw_figure"):
-        assert is_flagged(rules[name].output[0], "report")
-
-
-def test_captions_use_only_the_setting_that_every_study_writes_at_the_top() -> None:
-    for path in (ROOT / "workflow" / "report").glob("*.rst"):
-        assert set(re.findall(r"snakemake\.config(\S+)", path.read_text())) <= {'["models"]'}, (
-            path.name
-        )

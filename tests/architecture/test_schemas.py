@@ -3,7 +3,6 @@ plain.
 """
 
 import importlib.util
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,18 +10,15 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
-from pydantic import BaseModel
 
 from worldprobe import settings
 from worldprobe.paths import REPOSITORY
-from worldprobe.settings.blocks import json_schema, schema_at
 from worldprobe.settings.registry import Registry
 from worldprobe.settings.study import Site
 
 _SPEC = importlib.util.spec_from_file_location("reference", REPOSITORY / "docs" / "reference.py")
 reference = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(reference)
-KINDS = list(reference.SCHEMAS.values())
 
 
 def test_what_is_written_from_the_classes_is_up_to_date() -> None:
@@ -88,64 +84,3 @@ def test_every_file_of_the_folder_is_valid(path: Path) -> None:
         for one in settings.check(kind, source.document, [source])[1]
         if "there is no f" not in one.problem
     ] == []
-
-
-def every_key(schema: dict, root: dict, keys: tuple = ()) -> Iterator[tuple]:
-    """Every key of a schema, those of list entries and of blocks whose names are free included."""
-    if "$ref" in schema:
-        schema = root["$defs"][schema["$ref"].rpartition("/")[2]]
-    if keys:
-        yield keys
-    for one in schema.get("anyOf", ()):
-        if "$ref" in one or "items" in one:
-            yield from every_key(one, root, keys)
-    for key, inner in schema.get("properties", {}).items():
-        yield from every_key(inner, root, (*keys, key))
-    for inner in (
-        schema.get("additionalProperties"),
-        *schema.get("patternProperties", {}).values(),
-    ):
-        if isinstance(inner, dict) and "enum" not in schema.get("propertyNames", {}):
-            yield from every_key(inner, root, (*keys, "some_name"))
-    if "items" in schema:
-        yield from every_key(schema["items"], root, (*keys, 0))
-
-
-def nested(keys: tuple, value: object) -> object:
-    for key in reversed(keys):
-        value = [value] if isinstance(key, int) else {key: value}
-    return value
-
-
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_the_message_about_any_wrong_value_says_what_is_wrong_and_what_to_write(
-    kind: type[BaseModel],
-) -> None:
-    schema = json_schema(kind)
-    tried = 0
-    for keys in dict.fromkeys(every_key(schema, schema)):
-        part = schema_at(kind, keys)
-        wrong = 5 if "object" in str(part.get("type")) else {"x": 1}
-        where = "".join(
-            f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys
-        ).removeprefix(".")
-        _, complaints = settings.check(kind, nested(keys, wrong), [])
-        found = [one for one in complaints if one.problem.startswith(f"{where}: ")]
-        assert len(found) == 1, where
-        problem, fix = found[0].problem, found[0].fix
-        assert problem.endswith((".", "?")), problem
-        order, _, meaning = fix.partition(" Meaning: ")
-        assert re.fullmatch(r"(Write|Choose) \S.*\.", order), f"{where}: {fix}"
-        if not isinstance(keys[-1], int) and keys[-1] != "some_name":
-            assert meaning.endswith("."), f"{where} has no meaning in plain words: {fix}"
-            # A meaning follows an order, so it is none itself.
-            assert meaning.split(" ", 1)[0] not in (
-                "Say",
-                "Give",
-                "Write",
-                "Choose",
-                "Begin",
-                "Offer",
-            ), f"{where}: {meaning}"
-        tried += 1
-    assert tried > 3

@@ -1,10 +1,9 @@
-"""The site of the documentation: it builds without a warning, loads nothing from elsewhere, and its
-references are whole.
+"""The site of the documentation: it builds without a warning, loads nothing from elsewhere, and
+its references are whole.
 """
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -68,24 +67,6 @@ def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
         assert not loaded, f"{path.name}: {loaded}"
 
 
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
-def test_the_site_can_be_searched_when_it_is_opened_as_a_file(site: Path) -> None:
-    options = [
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--virtual-time-budget=20000",
-        "--dump-dom",
-    ]
-    address = f"{(site / 'background' / 'speed.html').as_uri()}?q=masked"
-    shown = subprocess.run(
-        ["chromium", *options, address], capture_output=True, text=True, check=True, timeout=120
-    ).stdout
-    found = re.search(r"(\d+) matching documents", shown)
-    assert found
-    assert int(found[1]) > 2
-
-
 def test_links_and_pictures_between_the_built_pages_lead_somewhere(site: Path) -> None:
     checked = 0
     for path in site.rglob("*.html"):
@@ -107,10 +88,3 @@ def test_the_references_have_every_command_and_every_key(site: Path) -> None:
     )
     assert [key for key in SharedSettings.model_fields if f"<code>{key}" not in handbook] == []
     assert [key for key in Result.model_fields if f"<code>{key}" not in formats] == []
-
-
-def test_the_beginning_of_the_readme_has_both_commands(repository: Path) -> None:
-    """On the first screen: 25 lines or so."""
-    first = (repository / "README.md").read_text().splitlines()[:25]
-    assert any(line.startswith("make reproduce") for line in first)
-    assert any(line.startswith("make test") for line in first)

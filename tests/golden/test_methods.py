@@ -458,8 +458,8 @@ def write_items(path: Path) -> None:
 
 
 def fixed_model(folder: Path, kind: str) -> Path:
-    """A model whose weights and tokenizer are the same on every machine: from NumPy, and of bytes
-    with a few merges.
+    """A model whose weights and tokenizer are the same on every machine: from NumPy, and of
+    bytes with a few merges.
     """
     import torch
     import transformers as t
@@ -554,8 +554,8 @@ def is_near(one: Any, other: Any) -> bool:
 
 
 def moved(found: dict[str, Any], kept: dict[str, Any]) -> str:
-    """What differs although the number does not: defaults of options, or numbers made from the same
-    inputs.
+    """What differs although the number does not: defaults of options, or numbers made from the
+    same inputs.
     """
     if found["method"] != kept["method"]:
         return ""
@@ -581,15 +581,6 @@ def test_what_a_stage_computes_moves_only_with_its_number(stages: Stages, name: 
             {**golden[name], "options": sorted(golden[name]["options"])},
         )
         assert is_same, "its inputs, options or number changed: record (see above)"
-
-
-def test_a_golden_file_notices_what_moves_and_no_noise() -> None:
-    kept = {"method": 1, "inputs": {"a": "1"}, "options": {"seed": "0"}, "numbers": [1.0, "x"]}
-    assert not moved({**kept, "numbers": [1.0 + 1e-6, "x"]}, kept)
-    assert not moved({**kept, "numbers": [2.0, "x"], "inputs": {"a": "2"}}, kept)
-    assert not moved({**kept, "numbers": [2.0, "y"], "method": 2}, kept)
-    assert moved({**kept, "numbers": [1.1, "x"]}, kept) == "the numbers"
-    assert moved({**kept, "options": {"seed": "1", "new": "2"}}, kept) == "the default of seed"
 
 
 def test_every_expensive_stage_has_golden_numbers() -> None:

@@ -8,13 +8,10 @@ not here.
 from __future__ import annotations
 
 import http.client
-import importlib.util
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,15 +20,10 @@ import pytest
 
 from worldprobe.benchmarks.ewok.analysis.judge import judge_target_scores
 from worldprobe.benchmarks.ewok.contracts import Items, Responses, TargetScores
-from worldprobe.benchmarks.worldsense.contracts import Responses as Replies
-from worldprobe.benchmarks.worldsense.contracts import Trials
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table, write_table
 from worldprobe.errors import MachineError
-from worldprobe.inference.preemption import PREEMPTED
-from worldprobe.inference.requests import VARIABLE
 from worldprobe.models import gguf, packages
-from worldprobe.models.engine import Loglikelihood
 from worldprobe.settings.registry import read_registry
 
 torch = pytest.importorskip("torch")
@@ -47,7 +39,6 @@ BOUND = 1e-3
 #: another machine.
 ACCURACY = 63 / 120
 KEY = ["item_id", "target", "context"]
-WAYS = ("ours", "original", "minicons", "lm-eval")
 ENVIRONMENT = {
     "HF_HUB_OFFLINE": "1",
     "OMP_NUM_THREADS": "1",
@@ -154,48 +145,6 @@ def test_its_accuracies_are_these(
     )
 
 
-@pytest.fixture(scope="session")
-def compared(items: Path, checkpoint: str) -> dict[str, float]:
-    """Way of scoring ten items -> its largest difference from a loop of plain transformers, in
-    nats.
-    """
-    script = str(ROOT / "tests" / "performance" / "scoring.py")
-    command = [
-        sys.executable,
-        script,
-        str(items),
-        "--n-items",
-        "10",
-        "--runs",
-        "1",
-        "--checkpoint",
-        checkpoint,
-    ]
-    ways = [
-        way
-        for way in WAYS
-        if way in ("ours", "original") or importlib.util.find_spec(way.replace("-", "_"))
-    ]
-    done = subprocess.run(
-        [*command, "--ways", ",".join(ways)],
-        env=os.environ | ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    lines = [line.split() for line in done.stdout.splitlines()]
-    return {line[0]: float(line[-1]) for line in lines if line[0] in ways}
-
-
-@pytest.mark.parametrize("way", [way for way in WAYS if way != "original"])
-def test_log_probabilities_are_those_of_plain_transformers(
-    way: str, compared: dict[str, float]
-) -> None:
-    if way not in compared:
-        pytest.skip(PEER)
-    assert compared[way] < BOUND
-
-
 def test_lm_eval_reads_our_export(
     items: Path, scored: Path, checkpoint: str, tmp_path: Path, run_lm_eval: Any
 ) -> None:
@@ -283,61 +232,6 @@ def server(gguf_file: Path) -> Any:
     return xllamacpp.Server(parameters)
 
 
-@pytest.fixture
-def served(server: Any) -> list[str]:
-    """Options of a command that asks the server."""
-    return [
-        "--engine",
-        "openai",
-        "--endpoint",
-        f"{server.listening_address}/v1",
-        "--checkpoint",
-        "smollm2",
-        "--concurrency",
-        "1",
-    ]
-
-
-@pytest.mark.parametrize("chat", ["never", "always"])
-def test_a_server_of_llama_cpp_answers_likert_and_choice(
-    few: Path, served: list[str], tmp_path: Path, chat: str
-) -> None:
-    names = ["choice_constrained_zero", "likert_constrained_zero", "likert_free_zero"]
-    outs = [tmp_path / f"{name}.parquet" for name in names]
-    how = ["--eval-types", ",".join(names), "--chat", chat, "--out", *map(str, outs)]
-    assert main(["score", "all", str(few), *served, *how]) == 0
-    choice, likert, free = (read_table(out, Responses) for out in outs)
-    assert (choice["status"] == "ok").all()
-    assert set(choice["text"]) <= {"1", "2"}
-    assert (likert["status"] == "ok").all()
-    assert set(likert["text"]) <= set("12345")
-    assert len(free["text"].str.strip().loc[lambda texts: texts != ""]) == len(free)
-
-
-def test_a_server_of_llama_cpp_answers_worldsense(served: list[str], tmp_path: Path) -> None:
-    trials, few, out = (tmp_path / f"{name}.parquet" for name in ("trials", "few", "replies"))
-    line = ["--problems", "Infer.trivial", "--sizes", "3", "--per-cell", "1", "--out", str(trials)]
-    assert main(["worldsense", "generate", "test", *line]) == 0
-    write_table(read_table(trials, Trials).iloc[:4], Trials, few, read_provenance(trials))
-    assert (
-        main(["worldsense", "ask", str(few), *served, "--prompting", "basic", "--out", str(out)])
-        == 0
-    )
-    replies = read_table(out, Replies)
-    assert len(replies) == 4
-    assert (replies["status"] == "ok").any()
-
-
-def test_a_server_of_llama_cpp_is_told_to_give_no_log_probabilities_of_a_prompt(
-    few: Path, served: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert (
-        main(["score", "logprobs", str(few), *served, "--out", str(tmp_path / "scores.parquet")])
-        == 2
-    )
-    assert "LogProbs cannot be had there" in capsys.readouterr().err
-
-
 @pytest.fixture(scope="session")
 def tokenize(checkpoint: str) -> Callable[[str], list[int]]:
     tokenizer = transformers.AutoTokenizer.from_pretrained(checkpoint)
@@ -374,112 +268,3 @@ def test_every_built_in_text_has_the_tokens_of_llama_cpp(
         connection.request("POST", "/tokenize", body, {"Content-Type": "application/json"})
         found = json.loads(connection.getresponse().read())["tokens"]
         assert found == [token for text in texts[at : at + 500] for token in tokenize(text)]
-
-
-def test_clear_judgements_are_those_of_llama_cpp_with_quantised_weights(
-    items: Path, scored: Path, server: Any, tokenize: Callable[[str], list[int]]
-) -> None:
-    """It reads states in 8 bits: a target's log probability moves by 0.26 nats (standard
-    deviation), 9 of 120 judgements with it.
-
-    A bias makes the server choose the target's tokens; the log probability that it tells is the one
-    before the bias.
-    """
-    table, ours = read_table(items, Items), read_table(scored, TargetScores)
-    texts = table.set_index("item_id")
-    theirs = ours.copy()
-    for row in ours.itertuples():
-        context, target = (
-            texts.at[row.item_id, name] for name in (f"context{row.context}", f"target{row.target}")
-        )
-        ids, start = tokenize(f"{context} {target}"), len(tokenize(context))
-        total = 0.0
-        for place in range(start, len(ids)):
-            how = {
-                "n_predict": 1,
-                "n_probs": 1,
-                "temperature": 0,
-                "logit_bias": [[ids[place], 1000.0]],
-                "cache_prompt": True,
-            }
-            [said] = server.handle_completions({"prompt": ids[:place], **how})["choices"][0][
-                "logprobs"
-            ]["content"]
-            assert said["id"] == ids[place]
-            total += said["logprob"]
-        theirs.loc[row.Index, "logprob"] = total
-    ours, theirs = (
-        rows["logprob"].to_numpy().reshape(-1, 2) for rows in (ours, theirs)
-    )  # a target's two contexts side by side
-    one, other = (rows[:, 0] - rows[:, 1] for rows in (ours, theirs))
-    alike = (one > 0) == (other > 0)
-    assert alike[abs(one) > 1].mean() >= 0.98
-    assert alike.mean() > 0.88
-    assert abs((theirs - ours).mean()) < 0.2
-
-
-def test_an_adapter_that_was_trained_for_a_few_steps_is_scored_as_peft_computes_it(
-    checkpoint: str, tmp_path: Path
-) -> None:
-    peft = pytest.importorskip("peft")
-    from worldprobe.models.transformers_engine import open_engine
-
-    torch.manual_seed(0)
-    tokenizer = transformers.AutoTokenizer.from_pretrained(checkpoint)
-    base = transformers.AutoModelForCausalLM.from_pretrained(checkpoint)
-    model = peft.get_peft_model(
-        base, peft.LoraConfig(task_type="CAUSAL_LM", r=4, target_modules=["q_proj", "v_proj"])
-    )
-    context, target = "The kettle is on the stove.", "The water in it is warm."
-    ids = torch.tensor([tokenizer(f"{context} {target}")["input_ids"]])
-    start = len(tokenizer(context)["input_ids"])
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
-    for _ in range(4):
-        model(input_ids=ids, labels=ids).loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-    model.eval().save_pretrained(tmp_path / "adapter")
-    with torch.no_grad():
-        values = torch.log_softmax(model(input_ids=ids).logits[0, :-1], -1).gather(
-            1, ids[0, 1:, None]
-        )[start - 1 :, 0]
-    queries = [Loglikelihood(context, target)]
-    adapted = dict(open_engine(checkpoint, adapter=str(tmp_path / "adapter")).score(queries))[
-        0
-    ].logprob
-    assert adapted == pytest.approx(float(values.sum()), abs=BOUND)
-    assert adapted > dict(open_engine(checkpoint).score(queries))[0].logprob + 1
-
-
-def test_a_run_that_is_killed_and_then_preempted_ends_with_the_bytes_of_one_that_was_not(
-    items: Path, scored: Path, checkpoint: str, tmp_path: Path
-) -> None:
-    out = tmp_path / "scores.parquet"
-    command = [
-        sys.executable,
-        "-m",
-        "worldprobe",
-        "score",
-        "logprobs",
-        str(items),
-        "--checkpoint",
-        checkpoint,
-    ]
-    command += ["--model", "smollm2", "--out", str(out)]
-
-    def parts() -> int:
-        return len(list(tmp_path.rglob("part-*.jsonl")))
-
-    for number, status in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, PREEMPTED)):
-        before, run = (
-            parts(),
-            subprocess.Popen(command, env=os.environ | ENVIRONMENT | {VARIABLE: "0.1"}),
-        )
-        while parts() == before:
-            assert run.poll() is None, "it ended before its first part"
-            time.sleep(0.05)
-        run.send_signal(number)
-        assert run.wait(120) == status
-        assert not out.exists()
-    subprocess.run(command, env=os.environ | ENVIRONMENT, check=True)
-    assert out.read_bytes() == scored.read_bytes()

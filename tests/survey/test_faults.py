@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import time
 from collections import Counter
 from typing import Any
 
@@ -23,7 +22,6 @@ class Volunteer:
         self.server, self.number, self.seconds = server, number, seconds_per_answer
         self.random = random.Random(number)
         self.acknowledged: dict[str, int] = {}
-        self.times: list[float] = []
         self.statuses: Counter[int] = Counter()
         self.is_finished = False
 
@@ -48,7 +46,6 @@ class Volunteer:
 
     async def _ask(self, method: str, path: str, **options: Any) -> httpx.Response:
         for attempt in range(400):
-            began = time.perf_counter()
             try:
                 response = await self.client.request(
                     method, path, headers={"origin": self.server.url[:-1]}, **options
@@ -58,8 +55,6 @@ class Volunteer:
                 continue
             self.statuses[response.status_code] += 1
             if response.status_code < 500 and response.status_code != 429:
-                if path == "/api/answer":
-                    self.times.append(time.perf_counter() - began)
                 return response
             await asyncio.sleep(0.2)
         raise AssertionError("no answer from the server")
@@ -90,7 +85,7 @@ def check_store(server: Any, people: list[Volunteer]) -> None:
     assert max(per_list) - min(per_list) <= 1
 
 
-def test_two_hundred_people_at_once_lose_nothing(make_server, capsys):
+def test_two_hundred_people_at_once_lose_nothing(make_server):
     n_people, n_tests = 200, 57
     server = make_server(40, n_tests, ratings_per_item=5)
     people = [Volunteer(server, number, 1.0) for number in range(n_people)]
@@ -108,20 +103,12 @@ def test_two_hundred_people_at_once_lose_nothing(make_server, capsys):
     assert server.rows("SELECT count(*) FROM trials WHERE answer IS NOT NULL") == [
         (n_people * (n_tests + 3),)
     ]
-    times = sorted(seconds for person in people for seconds in person.times)
-    with capsys.disabled():
-        shares = {share: 1000 * times[int(len(times) * share)] for share in (0.5, 0.95, 0.99)}
-        print(
-            "\n200 people, one answer a second each, answers: "
-            + ", ".join(f"p{100 * k:.0f} {v:.0f} ms" for k, v in shares.items())
-            + f" of {len(times)}; statuses {dict(statuses)}"
-        )
     assert "Stopped" in server.stop()
 
 
 @pytest.mark.parametrize(("n_people", "n_kills"), [(50, 20), (100, 3)])
 def test_a_server_killed_at_random_keeps_every_acknowledged_answer_once(
-    make_server, capsys, n_people, n_kills
+    make_server, n_people, n_kills
 ):
     server = make_server(10, 150, ratings_per_item=n_people // 10)
     people = [Volunteer(server, number, 0.05) for number in range(n_people)]
@@ -141,11 +128,5 @@ def test_a_server_killed_at_random_keeps_every_acknowledged_answer_once(
 
     asyncio.run(play())
     check_store(server, people)
-    with capsys.disabled():
-        n_acknowledged = sum(len(person.acknowledged) for person in people)
-        print(
-            f"\n{n_people} people, {n_kills} kills: {n_acknowledged} acknowledged answers, each"
-            " stored once"
-        )
     assert "Stopped" in server.stop()
     assert not (server.folder / "answers.sqlite-wal").exists()

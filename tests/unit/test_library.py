@@ -32,11 +32,6 @@ def test_the_package_itself_loads_nothing_large() -> None:
     )
 
 
-def test_what_is_not_there_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="score_pictures"):
-        worldprobe.score_pictures  # noqa: B018
-
-
 def test_log_probabilities_of_a_sequence_add_up(models: list) -> None:
     """Of a model whose texts all begin with the same start token."""
     whole, start, end = (
@@ -56,26 +51,6 @@ def test_each_text_has_a_row_in_the_given_order(models: list) -> None:
     assert scored.text.tolist() == texts
     assert scored.logprob[0] == scored.logprob[2] != scored.logprob[1]
     assert (scored.n_tokens > 0).all()
-
-
-def test_contexts_are_as_many_as_texts(models: list) -> None:
-    with pytest.raises(UserError, match="for 2 texts"):
-        worldprobe.score_texts(models[0], ["one", "two"], ["a context"])
-
-
-@pytest.mark.parametrize("texts", ["one text", ["one", float("nan")]])
-def test_what_is_no_list_of_texts_is_refused(models: list, texts: object) -> None:
-    with pytest.raises(UserError, match="not a list of texts"):
-        worldprobe.score_texts(models[0], texts)
-
-
-def test_a_missing_context_is_none_and_no_text_has_no_row(models: list) -> None:
-    scored = worldprobe.score_texts(
-        models[0], ["Ben hides.", "Ben hides."], pd.Series([float("nan"), "Ana sees it."])
-    )
-    alone = worldprobe.score_texts(models[0], ["Ben hides."]).logprob[0]
-    assert alone == pytest.approx(scored.logprob[0], abs=1e-4) != scored.logprob[1]
-    assert worldprobe.score_texts(models[0], []).empty
 
 
 def test_a_folder_stands_for_its_model_and_an_empty_context_for_none(models: list) -> None:
@@ -113,46 +88,6 @@ def test_a_table_of_ones_own_needs_the_four_texts_only(
         worldprobe.score_items(models[0], pd.DataFrame(texts).drop(columns="target2"))
     with pytest.raises(UserError, match="item_id"):
         worldprobe.score_items(models[0], pd.DataFrame({**texts, "item_id": ["first one"]}))
-
-
-@pytest.mark.parametrize("text", [None, float("nan"), 3])
-def test_a_table_of_ones_own_with_a_cell_that_is_no_text_is_refused(
-    models: list, text: object
-) -> None:
-    table = pd.DataFrame(
-        {
-            name: ["Ada digs.", "Bo digs."]
-            for name in ("context1", "context2", "target1", "target2")
-        },
-        dtype=object,
-    )
-    table.loc[1, "target1"] = text
-    with pytest.raises(UserError, match="target1 of row 1 is no text"):
-        worldprobe.score_items(models[0], table)
-    with pytest.raises(UserError, match="have no rows"):
-        worldprobe.score_items(models[0], table.iloc[:0])
-
-
-def test_models_are_compared_with_models() -> None:
-    with pytest.raises(UserError, match="Give what score_items returned"):
-        worldprobe.compare_models()
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda table: table.assign(accuracy=100 * table.accuracy), "accuracy of 100.0"),
-        (lambda table: table.drop(columns="target"), 'no column "target"'),
-        (lambda table: "judgements.parquet", "no tables"),
-    ],
-)
-def test_tables_that_are_no_judgements_are_not_compared(
-    change: Callable[[pd.DataFrame], object], words: str
-) -> None:
-    items = simulate_items(6, 2, 0)
-    table = simulate_judgements(items, np.ones((2, len(items), 2)), ["a", "b"], "logprobs", 1)
-    with pytest.raises(UserError, match=words):
-        worldprobe.compare_models(change(table))
 
 
 def test_items_with_fillings_of_their_own_are_compared_over_pairs_of_concepts_alone() -> None:

@@ -1,38 +1,25 @@
 """A real SLURM of several small nodes with make-believe GPUs on one machine, for tests; nothing
 outside its folder is touched.
 
-By hand: ``python tests/workflow/local_slurm.py up FOLDER`` prints what to set, ``down FOLDER``
-stops it. FOLDER should be short (sockets). As root, ``up`` installs Debian's packages where SLURM
-is missing.
+Its folder should be short (sockets). As root, ``install`` brings Debian's packages where SLURM is
+missing.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
-import json
 import os
-import re
 import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 
-PACKAGES = (
-    "munge",
-    "slurmctld",
-    "slurmd",
-    "slurm-client",
-    "slurmdbd",
-    "mariadb-server-core",
-    "mariadb-client-core",
-)
+PACKAGES = ("munge", "slurmctld", "slurmd", "slurm-client")
 PROGRAMS = (
     "munged",
     "slurmctld",
@@ -43,17 +30,15 @@ PROGRAMS = (
     "scontrol",
     "scancel",
     "sinfo",
-    "slurmdbd",
-    "mariadbd",
 )
-CLIENTS = ("sbatch", "srun", "squeue", "scontrol", "scancel", "sinfo", "sacct", "sacctmgr")
+CLIENTS = ("sbatch", "srun", "squeue", "scontrol", "scancel", "sinfo")
 N_GPUS = 8
 SYSTEM = os.environ["PATH"] + ":/usr/sbin:/sbin"
 
 CONFIGURATION = """\
 ClusterName=local
 SlurmctldHost={host}(127.0.0.1)
-SlurmctldPort={ports[0]}
+SlurmctldPort={port}
 SlurmUser={user}
 SlurmdUser={user}
 AuthType=auth/munge
@@ -79,7 +64,7 @@ PropagateResourceLimits=NONE
 ReturnToService=2
 SlurmdTimeout=10
 KillWait=2
-MinJobAge={min_job_age}
+MinJobAge=3600
 SchedulerType=sched/backfill
 SchedulerParameters=batch_sched_delay=0,sched_interval=2,bf_interval=2
 JobRequeue=1
@@ -87,37 +72,12 @@ PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
 JobCompType=jobcomp/filetxt
 JobCompLoc={folder}/log/finished.txt
-{accounts}
+AccountingStorageType=accounting_storage/none
 JobAcctGatherType=jobacct_gather/linux
 JobAcctGatherFrequency=task=2
 JobAcctGatherParams=OverMemoryKill
 GresTypes=gpu
 """
-ACCOUNTS = """\
-AccountingStorageType=accounting_storage/slurmdbd
-AccountingStorageHost=127.0.0.1
-AccountingStoragePort={port}
-AccountingStoragePass={folder}/munge/socket
-AccountingStorageTRES=gres/gpu
-"""
-DATABASE = """\
-AuthType=auth/munge
-AuthInfo=socket={folder}/munge/socket
-DbdHost=localhost
-DbdAddr=127.0.0.1
-DbdPort={ports[0]}
-SlurmUser={user}
-PidFile={folder}/run/slurmdbd.pid
-LogFile={folder}/log/slurmdbd.log
-StorageType=accounting_storage/mysql
-StorageHost=127.0.0.1
-StoragePort={ports[1]}
-StorageUser=slurm
-StoragePass=slurm
-StorageLoc=accounts
-"""
-#: Jobs in low, on the last node, are preempted by cancelling. Each node is also a partition of its
-#: own, whose jobs are requeued.
 PARTITIONS = """\
 PartitionName=main Nodes=ALL Default=YES PriorityTier=10 PreemptMode=OFF DefaultTime=10 MaxTime=1-0 State=UP
 PartitionName=low Nodes={last} PriorityTier=1 PreemptMode=CANCEL DefaultTime=10 MaxTime=1-0 State=UP
@@ -130,33 +90,20 @@ class LocalSlurm:
 
     Args:
         folder: holds everything: configuration, state, sockets, logs.
-        n_nodes: nodes of 64 CPUs, 512 GB and 8 GPUs each; SLURM believes it whatever the machine
-            has.
-        min_job_age: seconds after which squeue forgets a job that ended.
-        keeps_accounts: whether sacct works, from a database.
+
+    Its three nodes have 64 CPUs, 512 GB and 8 GPUs each; SLURM believes it whatever the machine
+    has.
     """
 
-    def __init__(
-        self,
-        folder: Path | str,
-        n_nodes: int = 2,
-        min_job_age: int = 3600,
-        keeps_accounts: bool = False,
-    ) -> None:
-        self.folder = Path(folder).resolve()
-        self.nodes = [f"node{number}" for number in range(1, n_nodes + 1)]
-        self.min_job_age, self.keeps_accounts = min_job_age, keeps_accounts
-        self.parts = [
-            "munged",
-            *(("mariadbd", "slurmdbd") if keeps_accounts else ()),
-            "slurmctld",
-            *self.nodes,
-        ]
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.resolve()
+        self.nodes = ["node1", "node2", "node3"]
+        self.parts = ["munged", "slurmctld", *self.nodes]
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a command needs to talk to this cluster: wrappers first on the path, as some callers
-        drop SLURM_CONF.
+        """What a command needs to talk to this cluster: wrappers first on the path, as some
+        callers drop SLURM_CONF.
         """
         return {
             "SLURM_CONF": f"{self.folder}/etc/slurm.conf",
@@ -184,19 +131,6 @@ class LocalSlurm:
         for part in started:
             if part == "munged":
                 self._start_munged()
-            elif part == "mariadbd":
-                self._start_mariadbd()
-            elif part == "slurmdbd":
-                self.run("slurmdbd")
-                self._until(
-                    part,
-                    lambda: (
-                        "local"
-                        in self.run("sacctmgr", "-i", "add", "cluster", "local", check=False)
-                    ),
-                )
-                self.run("sacctmgr", "-i", "add", "account", "lab", check=False)
-                self.run("sacctmgr", "-i", "add", "user", self._user(), "account=lab", check=False)
             elif part == "slurmctld":
                 self.run("slurmctld", "-f", f"{self.folder}/etc/slurm.conf")
                 self._until("slurmctld", lambda: "UP" in self.run("scontrol", "ping", check=False))
@@ -254,23 +188,13 @@ class LocalSlurm:
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         (self.folder / "munge").chmod(0o700)
         with contextlib.ExitStack() as stack:
-            sockets = [stack.enter_context(socket.socket()) for _ in range(3 + len(self.nodes))]
+            sockets = [stack.enter_context(socket.socket()) for _ in range(1 + len(self.nodes))]
             for one in sockets:
                 one.bind(("127.0.0.1", 0))
             ports = [one.getsockname()[1] for one in sockets]
         host = socket.gethostname().split(".")[0]
-        accounts = "AccountingStorageType=accounting_storage/none"
-        if self.keeps_accounts:
-            accounts = ACCOUNTS.format(folder=self.folder, port=ports[1])
-        text = CONFIGURATION.format(
-            folder=self.folder,
-            host=host,
-            user=self._user(),
-            ports=ports,
-            min_job_age=self.min_job_age,
-            accounts=accounts,
-        )
-        for node, port in zip(self.nodes, ports[3:], strict=True):
+        text = CONFIGURATION.format(folder=self.folder, host=host, user=self._user(), port=ports[0])
+        for node, port in zip(self.nodes, ports[1:], strict=True):
             text += (
                 f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=64"
                 f" RealMemory=512000 Gres=gpu:a100:{N_GPUS} Feature=a100 State=UNKNOWN\n"
@@ -282,10 +206,6 @@ class LocalSlurm:
             (self.folder / "spool" / node).mkdir(exist_ok=True)
         devices = [self._device(number) for number in range(N_GPUS)]
         etc = self.folder / "etc"
-        (etc / "slurmdbd.conf").touch(mode=0o600)
-        (etc / "slurmdbd.conf").write_text(
-            DATABASE.format(folder=self.folder, ports=ports[1:], user=self._user())
-        )
         (etc / "gres.conf").write_text(
             f"NodeName={','.join(self.nodes)} Name=gpu Type=a100 File={','.join(devices)}\n"
         )
@@ -298,7 +218,6 @@ class LocalSlurm:
                 wrapper = self.folder / "bin" / name
                 wrapper.write_text(f'#!/bin/sh\nSLURM_CONF="{etc}/slurm.conf" exec {real} "$@"\n')
                 wrapper.chmod(0o755)
-        (self.folder / "cluster.json").write_text(json.dumps({"n_nodes": len(self.nodes)}))
         (etc / "slurm.conf").write_text(text + PARTITIONS.format(last=self.nodes[-1]))
 
     def _device(self, number: int) -> str:
@@ -325,55 +244,6 @@ class LocalSlurm:
             f"--seed-file={self.folder}/munge/seed",
         )
         self._until("munged", lambda: self.pid("munged") is not None)
-
-    def _start_mariadbd(self) -> None:
-        tables = self.folder / "sql"
-        [port] = re.findall(
-            r"StoragePort=(\d+)", (self.folder / "etc" / "slurmdbd.conf").read_text()
-        )
-        own = ["--no-defaults", f"--socket={self.folder}/run/sql"]
-        settings = [
-            "--innodb-buffer-pool-size=64M",
-            "--innodb-lock-wait-timeout=900",
-            "--performance-schema=OFF",
-        ]
-        settings += [
-            f"--pid-file={self.folder}/run/mariadbd.pid",
-            "--bind-address=127.0.0.1",
-            f"--port={port}",
-        ]
-        if not tables.exists():
-            self.run(
-                "mariadb-install-db",
-                own[0],
-                f"--datadir={tables}",
-                f"--user={self._user()}",
-                "--skip-test-db",
-            )
-        with open(self.folder / "log" / "mariadbd.log", "ab") as log:
-            subprocess.Popen(
-                [
-                    "mariadbd",
-                    *own,
-                    f"--user={self._user()}",
-                    f"--datadir={tables}",
-                    "--skip-name-resolve",
-                    *settings,
-                ],
-                env={"PATH": SYSTEM},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-        user = "slurm@127.0.0.1 identified by 'slurm'"
-        made = (
-            f"create database if not exists accounts; grant all on accounts.* to {user}; select"
-            " 'made'"
-        )
-        self._until(
-            "mariadbd", lambda: "made" in self.run("mariadb", *own, "-e", made, check=False)
-        )
 
     def _is_ready(self, node: str, since: float) -> bool:
         shown = self.run("scontrol", "-o", "show", "node", node, check=False)
@@ -440,30 +310,3 @@ def install() -> list[str]:
             **quiet,
         )
     return missing()
-
-
-def main() -> int:
-    """``up`` or ``down`` by hand."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("action", choices=["up", "down"])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--nodes", type=int, default=2)
-    args = parser.parse_args()
-    stated = args.folder / "cluster.json"
-    cluster = LocalSlurm(
-        args.folder, json.loads(stated.read_text())["n_nodes"] if stated.exists() else args.nodes
-    )
-    if args.action == "down":
-        cluster.down()
-        return 0
-    if absent := install():
-        print(f"not installed: {' '.join(absent)}", file=sys.stderr)
-        return 77
-    cluster.up()
-    print(f"export SLURM_CONF={cluster.environment['SLURM_CONF']}")
-    print(f'export PATH={cluster.folder}/bin:"$PATH"')
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

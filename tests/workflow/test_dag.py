@@ -52,8 +52,8 @@ def default(
 def paper(
     snakemake: Snakemake, repository: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> subprocess.CompletedProcess[str]:
-    """The paper's study; the archive that the user downloads is stood for by an empty file, as a
-    dry run opens none.
+    """The paper's study; the archive that the user downloads is stood for by an empty file, as
+    a dry run opens none.
     """
     folder = tmp_path_factory.mktemp("paper")
     archive = folder / "resources" / "downloads" / "ewok-config.zip"
@@ -91,18 +91,6 @@ def displays(run: subprocess.CompletedProcess[str]) -> set[str]:
     }
 
 
-def test_a_study_of_one_model_compares_it_with_baselines_and_does_all_else(
-    snakemake: Snakemake, tmp_path: Path
-) -> None:
-    (tmp_path / "one.yaml").write_text("models: [control_taught]\n")
-    found = jobs(snakemake(tmp_path, "--dry-run", configuration=(tmp_path / "one.yaml",)))
-    assert found["compare"] == 1
-    assert found["run_notebook"] == 2  # all but that which compares two models
-    assert found["fit_mixed_model"] == found["build_report"] == 1
-    assert found["draw_figure"] > 5
-    assert found["print_table"] > 5
-
-
 def test_the_papers_study_asks_its_twenty_models_in_nine_ways_and_trains_nothing(
     paper: subprocess.CompletedProcess[str], reference: Path
 ) -> None:
@@ -124,8 +112,8 @@ def test_the_papers_study_asks_its_twenty_models_in_nine_ways_and_trains_nothing
 def rated(
     snakemake: Snakemake, tmp_path_factory: pytest.TempPathFactory
 ) -> subprocess.CompletedProcess[str]:
-    """The default study with people's ratings beside it; an empty file stands for them, as a dry
-    run opens none.
+    """The default study with people's ratings beside it; an empty file stands for them, as a
+    dry run opens none.
     """
     folder = tmp_path_factory.mktemp("rated")
     (folder / "ratings of 2024.csv").touch()
@@ -157,50 +145,6 @@ def worldsense(
     return snakemake(
         tmp_path_factory.mktemp("worldsense"), "--dry-run", "--printshellcmds", configuration=files
     )
-
-
-def test_released_trials_are_asked_as_they_are_and_are_their_own_examples(
-    snakemake: Snakemake, repository: Path, tmp_path: Path
-) -> None:
-    for name in (
-        "test_set",
-        *(f"other_tests/{one}" for one in ("memorisation", "ood-size", "ood-query", "ood-problem")),
-    ):
-        place = tmp_path / "release" / name / "trials.jsonl.bz2"
-        place.parent.mkdir(parents=True)
-        place.write_bytes(b"made up")
-    (tmp_path / "own.yaml").write_text(f"worldsense:\n  released: {tmp_path / 'release'}\n")
-    files = (repository / "config" / "worldsense.yaml", tmp_path / "own.yaml")
-    run = snakemake(tmp_path, "--dry-run", "--printshellcmds", configuration=files)
-    found = jobs(run)
-    assert not [rule for rule in found if rule.startswith("generate")]
-    asked = [line for line in commands(run) if " worldsense ask " in line]
-    assert len(asked) == found["ask"] == 12
-    assert all(
-        "release/test_set/trials.jsonl.bz2" in line and "--examples " not in line for line in asked
-    )
-
-
-def test_worldsense_as_printed_asks_its_models_every_set_and_needs_nothing_of_ewok(
-    worldsense: subprocess.CompletedProcess[str],
-) -> None:
-    found = jobs(worldsense)
-    asked = {
-        shlex.split(line)[shlex.split(line).index("--model") + 1]
-        for line in commands(worldsense)
-        if " worldsense ask " in line
-    }
-    assert {"GPT3.5", "GPT4", "Llama2-chat-70B"} < asked
-    assert len(asked) == found["ask"] == 12  # and nine rules that know no language
-    assert found["generate_examples"] == 6
-    assert not set(found) & {
-        "compile_templates",
-        "score",
-        "train_control",
-        "train_vectors",
-        "write_corpus",
-        "summarize",
-    }
 
 
 def test_peoples_ratings_are_judged_and_stand_beside_the_models(
@@ -361,33 +305,6 @@ def test_every_rule_is_part_of_one_of_the_studies(
     assert set(listed) - {rule for run in studies for rule in jobs(run)} == never_a_job
 
 
-def test_a_series_is_split_into_jobs_of_as_many_checkpoints_as_the_site_says(
-    snakemake: Snakemake, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("WORLDPROBE_CHECKPOINTS_PER_JOB", "7")
-    experiment = repository / "config" / "experiments" / "learning_curves.yaml"
-    target = "results/learning_curves/worldsense/curves.parquet"
-    planned = snakemake(
-        tmp_path, "--dry-run", "--printshellcmds", target, configuration=(experiment,)
-    )
-    assert jobs(planned)["score_series"] == 30, "ten trainings, and 7, 7 and 6 of 20 checkpoints"
-    calls = [
-        parse(shlex.split(line)[1:-2])
-        for line in commands(planned)
-        if line.startswith("worldprobe series score")
-    ]
-    of_one = sorted(
-        list(call.values["numbers"])
-        for call in calls
-        if call.values["model"] == "control_steps_small.seed-2"
-    )
-    cards = yaml.safe_load((repository / "config" / "models.yaml").read_text())
-    assert [len(part) for part in of_one] == [7, 7, 6]
-    assert [number for part in of_one for number in part] == cards["control_steps_small"]["series"][
-        "n"
-    ]
-
-
 @pytest.fixture
 def change_a_card(
     snakemake: Snakemake, reduced: tuple[Path, ...], finished: Path, tmp_path: Path
@@ -428,25 +345,6 @@ def test_another_precision_rescores_that_model_alone(
     found = change_a_card("reduced_gpt2", "dtype", "bfloat16")
     assert found["score"] == 1
     assert not found["train_control"]
-
-
-def rules_and_arrows(text: str) -> tuple[set[str], set[tuple[str, str]]]:
-    names = dict(re.findall(r'^\s*(\d+)\s*\[label = "([^"\\]+)', text, re.MULTILINE))
-    return set(names.values()), {
-        (names[a], names[b]) for a, b in re.findall(r"^\s*(\d+) -> (\d+)", text, re.MULTILINE)
-    }
-
-
-def test_the_picture_of_the_rules_in_the_report_is_that_of_the_default_study(
-    snakemake: Snakemake, repository: Path, tmp_path: Path
-) -> None:
-    drawn = snakemake(tmp_path, "--rulegraph", "dot")
-    assert drawn.returncode == 0, drawn.stderr
-    kept = (repository / "resources" / "rulegraph.dot").read_text()
-    assert len(rules_and_arrows(kept)[0]) > 20
-    assert rules_and_arrows(kept) == rules_and_arrows(drawn.stdout), (
-        "snakemake --rulegraph dot > resources/rulegraph.dot"
-    )
 
 
 @pytest.fixture(scope="module")
@@ -491,52 +389,3 @@ def test_released_results_give_the_papers_tables_and_figures_without_asking_a_mo
         "word2vec"
     }  # word2vec's is in the release
     assert not files[1] - files[0]
-
-
-def test_the_steps_that_a_study_can_leave_out_are_those_of_the_released_analysis() -> None:
-    from worldprobe.benchmarks.ewok.analysis.released import STEPS
-    from worldprobe.benchmarks.ewok.settings import Ewok
-    from worldprobe.settings.blocks import schema_at
-
-    assert schema_at(Ewok, ("released", "skip", 0))["enum"] == list(STEPS)
-
-
-def test_what_could_not_be_fetched_a_moment_ago_is_left_out(
-    snakemake: Snakemake, tmp_path: Path
-) -> None:
-    for name in ("fetch_model/smollm2_135m/0.log", "fetch_baseline/wordnet/package.log"):
-        path = tmp_path / "results" / "default" / "logs" / name
-        path.parent.mkdir(parents=True)
-        path.write_text(
-            "error: pkg\n  problem: pip cannot download it.\n  fix: Check the network.\n"
-        )
-    found = jobs(snakemake(tmp_path, "--dry-run"))
-    assert (found["fetch_model"], found["fetch_baseline"]) == (0, 1)
-
-
-@pytest.mark.parametrize(
-    ("typed", "meant"),
-    [
-        (
-            "reduced/ewok/figures/accuracy_by_domian.svg",
-            "reduced/ewok/figures/accuracy_by_domain.svg",
-        ),
-        ("reduced/ewok/tables/mean_acuracy.csv", "reduced/ewok/tables/mean_accuracy.csv"),
-        ("reduced/ewko/figures/concepts.svg", "reduced/ewok/figures/concepts.svg"),
-        ("reducde/ewok/figures/concepts.svg", "reduced/ewok/figures/concepts.svg"),
-    ],
-)
-def test_a_mistyped_target_is_one_message_with_the_nearest_file(
-    snakemake_command,
-    environment: dict[str, str],
-    reduced: tuple[Path, ...],
-    tmp_path: Path,
-    typed: str,
-    meant: str,
-) -> None:
-    """A table or figure that there is not was a KeyError with a traceback."""
-    command = snakemake_command(tmp_path, f"results/{typed}", "--dry-run", configuration=reduced)
-    told = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert told.returncode != 0
-    assert f'did you mean "results/{meant}"?' in told.stderr
-    assert "Traceback" not in told.stderr

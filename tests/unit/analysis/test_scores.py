@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from worldprobe import benchmarks
 from worldprobe.analysis.clusters import crossed_means
 from worldprobe.analysis.comparisons import compare_models, compare_scores, corrected
 from worldprobe.analysis.summaries import Group, summarize_scores
-from worldprobe.benchmark import Benchmark
-from worldprobe.cli import main
-from worldprobe.contracts import column, read_table, validate, write_table
+from worldprobe.contracts import column, validate
 from worldprobe.contracts.results import ALL, OVERALL, Comparisons, Scores, Summaries
 from worldprobe.errors import UserError
-from worldprobe.provenance import Provenance
 
 
 class PairScores(Scores, name="pair_scores"):
@@ -85,8 +79,8 @@ def test_models_are_compared_on_the_units_that_both_have(scores: pd.DataFrame) -
 
 
 def test_no_number_of_comparisons_makes_a_clear_difference_uncertain() -> None:
-    """p has no smallest value: with fifty models every pair with a clear difference keeps it after
-    the correction.
+    """p has no smallest value: with fifty models every pair with a clear difference keeps it
+    after the correction.
     """
     rng = np.random.default_rng(0)
     models = [f"m{n}" for n in range(50)]
@@ -106,17 +100,3 @@ def test_a_unit_is_the_same_for_every_model(scores: pd.DataFrame) -> None:
         summarize_scores(
             scores.assign(cluster=scores["cluster"].where(scores.index > 0, "another"))
         )
-
-
-def test_the_commands_take_scores_of_a_benchmark_that_declares_them(
-    scores: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pairs = Benchmark("pairs", "Pairs", settings=None, scores=PairScores)  # type: ignore[arg-type]
-    monkeypatch.setattr(benchmarks, "benchmarks", lambda: {"pairs": pairs})
-    files = [tmp_path / f"{model}.parquet" for model in scores["model"].unique()]
-    for path in files:
-        write_table(scores[scores["model"] == path.stem], PairScores, path, Provenance())
-    for command, contract in (("summarize", Summaries), ("compare", Comparisons)):
-        out = tmp_path / f"{command}.parquet"
-        assert main([command, *map(str, files), "--out", str(out)]) == 0
-        assert {"overall", "phenomenon"} == set(read_table(out, contract)["grouping"])

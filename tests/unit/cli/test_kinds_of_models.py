@@ -1,5 +1,5 @@
-"""Masked and encoder-decoder models from the command line to the table: stated everywhere, refused
-where they cannot be asked.
+"""Masked and encoder-decoder models from the command line to the table: stated everywhere,
+refused where they cannot be asked.
 """
 
 from __future__ import annotations
@@ -9,15 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from worldprobe import benchmarks
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance
-from worldprobe.errors import UserError
-from worldprobe.models.registry import loading_options
-from worldprobe.report.model_names import read_roster
-from worldprobe.settings import read_registry, read_study
 
 pytest.importorskip("torch")
 
@@ -32,13 +26,6 @@ CARDS: dict[str, dict[str, Any]] = {
     },
     "t5": {"checkpoint": "folder", "family": "t5", "display_name": "T5", "kind": "encoder-decoder"},
 }
-
-
-@pytest.fixture
-def registry(tmp_path: Path) -> Path:
-    path = tmp_path / "models.yaml"
-    path.write_text(yaml.safe_dump(CARDS))
-    return path
 
 
 @pytest.fixture(scope="module")
@@ -90,28 +77,6 @@ def test_every_table_states_the_kind_and_the_measure(work: Path) -> None:
     )
 
 
-def test_a_ranking_of_several_kinds_says_so_in_its_rows_and_below(
-    work: Path, registry: Path
-) -> None:
-    out = work / "table.md"
-    options = ["--registry", str(registry), "--out", str(out)]
-    assert main(["table", "mean_accuracy", str(work / "summaries.parquet"), *options]) == 0
-    printed = out.read_text()
-    assert "BERT (masked)" in printed
-    assert "T5 (encoder-decoder)" in printed
-    assert "Tiny (" not in printed
-    assert (
-        "another measure, not to be ranked with the others as equals: BERT (masked) (masked,"
-        " pseudo-log" in printed
-    )
-
-
-def test_a_comparison_of_two_kinds_says_so(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    tables = [str(work / f"{name}_judged.parquet") for name in ("tiny", "bert")]
-    assert main(["compare", *tables]) == 0
-    assert "bert: masked, pseudo-log-likelihood" in capsys.readouterr().out
-
-
 def test_evaluate_finds_the_kind_in_the_checkpoint(
     gap_checkpoint: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -125,98 +90,6 @@ def test_evaluate_finds_the_kind_in_the_checkpoint(
     ]
     assert main(line) == 2
     assert "does not continue a text" in capsys.readouterr().err
-
-
-def test_prompts_are_refused_before_a_model_is_loaded(
-    work: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    line = [
-        "score",
-        "all",
-        str(work / "items.parquet"),
-        "--checkpoint",
-        "nowhere/at-all",
-        "--eval-types",
-        "likert_free_two",
-    ]
-    assert main([*line, "--kind", "masked", "--out", str(work / "no.parquet")]) == 2
-    assert "a masked language model is only scored here" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--pseudo", "original"], "--pseudo"),
-        (["--kind", "masked", "--bos", "always"], "--bos"),
-        (["--kind", "masked", "--engine", "vllm"], "--kind"),
-        (["--kind", "masked"], "masked language model"),
-    ],
-)
-def test_options_that_do_not_fit_a_kind_are_refused(
-    work: Path,
-    tiny_checkpoint: Any,
-    options: list[str],
-    words: str,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    line = [
-        "score",
-        "logprobs",
-        str(work / "items.parquet"),
-        "--checkpoint",
-        str(tiny_checkpoint()),
-        *options,
-    ]
-    assert main([*line, "--out", str(work / "no.parquet")]) == 2
-    assert words in capsys.readouterr().err
-    assert not (work / "no.parquet").exists()
-
-
-def test_a_card_says_how_its_model_is_loaded_and_shown(registry: Path) -> None:
-    cards = read_registry(registry)
-    assert loading_options(cards["bert"])[-4:] == ["--kind", "masked", "--pseudo", "original"]
-    assert "--kind" not in loading_options(cards["tiny"])
-    assert read_roster(registry)["t5"].name == "T5 (encoder-decoder)"
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"kind": "masked", "engine": "vllm"}, "engine transformers"),
-        ({"kind": "masked", "chat": True}, "are causal"),
-        ({"pseudo": "original"}, "only masked models"),
-        ({"kind": "msked"}, "kind"),
-    ],
-)
-def test_a_card_that_contradicts_its_kind_is_refused(
-    tmp_path: Path, change: dict[str, Any], words: str
-) -> None:
-    (tmp_path / "models.yaml").write_text(yaml.safe_dump({"mine": CARDS["tiny"] | change}))
-    with pytest.raises(UserError, match=words):
-        read_registry(tmp_path / "models.yaml")
-
-
-@pytest.mark.parametrize(
-    ("settings", "where"),
-    [
-        (
-            {"ewok": {"eval_types": ["logprobs", "likert_free_two"]}, "worldsense": None},
-            "ewok.eval_types",
-        ),
-        ({}, "worldsense.models"),
-    ],
-)
-def test_a_study_that_would_prompt_such_a_model_is_refused(
-    registry: Path, settings: dict[str, Any], where: str
-) -> None:
-    study = read_study({"models": ["tiny", "bert"], **settings}, [], benchmarks.settings_classes())
-    with pytest.raises(UserError, match="bert, a masked language model") as refused:
-        benchmarks.complete_registry(study, read_registry(registry))
-    assert refused.value.where == where
-    alone = read_study(
-        {"models": ["tiny", "bert"], "worldsense": None}, [], benchmarks.settings_classes()
-    )
-    assert benchmarks.complete_registry(alone, read_registry(registry))["bert"]["kind"] == "masked"
 
 
 def test_the_result_of_an_evaluation_states_kind_and_measure(work: Path) -> None:

@@ -12,8 +12,6 @@ from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table, write_table
 from worldprobe.provenance import Provenance
 from worldprobe_lab.contracts import Leaks
-from worldprobe_lab.leak import Effect
-from worldprobe_lab.leak_cli import _in_words
 
 pytest.importorskip("torch")
 
@@ -129,94 +127,6 @@ def test_items_are_compared_with_forms_and_a_file_with_other_orders(
         == 0
     )
     assert out.read_bytes() == first
-
-
-def test_a_form_that_has_given_items_is_refused(tables, tiny_checkpoint, tmp_path, capsys):
-    command = [
-        "leak",
-        tables[0],
-        tables[1],
-        tables[0],
-        "--checkpoint",
-        str(tiny_checkpoint()),
-        "--out",
-        str(tmp_path / "x.parquet"),
-    ]
-    assert main(command) == 2
-    printed = capsys.readouterr().err
-    assert "12 of its items are among those of" in printed
-    assert "--besides ITEMS" in printed
-
-
-def test_forms_in_other_frames_are_refused_as_items_without_one_are_likelier_in_any_model(
-    tables, tmp_path, capsys
-):
-    framed = write_items(tmp_path, ["Gus"], 7, frames="other")
-    assert (
-        main(
-            [
-                "leak",
-                tables[0],
-                str(framed),
-                "--checkpoint",
-                "nowhere",
-                "--out",
-                str(tmp_path / "x.parquet"),
-            ]
-        )
-        == 2
-    )
-    printed = capsys.readouterr().err
-    assert "other frames than those of" in printed
-    assert "--frames same" in printed
-
-
-def test_lines_that_do_not_fit_into_the_context_are_refused(
-    tables, tiny_checkpoint, tmp_path, capsys
-):
-    file = tmp_path / "lines.txt"
-    file.write_text(("A box that is very heavy. " * 40 + "\n") * 40)
-    command = [
-        "leak",
-        *tables,
-        "--checkpoint",
-        str(tiny_checkpoint()),
-        "--out",
-        str(tmp_path / "x.parquet"),
-    ]
-    assert main([*command, "--file", str(file), "--lines-per-shard", "4", "--shuffles", "2"]) == 2
-    assert "do not fit into the model's context" in capsys.readouterr().err
-
-
-NO_DIFFERENCE = Effect(0.0, -1.0, 1.0, 0.5, 1.0, 5, 5)
-
-
-def test_what_is_said_with_one_form_and_of_a_certain_leak():
-    read, gain = Effect(2.0, 1.0, 3.0, 1e-30, 1.2, 5, 5), Effect(0.2, 0.1, 0.3, 0.001, 0.1, 5, 5)
-    said = _in_words(
-        "tiny", {"logprob": read, "accuracy": gain, "word_frequency": NO_DIFFERENCE}, 0.5, 1
-    )
-    assert "against 1 parallel form\n" in said
-    assert "+2.000 nats (95% +1.000 to +3.000), p < 0.0001 (one-sided" in said
-    assert "0.3000 without the gain" in said
-    assert "order" not in said
-    assert "WARNING" not in said
-
-
-def test_a_higher_accuracy_is_no_gain_by_a_leak_where_the_test_finds_none():
-    """By heart's version 5, which it had not read: p = 0.87, and yet "0.5157 without the gain" was
-    printed.
-    """
-    unread, gain = (
-        Effect(-1.4, -4.0, 1.2, 0.87, 3.0, 5, 5),
-        Effect(0.0146, 0.0037, 0.0255, 0.01, 0.01, 5, 5),
-    )
-    said = _in_words(
-        "tiny", {"logprob": unread, "accuracy": gain, "word_frequency": NO_DIFFERENCE}, 0.5303, 1
-    )
-    assert "no leak is found" in said
-    assert "without the gain" not in said
-    assert "0.5157" not in said
 
 
 def test_given_items_of_more_frequent_words_are_told_to_be_filled_otherwise(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import pandas as pd
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from worldprobe.contracts import validate
 from worldprobe_survey.cleaning import FEWEST, MERGED, UNKNOWN, count_people, merge_small
-from worldprobe_survey.contracts import CleaningSteps, PeopleCounts
-from worldprobe_survey.displays import human_cleaning, human_people
+from worldprobe_survey.contracts import PeopleCounts
+from worldprobe_survey.displays import human_people
 
 ATTRIBUTES = ("age", "gender", "country", "first_language")
 
@@ -91,27 +90,3 @@ def test_the_table_of_people_has_ages_in_order_and_the_rest_by_frequency() -> No
     ]
     assert "50.0%" in sheet.to_markdown()
     assert "fewer than 5" in sheet.to_markdown()
-
-
-@pytest.mark.parametrize("is_on", [True, False])
-def test_the_table_of_cleaning_says_what_each_step_left_out_and_which_was_off(is_on: bool) -> None:
-    steps = pd.DataFrame(
-        {
-            "position": [1, 2, 3],
-            "step": ["too_fast", "isc", "isc"],
-            "pass_number": [0, 1, 2],
-            "is_on": [is_on, True, True],
-            "n_ratings_before": [900, 900, 800],
-            "n_ratings_after": [900, 800, 790],
-            "n_people_before": [90, 90, 80],
-            "n_people_after": [90, 80, 79],
-        }
-    )
-    text = human_cleaning(validate(steps, CleaningSteps)).to_markdown()
-    lines = [
-        [cell.strip() for cell in line.split("|")[1:-1]]
-        for line in text.splitlines()
-        if line.startswith("|")
-    ][2:]
-    assert lines[0][0] == ("too fast" if is_on else "too fast (off)")
-    assert lines[2] == ["correlation with the others, pass 2", "1", "79", "10", "790"]

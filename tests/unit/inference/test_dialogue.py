@@ -8,14 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from worldprobe.inference.dialogue import (
-    OneRound,
-    converse,
-    extend,
-    first_numeral,
-    last_word,
-    read_reply,
-)
+from worldprobe.inference.dialogue import converse, extend, last_word, read_reply
 from worldprobe.inference.requests import Choose, Generate, question_id, run_requests
 from worldprobe.inference.store import open_store
 from worldprobe.models.engine import (
@@ -203,15 +196,6 @@ def test_a_follow_up_is_asked_only_where_the_reply_cannot_be_read_and_contains_t
     assert sum(entry["answers"] for entry in origins["made_by"]) == 7
 
 
-def test_a_second_question_may_always_be_asked_and_works_on_plain_text_too(tmp_path):
-    engine = Talker()
-    exchanges, _ = converse(
-        [("easy?\n", TwoRounds(always=True))], engine, open_store(tmp_path, engine)
-    )
-    assert exchanges[0].prompt == f"easy?\nIt is FALSE.\n\n{FINAL}\n"
-    assert exchanges[0].reading.value == "TRUE"
-
-
 @pytest.mark.parametrize("dies_at", [2, 6])
 def test_an_interrupted_dialogue_continues_in_its_round(tmp_path, dies_at):
     openings = [(p, TwoRounds()) for p in OPENINGS]
@@ -221,16 +205,6 @@ def test_an_interrupted_dialogue_continues_in_its_round(tmp_path, dies_at):
     resumed = converse(openings, later, open_store(tmp_path / "a", later))
     assert len(dying.asked) + len(later.asked) == 7
     assert resumed == converse(openings, alone, open_store(tmp_path / "b", alone))
-
-
-def test_a_dialogue_may_choose(tmp_path):
-    engine = Talker()
-    openings = [
-        ("p", OneRound(first_numeral("12"), options=("1", "2"))),
-        ("p", OneRound(first_numeral("123"), options=("3",))),
-    ]
-    exchanges, _ = converse(openings, engine, open_store(tmp_path, engine))
-    assert [e.reading.value for e in exchanges] == ["2", "3"]
 
 
 @pytest.mark.parametrize(

@@ -177,19 +177,6 @@ def test_a_damaged_list_is_noted_again(tmp_path):
     assert json.loads((store.folder / f"list-{name}.json").read_text()) == TEN
 
 
-def test_two_processes_write_the_same_store(tmp_path):
-    one, other = Store(tmp_path, {}), Store(tmp_path, {})
-    one.load(), other.load()
-    one.write("list", {"a": 1})
-    other.write("list", {"a": 2, "b": 3})
-    found = Store(tmp_path, {}).load()
-    assert found["b"].answer == 3
-    assert found["a"].answer in (1, 2)
-    assert {q: kept.answer for q, kept in Store(tmp_path, {}).load().items()} == {
-        q: kept.answer for q, kept in found.items()
-    }
-
-
 def test_the_identity_file_holds_the_canary_of_every_item_table(tmp_path):
     store = Store(tmp_path, {"a": 1}, canary="canary one")
     store.write("list", {"a": 1})

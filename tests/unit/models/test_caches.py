@@ -1,17 +1,14 @@
-"""Prompts that continue together: read as tries, in room that was taken once, each answer as soon
-as it is there.
+"""Prompts that continue together: read as tries, in room that was taken once, each answer as
+soon as it is there.
 """
 
 from collections.abc import Iterator, Sequence
 
 import pytest
-import torch
-from transformers.cache_utils import DynamicLayer
 
 from worldprobe.errors import UserError
-from worldprobe.models.batching import WRITERS, Budget
+from worldprobe.models.batching import Budget
 from worldprobe.models.engine import Decoding
-from worldprobe.models.generation import RoomyLayer
 from worldprobe.models.transformers_engine import open_engine
 
 BEGINNING = "The kettle is on the stove and the lamp is in the garden. "
@@ -23,23 +20,6 @@ PROMPTS = [
     BEGINNING,
     BEGINNING + "Is the lamp warm?",
 ]
-
-
-@pytest.mark.parametrize("room", [0, 1, 100])
-def test_a_layer_with_room_holds_what_one_of_transformers_holds(room: int) -> None:
-    torch.manual_seed(0)
-    roomy, plain = RoomyLayer(room), DynamicLayer()
-    rows = 4
-    for step, columns in enumerate((3, 1, 1, 2, 1)):
-        new = torch.randn(rows, 2, columns, 5), torch.randn(rows, 2, columns, 5)
-        for found, expected in zip(roomy.update(*new), plain.update(*new), strict=True):
-            assert torch.equal(found, expected)
-        if step == 2:
-            for layer in (roomy, plain):
-                layer.batch_select_indices(torch.tensor([0, 3]))
-            rows = 2
-        assert roomy.get_seq_length() == plain.get_seq_length()
-    assert torch.equal(roomy.keys, plain.keys)
 
 
 @pytest.mark.parametrize("architecture", ["gpt2", "llama"])
@@ -73,18 +53,6 @@ def test_what_several_prompts_begin_with_is_read_once(
     assert 0 < sum(len(row.tokens) for row in read) < 0.6 * sum(n_tokens)
 
 
-def test_answers_come_as_they_end_and_not_with_the_longest(tiny_checkpoint) -> None:
-    engine = open_engine(str(tiny_checkpoint()))
-    whole = dict(engine.generate(PROMPTS, Decoding(30)))
-    text = whole[2].text
-    stop = next(text[at] for at in range(len(text)) if text[at] not in whole[3].text[:20])
-    begun = engine.generate(PROMPTS, Decoding(30, (stop,)))
-    finishes = [written.finish for _, written in begun]
-    assert "stop" in finishes
-    assert finishes.index("stop") < len(finishes) - 1
-    assert finishes == sorted(finishes, key=["stop", "length"].index)
-
-
 def test_where_memory_runs_out_only_what_has_no_answer_is_done_again() -> None:
     done: list[list[int]] = []
 
@@ -101,15 +69,3 @@ def test_where_memory_runs_out_only_what_has_no_answer_is_done_again() -> None:
     assert budget.tokens == 256
     with pytest.raises(UserError, match="cannot fit"):
         list(budget.stream([1, 2], lambda units: (_ for _ in ()).throw(MemoryError())))
-
-
-def test_as_many_prompts_continue_together_as_their_keys_have_room() -> None:
-    budget = Budget(1024, cache_bytes=1000, cache_bytes_per_token=1)
-    assert [len(batch) for batch in budget.writing(range(25), lambda _: 500, lambda _: 100)] == [
-        2
-    ] * 12 + [1]
-    assert [len(batch) for batch in budget.writing(range(25), None, lambda _: 100)] == [10, 10, 5]
-    assert [len(batch) for batch in budget.writing(range(WRITERS + 1), None, lambda _: 1)] == [
-        WRITERS,
-        1,
-    ]

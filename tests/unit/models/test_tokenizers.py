@@ -1,15 +1,12 @@
-"""The tokenizer is what the checkpoint's tokenizer.json describes, also where transformers builds
-another from its class.
+"""The tokenizer is what the checkpoint's tokenizer.json describes, also where transformers
+builds another from its class.
 """
 
 from __future__ import annotations
 
-import itertools
 import json
 import logging
 import shutil
-import string
-import sys
 
 import pytest
 
@@ -17,7 +14,6 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from tokenizers import (  # noqa: E402
-    Regex,
     Tokenizer,
     decoders,
     models,
@@ -27,7 +23,6 @@ from tokenizers import (  # noqa: E402
     trainers,
 )
 
-from worldprobe.cli.parsing import missing_extra  # noqa: E402
 from worldprobe.errors import UserError  # noqa: E402
 from worldprobe.models import tokenizers as own_tokenizers  # noqa: E402
 from worldprobe.models.engine import Loglikelihood, Message  # noqa: E402
@@ -189,97 +184,6 @@ def test_scores_and_prompts_are_of_the_files_tokens_by_folder_by_hub_name_and_fo
         )
 
 
-def test_a_tokenizer_that_transformers_loads_as_the_file_says_stays_as_it_is(
-    tiny_checkpoint, caplog
-):
-    for kind in ("byte_level", "sentencepiece", "prepended"):
-        found = own_tokenizers.load(str(tiny_checkpoint("llama", kind)), "tiny")
-        assert found.origin == type(found).__name__
-    assert not caplog.text
-
-
-def tekken(folder, pattern, numbers=(), family="mistral"):
-    """A checkpoint's tokenizer of more than 100,000 tokens, nearly all unused: bytes, a few words,
-    and numbers if asked for.
-    """
-    words = ["HelloWorld", "World", *numbers]
-    beginnings = [word[:n] for word in words for n in range(1, len(word) + 1)]
-    unused = map("".join, itertools.product(string.ascii_letters, repeat=3))
-    tokens = dict.fromkeys(
-        ["<s>", "<SPECIAL_20>", *sorted(pre_tokenizers.ByteLevel.alphabet()), *beginnings, *unused]
-    )
-    merges = list(dict.fromkeys((word[:n], word[n]) for word in words for n in range(1, len(word))))
-    tokenizer = Tokenizer(models.BPE({token: place for place, token in enumerate(tokens)}, merges))
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Split(Regex(pattern), "isolated"),
-            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
-        ]
-    )
-    tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.add_special_tokens(["<s>", "<SPECIAL_20>"])
-    transformers.PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, bos_token="<s>"
-    ).save_pretrained(folder)
-    (folder / "config.json").write_text(
-        json.dumps({"model_type": family, "transformers_version": "4.57.1"})
-    )
-    return own_tokenizers.load(str(folder), "mine")
-
-
-def test_words_are_cut_as_mistral_does_where_its_file_states_llama_3s_way(
-    tmp_path, caplog, monkeypatch
-):
-    monkeypatch.setattr(logging.getLogger("worldprobe"), "propagate", True)
-    found = tekken(tmp_path, own_tokenizers.LLAMA_3)
-    assert found.tokenize("HelloWorld") == ["Hello", "World"]
-    assert "Tekken" in found.origin
-    assert "fix_mistral_regex" in caplog.text
-
-
-@pytest.mark.parametrize(
-    ("pattern", "numbers", "family"),
-    [("LLAMA_3", ["20", "31"], "mistral"), ("LLAMA_3", [], "llama"), ("TEKKEN", [], "mistral")],
-    ids=["a vocabulary of Llama 3's", "another family", "a file that is right"],
-)
-def test_no_other_tokenizer_is_taken_for_such_a_file(tmp_path, pattern, numbers, family):
-    found = tekken(tmp_path, getattr(own_tokenizers, pattern), numbers, family)
-    assert found.tokenize("HelloWorld") == (
-        ["HelloWorld"] if pattern == "LLAMA_3" else ["Hello", "World"]
-    )
-    assert "Tekken" not in found.origin
-
-
-def test_a_special_token_that_only_the_class_names_is_kept(tmp_path):
-    folder = save(tmp_path, "digits")
-    text = (folder / "tokenizer.json").read_text().replace("<|end|>", "<|endoftext|>")
-    (folder / "tokenizer.json").write_text(text)
-    (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "GPT2Tokenizer"}))
-    found = own_tokenizers.load(str(folder), "tiny")
-    assert found.origin.startswith("tokenizer.json")
-    assert (found.bos_token_id, found.eos_token_id) == (0, 0)
-
-
-def test_a_file_that_cannot_be_read_or_is_not_what_transformers_makes_of_it_is_refused(
-    tmp_path, monkeypatch
-):
-    folder = save(tmp_path, "llama_byte_level")
-    whole = (folder / "tokenizer.json").read_text()
-    monkeypatch.setattr(
-        transformers.TokenizersBackend,
-        "from_pretrained",
-        transformers.LlamaTokenizer.from_pretrained,
-    )
-    with pytest.raises(UserError, match="which tokens the model was trained with is not certain"):
-        own_tokenizers.load(str(folder), "tiny")
-    monkeypatch.undo()
-    document = json.loads(whole)
-    document["pre_tokenizer"] = {"type": "OfTomorrow"}
-    (folder / "tokenizer.json").write_text(json.dumps(document))
-    with pytest.raises(UserError, match="tokenizer"):
-        own_tokenizers.load(str(folder), "tiny")
-
-
 @pytest.mark.parametrize(
     ("states", "starts"),
     [({"add_bos_token": True}, (0,)), ({"add_bos_token": False}, ()), ({}, ())],
@@ -305,16 +209,6 @@ def test_a_start_token_that_only_the_configuration_states_is_put_before_texts_an
     conversation = encoder.encode_prompts([(Message("user", TEXTS[0]),)], 1)[0][0]
     assert conversation == (0, *file.encode(TEXTS[0]).ids)
     assert encoder.convention()["before_text"] == (["<|end|>"] if starts else [])
-
-
-def test_a_tokenizer_with_dropout_cuts_a_text_in_one_way(tiny_checkpoint, tmp_path):
-    folder = shutil.copytree(tiny_checkpoint(), tmp_path / "model")
-    described = json.loads((folder / "tokenizer.json").read_text())
-    described["model"]["dropout"] = 0.5
-    (folder / "tokenizer.json").write_text(json.dumps(described))
-    texts = ["Ana lifts the heavy crate near the door."] * 20
-    expected = own_tokenizers.load(str(tiny_checkpoint()), "plain")(texts)["input_ids"]
-    assert own_tokenizers.load(str(folder), "dropout")(texts)["input_ids"] == expected
 
 
 @pytest.fixture(scope="module")
@@ -365,58 +259,9 @@ def test_a_sentencepiece_model_that_transformers_reads_otherwise_is_refused(
     assert "not certain" in str(refused.value)
 
 
-def test_a_sentencepiece_model_that_transformers_reads_as_it_is_meant_is_taken(
-    tmp_path, sentencepiece_model
-):
-    """huggingface/transformers #40936: sentencepiece comes with the extra hf."""
-    file = shutil.copy(sentencepiece_model("bpe", "identity"), tmp_path / "tokenizer.model")
-    (tmp_path / "tokenizer_config.json").write_text(
-        json.dumps({"tokenizer_class": "LlamaTokenizer"})
-    )
-    (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama"}))
-    own = pytest.importorskip("sentencepiece").SentencePieceProcessor(model_file=str(file))
-    found = own_tokenizers.load(str(tmp_path), "mine")
-    for text in PROBES:
-        assert found(text, add_special_tokens=False)["input_ids"] == own.encode(text)
-
-
-def test_where_sentencepiece_is_not_installed_the_extra_that_brings_it_is_named(
-    tmp_path, sentencepiece_model, monkeypatch
-):
-    """huggingface/transformers #40936: the advice was to install tiktoken."""
-    shutil.copy(sentencepiece_model("bpe", "identity"), tmp_path / "tokenizer.model")
-    (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama"}))
-    monkeypatch.setitem(sys.modules, "sentencepiece", None)
-    with pytest.raises(ModuleNotFoundError) as missing:
-        own_tokenizers.load(str(tmp_path), "mine")
-    assert missing_extra(missing.value).fix == 'pip install "worldprobe[hf]"'
-
-
-@pytest.mark.parametrize("named", ["LlamaTokenizer", "T5Tokenizer", "GemmaTokenizer"])
-def test_a_tokenizer_that_knows_nothing_of_what_it_reads_is_refused(tmp_path, named):
-    """huggingface/transformers v5 makes one of three tokens where a class finds no file:
-    lm-sys/FastChat #153.
-    """
-    byte_level()[0].model.save(str(tmp_path))
-    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": named}))
-    (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama"}))
-    with pytest.raises(UserError, match="every text is empty or unknown"):
-        own_tokenizers.load(str(tmp_path), "mine")
-
-
-def test_a_tokenizer_of_far_fewer_tokens_than_embeddings_is_refused(tmp_path):
-    """lm-sys/FastChat #153: a tokenizer that is not the model's."""
-    folder = save(tmp_path, "digits")
-    model = transformers.AutoModelForCausalLM.from_pretrained(folder)
-    model.resize_token_embeddings(3 * model.config.vocab_size)
-    model.save_pretrained(folder)
-    with pytest.raises(UserError, match="embeddings for"):
-        open_engine(str(folder))
-
-
 def test_a_cased_vocabulary_of_which_the_class_takes_small_letters_only_is_refused(tmp_path):
-    """As in huggingface/transformers #25611, nothing compared the vocabulary with what the class
-    makes of it.
+    """As in huggingface/transformers #25611, nothing compared the vocabulary with what the
+    class makes of it.
     """
     tokenizer = cased_wordpiece()[0]
     (tmp_path / "vocab.txt").write_text(
@@ -432,13 +277,3 @@ def test_a_cased_vocabulary_of_which_the_class_takes_small_letters_only_is_refus
         own_tokenizers.load(str(tmp_path), "mine").tokenize("Ana")
         == tokenizer.encode("Ana", add_special_tokens=False).tokens
     )
-
-
-def test_a_file_that_describes_a_tokenizer_of_nothing_is_refused(tmp_path):
-    """lm-sys/FastChat #153: what transformers made of files that it could not read, saved."""
-    empty = Tokenizer(models.BPE({"<unk>": 0, "</s>": 1}, [], unk_token="<unk>"))
-    transformers.PreTrainedTokenizerFast(
-        tokenizer_object=empty, unk_token="<unk>", eos_token="</s>"
-    ).save_pretrained(tmp_path)
-    with pytest.raises(UserError, match="every text is empty or unknown"):
-        own_tokenizers.load(str(tmp_path), "mine")

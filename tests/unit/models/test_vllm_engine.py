@@ -58,16 +58,6 @@ PROMPTS = [f'{HEAD}"{c} {t}"\n\n## Response\n' for c in CONTEXTS for t in TARGET
 NUMERALS = ["1", "2", "3", "4", "5"]
 WORDS = ["warm", "water", "cold"]
 FAMILIES = ("gpt2", "llama")
-#: The Llama-style model converses; the other continues text.
-TEMPLATE = (
-    "{{ bos_token }}{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
-    "{% if add_generation_prompt %}assistant:{% endif %}"
-)
-#: A prompt set with short replies, and a second question.
-SHORT = (
-    "ask: write\nquestion: 'So? {text}'\nfollow_up: 'Respond with {answers}'\ntokens:"
-    " 12\nfollow_up_tokens: 6\n"
-)
 #: Small models on a busy machine: one thread that does not wait by spinning; nothing beyond
 #: loopback.
 QUIET = {
@@ -196,53 +186,9 @@ def draw(model: Any) -> None:
         model.tie_weights()
 
 
-def hold_conversations(engine: Any) -> dict[str, Any]:
-    """What a model says to trials of WorldSense, in conversations with a second question and
-    constrained; and the counts.
-    """
-    import tempfile
-
-    import pandas as pd
-
-    from worldprobe.benchmarks.worldsense.inference.ask import Asking, ask
-    from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
-    from worldprobe.benchmarks.worldsense.skins.skins import read_skins
-    from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
-    from worldprobe.inference.store import open_store
-
-    plan = plan_set("test", sizes=[3], per_cell=1)
-    trials = pd.concat(
-        stream_set(plan, blocks_of(plan, read_skins(), ["trips"]), 0), ignore_index=True
-    )
-    trials = trials.groupby("problem", sort=True).head(2)
-    found: dict[str, Any] = {}
-    with tempfile.TemporaryDirectory() as temporary:
-        short = Path(temporary) / "short.yaml"
-        short.write_text(SHORT, encoding="utf-8")
-        store = open_store(Path(temporary) / "answers", engine)
-        for name, prompts in (
-            ("free", load_prompt_set(short)),
-            ("constrained", load_prompt_set("constrained")),
-        ):
-            frame, facts = ask(trials, engine, prompts, store, Asking(engine.facts.has_chat))
-            found[name] = {
-                "counts": {
-                    key: facts[key]
-                    for key in ("status", "answer_values", "follow_ups", "form", "tokens")
-                },
-                "replies": (
-                    frame[["answer", "status", "reply", "follow_up", "conversation"]]
-                    .fillna("")
-                    .to_dict("records")
-                ),
-                "margins": frame["margin"].dropna().tolist(),
-            }
-    return found
-
-
 def everything(engine: Any) -> dict[str, Any]:
-    """All answers of an engine, as JSON can hold them; scores also in the other order and beside
-    other queries.
+    """All answers of an engine, as JSON can hold them; scores also in the other order and
+    beside other queries.
     """
 
     def listed(answers: Iterator[tuple[int, Any]]) -> list[list]:
@@ -259,7 +205,6 @@ def everything(engine: Any) -> dict[str, Any]:
             row for query in QUERIES for row in listed(engine.score([query], per_token=True))
         ],
         "rest": sorted(dict(engine.score(QUERIES, skip=set(range(5))))),
-        "conversations": hold_conversations(engine),
         "facts": (
             engine.facts.identity()
             | {
@@ -293,7 +238,6 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     kept = {family: tmp_path_factory.mktemp("models") / family for family in FAMILIES}
     build_gpt2(kept["gpt2"])
     build_llama(kept["llama"])
-    (kept["llama"] / "chat_template.jinja").write_text(TEMPLATE)
     return kept
 
 
@@ -406,29 +350,6 @@ def test_free_and_constrained_answers_are_those_of_transformers(
     assert len({row[0] for row in theirs["numerals"]}) > 1
 
 
-def assert_same_conversations(ours: dict, theirs: dict) -> None:
-    """Counts and every word are equal, margins to the tolerance."""
-    for name in ("free", "constrained"):
-        assert theirs[name]["counts"] == ours[name]["counts"]
-        assert theirs[name]["replies"] == ours[name]["replies"]
-        assert theirs[name]["margins"] == pytest.approx(ours[name]["margins"], abs=TOLERANCE)
-    assert len(ours["constrained"]["margins"]) == len(ours["free"]["replies"]) > 8
-    assert ours["free"]["counts"]["follow_ups"] > 0
-    assert len({row["reply"] for row in ours["free"]["replies"]}) > 4
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_conversations_about_trials_are_those_of_transformers(
-    family: str, by_vllm: dict, by_transformers: dict
-) -> None:
-    ours, theirs = (
-        by_transformers[family]["conversations"],
-        by_vllm[f"{family} float32"]["conversations"],
-    )
-    assert_same_conversations(ours, theirs)
-    assert ours["free"]["counts"]["form"] == {"gpt2": "text", "llama": "chat"}[family]
-
-
 @pytest.mark.parametrize("run", ["gpt2 float32", "llama float32", "gpt2 bfloat16"])
 def test_scores_depend_neither_on_order_nor_company_nor_on_what_was_asked_before(
     run: str, by_vllm: dict
@@ -445,17 +366,6 @@ def test_half_precision_is_near_float32_and_never_mixed_with_it(by_vllm: dict) -
     assert 0 < largest_gap(half["scores"], full["scores"]) < 1.0
     assert half["facts"]["dtype"] == "bfloat16"
     assert half["facts"]["checkpoint_digest"] == full["facts"]["checkpoint_digest"]
-
-
-def test_the_facts_tell_engine_start_tokens_and_how_the_cache_is_used(
-    by_vllm: dict, by_transformers: dict
-) -> None:
-    facts = by_vllm["llama float32"]["facts"]
-    assert facts["engine"] == "vllm"
-    assert facts["bos"] == by_transformers["llama"]["facts"]["bos"]
-    assert facts["bos"]["before_text"] == ["<s>"]
-    assert facts["notes"]["prefix_cache"] == "written answers only"
-    assert any(name.startswith("vllm") for name in facts["packages"])
 
 
 @pytest.mark.parametrize("sends", ["text", "ids"])
@@ -480,18 +390,3 @@ def test_the_server_gives_the_same_scores_and_answers(
         )
     for kind in ("texts", "numerals", "words"):
         assert [row[0] for row in theirs[kind]] == [row[0] for row in ours[kind]]
-    told, free = theirs["conversations"]["free"]["counts"], ours["conversations"]["free"]["counts"]
-    ends = (
-        told["tokens"]["replies"] - free["tokens"]["replies"]
-    )  # a server counts the end token of a reply, as it is paid for
-    assert 0 <= ends <= len(ours["conversations"]["free"]["replies"]) + free["follow_ups"]
-    told["tokens"]["replies"] = free["tokens"]["replies"]
-    assert_same_conversations(ours["conversations"], theirs["conversations"])
-
-
-def test_a_tokenizer_of_another_model_is_refused(server: str, folders: dict) -> None:
-    from worldprobe.errors import UserError
-    from worldprobe.models.server.engine import open_engine
-
-    with pytest.raises(UserError, match="does not fit llama"):
-        open_engine(server, "llama", tokenizer=str(folders["gpt2"]))

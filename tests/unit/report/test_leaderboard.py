@@ -1,7 +1,6 @@
 """A folder of results as one page."""
 
 import json
-import os
 import re
 
 import pytest
@@ -89,13 +88,6 @@ def test_kinds_are_ranked_apart_and_published_numbers_stand_below_those_of_the_s
     ]
 
 
-def test_the_axis_fits_the_intervals_and_chance(make_result):
-    results = [make_result("a", 0.62), make_result("b", 0.71)]
-    ranking = build_rankings([(result, list_scores(result)) for result in results])[0]
-    assert ranking.axis == (0.4, 0.8)
-    assert [ranking.place(value) for value in (0.4, 0.5, 0.8)] == ["0.00%", "25.00%", "100.00%"]
-
-
 def test_the_page_has_every_number_and_loads_nothing(folder):
     out = folder / "board.html"
     assert main(["leaderboard", str(folder), "--title", "Four <models>", "--out", str(out)]) == 0
@@ -111,33 +103,3 @@ def test_the_page_has_every_number_and_loads_nothing(folder):
     again = folder / "again.html"
     assert main(["leaderboard", str(folder), "--title", "Four <models>", "--out", str(again)]) == 0
     assert again.read_bytes() == out.read_bytes()
-
-
-def test_a_folder_whose_models_cannot_be_listed_is_refused(folder, tmp_path, capsys, monkeypatch):
-    listed = os.scandir
-
-    def scan(place):
-        if str(place).endswith("best"):
-            raise PermissionError(13, "Permission denied", str(place))
-        return listed(place)
-
-    monkeypatch.setattr(os, "scandir", scan)
-    assert main(["leaderboard", str(folder), "--out", str(tmp_path / "x.html")]) == 2
-    assert "best\n  problem: cannot be listed (Permission denied)" in capsys.readouterr().err
-
-
-def test_before_anything_was_evaluated_the_leaderboard_says_so(tmp_path, capsys):
-    assert (
-        main(["leaderboard", str(tmp_path / "evaluate"), "--out", str(tmp_path / "page.html")]) == 2
-    )
-    assert "nothing has been evaluated yet" in capsys.readouterr().err
-
-
-def test_a_folder_without_results_or_with_a_broken_one_is_one_message(folder, tmp_path, capsys):
-    (tmp_path / "empty").mkdir()
-    assert main(["leaderboard", str(tmp_path / "empty"), "--out", str(tmp_path / "x.html")]) == 2
-    assert "contains no result.json" in capsys.readouterr().err
-    (folder / "best" / "result.json").write_text('{"model": "best"}')
-    assert main(["leaderboard", str(folder), "--out", str(tmp_path / "x.html")]) == 2
-    assert "best/result.json" in capsys.readouterr().err
-    assert not (tmp_path / "x.html").exists()

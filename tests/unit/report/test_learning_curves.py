@@ -1,10 +1,8 @@
-"""Displays of learning curves show what the analysis computed, and can be read with few and with
-many checkpoints.
+"""Displays of learning curves show what the analysis computed, and can be read with few and
+with many checkpoints.
 """
 
 from __future__ import annotations
-
-from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -14,17 +12,14 @@ from learning import trace_learning
 from worldprobe.analysis.curves import agree
 from worldprobe.benchmarks.ewok.analysis.reproduction import people_of_paper, read_published
 from worldprobe.benchmarks.ewok.contracts import Summaries
-from worldprobe.contracts.series import ALL_SEEDS, NEVER, OPEN, REACHED
+from worldprobe.contracts.series import ALL_SEEDS, NEVER
 from worldprobe.paths import RESOURCES
 from worldprobe.provenance import Provenance
 from worldprobe.report.learning_curves import (
     PEOPLE,
     PEOPLE_OF_PAPER,
     _between,
-    _onsets_in_words,
     _step,
-    draw_curves,
-    draw_map,
     learning_displays,
 )
 from worldprobe.report.model_names import HUMAN, Roster
@@ -95,37 +90,9 @@ def test_tables_print_the_onsets_spreads_and_agreements_that_were_computed(trace
     assert f"of 2 concepts, {(ends['ci_low'] > 0.5).sum()} end above chance" in said["large"]
 
 
-def test_notes_on_onsets_count_in_words_and_claim_nothing_of_one():
-    rows = pd.DataFrame(
-        {
-            "name": "A",
-            "grouping": "domain",
-            "group": ["x", "y", "z"],
-            "unit": "steps",
-            "fall": [0.0, 0.1, 0.0],
-        }
-    )
-    rows = rows.assign(
-        status=[REACHED, NEVER, OPEN], onset=[1234.0, np.nan, np.nan], level=[0.53, 0.55, 0.54]
-    )
-    said = (
-        "A: 1 of 3 groups has an onset, at 1,230 steps (x); 1 may have its onset after the last"
-        " checkpoint; "
-    )
-    below = "below {} at the last checkpoint, and may have learned less than that"
-    assert _onsets_in_words(rows) == [f"{said}1 is {below.format('0.550')}; y falls again."]
-    nobody = rows.assign(status=NEVER, fall=0.0)
-    assert _onsets_in_words(nobody) == [
-        f"A: 0 of 3 groups have an onset; 3 are {below.format('0.530 to 0.550')}."
-    ]
-    assert _onsets_in_words(nobody.head(1)) == [
-        f"A: 0 of 1 group has an onset; 1 is {below.format('0.530')}."
-    ]
-
-
 def test_a_censored_onset_names_the_level_that_the_curve_stayed_below(traced):
-    """A curve that rises to 0.53 was "not yet" in 43% of simulated trainings, though it had learned
-    something.
+    """A curve that rises to 0.53 was "not yet" in 43% of simulated trainings, though it had
+    learned something.
     """
     onsets = traced[1].assign(status=NEVER, onset=np.nan, level=0.5512)
     sheet = DISPLAYS["ewok_onset_table"](onsets, roster=Roster())
@@ -162,78 +129,3 @@ def test_people_are_those_of_the_study_or_else_of_the_paper_where_its_items_are_
 def test_the_papers_people_have_a_mean_overall_and_in_each_domain():
     found = people_of_paper(read_published(RESOURCES / "published")).set_index("group")["mean"]
     assert (len(found), found["all"], found["spatial-relations"]) == (12, 0.951, 0.958)
-
-
-@pytest.mark.parametrize(
-    "steps",
-    [
-        [0, 10, 100, 500, 1000],
-        [
-            0,
-            10,
-            20,
-            30,
-            40,
-            60,
-            80,
-            100,
-            130,
-            160,
-            200,
-            250,
-            300,
-            360,
-            430,
-            520,
-            620,
-            730,
-            860,
-            1000,
-        ],
-        [
-            n * 2_097_152
-            for n in [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, *range(1000, 140_000, 1000)]
-        ],
-        [100, 200, 300],
-        [0, 5],
-        [7],
-        [0],
-    ],
-)
-def test_labels_of_steps_do_not_touch(steps):
-    rows = [
-        {
-            "series": "a",
-            "model": "a",
-            "seed": "one",
-            "eval_type": "logprobs",
-            "grouping": grouping,
-            "group": group,
-            "step": step,
-        }
-        for grouping, group in (
-            ("overall", "all"),
-            *(("domain", f"d{n}") for n in range(4)),
-            ("concept", "left"),
-        )
-        for step in steps
-    ]
-    numbers = {"mean": 0.6, "band_low": 0.5, "band_high": 0.7, "unit": "tokens"}
-    curves = pd.DataFrame(rows).assign(**numbers)
-    for name, draw, frame in (
-        ("curves", draw_curves, DISPLAYS["ewok_learning_curves"](curves, NOBODY, roster=Roster())),
-        ("map", draw_map, DISPLAYS["ewok_curve_map"](curves, roster=Roster())),
-    ):
-        figure = draw(frame, "single")
-        figure.canvas.draw()
-        for axes in figure.axes:
-            boxes = [
-                label.get_window_extent() for label in axes.get_xticklabels() if label.get_text()
-            ]
-            assert boxes, name
-            assert all(left.x1 < right.x0 for left, right in pairwise(boxes)), (
-                name,
-                [one.x0 for one in boxes],
-            )
-            low, high = axes.get_xlim()
-            assert all(low <= tick <= high for tick in np.asarray(axes.get_xticks()))

@@ -4,17 +4,15 @@ takes.
 
 import re
 import shutil
-from dataclasses import replace
 
-import pandas as pd
 import pytest
 from markupsafe import Markup
 
 from worldprobe.cli import main
 from worldprobe.report.crate import Methods
 from worldprobe.report.page import Part, ShownPart, ShownSection
-from worldprobe.report.paper import Numbers, key_of, write_paper
-from worldprobe.report.sheet import Column, PrintedColumn, PrintedTable, Sheet
+from worldprobe.report.paper import write_paper
+from worldprobe.report.sheet import PrintedColumn, PrintedTable
 
 
 def table(rows):
@@ -63,23 +61,6 @@ def expand(paper, numbers):
     return re.sub(r"\\result\{([^}]*)\}", lambda found: known[found[1]], body)
 
 
-@pytest.mark.parametrize("name", ["[ours] Llama", "*Qwen", " [x]", "中"])
-def test_a_row_that_begins_like_an_option_of_latex_is_a_row(shown, tmp_path, name):
-    """yihui/knitr #1595: after a row's end LaTeX takes [ours] for a length. Of a letter that it
-    lacks the name is in brackets.
-    """
-    section = shown.sections[0]
-    rows = [[name, "0.620", "0.591–0.650"], [name, "0.1", "–"]]
-    section = replace(section, tables=[replace(section.tables[0], rows=rows)])
-    paper, _numbers = write_paper([replace(shown, sections=[section])], "default", [], tmp_path)
-    frame = pd.DataFrame({"name": [name, name], "mean": [0.1, 0.2]})
-    sheet = Sheet(
-        "title", frame, (Column("Model", ("name",)), Column("Mean", ("mean",))), group="mean"
-    )
-    for text in (paper, sheet.to_latex("t")):
-        assert not re.search(r"(\\\\|\\(midrule|addlinespace|toprule))\s*[\[*]", text)
-
-
 def test_no_number_of_the_text_is_typed(shown, tmp_path):
     paper, numbers = write_paper([shown], "default", [], tmp_path)
     body = re.sub(
@@ -103,68 +84,6 @@ def test_a_number_is_named_by_table_row_and_column(shown, tmp_path):
     assert "\\setresult{ewok/mean_accuracy/Llama-3 8B/EWoK/Mean}{0.620}" in numbers
     assert "\\setresult{ewok/mean_accuracy/Llama-3 8 B/EWoK/Mean}{$-$0.688}" in numbers
     assert "\\setresult{ewok/lead}{GPT-2\\_xl has" in numbers
-
-
-@pytest.mark.parametrize(
-    "parts", [("x²", "é"), ("", ""), ("Ünïcode", "3.5%"), ("a&b", "{#}"), ("~\\", "|")]
-)
-def test_any_name_makes_a_macro_that_tex_takes(parts):
-    assert re.fullmatch(r"[\w .,:()/+-]*", key_of(*parts))
-    numbers = Numbers()
-    assert numbers.define("1", *parts) != numbers.define("2", *parts)
-
-
-def test_sections_about_the_making_and_long_tables_are_left_to_the_report(shown, tmp_path):
-    section = shown.sections[0]
-    long = replace(section.tables[0], name="long", rows=[["a", "0.1", "–"]] * 31)
-    paper, _ = write_paper(
-        [replace(shown, sections=[replace(section, tables=[long, section.tables[0]])])],
-        "",
-        [],
-        tmp_path,
-    )
-    assert "mean_accuracy" in paper
-    assert "long" not in paper.split("\\begin{document}")[1]
-    folded, _ = write_paper(
-        [replace(shown, sections=[replace(section, is_folded=True)])], "", [], tmp_path
-    )
-    assert "tabular" not in folded.split("\\begin{document}")[1]
-
-
-@pytest.mark.parametrize("n_rows", [0, 31])
-def test_a_section_without_a_table_that_can_be_printed_has_no_heading(shown, tmp_path, n_rows):
-    """ "Published numbers: every number that the paper prints, next to ours" stood above a table
-    without rows.
-    """
-    section = shown.sections[0]
-    empty = replace(
-        section,
-        title="Published",
-        tables=[replace(section.tables[0], name="empty", rows=[["a", "0.1", "–"]] * n_rows)],
-    )
-    paper, _ = write_paper([replace(shown, sections=[section, empty])], "", [], tmp_path)
-    assert "Published" not in paper.split("\\begin{document}")[1]
-
-
-def test_same_study_same_bytes(shown, tmp_path):
-    assert write_paper([shown], "default", [], tmp_path) == write_paper(
-        [shown], "default", [], tmp_path
-    )
-
-
-def test_without_latexmk_three_lines_say_what_to_do(shown, tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    (tmp_path / "paper.tex").write_text("x")
-    assert (
-        main(
-            ["paper", "typeset", str(tmp_path / "paper.tex"), "--out", str(tmp_path / "paper.pdf")]
-        )
-        == 2
-    )
-    said = capsys.readouterr().err.strip().splitlines()
-    assert len(said) == 3
-    assert "apt-get install latexmk" in said[2]
-    assert not (tmp_path / "paper.pdf").exists()
 
 
 @pytest.mark.skipif(

@@ -1,5 +1,5 @@
-"""Sentences at their edges: one model, all at chance, ties, intervals that are missing, models of
-several kinds.
+"""Sentences at their edges: one model, all at chance, ties, intervals that are missing, models
+of several kinds.
 """
 
 import numpy as np
@@ -7,14 +7,7 @@ import pandas as pd
 import pytest
 
 from worldprobe.analysis.comparisons import place
-from worldprobe.report.model_names import (
-    Model,
-    Roster,
-    against_chance,
-    counted,
-    ranging,
-    who_took_part,
-)
+from worldprobe.report.model_names import against_chance
 
 NONE = float("nan")
 
@@ -64,11 +57,6 @@ HIGH = (0.7, 0.65, 0.75)
             ", and the 95% intervals (for all at once) of 2 of 3 models lie above it",
         ),
         (
-            {"A": ABOVE, "B": HIGH},
-            "Mean accuracies run from 0.600 (A) to 0.700 (B)",
-            ", and the 95% intervals (for all at once) of both models lie above it",
-        ),
-        (
             {"A": AT, "B": AT},
             "Mean accuracies are all 0.500",
             ", and no model's 95% interval (for all at once) lies above it",
@@ -79,24 +67,9 @@ HIGH = (0.7, 0.65, 0.75)
             ", and the one 95% interval, that of A, lies above it",
         ),
         (
-            {"A": ABOVE, "B": HIGH, "C": (0.5, NONE, NONE)},
-            "Mean accuracies run from 0.500 (C) to 0.700 (B)",
-            ", and the 95% intervals (for all at once) of both models that have one lie above it",
-        ),
-        (
-            {"A": ABOVE, "B": AT, "C": (0.5, NONE, NONE)},
-            "Mean accuracies run from 0.500 (B and C) to 0.600 (A)",
-            ", and the 95% interval (for all at once) of 1 of 2 models that have one lies above it",
-        ),
-        (
             {"A": UNKNOWN, "B": (0.5, NONE, NONE)},
             "Mean accuracies run from 0.500 (B) to 0.600 (A)",
             "; no model has an interval",
-        ),
-        (
-            {"A": AT, "B": (NONE, NONE, NONE)},
-            "A has a mean accuracy of 0.500 (95% interval 0.450 to 0.550)",
-            ", which the interval contains",
         ),
     ],
 )
@@ -106,20 +79,6 @@ def test_means_are_told_against_chance_without_naming_a_best_model(rows, means_a
 
 def test_models_without_an_accuracy_are_said_to_have_none():
     assert against_chance(means(A=(NONE, NONE, NONE))) == "No model has a mean accuracy."
-
-
-def test_where_chance_is_not_known_nothing_is_said_of_it():
-    assert (
-        against_chance(means(A=(0.6, 0.5, 0.7)), chance=None)
-        == "A has a mean accuracy of 0.600 (95% interval 0.500 to 0.700)."
-    )
-    both = means(A=(0.6, 0.5, 0.7), B=(0.5, 0.4, 0.6))
-    assert against_chance(both, chance=None) == "Mean accuracies run from 0.500 (B) to 0.600 (A)."
-
-
-def test_intervals_of_another_kind_are_named_in_the_plural():
-    both = means(A=(0.6, 0.55, 0.65), B=(0.7, 0.65, 0.75))
-    assert "95% intervals over skins" in against_chance(both, over=" over skins")
 
 
 def test_twenty_models_at_chance_are_hardly_ever_said_to_be_above_it():
@@ -154,47 +113,3 @@ def test_missing_intervals_and_near_ties_are_neither_right_nor_wrong():
         }
     )
     assert place(rows).tolist() == ["no interval", "no interval", "above", "below", "near ties"]
-
-
-def test_a_range_of_one_of_several_and_of_equal_means():
-    assert ranging(pd.Series({"A": 0.5}), "Means") == "Means are 0.500 (A)"
-    assert ranging(pd.Series({"A": 0.5, "B": 0.5004}), "Means") == "Means are all 0.500"
-    assert (
-        ranging(pd.Series({"A": 0.7, "B": 0.5, "C": 0.6}), "Means")
-        == "Means run from 0.500 (B) to 0.700 (A)"
-    )
-
-
-def test_numbers_have_the_noun_that_belongs_to_them():
-    assert [counted(number, "version") for number in (0, 1, 2, 2580)] == [
-        "0 versions",
-        "1 version",
-        "2 versions",
-        "2,580 versions",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("models", "said"),
-    [
-        (["gpt"], "Asked: 1 language model."),
-        (
-            ["gpt", "llama", "small"],
-            "Asked: 2 language models and 1 small control model that this pipeline made.",
-        ),
-        (
-            ["small", "large", "solver"],
-            (
-                "No published language model took part. Asked: 2 small control models that this"
-                " pipeline made and 1 rule of known behaviour."
-            ),
-        ),
-        (["solver"], "No published language model took part. Asked: 1 rule of known behaviour."),
-    ],
-)
-def test_it_is_said_who_was_asked_and_whether_published_models_were(models, said):
-    control = {name: Model(name, name, "control", is_control=True) for name in ("small", "large")}
-    assert (
-        who_took_part(models, Roster(control | {"solver": Model("solver", "Solver", "rule")}))
-        == said
-    )

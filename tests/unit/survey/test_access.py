@@ -1,5 +1,5 @@
-"""Who may see a code, delete answers, or count: the person of the first submission, and nobody who
-only knows an id.
+"""Who may see a code, delete answers, or count: the person of the first submission, and nobody
+who only knows an id.
 """
 
 import re
@@ -11,7 +11,6 @@ from worldprobe_survey import export
 from worldprobe_survey.export import find_person, withdraw
 from worldprobe_survey.identities import preview_link
 from worldprobe_survey.progress import summarize
-from worldprobe_survey.settings import Settings
 from worldprobe_survey.store import UnavailableError
 
 PID = [f"{number:024x}" for number in range(5)]
@@ -137,35 +136,9 @@ def test_a_preview_is_marked_and_counts_nowhere(make_lab, make_plan, capsys):
     assert 'id="preview"' not in lab.person(2).open().text
 
 
-def test_a_preview_needs_a_link_of_this_survey(lab):
-    for key, study in ((b"k" * 64, "ferns"), (lab.survey.key, "stones")):
-        page = lab.person().open(preview_link("/", study, key)).text
-        assert "This link is not complete" in page
-
-
-def test_eighty_invented_ids_do_not_fill_a_study_unseen(make_lab, make_plan, capsys):
-    lab = make_lab(
-        make_plan(21),
-        ratings_per_item=3,
-        new_per_minute=Settings.model_fields["new_per_minute"].default,
-    )
-    states = []
-    for number in range(80):
-        person = lab.person(number)
-        person.open()
-        states.append(person.post("consent", {"agree": True}).status_code)
-    assert states.count(200) == 30
-    assert lab.rows("SELECT count(*) FROM sessions") == [(30,)]
-    assert main(["human", "status", str(lab.folder)]) == 0
-    assert (
-        "ALARM: 50 times more people began in a minute than new_per_minute allows"
-        in capsys.readouterr().out
-    )
-
-
 def test_a_withdrawal_that_is_sent_again_never_tells_a_finished_person_to_return(lab, finished):
-    """The reply to the first was lost, or there is another browser: only the link still knows what
-    they are owed.
+    """The reply to the first was lost, or there is another browser: only the link still knows
+    what they are owed.
     """
     cookie = dict(finished.browser.cookies)
     assert finished.post("withdraw", {"sure": True}).status_code == 200
@@ -190,9 +163,3 @@ def test_a_withdrawal_that_was_interrupted_is_finished_and_the_person_paid(
     assert finished.post("withdraw", {"sure": True}).status_code == 200
     assert "DONE1234" in finished.open("/").text
     assert find_person(lab.survey.identities, PID[1]) is None
-
-
-def test_no_link_of_a_recruiter_makes_a_preview(make_lab):
-    lab = make_lab(id_pattern="[0-9a-z-]+")
-    page = lab.person(1).open("/?PROLIFIC_PID=a&STUDY_ID=preview&SESSION_ID=b").text
-    assert "This link is not complete" in page

@@ -15,7 +15,6 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from worldprobe.errors import UserError
 from worldprobe_survey.identities import BadLinkError, Caller, Doorkeeper, Visitor
 from worldprobe_survey.settings import read_settings
-from worldprobe_survey.store import steady_clock
 
 AUDIENCE = "https://lab.example"
 IDS = {"PROLIFIC_PID": f"{1:024x}", "STUDY_ID": f"{2:024x}", "SESSION_ID": f"{3:024x}"}
@@ -88,30 +87,6 @@ def test_tokens_with_wrong_claims_are_refused(door, keys, change):
         door.read_link({"prolific_token": sign(keys[0], **change)})
 
 
-@pytest.mark.parametrize("change", [{"iat": 1}, {"iat": 60}, {"nbf": 60}, {"exp": -60}])
-def test_clocks_that_differ_by_a_minute_lose_nobody(door, keys, change):
-    """ministack #1033, PostgREST #1139, php-jwt #51: the issuer's clock is ahead of ours, or behind
-    it.
-    """
-    times = {name: time.time() + seconds for name, seconds in change.items()}
-    assert door.read_link({"prolific_token": sign(keys[0], **times)}).pid == IDS["PROLIFIC_PID"]
-
-
-@pytest.mark.parametrize("ahead", [7200, -7200])
-def test_a_clock_that_was_wrong_at_the_start_refuses_nobody_once_it_is_right(
-    door, keys, monkeypatch, ahead
-):
-    """open-zaak #796, tconnectsync #115: the hardware's clock shows local time until the network's
-    is there.
-    """
-    real = time.time
-    with monkeypatch.context() as patch:
-        patch.setattr("time.time", lambda: real() + ahead)
-        door.clock = steady_clock()
-    assert door.read_link({"prolific_token": sign(keys[0])}).pid == IDS["PROLIFIC_PID"]
-    assert door.clock() <= real() + 1
-
-
 def test_tokens_of_other_keys_and_kinds_are_refused(door, keys, tmp_path):
     good = sign(keys[0])
     head, body, signature = good.split(".")
@@ -131,16 +106,6 @@ def test_tokens_of_other_keys_and_kinds_are_refused(door, keys, tmp_path):
     for token in tokens:
         with pytest.raises(BadLinkError):
             door.read_link({"prolific_token": token})
-
-
-def test_keys_that_cannot_be_used_are_said_at_the_start(tmp_path, write_settings):
-    (tmp_path / "jwks.json").write_text('{"keys": []}')
-    settings = write_settings(entry="signed", signed={"keys": "jwks.json", "audience": AUDIENCE})
-    with pytest.raises(UserError, match="contains no RSA key"):
-        Doorkeeper(settings, b"k" * 64)
-    (tmp_path / "jwks.json").write_text("[]")
-    with pytest.raises(UserError, match="is not a readable set of public keys"):
-        Doorkeeper(settings, b"k" * 64)
 
 
 def test_a_cookie_is_read_only_by_the_survey_that_wrote_it(write_settings, clock):
@@ -168,34 +133,12 @@ def test_a_cookie_is_read_only_by_the_survey_that_wrote_it(write_settings, clock
 @pytest.mark.parametrize(
     ("keys", "problem"),
     [
-        ({"codes": {}}, "people could not show that they took part"),
-        ({"entry": "signed"}, "needs keys and audience"),
-        ({"codes": {"complete": "A", "ineligible": "A"}}, "one code for two outcomes"),
-        ({"return_url": "http://x/{code}"}, "https"),
-        ({"return_url": "https://x/"}, "code"),
-        ({"id_pattern": "["}, "not a regular expression"),
-        ({"style": "paper", "response": "buttons"}, "`style: paper` means `response: text`"),
-        ({"languages": ["English"], "demographics": ["age"]}, "needs the question"),
-        ({"consent_text": "You get [[PAYMENT]]."}, "still contains gaps"),
-        ({"consent_text": " "}, "is empty"),
-        ({"ratings_per_itm": 3}, 'did you mean "ratings_per_item"'),
-        ({"ratings_per_item": 0}, "at least"),
-        ({"youngest": 12}, "at least"),
-        ({"study": "a b"}, "study"),
-        (
-            {
-                "participation": "once_per_domain",
-                "entry": "signed",
-                "signed": {"keys": "k", "audience": "a"},
-            },
-            "refuses people who come for",
-        ),
         ({"another_submission": "resume"}, "would let anybody who knows a person's id in"),
-        ({"minutes": 15, "max_minutes": 10}, "is less than the 15 minutes"),
         ({"codes": {"complete": "[[code]]"}}, "still contains gaps"),
-        ({"contact": "[[Name, e-mail]]"}, "still contains gaps"),
+        ({"consent_text": "You get [[PAYMENT]]."}, "still contains gaps"),
         ({"consent_text": "Only this. {{recorded}}"}, "has no {{deleted}}"),
         ({"consent_text": "Only this. {{deleted}}"}, "has no {{recorded}}"),
+        ({"youngest": 12}, "at least"),
     ],
 )
 def test_settings_that_cannot_work_are_refused(write_settings, keys, problem):

@@ -2,32 +2,20 @@
 
 import json
 import re
-import shutil
 import sqlite3
 import subprocess
 
-import pandas as pd
 import pytest
-import yaml
 
 from worldprobe.cli import main
 from worldprobe.contracts import read_table
 from worldprobe.errors import UserError
 from worldprobe_survey.contracts import Participants, RawRatings
 from worldprobe_survey.export import purge
-from worldprobe_survey.settings import RECORDED, read_settings
+from worldprobe_survey.settings import RECORDED
 from worldprobe_survey.store import ANSWER_TABLES, IDENTITY_TABLES, steady_clock
-from worldprobe_survey.study import open_survey, read_fact, refuse_checkout, write_fact
+from worldprobe_survey.study import open_survey, read_fact, write_fact
 
-#: Words that are shown to people who came with an id, alone.
-ONLY_WITH_IDS = (
-    "consent.recorded.ids",
-    "consent.recorded.outcome",
-    "consent.recorded.owed",
-    "withdrawn.paid",
-    "returned.",
-    "complete.code",
-)
 #: Tables that are about the survey, not about somebody.
 IMPERSONAL = {"facts", "lists", "list_trials", "designs", "tallies"}
 #: What the consent calls it -> the columns that are stored about a person.
@@ -126,35 +114,6 @@ def test_the_consent_says_only_what_this_study_stores_and_its_own_days(write_set
     )
 
 
-def test_an_open_survey_speaks_of_no_submission_code_or_pay(write_settings, repository):
-    """Of an open survey nobody knows an id, and nobody is paid: the consent promised to keep a
-    submission's until payment.
-    """
-    shipped = re.sub(
-        r"\[\[.*?\]\]",
-        "X",
-        (repository / "resources" / "survey" / "consent.md").read_text(),
-        flags=re.DOTALL,
-    )
-    settings = write_settings(entry="open", codes={}, consent_text=shipped)
-    leaves = pd.json_normalize(settings.page_texts).iloc[0].to_dict()
-    pages = {name: str(text) for name, text in leaves.items() if not name.startswith(ONLY_WITH_IDS)}
-    for name, text in {"consent": settings.consent_text, **pages}.items():
-        assert not re.search(
-            r"submission|completion code|\bpa(y|id)\b|payment|Prolific|your id\b|platform", text
-        ), name
-    paid = write_settings(consent_text=shipped).consent_text
-    assert "Your id is used only to pay you" in paid
-    assert "{{" not in paid + settings.consent_text
-
-
-def test_the_consent_that_we_ship_says_what_leaves_the_pay_alone(repository):
-    text = " ".join((repository / "resources" / "survey" / "consent.md").read_text().split())
-    assert "Your pay does not depend on any of your answers, these included." in text
-    assert "{{recorded}}" in text
-    assert "{{deleted}}" in text
-
-
 def test_a_folder_that_git_would_publish_is_refused(make_plan, write_settings, tmp_path):
     checkout = tmp_path / "checkout"
     checkout.mkdir()
@@ -164,12 +123,6 @@ def test_a_folder_that_git_would_publish_is_refused(make_plan, write_settings, t
     assert not (checkout / "study").exists()
     (checkout / ".gitignore").write_text("/study/\n")
     open_survey(checkout / "study" / "survey", make_plan(), write_settings()).close()
-
-
-def test_the_folder_of_the_documents_is_not_in_this_repository(repository):
-    refuse_checkout(repository / "study" / "survey")
-    with pytest.raises(UserError, match="git does not ignore it"):
-        refuse_checkout(repository / "docs" / "survey")
 
 
 @pytest.mark.parametrize("name", ["", "identities.sqlite"])
@@ -235,78 +188,11 @@ def test_a_changed_study_is_refused_until_it_is_said_and_then_every_session_says
     assert all("prompts" in design and "texts" in design for design in designs.values())
 
 
-def test_more_people_or_another_code_are_no_other_study(lab, write_settings):
-    lab.person(1).begin()
-    open_survey(
-        lab.folder, lab.plan, write_settings(ratings_per_item=9, codes={"complete": "OTHER"})
-    ).close()
-
-
 def test_setting_the_clock_moves_no_deadline(monkeypatch):
     clock = steady_clock()
     before = clock()
     monkeypatch.setattr("time.time", lambda: before + 7200)
     assert clock() - before < 60
-
-
-def test_a_translation_has_exactly_the_texts_of_the_english_pages(
-    write_settings, repository, tmp_path
-):
-    english = yaml.safe_load(
-        (repository / "resources" / "survey" / "texts" / "en.yaml").read_text()
-    )
-    german = english | {
-        "lang": "de",
-        "full": english["full"] | {"heading": "Alle Plätze sind vergeben"},
-    }
-    (tmp_path / "de.yaml").write_text(yaml.safe_dump(german, allow_unicode=True))
-    assert write_settings(texts="de.yaml").page_texts["lang"] == "de"
-    del german["full"]
-    (tmp_path / "de.yaml").write_text(yaml.safe_dump(german | {"fulll": {"heading": "x"}}))
-    with pytest.raises(UserError, match=r"lacks full\.heading, full\.return, full\.text"):
-        write_settings(texts="de.yaml")
-    shutil.copy(repository / "resources" / "survey" / "texts" / "en.yaml", tmp_path / "de.yaml")
-    assert read_settings(tmp_path / "settings.yaml").texts == "de.yaml"
-
-
-def test_every_text_is_on_a_page_and_no_page_has_words_of_its_own(repository):
-    package = repository / "workflow" / "src" / "worldprobe" / "survey"
-    pages = {path.name: path.read_text() for path in (package / "pages").glob("*.jinja")}
-    scripts = "".join(
-        (package / "static" / name).read_text() for name in ("survey.js", "trials.js")
-    )
-    for name, page in pages.items():
-        words = re.sub(r"\{%.*?%\}|\{\{.*?\}\}|<[^>]*>|\{#.*?#\}", " ", page, flags=re.DOTALL)
-        assert re.findall(r"[A-Za-z]{2,}", words) == [], name
-    english = yaml.safe_load(
-        (repository / "resources" / "survey" / "texts" / "en.yaml").read_text()
-    )
-    joined = "".join(pages.values())
-    for block, texts in english.items():
-        for key in texts if isinstance(texts, dict) else ():
-            is_used = f"t.{block}.{key}" in joined or re.search(
-                rf"\b(texts|mistakes)\.{key}\b", scripts
-            )
-            assert is_used or block in (
-                "demographics",
-                "consent",
-                "instructions",
-                "open",
-            ), f"{block}.{key}"
-
-
-def test_a_page_is_in_the_language_of_its_texts(make_lab, repository, tmp_path):
-    english = yaml.safe_load(
-        (repository / "resources" / "survey" / "texts" / "en.yaml").read_text()
-    )
-    french = english | {
-        "lang": "fr",
-        "consent": english["consent"] | {"heading": "Avant de commencer"},
-    }
-    (tmp_path / "fr.yaml").write_text(yaml.safe_dump(french))
-    page = make_lab(texts="fr.yaml").person().open().text
-    assert '<html lang="fr">' in page
-    assert "Avant de commencer" in page
 
 
 def test_after_a_purge_nothing_tells_the_time_of_day_or_quotes_somebody_and_the_export_is_the_same(
@@ -376,3 +262,10 @@ def test_the_consent_that_we_ship_promises_no_more_than_an_export_keeps(reposito
     text = " ".join((repository / "resources" / "survey" / "consent.md").read_text().split())
     assert "cannot be compared" not in text
     assert "could perhaps still tell which answers are yours" in text
+
+
+def test_the_consent_that_we_ship_says_what_leaves_the_pay_alone(repository):
+    text = " ".join((repository / "resources" / "survey" / "consent.md").read_text().split())
+    assert "Your pay does not depend on any of your answers, these included." in text
+    assert "{{recorded}}" in text
+    assert "{{deleted}}" in text

@@ -1,18 +1,16 @@
-"""What comes out: tables without identities, identities without ratings, and nothing of people who
-withdrew.
+"""What comes out: tables without identities, identities without ratings, and nothing of people
+who withdrew.
 """
 
 import csv
 import functools
 import io
-import json
 import sqlite3
 import zipfile
 
 import pandas as pd
 import pytest
 import pyzipper
-import yaml
 
 from worldprobe.cli import main
 from worldprobe.contracts import read_table, write_table
@@ -247,17 +245,6 @@ def test_identities_need_their_token_and_stay_out_of_the_repository(
     assert PID[1] not in capsys.readouterr().out
 
 
-def test_the_code_that_was_given_is_noted(busy_lab):
-    person = busy_lab.person(1)
-    person.open()
-    rows = {
-        row["pid"]: row
-        for row in export.list_identities(busy_lab.survey.answers, busy_lab.survey.identities)
-    }
-    assert rows[PID[1]]["code"] == "DONE1234"
-    assert rows[PID[3]]["code"] is None
-
-
 @pytest.mark.parametrize("by", ["pid", "key"])
 def test_withdrawal_leaves_no_byte_in_any_file(busy_lab, by, capsys):
     key = find_person(busy_lab.survey.identities, PID[1])
@@ -311,19 +298,6 @@ def test_identities_are_deleted_when_the_study_has_ended_and_the_promised_days_a
     assert PID[1].encode() not in content
     assert len(lab.exported("ratings")) == n_before
     assert alarms() == []
-
-
-def test_a_study_is_ended_and_purged_by_commands(busy_lab, capsys):
-    folder = str(busy_lab.folder)
-    assert main(["human", "close", folder]) == 0
-    assert "at the latest 90 days after the end" in capsys.readouterr().out
-    assert main(["human", "purge", folder]) == 0
-    assert "Nothing is due" in capsys.readouterr().out
-    assert find_person(busy_lab.survey.identities, PID[1])
-    with busy_lab.survey.answers.write() as connection:
-        connection.execute("UPDATE sessions SET status = 'expired' WHERE status = 'active'")
-    assert main(["human", "purge", folder, "--now"]) == 0
-    assert find_person(busy_lab.survey.identities, PID[1]) is None
 
 
 def submissions(*rows):
@@ -435,22 +409,6 @@ def test_the_list_of_a_second_study_says_nothing_of_the_firsts_people(busy_lab):
     assert outcomes(lab) == after
 
 
-def test_a_list_of_submissions_that_is_none_is_refused(busy_lab, tmp_path):
-    stores = busy_lab.survey.answers, busy_lab.survey.identities
-    with pytest.raises(UserError, match='no column "Submission id"'):
-        import_submissions(
-            *stores, pd.DataFrame({"Participant id": ["x"], "Status": ["ACTIVE"]}), "p.csv"
-        )
-    with pytest.raises(UserError, match="is not one of Prolific's"):
-        import_submissions(*stores, submissions([SUBMISSION[1], PID[1], "LOST"]), "p.csv")
-    (tmp_path / "p.csv").write_text("a;b\n1;2\n")
-    assert main(["human", "import-submissions", str(busy_lab.folder), str(tmp_path / "p.csv")]) == 2
-    (tmp_path / "p.csv").write_text(
-        f"Submission id,Participant id,Status\n{SUBMISSION[2]},{PID[2]},RETURNED\n"
-    )
-    assert main(["human", "import-submissions", str(busy_lab.folder), str(tmp_path / "p.csv")]) == 0
-
-
 def test_two_exports_in_one_list_are_refused_where_they_say_two_things_of_a_submission(busy_lab):
     stores = busy_lab.survey.answers, busy_lab.survey.identities
     rest = [[SUBMISSION[number], PID[number], "ACTIVE"] for number in (2, 3)]
@@ -557,25 +515,12 @@ def test_a_backup_is_not_replaced_by_a_survey_that_has_none_of_its_answers(
     assert {path.name: path.read_bytes() for path in (tmp_path / "copy").iterdir()} == before
 
 
-def test_commands_on_a_folder_without_a_survey_say_so(tmp_path, capsys):
-    written = ["export", "--out", str(tmp_path / "o")], ["backup", "--out", str(tmp_path / "b")]
-    for command in (["status"], *written, ["purge"], ["close"], ["preview"]):
-        assert main(["human", command[0], str(tmp_path / "none"), *command[1:]]) == 2
-        assert "there is no such database" in capsys.readouterr().err
-    assert sorted(path.name for path in tmp_path.iterdir()) == []
-
-
-def test_serving_is_refused_before_anything_is_written(tmp_path, capsys, write_settings):
-    settings = tmp_path / "settings.yaml"
-    write_settings()
-    base = ["human", "serve", str(tmp_path / "none.parquet"), str(settings), str(tmp_path / "new")]
-    assert main(base) == 2
-    assert main([*base, "--host", "0.0.0.0"]) == 2
-    assert "can be reached by other machines" in capsys.readouterr().err
-    settings.write_text(yaml.safe_dump({"study": "x"}))
-    assert main(base) == 2
-    assert not (tmp_path / "new").exists()
-
-
-def test_health_is_told_without_a_cookie(lab):
-    assert json.loads(lab.person().browser.get("/health").text) == {"state": "ready"}
+def test_the_code_that_was_given_is_noted(busy_lab):
+    person = busy_lab.person(1)
+    person.open()
+    rows = {
+        row["pid"]: row
+        for row in export.list_identities(busy_lab.survey.answers, busy_lab.survey.identities)
+    }
+    assert rows[PID[1]]["code"] == "DONE1234"
+    assert rows[PID[3]]["code"] is None

@@ -5,7 +5,7 @@ import base64
 import pytest
 from starlette.testclient import TestClient
 
-from worldprobe_survey.app import build_page, observe
+from worldprobe_survey.app import build_page
 
 
 @pytest.fixture
@@ -21,14 +21,6 @@ def stores(lab):
                 person.answer(person.trial(), 2)
     lab.person(4).open()
     return lab.survey.answers, lab.survey.identities
-
-
-def test_the_page_counts_drop_out_times_checks_and_quotas(stores):
-    seen = observe(*stores)
-    assert list(seen["stages"].values()) == [3, 3, 3, 2, 2, 1]
-    assert seen["times"]["half in"] == 2.0
-    assert seen["failed"] == {1: 1}, "the check asks for 2"
-    assert seen["status"].total("needed") == 4 * 5 - 3
 
 
 def test_the_page_needs_the_token_and_shows_no_identity(stores, lab):

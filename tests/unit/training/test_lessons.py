@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import PreTrainedTokenizerFast
 
-from worldprobe.errors import UserError
 from worldprobe.models.chat import Encoder
 from worldprobe.models.engine import Loglikelihood, Message
 from worldprobe.training.lessons import (
@@ -17,12 +16,7 @@ from worldprobe.training.lessons import (
     lesson_order,
     pack,
 )
-from worldprobe.training.tokenizer import (
-    END_OF_TEXT,
-    phrase_tokenizer,
-    save_tokenizer,
-    train_tokenizer,
-)
+from worldprobe.training.tokenizer import END_OF_TEXT, train_tokenizer
 
 TEMPLATE = (
     "{% for m in messages %}<{{ m.role }}>{{ m.content }}</s>\n{% endfor %}{% if"
@@ -78,31 +72,6 @@ def test_every_answer_of_a_text_of_pieces_counts_with_the_space_before_it(
     assert tokenizer.decode(ids[counts]) == f" TRUE no{END_OF_TEXT}"
 
 
-def test_texts_in_phrases_begin_with_the_end_token_in_training_and_when_they_are_asked(
-    tmp_path,
-) -> None:
-    own = ("is older than", "true")
-    save_tokenizer(
-        phrase_tokenizer(
-            {"Zoe": "name 1", "Uncle Rob": "name 2"} | dict(zip(own, own, strict=True))
-        ),
-        tmp_path,
-    )
-    phrases = PreTrainedTokenizerFast.from_pretrained(tmp_path)
-    encoder = Encoder(phrases, "llama")
-    pieces = (("Zoe is older than Uncle Rob:", False), ("true", True))
-    ids, counts = encode_lessons([Lesson("", "", "one", pieces)], encoder).lesson(0)
-    words = [END_OF_TEXT, "<0>", "is older than", "<1>", ":", "true", END_OF_TEXT]
-    assert phrases.convert_ids_to_tokens(ids) == words
-    assert counts.tolist() == [False] * 5 + [True] * 2
-    assert (
-        phrases.convert_ids_to_tokens(
-            encoder.encode([Loglikelihood("Zoe is older than Uncle Rob:", "true")])[0].ids
-        )
-        == words[:-1]
-    )
-
-
 def test_a_conversation_is_tokenised_as_when_it_is_asked_and_ends_as_the_template_ends_a_turn(
     encoder, tokenizer
 ) -> None:
@@ -126,27 +95,6 @@ def test_a_template_that_writes_finished_turns_otherwise_gets_answer_and_end_tok
     finally:
         tokenizer.chat_template = before
     assert tokenizer.decode(ids[counts]).strip() == f"TRUE{END_OF_TEXT}"
-
-
-def test_lessons_longer_than_the_model_are_kept_whole_for_the_check_that_names_them(
-    encoder,
-) -> None:
-    material = encode_lessons(
-        [Lesson("The lamp " * 80, "TRUE", "long"), Lesson("The rug", "TRUE", "short")], encoder
-    )
-    assert material.lengths[0] > encoder.max_length
-    kept = material.without(20)
-    assert kept.names == ("short",)
-    assert kept.ids.tolist() == material.lesson(1)[0].tolist()
-
-
-def test_a_conversation_needs_a_chat_template(encoder, tokenizer) -> None:
-    before, tokenizer.chat_template = tokenizer.chat_template, None
-    try:
-        with pytest.raises(UserError, match="no chat template"):
-            encode_lessons([Lesson((Message("user", "Left?"),), "TRUE", "one")], encoder)
-    finally:
-        tokenizer.chat_template = before
 
 
 @given(

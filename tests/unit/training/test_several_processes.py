@@ -17,7 +17,6 @@ from safetensors.torch import load_file
 
 import worldprobe
 from worldprobe.cli import main
-from worldprobe.errors import UserError
 from worldprobe.inference.preemption import PREEMPTED
 from worldprobe.models.checkpoint import PINS
 from worldprobe.training import processes
@@ -35,14 +34,6 @@ def test_the_status_of_the_process_that_failed_is_that_of_all_and_the_others_end
 ) -> None:
     monkeypatch.setattr(processes, "_SECONDS_TO_TELL", 0.1)
     assert launch("sys.exit(2)") == 2
-
-
-def test_a_process_that_the_system_killed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "_SECONDS_TO_TELL", 0.1)
-    with pytest.raises(
-        UserError, match="SIGKILL, as the system does where memory does not suffice"
-    ):
-        launch("os.kill(os.getpid(), 9)")
 
 
 def test_a_request_to_stop_reaches_all_and_they_end_in_their_own_time(tmp_path: Path) -> None:
@@ -67,43 +58,6 @@ def test_a_request_to_stop_reaches_all_and_they_end_in_their_own_time(tmp_path: 
     asking.join()
     assert (tmp_path / "0").exists()
     assert (tmp_path / "1").exists()
-
-
-def test_a_process_ends_with_the_one_that_started_it_and_does_not_begin_without_it() -> None:
-    child = (
-        "import os, time; from worldprobe.training.processes import end_with_parent;"
-        " end_with_parent(); "
-    )
-    child += "print(os.getpid(), flush=True)"
-    parent = (
-        "import os, subprocess, sys; os.environ.update(RANK='0',"
-        " WORLDPROBE_STARTED_BY=str(os.getpid()))\n"
-    )
-    parent += (
-        "child = subprocess.Popen([sys.executable, '-c', sys.argv[1]], stdout=subprocess.PIPE)\n"
-    )
-    parent += "print(child.stdout.readline().decode(), flush=True)\nos.kill(os.getpid(), 9)"
-    words = [sys.executable, "-c", parent, f"{child}; time.sleep(60)"]
-    environment = os.environ | {"PYTHONPATH": str(Path(worldprobe.__file__).parents[1])}
-    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False, env=environment)
-    until = time.monotonic() + 30
-    while Path(f"/proc/{done.stdout.strip()}/exe").exists():
-        assert time.monotonic() < until
-        time.sleep(0.05)
-    orphan = environment | {"RANK": "0", processes.PARENT: "1"}
-    assert (
-        subprocess.run([sys.executable, "-c", child], check=False, env=orphan).returncode
-        == PREEMPTED
-    )
-
-
-def test_an_error_is_told_by_the_process_that_has_it_first(tmp_path: Path) -> None:
-    told = {processes.TOLD: str(tmp_path / "told")}
-    with pytest.raises(UserError), processes.told_once(told):
-        raise UserError("a", "b", "c")
-    with pytest.raises(SystemExit) as silent, processes.told_once(told):
-        raise UserError("a", "b", "c")
-    assert silent.value.code == 2
 
 
 #: Processes of one command, forked from one that has imported everything. accelerate shares weights
@@ -167,8 +121,8 @@ LORA = {
 def test_two_processes_that_share_the_weights_are_stopped_and_continued_to_those_of_one(
     tmp_path: Path,
 ) -> None:
-    """FSDP over gloo, with LoRA and gradient checkpointing; in float32 the sums differ by rounding
-    alone (1e-6).
+    """FSDP over gloo, with LoRA and gradient checkpointing; in float32 the sums differ by
+    rounding alone (1e-6).
     """
     some = (
         "--per-cell",

@@ -1,21 +1,14 @@
 """The control models' tokenizer and training: tiny models, a few steps."""
 
-import json
-import os
-import socket
-import subprocess
-import sys
-
 import pandas as pd
 import pytest
 import torch
-from tokenizers import Tokenizer
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from worldprobe import cli
 from worldprobe.benchmarks.ewok.contracts import ControlDocuments
 from worldprobe.contracts import write_table
-from worldprobe.files import digest_file, whole_folder
+from worldprobe.files import digest_file
 from worldprobe.provenance import Provenance
 from worldprobe.training import scratch
 from worldprobe.training.tokenizer import END_OF_TEXT, PADDING, train_tokenizer
@@ -131,19 +124,6 @@ def test_the_same_settings_give_the_same_bytes_and_another_seed_gives_others(fol
     assert first == second != third
 
 
-def test_an_untrained_model_is_what_its_card_says(folder):
-    assert train(folder, "random", "--steps", "0") == 0
-    modes = {
-        (folder / "random" / name).stat().st_mode for name in ("model.safetensors", "config.json")
-    }
-    assert len(modes) == 1  # who may read the one may read the other
-    card = (folder / "random" / "README.md").read_text()
-    assert "never trained" in card
-    made = json.loads(card.split("```json")[1].split("```")[0])
-    assert made["settings"]["steps"] == 0
-    assert made["inputs"]["documents"] == digest_file(folder / "corpus" / "documents.parquet")
-
-
 def test_an_interrupted_training_leaves_nothing_and_an_older_model_untouched(
     folder, monkeypatch, capsys
 ):
@@ -164,34 +144,11 @@ def test_an_interrupted_training_leaves_nothing_and_an_older_model_untouched(
     assert digest_file(folder / "stopped" / "old") == before
 
 
-def test_what_a_killed_writer_left_is_cleared_away_and_a_living_ones_is_not(tmp_path):
-    host = socket.gethostname()
-    killed = subprocess.Popen([sys.executable, "-c", ""])
-    killed.wait()
-    for process in (killed.pid, os.getppid()):
-        (tmp_path / f".model.{host}.{process}.part").mkdir()
-    with whole_folder(tmp_path / "model", "controls train") as folder:
-        (folder / "weights").write_text("w")
-    assert {path.name for path in tmp_path.iterdir()} == {
-        "model",
-        f".model.{host}.{os.getppid()}.part",
-    }
-    with pytest.raises(RuntimeError), whole_folder(tmp_path / "model", "controls train") as folder:
-        raise RuntimeError
-    assert (tmp_path / "model" / "weights").read_text() == "w"
-
-
 def test_a_sentence_has_the_same_tokens_alone_and_after_another():
     tokenizer = train_tokenizer([f"{context} {target}" for context, target in PAIRS] * 5, 400)
     context, target = PAIRS[0]
     together = tokenizer.encode(f"{context} {target}").ids
     assert together == tokenizer.encode(context).ids + tokenizer.encode(target).ids
-
-
-def test_any_text_survives_the_tokenizer(folder):
-    tokenizer = Tokenizer.from_file(str(folder / "tokenizer" / "tokenizer.json"))
-    text = "Ünknown wörds, 漢字 and \t tabs"
-    assert tokenizer.decode(tokenizer.encode(text).ids).strip() == text
 
 
 def test_every_document_comes_once_per_epoch_and_neither_padding_nor_what_is_given_counts(folder):
@@ -206,37 +163,6 @@ def test_every_document_comes_once_per_epoch_and_neither_padding_nor_what_is_giv
         assert set(labels[labels != scratch.IGNORED].tolist()) == {9}
         lengths += (tokens != 7).sum(1).tolist()
     assert sorted(lengths) == list(range(2, 66))
-
-
-@pytest.mark.parametrize(
-    ("options", "where"),
-    [
-        (("--width", "10", "--heads", "4"), "--width"),
-        (("--layers", "0"), "--layers"),
-        (("--learning-rate", "-1"), "--learning-rate"),
-    ],
-)
-def test_settings_that_cannot_be_are_refused_before_anything_is_read(
-    folder, capsys, options, where
-):
-    assert train(folder, "never", *options) == 2
-    assert where in capsys.readouterr().err
-    assert not (folder / "never").exists()
-
-
-def test_a_folder_without_a_tokenizer_is_named(folder, capsys):
-    command = [
-        "controls",
-        "train",
-        str(folder / "corpus"),
-        str(folder / "corpus"),
-        "--architecture",
-        "gpt2",
-        "--out",
-        str(folder / "x"),
-    ]
-    assert cli.main(command) == 2
-    assert "tokenizer.json" in capsys.readouterr().err
 
 
 def test_special_tokens_do_not_meet_text():

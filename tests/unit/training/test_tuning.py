@@ -2,15 +2,14 @@
 
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
@@ -22,17 +21,10 @@ from worldprobe.benchmarks.worldsense.contracts import Trials
 from worldprobe.cli import main
 from worldprobe.contracts import read_table
 from worldprobe.errors import UserError
-from worldprobe.models.checkpoint import locate
+from worldprobe.training import tuning
 from worldprobe.training.lessons import Material
 from worldprobe.training.settings import Tuning
-from worldprobe.training.tuning import (
-    Curriculum,
-    _run,
-    add_matrices,
-    last_checkpoint,
-    lessons_per_pass,
-    save_tuned,
-)
+from worldprobe.training.tuning import Curriculum, last_checkpoint, lessons_per_pass
 
 TEXT = ("--chat", "never", "--prompt-set", "constrained")
 SHORT = ("--steps", "8", "--warm-up", "2", "--learning-rate", "0.003")
@@ -110,23 +102,6 @@ def test_the_folder_is_a_model_with_card_provenance_and_record(tuned: Path) -> N
     assert record["loss"].iloc[-1] < record["loss"].iloc[0]
 
 
-def test_it_can_be_asked_like_any_other_model(tuned: Path, folder: Path) -> None:
-    out = folder / "responses.parquet"
-    assert (
-        worldsense(
-            "ask",
-            folder / "train.parquet",
-            "--checkpoint",
-            tuned,
-            "--prompting",
-            "constrained",
-            "--out",
-            out,
-        )
-        == 0
-    )
-
-
 def test_only_the_answer_and_the_end_count(folder: Path, tuned: Path) -> None:
     """The first loss is that of the answers of the first batch, computed by hand."""
     trials = read_table(folder / "train.parquet", Trials)
@@ -173,37 +148,6 @@ def test_what_saves_time_or_memory_moves_no_loss(
     assert other["loss"].to_numpy() == pytest.approx(expected["loss"].to_numpy(), abs=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("error", "problem", "fix"),
-    [
-        (
-            (
-                "put_cuda_kernel does not have a deterministic implementation, but you set "
-                "'torch.use_deterministic_algorithms(True)'. You can turn off determinism"
-            ),
-            (
-                "other numbers each time on a GPU: put_cuda_kernel does not have a deterministic"
-                " implementation[.]$"
-            ),
-            "--gpus 0",
-        ),
-        (
-            "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
-            "memory does not suffice",
-            "per_pass",
-        ),
-    ],
-)
-def test_what_a_gpu_cannot_do_is_a_message(error: str, problem: str, fix: str) -> None:
-    def train(resume_from_checkpoint: str | None) -> None:
-        raise RuntimeError(error)
-
-    with pytest.raises(UserError) as raised:
-        _run(SimpleNamespace(train=train), None, "mine")
-    assert re.search(problem, raised.value.problem)
-    assert fix in raised.value.fix
-
-
 def test_dialogues_of_the_same_trials_give_the_same_weights(folder: Path, tuned: Path) -> None:
     other = tune(folder, "dialogues", train="train.jsonl.gz")
     assert (other / "model.safetensors").read_bytes() == (tuned / "model.safetensors").read_bytes()
@@ -221,27 +165,6 @@ def test_lora_leaves_an_ordinary_model_whose_weights_moved(folder: Path) -> None
     assert all("proj" in name for name in moved)
     assert "peft" in json.loads((lora / "provenance.json").read_text())["packages"]
     assert (lora / "model.safetensors").stat().st_mode == (lora / "config.json").stat().st_mode
-
-
-def test_matrices_under_other_names_are_never_left_out_silently(
-    folder: Path, tmp_path: Path
-) -> None:
-    """As FSDP's way of gradient checkpointing would name them."""
-    base = AutoModelForCausalLM.from_pretrained(folder / "start")
-    add_matrices(base, Tuning(steps=1, tuning="lora", lora_targets="q_proj")).save_pretrained(
-        tmp_path / "final"
-    )
-    named = tmp_path / "final" / "adapter_model.safetensors"
-    save_file(
-        {
-            name.replace(".self_attn", ".wrapped.self_attn"): weight
-            for name, weight in load_file(named).items()
-        },
-        named,
-    )
-    checkpoint = locate(str(folder / "start"), None, False, False)
-    with pytest.raises(UserWarning, match="adapter keys"):
-        save_tuned(tmp_path / "final", checkpoint, {}, True, tmp_path / "out")
 
 
 def test_bfloat16_trains_weights_in_float32(folder: Path) -> None:
@@ -385,8 +308,6 @@ def test_a_pass_takes_as_many_lessons_as_memory_is_meant_for() -> None:
 
 
 def test_the_plan_masks_what_does_not_count() -> None:
-    import numpy as np
-
     material = Material(
         np.arange(5, dtype=np.int32),
         np.array([2, 5]),
@@ -394,3 +315,96 @@ def test_the_plan_masks_what_does_not_count() -> None:
         ("a", "b"),
     )
     assert Curriculum(material, None, np.array([1]))[0]["labels"].tolist() == [-100, -100, 4]
+
+
+@pytest.fixture(scope="module")
+def tests(folder: Path) -> Path:
+    """A test set, also as dialogues."""
+    some = ("--per-cell", "1", "--problems", "Infer.trivial", "--sizes", "3", "--skins", "trips")
+    made = ("--dialogues-out", folder / "test.jsonl.gz", "--out", folder / "test.parquet")
+    assert worldsense("generate", "test", *some, *made) == 0
+    return folder / "test.parquet"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("test.parquet",),
+        ("test.jsonl.gz",),
+        ("train.parquet", "--tests", "train.parquet"),
+        ("train.parquet", "--mix", "test.jsonl.gz", "--share", "0.5"),
+    ],
+)
+def test_test_items_are_not_trained_on(
+    words, folder: Path, tests: Path, capsys, monkeypatch
+) -> None:
+    monkeypatch.chdir(folder)
+    assert worldsense("finetune", "start", *words, *TEXT, *SHORT, "--out", "contaminated") == 2
+    assert "allow_contamination" in capsys.readouterr().err
+    assert not Path("contaminated").exists()
+
+
+def test_contamination_that_is_allowed_is_in_the_card(folder: Path, tests: Path) -> None:
+    mixed = ("--mix", folder / "test.jsonl.gz", "--share", "0.5", "--tests", tests)
+    card = (tune(folder, "allowed", *mixed, allow_contamination=True) / "README.md").read_text()
+    assert "Contaminated" in card
+    assert read_table(tests, Trials)["tuple_id"].iloc[0] in card
+
+
+def test_a_second_run_is_kept_out_of_the_first_ones_checkpoints(folder: Path, monkeypatch) -> None:
+    check, statuses = tuning.check_pass, []
+    words = (
+        "finetune",
+        folder / "start",
+        folder / "train.parquet",
+        *TEXT,
+        *SHORT,
+        "--out",
+        folder / "twice",
+    )
+
+    def check_while_another_begins(*known: object) -> None:
+        monkeypatch.setattr(tuning, "check_pass", check)
+        statuses.append(worldsense(*words))
+        check(*known)
+
+    monkeypatch.setattr(tuning, "check_pass", check_while_another_begins)
+    assert worldsense(*words) == 0
+    assert statuses == [2]
+
+
+@pytest.mark.parametrize(
+    ("processes", "how", "fits"), [(8, "full", False), (32, "full", True), (4, "lora", True)]
+)
+def test_too_little_memory_is_found_before_anything_is_loaded(processes, how, fits) -> None:
+    """A model of 70 billion parameters on GPUs of 80 GB."""
+    size = {"hidden_size": 8192, "num_hidden_layers": 80, "vocab_size": 32_000, "dtype": "bfloat16"}
+    settings = Tuning(steps=1, precision="bfloat16", gradient_checkpointing=True, tuning=how)
+    known = ("base", size, 69_000_000_000, settings, 4096, processes, 79_000_000_000)
+    if fits:
+        tuning.check_memory(*known)
+    else:
+        with pytest.raises(UserError, match=r"needs about .* GB to be fine-tuned"):
+            tuning.check_memory(*known)
+
+
+def test_a_model_in_which_packed_lessons_see_each_other_is_refused(
+    folder: Path, monkeypatch
+) -> None:
+    model = AutoModelForCausalLM.from_pretrained(folder / "start")
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.mul_(20)
+    ids = np.arange(40, 80, dtype=np.int32)
+    material = Material(ids, np.array([8, 20, 40]), np.ones(40, bool), ("a", "b", "c"))
+    curriculum = Curriculum(material, None, np.arange(3))
+    tuning.check_pass("base", model, curriculum, 0, Tuning(steps=1))
+    before = type(model).forward
+
+    def blind(self, *args, position_ids=None, **more):
+        return before(self, *args, **more)
+
+    monkeypatch.setattr(type(model), "forward", blind)
+    with pytest.raises(UserError, match="see each other"):
+        tuning.check_pass("base", model, curriculum, 0, Tuning(steps=1))
+    tuning.check_pass("base", model, curriculum, 0, Tuning(steps=1, packing=False))

@@ -1,9 +1,8 @@
-"""``worldprobe score all``, where what $FAULTS/MODEL names befalls the model, once; of a part of a
-series, $FAULTS/MODEL-PART.
+"""``worldprobe score all``, where what $FAULTS/MODEL names befalls the model, once.
 
 The file is renamed to MODEL.reached when it does: for a ``hang`` before the first answer, else when
-two parts are on disk and more answers are to come; in a part of a series at its second checkpoint.
-``stop`` waits there for what the test does to the job.
+two parts are on disk and more answers are to come. ``stop`` waits there for what the test does to
+the job.
 """
 
 import os
@@ -20,14 +19,11 @@ from worldprobe.cli import main
 from worldprobe.inference import requests as collecting
 from worldprobe.models import batching
 
-MODEL, OUT = (sys.argv[sys.argv.index(option) + 1] for option in ("--model", "--out"))
-IS_SERIES = sys.argv[1] == "series"
-FAULT = Path(os.environ["FAULTS"]) / (f"{MODEL}-{Path(OUT).stem}" if IS_SERIES else MODEL)
+FAULT = Path(os.environ["FAULTS"]) / sys.argv[sys.argv.index("--model") + 1]
 #: Small parts and small batches, so that there are several of each.
 collecting.ANSWERS_PER_PART, batching.CPU_TOKENS = 50, (256, 256)
 collect, run = collecting.collect, batching.Budget.run
 struck_by = ""
-asked = 0
 
 
 def strike(kind: str) -> None:
@@ -45,9 +41,7 @@ def strike(kind: str) -> None:
 def collect_until_struck(
     questions: Any, ask: Callable[[Any, Any], Iterator[Any]], *arguments: Any
 ) -> list[Any]:
-    global asked
-    asked += 1
-    kind = FAULT.read_text() if FAULT.exists() and (asked == 2 or not IS_SERIES) else ""
+    kind = FAULT.read_text() if FAULT.exists() else ""
 
     def asking(members: Any, skip: Any) -> Iterator[Any]:
         for number, answer in enumerate(ask(members, skip)):

@@ -7,12 +7,12 @@ import pytest
 from simulated_judgements import DOMAINS, simulate_items, simulate_judgements
 from worldprobe import cli
 from worldprobe.benchmarks.ewok.contracts import Judgements, Ratings
-from worldprobe.benchmarks.ewok.tables.statistics import pooled_domains, study_sizes
 from worldprobe.contracts import read_provenance, read_table, validate, write_table
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Model, Roster
 from worldprobe_lab.contracts import Orders, Plans, PooledMeans
+from worldprobe_lab.displays import pooled_domains, study_sizes
 from worldprobe_lab.planning import plan_studies, pool_means, versions_needed
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from worldprobe.benchmarks.ewok.analysis.judge import Evidence
 from worldprobe.benchmarks.ewok.contracts import Items, Likeness, Ratings, TargetScores
+from worldprobe.benchmarks.ewok.ratings import people_differ
 from worldprobe.benchmarks.ewok.tables.people import likeness_to_people
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table, validate, write_table
@@ -20,7 +21,6 @@ from worldprobe_survey.people import (
     find_ceiling,
     measure_likeness,
     model_differs,
-    people_differ,
 )
 
 CELLS = [(target, context) for target in (1, 2) for context in (1, 2)]

@@ -1,0 +1,230 @@
+"""Spoiled inputs: three lines of error, problem and fix, status 2, nothing half-written, no
+secret (``check`` asserts it).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from worldprobe.cli import main
+
+BUILD = "items build {materials} --versions 0 --filter object2"
+SCORE = "score logprobs {items} --checkpoint {checkpoint} --out {out}"
+SERVER = "score logprobs {items} --engine openai --checkpoint m"
+
+LINES = [
+    "frobnicate",
+    "--password {secret} items build",
+    f"{BUILD} --passwrod {{secret}} --out {{out}}",
+    f"{BUILD} --seed nan --out {{out}}",
+    f"{BUILD} --out {{out}}/x",
+    f"{BUILD} --out {{materials}}/README.md",
+    "summarize {judgements_a} --out {judgements_a}",
+    "compare {judgements_a} --out {out}",
+    "judge {items} {scores_a} {scores_b} --out {out}",
+    "judge {items} {folder} --out {out}",
+    "judge {items} {folder}/missing.parquet --out {out}",
+    "judge {items} {scores_a} --model ../a --out {out}",
+    "items gather {items} {items} --out {out}",
+    "table mean_accuracy {items} --out {folder}/t.md",
+    "score logprobs {items} --checkpoint nobody/no-such-model --out {out}",
+    "controls write-corpus {templates} {materials} --taught nan --out {folder}/c",
+    f"{SERVER} --endpoint http://u:hunter2secret@host/v1 --out {{out}}",
+    f"{SERVER} --endpoint http://host/v1?key=hunter2secret --out {{out}}",
+    f"{SERVER} --endpoint http://127.0.0.1:9/v1 --dtype bfloat16 --out {{out}}",
+    "worldsense generate test --sizes 2 --out {folder}/t.parquet",
+    "worldsense generate test --per-cell 1000000 --out {folder}/t.parquet",
+]
+
+#: Name of a file, its content, and the command that reads it as ``{file}``.
+FILES = [
+    ("study.yaml", "study: a\nstudy: b", "config check {file}"),
+    ("study.yaml", "[" * 100_000, "config check {file}"),
+    ("study.yaml", "ewok: {materials: {passwrod: hunter2secret}}", "config check {file}"),
+    ("study.yaml", b"study: caf\xe9", "config check {file}"),
+    ("models.yaml", "a: {checkpoint: x, dtyp: y}", "models list --registry {file}"),
+    ("t.parquet", "item_id,target\n", "judge {items} {file} --out {out}"),
+    ("r.csv", "item_id;target\n", "import human-ratings {items} {file} --out {out}"),
+    ("m.zip", b"PK", "items build {file} --password {secret} --versions 0 --out {out}"),
+    ("r.zip", b"PK", "import released {file} --out {out}"),
+    ("t.jsonl", "{", "worldsense audit {file} --out {out}"),
+    ("t.jsonl.bz2", b"not compressed", "worldsense audit {file} --out {out}"),
+    (
+        "p.yaml",
+        "choice: {block: 5}",
+        (
+            "score all {items} --checkpoint x --eval-types choice_free_two --prompts {file} --out"
+            " {out}"
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_command_line_that_cannot_work_is_refused(check, repository, monkeypatch, line) -> None:
+    monkeypatch.chdir(repository)
+    check(line)
+
+
+@pytest.mark.parametrize(("name", "content", "line"), FILES)
+def test_a_spoiled_file_is_named(
+    check, tmp_path: Path, name: str, content: str | bytes, line: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    check(line, name, file=path)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=st.text(alphabet="aeu:{}[]-'\"\n #&*!|>%@`\t0159.\\\x85\u2028", max_size=30))
+def test_any_text_is_a_configuration_or_a_message(tmp_path: Path, text: str) -> None:
+    (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
+    assert main(["config", "check", str(tmp_path / "mine.yaml")]) in (0, 2)
+
+
+CONCEPT, CONTEXT = "concepts/concept-garden-work.yml", "contexts/context-garden-work.yml"
+TARGET, OBJECT = "targets/target-garden-work.yml", "fillers/filler-object.csv"
+GARDEN = {
+    CONCEPT: "".join(
+        f"- {{concept: {one}, domain: garden, concept_type: action, opposite_concepts: [{other}],"
+        " agentive: true}\n"
+        for one, other in (("lift", "lower"), ("lower", "lift"))
+    ),
+    CONTEXT: (
+        "- conceptA: lift\n  conceptB: lower\n  probes:\n    - type: direct\n"
+        '      pattern: "[agent1] moves [object1] {segment1}."\n      segments:\n'
+        "        - {segmentA: upward, segmentB: downward, contrast: antonym}\n"
+    ),
+    TARGET: (
+        'garden-work:\n  - pattern: "[agent1] {CONCEPT} [object1]."\n    criteria: agentive\n   '
+        " tags: present_3sg_form\n"
+    ),
+    "fillers/filler-agent.csv": "item\n" + "".join(f"Gardener{i}\n" for i in range(12)),
+    OBJECT: "item,large\n" + "".join(f"the pot{i},true\n" for i in range(24)),
+}
+
+
+@pytest.fixture
+def garden(tmp_path: Path) -> Path:
+    """A folder of small materials, which are right but for what a test changes."""
+    for name, text in GARDEN.items():
+        (tmp_path / "garden" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "garden" / name).write_text(text)
+    return tmp_path / "garden"
+
+
+def test_small_materials_can_be_filled(check, garden: Path) -> None:
+    check("items build {garden} --versions 0 --out {folder}/i.parquet", status=0, garden=garden)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "words"),
+    [
+        (CONCEPT, "concept: lift", "concept: raise", "no concept"),
+        (CONCEPT, "concept: lift", "concept: li\x07ft", "is not valid YAML"),
+        (CONTEXT, "conceptB: lower", "conceptB: lift", "are the same"),
+        (CONTEXT, "{segment1}", "{segment2}", "2 places"),
+        (CONTEXT, "[object1]", "[objct1]", "no fillers/filler-objct.csv"),
+        (CONTEXT, "upward", "downward", "are the same"),
+        (CONTEXT, "upward", '"up\\u202eward"', "invisible character"),
+        (TARGET, "{CONCEPT}", "CONCEPT", "no {CONCEPT}"),
+        (TARGET, "criteria: agentive", "criteria: non_agentive", "no target"),
+        (OBJECT, "the pot0,", "the {pot0},", "would be part of a sentence"),
+        (OBJECT, "the pot0,true", "the pot0", "cells"),
+        (OBJECT, "the pot0,true", "the pot1,false", "already"),
+    ],
+)
+def test_a_fault_in_materials_is_named(check, garden: Path, name, old, new, words) -> None:
+    text = (garden / name).read_text()
+    assert old in text
+    (garden / name).write_text(text.replace(old, new, 1))
+    check("items build {garden} --versions 0 --out {out}", words, garden=garden)
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A GPT-2 of a few thousand weights, and a tokenizer of bytes."""
+    torch = pytest.importorskip("torch")
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+
+    words = ["<end>", *sorted(pre_tokenizers.ByteLevel.alphabet())]
+    tokenizer = Tokenizer(models.BPE({word: number for number, word in enumerate(words)}, []))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    folder = tmp_path_factory.mktemp("model")
+    tokens = {"bos_token_id": 0, "eos_token_id": 0}
+    torch.manual_seed(0)
+    shape = GPT2Config(
+        vocab_size=len(words), n_positions=256, n_embd=8, n_layer=1, n_head=2, **tokens
+    )
+    GPT2LMHeadModel(shape).save_pretrained(folder)
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<end>").save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "words"),
+    [
+        ("config.json", {"n_embd": 16}, "shapes"),
+        ("config.json", {"architectures": ["BertForMaskedLM"]}, "not a causal"),
+        (
+            "config.json",
+            {"auto_map": {"AutoModelForCausalLM": "x.Y"}, "model_type": "own"},
+            "Python code",
+        ),
+        ("tokenizer.json", {"model": {}}, "tokenizer"),
+        ("tokenizer.json", None, "no tokenizer"),
+        ("model.safetensors", None, "no weights"),
+        ("model.safetensors", b"garbage", "cannot be loaded"),
+    ],
+)
+def test_a_spoiled_model_is_refused(check, tiny_model, tmp_path, file, change, words) -> None:
+    model = Path(shutil.copytree(tiny_model, tmp_path / "model"))
+    if change is None:
+        (model / file).unlink()
+    elif isinstance(change, bytes):
+        (model / file).write_bytes(change)
+    else:
+        document = json.loads((model / file).read_text())
+        (model / file).write_text(json.dumps(document | change))
+    check(SCORE, words, checkpoint=model)
+
+
+def test_weights_that_are_not_numbers_are_refused(check, tiny_model, tmp_path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    model = Path(shutil.copytree(tiny_model, tmp_path / "model"))
+    weights = load_file(model / "model.safetensors")
+    weights["transformer.ln_f.weight"][0] = float("nan")
+    save_file(weights, model / "model.safetensors", metadata={"format": "pt"})
+    check(SCORE, "NaN", checkpoint=model)
+
+
+def test_an_added_word_without_an_embedding_is_refused(check, tiny_model, tmp_path) -> None:
+    model = Path(shutil.copytree(tiny_model, tmp_path / "model"))
+    document = json.loads((model / "tokenizer.json").read_text())
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "special"), False)
+    document["added_tokens"].append(flags | {"id": 9000, "content": "the"})
+    (model / "tokenizer.json").write_text(json.dumps(document))
+    check(SCORE, "embeddings for", checkpoint=model)
+
+
+def test_sigterm_leaves_nothing_half_written(study, tmp_path: Path, monkeypatch) -> None:
+    def stop(path: Path) -> None:
+        assert path.stat().st_size
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr("worldprobe.files._synchronize", stop)
+    build = ["items", "build", str(study["materials"]), "--versions", "0"]
+    with pytest.raises(SystemExit) as ended:
+        main([*build, "--out", str(tmp_path / "items.parquet")])
+    assert ended.value.code == 75
+    assert not list(tmp_path.iterdir())
