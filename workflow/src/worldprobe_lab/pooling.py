@@ -15,7 +15,8 @@ distribution:
 - mu and tau have flat priors (Gelman 2006); tau is summed over a grid, and all else is drawn from
   its conditional distribution.
 
-Coverage of intervals, and how often statements about order are right: tests/performance/pooling.py.
+Coverage of intervals, and how often statements about order are right, were simulated at commit
+f3ae98a8.
 """
 
 from __future__ import annotations
