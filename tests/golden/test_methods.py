@@ -20,7 +20,6 @@ import pytest
 from worldprobe import methods
 from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.benchmarks.worldsense.contracts import Trials
-from worldprobe.benchmarks.worldsense.finetuning.trainings import FinetuningSettings, ReadingLessons
 from worldprobe.benchmarks.worldsense.inference.parse import EXPLICIT, reader_of
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS
 from worldprobe.cli import main, parse
@@ -31,6 +30,7 @@ from worldprobe.models.reasoning import split_thoughts
 from worldprobe.paths import REPOSITORY, RESOURCES
 from worldprobe.provenance import Provenance
 from worldprobe.settings import parse_given
+from worldprobe_training.trainings import FinetuningSettings, ReadingLessons
 
 pytest.importorskip("torch")
 

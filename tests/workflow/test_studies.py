@@ -16,7 +16,7 @@ import yaml
 
 from worldprobe import benchmarks
 from worldprobe.contracts import read_provenance
-from worldprobe.training.settings import with_checkpoints
+from worldprobe.models.controls import with_checkpoints
 
 Snakemake = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -71,6 +71,7 @@ from worldprobe import benchmarks, extensions, methods
 from worldprobe.benchmark import FORMATS
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import digest_state
+from worldprobe.models.controls import corpus
 from worldprobe.models.series import places_of, trainings
 from worldprobe.operations.resources import limits, needs, tuning_needs
 from worldprobe.operations.status import missing_models, not_fetched, share_with_jobs, sign
@@ -252,6 +253,7 @@ pathvars:
     logs=STUDY.logs,
     benchmarks=STUDY.benchmarks,
     models=STUDY.models,
+    controls=corpus(study).root,
 
 
 # Two commands of SLURM whose answers would make Snakemake wait for ever (slurm/bin says when).

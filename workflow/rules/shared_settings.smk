@@ -3,7 +3,7 @@
 from worldprobe.files import files_below
 from worldprobe.models.series import places_of, trainings
 from worldprobe.paths import REPOSITORY
-from worldprobe.training.settings import MATERIALS, corpus
+from worldprobe.models.controls import MATERIALS, corpus
 
 
 @cache

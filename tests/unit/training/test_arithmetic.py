@@ -15,8 +15,8 @@ TRAIN = """
 import hashlib, sys
 from worldprobe.models import checkpoint
 assert checkpoint.pin()
-from worldprobe.training import scratch
-from worldprobe.training.tokenizer import train_tokenizer
+from worldprobe_training import scratch
+from worldprobe_training.tokenizer import train_tokenizer
 texts = [f"{a} {b} the {c}." for a in ("Ana", "Ben") for b in ("lifts", "drops") for c in ("lamp", "rug", "crate")] * 4
 settings = scratch.Settings("gpt2", 1, 16, 2, 150, 4, 0.005, 0, 1)
 model, _ = scratch.train(texts, train_tokenizer(texts, 300), settings, "tiny")

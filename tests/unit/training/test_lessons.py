@@ -8,7 +8,7 @@ from transformers import PreTrainedTokenizerFast
 
 from worldprobe.models.chat import Encoder
 from worldprobe.models.engine import Loglikelihood, Message
-from worldprobe.training.lessons import (
+from worldprobe_training.lessons import (
     IGNORED,
     Collator,
     Lesson,
@@ -16,7 +16,7 @@ from worldprobe.training.lessons import (
     lesson_order,
     pack,
 )
-from worldprobe.training.tokenizer import END_OF_TEXT, train_tokenizer
+from worldprobe_training.tokenizer import END_OF_TEXT, train_tokenizer
 
 TEMPLATE = (
     "{% for m in messages %}<{{ m.role }}>{{ m.content }}</s>\n{% endfor %}{% if"

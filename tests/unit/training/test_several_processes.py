@@ -19,7 +19,7 @@ import worldprobe
 from worldprobe.cli import main
 from worldprobe.inference.preemption import PREEMPTED
 from worldprobe.models.checkpoint import PINS
-from worldprobe.training import processes
+from worldprobe_training import processes
 
 #: The first of two processes ends as told; the other one would wait for ever.
 FIRST = "import os, sys, time\nif os.environ['RANK'] == '0':\n    {}\ntime.sleep(60)"
@@ -68,9 +68,9 @@ import os, signal, sys
 import peft, torch, torch.distributed.fsdp
 from accelerate import state
 from worldprobe.cli import main
-from worldprobe.training import processes
-from worldprobe.training import tuning
-from worldprobe.training import lessons
+from worldprobe_training import processes
+from worldprobe_training import tuning
+from worldprobe_training import lessons
 
 def begin(self, *words, _begin=state.PartialState.__init__, **options):
     _begin(self, *words, **options)

@@ -10,8 +10,8 @@ from worldprobe.benchmarks.ewok.contracts import ControlDocuments
 from worldprobe.contracts import write_table
 from worldprobe.files import digest_file
 from worldprobe.provenance import Provenance
-from worldprobe.training import scratch
-from worldprobe.training.tokenizer import END_OF_TEXT, PADDING, train_tokenizer
+from worldprobe_training import scratch
+from worldprobe_training.tokenizer import END_OF_TEXT, PADDING, train_tokenizer
 
 PAIRS = (("The stove is on.", "The pot gets hot."), ("The stove is off.", "The pot gets cold."))
 MODEL_FILES = {

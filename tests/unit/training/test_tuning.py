@@ -21,10 +21,10 @@ from worldprobe.benchmarks.worldsense.contracts import Trials
 from worldprobe.cli import main
 from worldprobe.contracts import read_table
 from worldprobe.errors import UserError
-from worldprobe.training import tuning
-from worldprobe.training.lessons import Material
-from worldprobe.training.settings import Tuning
-from worldprobe.training.tuning import Curriculum, last_checkpoint, lessons_per_pass
+from worldprobe_training import tuning
+from worldprobe_training.lessons import Material
+from worldprobe_training.settings import Tuning
+from worldprobe_training.tuning import Curriculum, last_checkpoint, lessons_per_pass
 
 TEXT = ("--chat", "never", "--prompt-set", "constrained")
 SHORT = ("--steps", "8", "--warm-up", "2", "--learning-rate", "0.003")
@@ -248,7 +248,7 @@ def test_a_killed_run_continues_to_the_same_losses_and_weights(folder: Path, tun
         "--out",
         out,
     ]
-    slow = "import time, worldprobe.training.lessons as c; old = c.Collator.__call__\n"
+    slow = "import time, worldprobe_training.lessons as c; old = c.Collator.__call__\n"
     slow += "def new(self, lessons): time.sleep(0.3); return old(self, lessons)\n"
     slow += (
         "c.Collator.__call__ = new\nfrom worldprobe.cli import main; import sys;"

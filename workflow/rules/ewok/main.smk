@@ -3,7 +3,6 @@
 
 include: "settings.smk"
 include: "materials.smk"
-include: "controls.smk"
 include: "answers.smk"
 include: "baselines.smk"
 include: "human.smk"

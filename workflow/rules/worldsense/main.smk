@@ -4,7 +4,4 @@
 include: "settings.smk"
 include: "sets.smk"
 include: "answers.smk"
-include: "lessons.smk"
-include: "training.smk"
-include: "finetuning.smk"
 include: "analysis.smk"

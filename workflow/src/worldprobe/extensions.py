@@ -28,12 +28,20 @@ class Extension:
             where the core has that key, as ``ewok.human``.
         displays: benchmark -> modules that declare tables and figures of it.
         rules: a file of Snakemake rules, included after the benchmarks' rules.
+        actions: a command of the core -> a function that adds actions to its app.
+        makes: a function of the study: ids of the models that the study makes.
+        adds: a function of study and registry: the registry with cards of these models.
+        outputs: a function of the study: files that it is for.
     """
 
     commands: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     displays: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rules: Path | None = None
+    actions: Mapping[str, str] = field(default_factory=dict)
+    makes: str = ""
+    adds: str = ""
+    outputs: str = ""
 
 
 @cache
@@ -80,3 +88,36 @@ def displays_of(benchmark: str) -> Iterator[Any]:
 def rules() -> list[Path]:
     """The extensions' files of rules."""
     return [extension.rules for extension in extensions() if extension.rules]
+
+
+def add_actions(command: str, app: Any) -> None:
+    """Add the extensions' actions to the app of a command."""
+    for extension in extensions():
+        if command in extension.actions:
+            load(extension.actions[command])(app)
+
+
+def has_actions(command: str) -> bool:
+    """Whether extensions add actions to a command."""
+    return any(command in extension.actions for extension in extensions())
+
+
+def made_models(study: Mapping[str, Any]) -> list[str]:
+    """Ids of the models that a study makes."""
+    made = (load(extension.makes)(study) for extension in extensions() if extension.makes)
+    return [model for models in made for model in models]
+
+
+def add_models(study: Mapping[str, Any], registry: Mapping[str, Any]) -> dict[str, Any]:
+    """Cards of the models that a study makes."""
+    cards: dict[str, Any] = {}
+    for extension in extensions():
+        if extension.adds:
+            cards |= load(extension.adds)(study, registry)
+    return cards
+
+
+def outputs(study: Mapping[str, Any]) -> list[str]:
+    """The files that a study is for, as extensions make them."""
+    made = (load(extension.outputs)(study) for extension in extensions() if extension.outputs)
+    return [path for paths in made for path in paths]

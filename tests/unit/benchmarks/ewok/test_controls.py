@@ -11,7 +11,14 @@ from worldprobe.benchmarks.ewok.contracts import (
     ControlTemplates,
     Templates,
 )
-from worldprobe.benchmarks.ewok.controls import (
+from worldprobe.benchmarks.ewok.materials.items import Filling, compile_all, fill_items
+from worldprobe.benchmarks.ewok.materials.materials import read_materials
+from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
+from worldprobe.benchmarks.ewok.materials.split import PAIR, parts_of
+from worldprobe.contracts import read_provenance, read_table, validate
+from worldprobe.errors import UserError
+from worldprobe.models.controls import MATERIALS
+from worldprobe_training.corpus import (
     VERSIONS,
     Corpus,
     accuracy_by_group,
@@ -20,13 +27,6 @@ from worldprobe.benchmarks.ewok.controls import (
     group_items,
     read_by,
 )
-from worldprobe.benchmarks.ewok.materials.items import Filling, compile_all, fill_items
-from worldprobe.benchmarks.ewok.materials.materials import read_materials
-from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
-from worldprobe.benchmarks.ewok.materials.split import PAIR, parts_of
-from worldprobe.contracts import read_provenance, read_table, validate
-from worldprobe.errors import UserError
-from worldprobe.training.settings import MATERIALS
 
 DOMAIN = "spatial-relations"
 RIGHT_PAIRINGS = [("context1", "target1"), ("context2", "target2")]

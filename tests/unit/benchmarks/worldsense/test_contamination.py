@@ -10,18 +10,18 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.worldsense.finetuning.contamination import (
-    in_dialogues,
-    in_trials,
-    read_tests,
-)
-from worldprobe.benchmarks.worldsense.finetuning.training_files import Dialogue
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
 from worldprobe.cli import main
 from worldprobe.models.engine import Message
+from worldprobe_training.contamination import (
+    in_dialogues,
+    in_trials,
+    read_tests,
+)
+from worldprobe_training.training_files import Dialogue
 
 SKINS = read_skins()
 

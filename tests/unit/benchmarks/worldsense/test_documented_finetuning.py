@@ -11,11 +11,11 @@ import pytest
 import yaml
 
 from worldprobe.benchmarks import settings_classes
-from worldprobe.benchmarks.worldsense.finetuning import trainings as tunings
-from worldprobe.benchmarks.worldsense.finetuning.finetune import decide
-from worldprobe.benchmarks.worldsense.finetuning.trainings import FinetuningSettings
 from worldprobe.cli import main
 from worldprobe.settings import read_study
+from worldprobe_training import trainings as tunings
+from worldprobe_training.finetune import decide
+from worldprobe_training.trainings import FinetuningSettings
 
 TEMPLATE = (
     "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}{% if add_generation_prompt"

@@ -13,9 +13,6 @@ from worldprobe import benchmarks
 from worldprobe.benchmarks.worldsense import figures as figures
 from worldprobe.benchmarks.worldsense import tables
 from worldprobe.benchmarks.worldsense.contracts import Summaries, Trainings
-from worldprobe.benchmarks.worldsense.finetuning import external, trainings
-from worldprobe.benchmarks.worldsense.finetuning.training_files import first_tuples
-from worldprobe.benchmarks.worldsense.finetuning.trainings import Finetuning
 from worldprobe.benchmarks.worldsense.outputs import asked_models
 from worldprobe.benchmarks.worldsense.skins.vocabulary import LINEAR_PROBLEMS
 from worldprobe.cli import main
@@ -25,6 +22,9 @@ from worldprobe.operations.settings import shown_registry
 from worldprobe.report.model_names import Model, Roster, read_roster
 from worldprobe.settings import check, complete_card
 from worldprobe.settings.study import study_class
+from worldprobe_training import external, trainings
+from worldprobe_training.training_files import first_tuples
+from worldprobe_training.trainings import Finetuning
 
 FINETUNING = {
     "bases": ["reader", "big"],

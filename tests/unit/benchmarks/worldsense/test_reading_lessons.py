@@ -12,15 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from worldprobe.benchmarks.worldsense.finetuning.reading_lessons import (
-    LessonCheck,
-    ReadingLesson,
-    draw_lessons,
-    pieces_of,
-    tokens_of,
-    words_of,
-)
-from worldprobe.benchmarks.worldsense.finetuning.trainings import ReadingLessons
 from worldprobe.benchmarks.worldsense.problems.worlds import before, is_true
 from worldprobe.benchmarks.worldsense.skins.rendering import (
     StatementReader,
@@ -32,7 +23,16 @@ from worldprobe.benchmarks.worldsense.skins.vocabulary import CANARY
 from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
 from worldprobe.cli import main
 from worldprobe.errors import UserError
-from worldprobe.training.tokenizer import UNKNOWN, phrase_tokenizer
+from worldprobe_training.reading_lessons import (
+    LessonCheck,
+    ReadingLesson,
+    draw_lessons,
+    pieces_of,
+    tokens_of,
+    words_of,
+)
+from worldprobe_training.tokenizer import UNKNOWN, phrase_tokenizer
+from worldprobe_training.trainings import ReadingLessons
 
 SKINS = [skin for skin in read_skins() if skin.use != "ood-problem"]
 ONE = [skin for skin in SKINS if skin.name == "train_old/young"]

@@ -154,10 +154,7 @@ def answers_by_rule(study: Study, model: str) -> dict[str, list[str]]:
 
 def add_models(study: Study, registry: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """The registry with the models that a study makes from others, e.g. by fine-tuning."""
-    for benchmark in of_study(study):
-        if benchmark.adds:
-            registry = registry | benchmark.adds(study, registry)
-    return registry
+    return registry | extensions.add_models(study, registry)
 
 
 def all_models(study: Study) -> list[str]:
@@ -205,11 +202,11 @@ def complete_registry(
     """The registry with what depends on the study: the folders of the models that it trains, and
     what benchmarks add.
     """
+    from worldprobe.models.controls import with_checkpoints
     from worldprobe.models.series import (
         add_trainings,
         check_trainings,
     )  # its tables need pandas, which `--help` does not
-    from worldprobe.training.settings import with_checkpoints
 
     registry = with_checkpoints(study, add_trainings(study, registry))
     check_trainings(study, registry)

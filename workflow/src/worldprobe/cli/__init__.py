@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 from cyclopts import App
 from cyclopts.exceptions import CycloptsError
@@ -31,7 +32,6 @@ _STAGES = {
     "templates": ("templates:templates", "compile materials into templates"),
     "items": ("items:app", "fill templates into items"),
     "models": ("models:app", "list, plan and fetch the registry's models"),
-    "controls": ("controls:app", "small models of known behaviour, trained on a corpus of our own"),
     **{name: (f"{name}:app", "") for name in NAMES if find_spec(f"worldprobe.cli.{name}")},
     "score": ("score:app", "score items, or prompt the model about them"),
     "ask": ("score:ask", "ask a model what a benchmark asks, and score its responses"),
@@ -100,7 +100,11 @@ def build_app(stages: Sequence[str] = tuple(STAGES)) -> App:
         help_format="plaintext",
     )
     for stage in stages:
-        app.command(STAGES[stage][0], name=stage)
+        place: Any = STAGES[stage][0]
+        if extensions.has_actions(stage):
+            place = extensions.load(place)
+            extensions.add_actions(stage, place)
+        app.command(place, name=stage)
     return app
 
 

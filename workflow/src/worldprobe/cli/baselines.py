@@ -63,7 +63,7 @@ def train_vectors(
 
     from worldprobe.benchmarks.ewok import word2vec
     from worldprobe.benchmarks.ewok.contracts import ControlDocuments
-    from worldprobe.benchmarks.ewok.controls import DOCUMENT_KINDS, read_by
+    from worldprobe.benchmarks.ewok.word2vec import DOCUMENT_KINDS, read_by
     from worldprobe.contracts import read_table
 
     documents = corpus / "documents.parquet"
@@ -144,8 +144,8 @@ def judge(
     _check_classes(skip_classes, item_rows)
     details: dict[str, Any] = {"skip": [] if by == "sentence_vectors" else sorted(skip_classes)}
     if by == "word2vec":
-        from worldprobe.benchmarks.ewok.controls import DOCUMENT_KINDS
         from worldprobe.benchmarks.ewok.word2vec import (
+            DOCUMENT_KINDS,
             bag_similarities,
             is_trained_here,
             read_vectors,

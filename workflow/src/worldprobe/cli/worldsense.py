@@ -15,7 +15,6 @@ from cyclopts import App, Parameter
 
 from worldprobe import methods
 from worldprobe.benchmarks.worldsense.skins.vocabulary import CANARY
-from worldprobe.cli import finetuning
 from worldprobe.cli.engines import ModelOptions, open_engine, refuse_to_prompt
 from worldprobe.cli.importing import made_by_lm_eval
 from worldprobe.cli.options import (
@@ -60,7 +59,6 @@ app = App(
 )
 skins = App(name="skins", help="Check skins: the words of relations and entities.")
 app.command(skins)
-finetuning.add_commands(app)
 
 #: Bumped when the numbers of the same answers change. Comparisons: 3 corrects pairs with rules
 #: apart. 3 and 4: intervals are no wider than it takes.

@@ -33,6 +33,9 @@ from worldprobe.benchmarks.ewok.materials.split import folds
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.errors import UserError
 
+#: Kinds of documents; models read stories, items or both.
+DOCUMENT_KINDS = ("story", "item", "context", "target")
+
 #: The first bytes of a pickle, of a ZIP (also a NumPy archive) and of compressed files.
 PICKLE, ZIP = b"\x80", b"PK\x03\x04"
 COMPRESSIONS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
@@ -354,3 +357,18 @@ def relatedness(templates: pd.DataFrame, train: Callable[[Collection[str]], Any]
         )  # in the order of baselines.PAIRS
         margin[parts == part] = cosine[:, [0, 3]] - cosine[:, [1, 2]]
     return margin
+
+
+def read_by(documents: pd.DataFrame, reads: Sequence[str], where: str) -> pd.DataFrame:
+    """The documents of these kinds, if there is anything to learn from.
+
+    Raises:
+        UserError: there is no document, or none with a text.
+    """
+    found = documents[documents["kind"].isin(reads)]
+    if not found["text"].str.strip().astype(bool).any():
+        problem = f"contains no document with a text ({', '.join(reads)})."
+        raise UserError(
+            where, problem, "Write the corpus again (worldprobe controls write-corpus)."
+        )
+    return found

@@ -12,7 +12,6 @@ from worldprobe.benchmarks.worldsense import figures, tables
 from worldprobe.benchmarks.worldsense.analysis.reproduction import reproduce
 from worldprobe.benchmarks.worldsense.contracts import Summaries
 from worldprobe.benchmarks.worldsense.evaluation import EVALUATION
-from worldprobe.benchmarks.worldsense.finetuning.trainings import add_models
 from worldprobe.benchmarks.worldsense.outputs import answers, extra_models, outputs, page_files
 from worldprobe.benchmarks.worldsense.report import compose
 from worldprobe.benchmarks.worldsense.selection import SUMMARIES
@@ -155,7 +154,6 @@ BENCHMARK = Benchmark(
     answers=answers,
     rule="ask",
     extra_models=extra_models,
-    adds=add_models,
     complete=complete_registry,
     displays=find_displays(tables, figures)
     + learning_displays("worldsense", ["set", "problem"], "problem", Summaries),

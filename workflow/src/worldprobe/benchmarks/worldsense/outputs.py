@@ -8,13 +8,8 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from worldprobe.benchmark import PageFiles, Registry, Study
-from worldprobe.benchmarks.worldsense.finetuning.trainings import (
-    made_models,
-    model_folder,
-    trainings,
-)
-from worldprobe.benchmarks.worldsense.finetuning.trainings import root as tuning_root
 from worldprobe.benchmarks.worldsense.skins import vocabulary
+from worldprobe.extensions import made_models
 from worldprobe.paths import StudyPaths
 
 
@@ -116,22 +111,11 @@ def left_by(study: Study, model: str) -> list[str]:
     ]
 
 
-def tuned(study: Study) -> list[str]:
-    """The models that a study fine-tunes, and what was noted of their training."""
-    found = [model_folder(study, name) for name in trainings(study)]
-    return [*found, training_table(study)] if found else []
-
-
-def training_table(study: Study) -> str:
-    """Loss and learning rate of every training."""
-    return f"{tuning_root(study)}/training.parquet"
-
-
 def outputs(study: Study, registry: Registry) -> list[str]:
     """Every file that a study asks for, besides its tables and figures and the report."""
     sets = [trial_table(study, name) for name in study["worldsense"]["sets"]]
     found = [path for model in asked_models(study) for path in answers(study, model)]
-    return sets + tuned(study) + found + statistics(study)
+    return sets + found + statistics(study)
 
 
 def answered(study: Study, models: Sequence[str]) -> list[str]:
@@ -195,11 +179,6 @@ def has_tuned_models(study: Study) -> bool:
     """Whether models that the study fine-tunes answer trials."""
     asked = set(asked_models(study))
     return any("+" in model and model in asked for model in made_models(study))
-
-
-def has_trainings(study: Study) -> bool:
-    """Whether the study fine-tunes a model."""
-    return bool(trainings(study))
 
 
 def has_normal_problems(study: Study) -> bool:

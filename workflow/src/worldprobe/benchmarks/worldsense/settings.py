@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from worldprobe.benchmark import Study
-from worldprobe.benchmarks.worldsense.finetuning.trainings import Finetuning
 from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
 from worldprobe.benchmarks.worldsense.outputs import asked_models, asked_sets, released_trials
 from worldprobe.errors import UserError, did_you_mean
@@ -195,7 +194,6 @@ class WorldSense(Block):
     """
 
     asking: Asking = Asking()
-    finetuning: Finetuning = Finetuning()
 
     def findings(self) -> Iterator[Finding]:
         """Sets, skins and prompts that cannot be made or read."""

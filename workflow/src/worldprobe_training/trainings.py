@@ -31,7 +31,7 @@ from worldprobe.settings.blocks import (
     absent,
     name,
 )
-from worldprobe.training.settings import TrainingSettings
+from worldprobe_training.settings import TrainingSettings
 
 #: Fewest entities of a world in motion.
 SMALLEST_MOVING = 4
@@ -554,3 +554,20 @@ def add_models(study: Study, registry: Registry) -> dict[str, dict[str, Any]]:
                 }
             )
     return found
+
+
+def training_table(study: Study) -> str:
+    """Loss and learning rate of every training."""
+    return f"{root(study)}/training.parquet"
+
+
+def has_trainings(study: Study) -> bool:
+    """Whether a study fine-tunes anything."""
+    return bool(study["worldsense"] and trainings(study))
+
+
+def outputs(study: Study) -> list[str]:
+    """The models that a study fine-tunes, and what was noted of their training."""
+    if not has_trainings(study):
+        return []
+    return [*(model_folder(study, name) for name in trainings(study)), training_table(study)]

@@ -18,13 +18,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from worldprobe.benchmarks.worldsense.finetuning.training_files import Dialogue
 from worldprobe.benchmarks.worldsense.problems.worlds import MOMENTS
 from worldprobe.benchmarks.worldsense.skins.skins import TEST_SKINS, Skin
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.contracts import table_name
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
+from worldprobe_training.training_files import Dialogue
 
 #: What is inside a word without being read: characters that are not seen, tags, and the hyphen at
 #: the end of a line.

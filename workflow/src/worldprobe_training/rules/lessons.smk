@@ -17,7 +17,7 @@ rule write_phrases:
     benchmark:
         "<benchmarks>/write_phrases.tsv"
     conda:
-        "../../../envs/scoring.yaml"
+        ENVS / "scoring.yaml"
     params:
         skins=words(),
         contents=contents(skin_files()),
@@ -41,7 +41,7 @@ rule write_lessons:
     wildcard_constraints:
         name="[A-Za-z0-9][A-Za-z0-9_-]*",
     conda:
-        "../../../envs/analysis.yaml"
+        ENVS / "analysis.yaml"
     params:
         options=lesson_options,
         skins=words(),

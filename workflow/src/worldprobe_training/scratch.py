@@ -24,7 +24,7 @@ from tokenizers import Tokenizer
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER, Progress
 from worldprobe.provenance import Provenance
-from worldprobe.training.tokenizer import END_OF_TEXT, PADDING
+from worldprobe_training.tokenizer import END_OF_TEXT, PADDING
 
 #: Positions of a model: far more than an item needs, enough for the longest prompt with examples.
 POSITIONS = 1024
@@ -78,7 +78,7 @@ def train(
 
     Args:
         texts: documents; each is one sequence, begun and ended by the end-of-text token.
-        tokenizer: a tokenizer of ``worldprobe.training.tokenizer``.
+        tokenizer: a tokenizer of ``worldprobe_training.tokenizer``.
         settings: architecture and training.
         name: the model's name in the progress lines.
         starts: character of each document at which begins what the model learns to continue; None:

@@ -21,7 +21,7 @@ rule generate_training_set:
     wildcard_constraints:
         key=one_of_names(TRAINING_SETS),
     conda:
-        "../../../envs/analysis.yaml"
+        ENVS / "analysis.yaml"
     params:
         part=training_part,
         contents=contents(skin_files()),
@@ -46,7 +46,7 @@ rule start_model:
     wildcard_constraints:
         base=one_of_names(tunings.block(study)["start"]),
     conda:
-        "../../../envs/scoring.yaml"
+        ENVS / "scoring.yaml"
     params:
         how=start_options,
         method=methods.START_MODEL,
@@ -72,7 +72,7 @@ rule finetune:
     wildcard_constraints:
         tuned=one_of_names(TRAININGS),
     conda:
-        "../../../envs/scoring.yaml"
+        ENVS / "scoring.yaml"
     threads: tuning_need("threads")
     resources:
         gpu=tuning_need("gpus"),
@@ -109,7 +109,7 @@ rule gather_trainings:
     benchmark:
         "<benchmarks>/gather_trainings.tsv"
     conda:
-        "../../../envs/analysis.yaml"
+        ENVS / "analysis.yaml"
     params:
         code=CODE,
     message:
@@ -129,7 +129,7 @@ rule ask_external:
     benchmark:
         "<benchmarks>/ask_external/{model}.tsv"
     conda:
-        "../../../envs/scoring.yaml"
+        ENVS / "scoring.yaml"
     threads: need("threads")
     resources:
         gpu=need("gpus"),
@@ -160,7 +160,7 @@ rule gather_external:
     benchmark:
         "<benchmarks>/gather_external.tsv"
     conda:
-        "../../../envs/analysis.yaml"
+        ENVS / "analysis.yaml"
     params:
         code=CODE,
     message:

@@ -2,7 +2,7 @@
 
 
 from worldprobe.benchmarks.ewok import outputs as ewok_outputs
-from worldprobe.benchmarks.worldsense.finetuning import trainings as tunings
+from worldprobe_training import trainings as tunings
 
 TRAININGS = tunings.trainings(study)
 TRAINING_SETS = tunings.generated_sets(study)

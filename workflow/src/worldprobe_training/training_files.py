@@ -15,7 +15,7 @@ from worldprobe.benchmarks.worldsense.trials.files import read_lines, read_trial
 from worldprobe.contracts import read_provenance
 from worldprobe.errors import UserError
 from worldprobe.models.engine import Message, Role
-from worldprobe.training.lessons import Lesson
+from worldprobe_training.lessons import Lesson
 
 ROLES = ("system", "user", "assistant")
 DIALOGUES = (

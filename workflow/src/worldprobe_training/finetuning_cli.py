@@ -117,10 +117,10 @@ def finetune(
             no GPU)
         out: folder of the model, written whole or not at all
     """
-    from worldprobe.benchmarks.worldsense.finetuning.trainings import FinetuningSettings
     from worldprobe.operations.resources import claim_gpus, visible_gpus
     from worldprobe.settings import parse_given
-    from worldprobe.training import processes
+    from worldprobe_training import processes
+    from worldprobe_training.trainings import FinetuningSettings
 
     processes.end_with_parent()
     check_place(out, is_folder=True, command="worldsense finetune")
@@ -144,7 +144,7 @@ def finetune(
             logging.ERROR
         )  # who started this process has said what there is to say of files and settings
     pin()
-    from worldprobe.benchmarks.worldsense.finetuning import finetune
+    from worldprobe_training import finetune
 
     with processes.told_once():
         base = locate(checkpoint, revision, allow_pickle, trust_remote_code)
@@ -163,8 +163,8 @@ def gather_trainings(models: list[Path], /, *, out: Path) -> None:
     import pandas as pd
 
     from worldprobe.benchmarks.worldsense.contracts import Trainings
-    from worldprobe.benchmarks.worldsense.finetuning.model_card import RECORD, read_record
     from worldprobe.contracts import write_table
+    from worldprobe_training.model_card import RECORD, read_record
 
     records = [read_record(folder / RECORD).assign(model=folder.name) for folder in models]
     names = [folder.name for folder in models]
@@ -207,8 +207,8 @@ def ask_external(
     """
     import pandas as pd
 
-    from worldprobe.benchmarks.worldsense.finetuning.external import COLUMNS, measure
     from worldprobe.models.loading import check_dtype
+    from worldprobe_training.external import COLUMNS, measure
 
     asked = [task_and_examples(one) for one in tasks]
     precision = check_dtype(dtype or "float32")
@@ -243,7 +243,7 @@ def gather_external(answers: list[Path], /, *, out: Path) -> None:
         answers: files that `worldsense ask-external` wrote
         out: one row per model and task (CSV)
     """
-    from worldprobe.benchmarks.worldsense.finetuning.external import next_to_published
+    from worldprobe_training.external import next_to_published
 
     write_text(out, next_to_published(answers).to_csv(index=False, lineterminator="\n"))
 
@@ -258,9 +258,9 @@ def write_phrases(
     Args:
         out: folder of the tokenizer, written whole or not at all
     """
-    from worldprobe.benchmarks.worldsense.finetuning.reading_lessons import tokens_of
     from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
-    from worldprobe.training.tokenizer import phrase_tokenizer, save_tokenizer
+    from worldprobe_training.reading_lessons import tokens_of
+    from worldprobe_training.tokenizer import phrase_tokenizer, save_tokenizer
 
     folder = skin_folder or FOLDER
     tokenizer = phrase_tokenizer(tokens_of(read_skins(folder, wording_version)))
@@ -288,11 +288,11 @@ def write_lessons(
     Args:
         out: lessons, as dialogues, one a line (.jsonl.gz)
     """
-    from worldprobe.benchmarks.worldsense.finetuning.reading_lessons import lesson_lines
-    from worldprobe.benchmarks.worldsense.finetuning.trainings import ReadingLessons
     from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
     from worldprobe.benchmarks.worldsense.trials.files import write_lines
     from worldprobe.settings import parse_given
+    from worldprobe_training.reading_lessons import lesson_lines
+    from worldprobe_training.trainings import ReadingLessons
 
     how = parse_given(ReadingLessons, settings)
     write_lines(lesson_lines(how, read_skins(skin_folder or FOLDER, wording_version)), out)
@@ -330,11 +330,11 @@ def start_model(
         tokenizer: folder of a finished tokenizer, instead of TRAIN
         out: folder of the model, written whole or not at all
     """
-    from worldprobe.benchmarks.worldsense.finetuning import training_files
+    from worldprobe_training import training_files
 
     pin()
-    from worldprobe.training import scratch
-    from worldprobe.training.tokenizer import save_tokenizer, train_tokenizer
+    from worldprobe_training import scratch
+    from worldprobe_training.tokenizer import save_tokenizer, train_tokenizer
 
     settings = scratch.Settings(
         architecture, layers, width, heads, 0, 1, 1.0, seed, positions=positions

@@ -19,24 +19,6 @@ from typing import Any
 import numpy as np
 
 from worldprobe import methods
-from worldprobe.benchmarks.worldsense.finetuning.contamination import (
-    TestedTuples,
-    in_dialogues,
-    in_trials,
-    read_tests,
-    refuse_tests,
-)
-from worldprobe.benchmarks.worldsense.finetuning.model_card import RECORD, write_card, write_record
-from worldprobe.benchmarks.worldsense.finetuning.training_files import (
-    Dialogue,
-    canary_of,
-    first_tuples,
-    is_trials,
-    lessons_of_dialogues,
-    lessons_of_trials,
-    read_dialogues,
-)
-from worldprobe.benchmarks.worldsense.finetuning.trainings import FinetuningSettings
 from worldprobe.benchmarks.worldsense.inference.prompts import PromptSet, load_prompt_set
 from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_all_wordings
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
@@ -48,9 +30,27 @@ from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, facts, sh
 from worldprobe.models.loading import load, load_tokenizer, longest_sequence
 from worldprobe.operations.resources import visible_gpus
 from worldprobe.provenance import Provenance, made
-from worldprobe.training import processes, tuning
-from worldprobe.training.lessons import Lesson, Material, encode_lessons, lesson_order
-from worldprobe.training.settings import Tuning
+from worldprobe_training import processes, tuning
+from worldprobe_training.contamination import (
+    TestedTuples,
+    in_dialogues,
+    in_trials,
+    read_tests,
+    refuse_tests,
+)
+from worldprobe_training.lessons import Lesson, Material, encode_lessons, lesson_order
+from worldprobe_training.model_card import RECORD, write_card, write_record
+from worldprobe_training.settings import Tuning
+from worldprobe_training.training_files import (
+    Dialogue,
+    canary_of,
+    first_tuples,
+    is_trials,
+    lessons_of_dialogues,
+    lessons_of_trials,
+    read_dialogues,
+)
+from worldprobe_training.trainings import FinetuningSettings
 
 #: Share of the steps in which the learning rate rises: the paper's 2,000 of 200,000.
 WARM_UP = 0.01

@@ -49,10 +49,10 @@ from worldprobe.models.checkpoint import Checkpoint
 from worldprobe.models.loading import DTYPES
 from worldprobe.models.weights import read_object
 from worldprobe.operations.resources import BYTES
-from worldprobe.training import processes
-from worldprobe.training.lessons import IGNORED, Collator, Material
-from worldprobe.training.scratch import write_weights
-from worldprobe.training.settings import Tuning
+from worldprobe_training import processes
+from worldprobe_training.lessons import IGNORED, Collator, Material
+from worldprobe_training.scratch import write_weights
+from worldprobe_training.settings import Tuning
 
 #: Tokens of one pass of a process, from which on a step is done in several passes.
 TOKENS_PER_PASS = 16_384

@@ -26,8 +26,6 @@ from worldprobe.benchmarks.ewok.vocabulary import TARGET_CONTRASTS
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 
-#: Kinds of documents; models read stories, items or both.
-DOCUMENT_KINDS = ("story", "item", "context", "target")
 #: What a model had read of an item: its own texts; its template with other fillings; other
 #: templates of its pair of concepts; nothing of its situation or its concepts.
 GROUPS = ("read", "new_filling", "new_template", "new_concept")
@@ -238,21 +236,6 @@ def _documents(
         }
     )
     return made.astype({"number": "int64", "start": "int64"})
-
-
-def read_by(documents: pd.DataFrame, reads: Sequence[str], where: str) -> pd.DataFrame:
-    """The documents of these kinds, if there is anything to learn from.
-
-    Raises:
-        UserError: there is no document, or none with a text.
-    """
-    found = documents[documents["kind"].isin(reads)]
-    if not found["text"].str.strip().astype(bool).any():
-        problem = f"contains no document with a text ({', '.join(reads)})."
-        raise UserError(
-            where, problem, "Write the corpus again (worldprobe controls write-corpus)."
-        )
-    return found
 
 
 def group_items(items: pd.DataFrame, corpus: Corpus, reads: Sequence[str]) -> pd.DataFrame:

@@ -4,16 +4,11 @@ models are.
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from worldprobe.benchmark import Registry, Study
-from worldprobe.files import digest_file
-from worldprobe.paths import BUILTIN, EDITIONS, ControlPaths, StudyPaths
 from worldprobe.settings.blocks import Block, Count, Finding, PartialShare, Seed, Text, Whole
 
 
@@ -147,35 +142,3 @@ class Tuning(TrainingSettings):
                 value = getattr(self, key)
                 found[key] = float(value) if field.annotation is float else value
         return found
-
-
-#: The materials that the stories are written from, whatever a study evaluates.
-MATERIALS = EDITIONS[BUILTIN]
-
-
-def corpus(study: Study) -> ControlPaths:
-    """The control models' corpus and what follows from it, by the materials' content and the
-    settings.
-    """
-    return StudyPaths.of(study).controls(
-        _key({"materials": digest_file(MATERIALS), "settings": study["controls"]})
-    )
-
-
-def with_checkpoints(study: Study, registry: Registry) -> dict[str, dict[str, Any]]:
-    """The registry with the folders of the control models as this study trains them, so that no
-    study overwrites another's.
-    """
-    place = corpus(study)
-    return {
-        model: (
-            {**card, "checkpoint": place.model(_key(card["control"]), model)}
-            if card.get("control")
-            else dict(card)
-        )
-        for model, card in registry.items()
-    }
-
-
-def _key(settings: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]

@@ -73,8 +73,8 @@ def write_corpus(
         out: folder for documents.parquet and templates.parquet
     """
     from worldprobe.benchmarks.ewok.contracts import ControlDocuments, ControlTemplates, Templates
-    from worldprobe.benchmarks.ewok.controls import build_corpus
     from worldprobe.contracts import read_table, write_table
+    from worldprobe_training.corpus import build_corpus
 
     read = read_and_check(materials, password, compat)
     corpus = build_corpus(
@@ -104,9 +104,9 @@ def train_tokenizer_(corpus: Corpus, /, *, vocabulary: Count = 3000, out: OutFol
         out: folder of the tokenizer, written whole or not at all
     """
     from worldprobe.benchmarks.ewok.contracts import ControlDocuments
-    from worldprobe.benchmarks.ewok.controls import DOCUMENT_KINDS, read_by
+    from worldprobe.benchmarks.ewok.word2vec import DOCUMENT_KINDS, read_by
     from worldprobe.contracts import read_table
-    from worldprobe.training.tokenizer import SMALLEST_VOCABULARY, save_tokenizer, train_tokenizer
+    from worldprobe_training.tokenizer import SMALLEST_VOCABULARY, save_tokenizer, train_tokenizer
 
     if vocabulary < SMALLEST_VOCABULARY:
         raise UserError(
@@ -176,7 +176,7 @@ def train(
         out: folder of the model, written whole or not at all
     """
     from worldprobe.benchmarks.ewok.contracts import ControlDocuments
-    from worldprobe.benchmarks.ewok.controls import read_by
+    from worldprobe.benchmarks.ewok.word2vec import read_by
     from worldprobe.contracts import read_table
 
     if not pin():
@@ -184,7 +184,7 @@ def train(
             "torch was loaded before: the weights may differ from those of another type of"
             " processor"
         )
-    from worldprobe.training import scratch
+    from worldprobe_training import scratch
 
     settings = scratch.Settings(
         architecture=architecture,
@@ -281,7 +281,6 @@ def measure(
         reads: MODEL=KINDS: what a model reads where this is not stories, such as mine=story,item
         out: control_accuracies table
     """
-    from worldprobe.benchmarks.ewok import controls
     from worldprobe.benchmarks.ewok.analysis.provenances import check_items, kinds_of
     from worldprobe.benchmarks.ewok.contracts import (
         ControlAccuracies,
@@ -291,6 +290,7 @@ def measure(
         Judgements,
     )
     from worldprobe.contracts import read_table, write_table
+    from worldprobe_training import corpus as controls
 
     paths = {"items": items, "documents": corpus / DOCUMENTS, "templates": corpus / TEMPLATES}
     told = controls.Corpus(

@@ -2,10 +2,6 @@
 # names what made them, so studies that train alike share them, and no study overwrites another's.
 
 
-pathvars:
-    controls=corpus(study).root,
-
-
 localrules:
     compile_control_templates,
     write_corpus,
@@ -23,7 +19,7 @@ rule compile_control_templates:
     benchmark:
         "<benchmarks>/compile_control_templates.tsv"
     conda:
-        "../../envs/analysis.yaml"
+        ENVS / "analysis.yaml"
     params:
         source=builtin_source,
         method=methods.TEMPLATES,
@@ -45,7 +41,7 @@ rule write_corpus:
     benchmark:
         "<benchmarks>/write_corpus.tsv"
     conda:
-        "../../envs/analysis.yaml"
+        ENVS / "analysis.yaml"
     params:
         source=builtin_source,
         taught=study["controls"]["taught"],
@@ -73,7 +69,7 @@ rule train_tokenizer:
     benchmark:
         "<benchmarks>/train_tokenizer.tsv"
     conda:
-        "../../envs/scoring.yaml"
+        ENVS / "scoring.yaml"
     params:
         vocabulary=study["controls"]["vocabulary"],
         method=methods.TOKENIZER,
@@ -96,7 +92,7 @@ rule train_control:
     benchmark:
         "<benchmarks>/train_control/{training}/{model}.tsv"
     conda:
-        "../../envs/scoring.yaml"
+        ENVS / "scoring.yaml"
     threads: 1
     resources:
         mem_mb=per_attempt(3000),

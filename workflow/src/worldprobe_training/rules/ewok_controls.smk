@@ -18,7 +18,7 @@ rule measure_controls:
     benchmark:
         "<benchmarks>/measure_controls.tsv"
     conda:
-        "../../../envs/analysis.yaml"
+        ENVS / "analysis.yaml"
     params:
         reads=flag("--reads", ewok_outputs.readings(study, registry, MODELS_WITH_ANSWERS)),
         code=CODE,

@@ -1,0 +1,21 @@
+"""Models that are made here: control models, fine-tuning, lessons, contamination."""
+
+from pathlib import Path
+
+from worldprobe.extensions import Extension
+
+EXTENSION = Extension(
+    commands={
+        "controls": (
+            "worldprobe_training.controls_cli:app",
+            "small models of known behaviour, trained on a corpus of our own",
+        )
+    },
+    actions={"worldsense": "worldprobe_training.finetuning_cli:add_commands"},
+    settings={"worldsense.finetuning": "worldprobe_training.trainings:Finetuning"},
+    displays={"worldsense": ("worldprobe_training.displays",)},
+    rules=Path(__file__).parent / "rules" / "main.smk",
+    makes="worldprobe_training.trainings:made_models",
+    adds="worldprobe_training.trainings:add_models",
+    outputs="worldprobe_training.trainings:outputs",
+)
