@@ -73,7 +73,7 @@ def test_rules_were_found(rules: dict[str, Any]) -> None:
     "path", sorted((ROOT / "workflow" / "rules").glob("*.smk")), ids=lambda path: path.stem
 )
 def test_shared_rules_know_no_benchmark(path: Path) -> None:
-    assert not re.search("|".join(benchmarks.NAMES), path.read_text(), re.IGNORECASE)
+    assert not re.search("|".join(benchmarks.OWN), path.read_text(), re.IGNORECASE)
 
 
 def test_every_rule_says_in_a_docstring_what_it_makes(workflow: Any) -> None:
@@ -124,7 +124,7 @@ def test_a_rule_is_called_like_its_command(rules: dict[str, Any]) -> None:
         verbs = [word for word in re.split("[-_]", action) if re.fullmatch(r"\w+", word)]
         words = (
             verbs
-            if len(verbs) > 1 or stage in benchmarks.NAMES
+            if len(verbs) > 1 or stage in benchmarks.OWN
             else [*re.split("[-_]", stage), *verbs]
         )
         of_rule = {word.removesuffix("s") for word in name.split("_")}
@@ -184,8 +184,8 @@ def test_a_rule_reruns_when_code_that_moves_its_numbers_changes(
 def test_a_rule_reruns_when_a_file_that_people_edit_is_replaced_by_an_older_one(
     rules: dict[str, Any],
 ) -> None:
-    """Snakemake goes by dates; the content of such files is a parameter. The control models' folder
-    names theirs.
+    """Snakemake goes by dates; the content of such files is a parameter. The control models'
+    folder names theirs.
     """
     edited = re.compile(
         "material_files|prompt_files|prompting_files|skin_files|notebook_file|weight_inputs|published"

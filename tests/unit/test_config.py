@@ -18,7 +18,7 @@ CARD = "  checkpoint: folder\n  family: gpt2\n  display_name: GPT\n"
 
 
 def read_study(stated: dict, files: list[Path], options: dict | None = None) -> dict:
-    return settings.read_study(stated, files, benchmarks.settings_classes(), options)
+    return settings.read_study(stated, files, benchmarks.settings_classes, options)
 
 
 def complaint(tmp_path: Path, text: str, options: dict | None = None) -> UserError:
@@ -194,8 +194,11 @@ def test_a_condition_is_the_block_with_its_own_differences_over_it() -> None:
     assert conditions["nonce"]["title"] == "Nonce"
 
 
-def test_a_benchmark_that_is_null_is_not_part_of_the_study() -> None:
-    assert study_of("ewok: null")["ewok"] is None
+def test_a_study_has_the_benchmarks_that_it_names_and_both_of_ours_where_it_names_none() -> None:
+    assert study_of("")["benchmarks"] == ["ewok", "worldsense"]
+    study = study_of("benchmarks: [worldsense]\newok: {items: {seed: 2}}")
+    assert study["ewok"] is None
+    assert study["worldsense"]
 
 
 @pytest.mark.parametrize(
@@ -247,6 +250,13 @@ def test_both_editions_are_our_own_and_controls_learn_from_the_second(
         ("[]", "keys and values"),
         ("items: {filter: 2020-99-99}", "in quotes"),
         ("5: 1", "Keys should be strings"),
+        ("ewok: null", "ewok: null does not leave a benchmark out."),
+        (
+            "benchmarks: [ewok, worldsens]",
+            "line 1\n  problem: benchmarks[1]: worldsens is not an installed benchmark; did",
+        ),
+        ("benchmarks: [no/such.yaml]", "benchmarks[0]: no/such.yaml is not there."),
+        ("benchmarks: ewok", "benchmarks: 'ewok' should be a valid list"),
     ],
 )
 def test_what_cannot_work_is_refused_before_any_job_with_its_key(
@@ -363,19 +373,15 @@ def test_a_folder_of_the_users_home_is_found(tmp_path, monkeypatch):
 def test_the_folder_of_a_model_that_only_one_benchmark_names_must_exist(tmp_path: Path) -> None:
     registry = tmp_path / "models.yaml"
     registry.write_text(f"other:\n{CARD}" + f"mine:\n{CARD}".replace("folder", "./nowhere"))
-    study = {
-        "registry": str(registry),
-        "models": ["other"],
-        "ewok": None,
-        "worldsense": {"models": ["mine"], "controls": []},
-    }
+    study = {"registry": str(registry), "models": ["other"], "benchmarks": ["worldsense"]}
+    study["worldsense"] = {"models": ["mine"], "controls": []}
     with pytest.raises(UserError, match=r"mine.checkpoint: there is no folder or file ./nowhere"):
         read_settings(
             study,
             [],
             {},
             REPOSITORY,
-            benchmarks.settings_classes(),
+            benchmarks.settings_classes,
             benchmarks.complete_registry,
             add=benchmarks.add_models,
             asked=benchmarks.all_models,
@@ -393,8 +399,8 @@ def test_other_keys_of_a_workflow_that_uses_this_one_as_a_module_are_not_taken_f
     more: str,
     place: str,
 ) -> None:
-    """Where its settings are a block of a larger file, the lines of that block count, and `items`
-    is not EWoK's.
+    """Where its settings are a block of a larger file, the lines of that block count, and
+    `items` is not EWoK's.
     """
     monkeypatch.setattr(logging.getLogger("worldprobe"), "propagate", True)
     path = tmp_path / "outer.yaml"

@@ -52,8 +52,8 @@ def default(
 def paper(
     snakemake: Snakemake, repository: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> subprocess.CompletedProcess[str]:
-    """The paper's study; the archive that the user downloads is stood for by an empty file, as a
-    dry run opens none.
+    """The paper's study; the archive that the user downloads is stood for by an empty file, as
+    a dry run opens none.
     """
     folder = tmp_path_factory.mktemp("paper")
     archive = folder / "resources" / "downloads" / "ewok-config.zip"
@@ -124,8 +124,8 @@ def test_the_papers_study_asks_its_twenty_models_in_nine_ways_and_trains_nothing
 def rated(
     snakemake: Snakemake, tmp_path_factory: pytest.TempPathFactory
 ) -> subprocess.CompletedProcess[str]:
-    """The default study with people's ratings beside it; an empty file stands for them, as a dry
-    run opens none.
+    """The default study with people's ratings beside it; an empty file stands for them, as a
+    dry run opens none.
     """
     folder = tmp_path_factory.mktemp("rated")
     (folder / "ratings of 2024.csv").touch()
@@ -340,7 +340,7 @@ def test_every_rule_is_part_of_one_of_the_studies(
     never_a_job |= {
         "summarize_scores",
         "compare_scores",
-    }  # of other benchmarks: tests/workflow/test_third_benchmark.py
+    }  # of other benchmarks: tests/workflow/test_other_benchmarks.py
     experiments = Path(__file__).resolve().parents[2] / "config" / "experiments"
     learning, families = (
         snakemake(tmp_path, "--dry-run", configuration=(experiments / f"{name}.yaml",))

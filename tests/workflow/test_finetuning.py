@@ -1,5 +1,5 @@
-"""The fine-tuning experiment in a study: what is planned, and a tiny one from skins to Table 9 and
-Figure 5.
+"""The fine-tuning experiment in a study: what is planned, and a tiny one from skins to Table 9
+and Figure 5.
 """
 
 import json
@@ -17,7 +17,7 @@ Snakemake = Callable[..., subprocess.CompletedProcess[str]]
 TINY = {
     "study": "tiny",
     "models": ["reader"],
-    "ewok": None,
+    "benchmarks": ["worldsense"],
     "report": {"notebooks": []},
     "worldsense": {
         "sets": ["test", "memorisation"],
@@ -146,8 +146,8 @@ def test_a_fine_tuned_model_is_asked_by_every_rule_and_its_job_asks_for_what_its
 def test_sets_in_the_words_of_training_are_no_tests_to_training(
     snakemake: Snakemake, tmp_path: Path
 ) -> None:
-    """They are training data by design, or may be drawn for both; the others must not be trained
-    on.
+    """They are training data by design, or may be drawn for both; the others must not be
+    trained on.
     """
     kinds = ("", "-hard", "-motion")
     block = {
@@ -187,8 +187,8 @@ def test_a_mistake_in_the_settings_stops_the_study_before_any_job(
 
 @pytest.fixture(scope="module")
 def finished_tiny(snakemake: Snakemake, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A study that makes a small model, teaches it in one stage, fine-tunes it, and asks it before
-    and after.
+    """A study that makes a small model, teaches it in one stage, fine-tunes it, and asks it
+    before and after.
     """
     folder = tmp_path_factory.mktemp("tiny")
     here = "results/tiny/worldsense"

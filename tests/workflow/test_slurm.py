@@ -68,7 +68,7 @@ def settings_of(repository: Path, files: list[str]) -> Settings:
     merged: dict[str, Any] = {}
     for path in files:
         merged = merge(merged, read_yaml(path).document)
-    return read_settings(merged, files, {}, repository, settings_classes(), complete_registry)
+    return read_settings(merged, files, {}, repository, settings_classes, complete_registry)
 
 
 def wait_until(
@@ -89,8 +89,8 @@ def wait_until(
 
 @contextlib.contextmanager
 def cluster_of(folder: Path, **options: Any) -> Iterator[Any]:
-    """A SLURM; installed if WORLDPROBE_INSTALL_SLURM says so, else the tests are skipped where it
-    is missing.
+    """A SLURM; installed if WORLDPROBE_INSTALL_SLURM says so, else the tests are skipped where
+    it is missing.
     """
     specification = importlib.util.spec_from_file_location("local_slurm", HERE / "local_slurm.py")
     local_slurm = importlib.util.module_from_spec(specification)
@@ -401,8 +401,8 @@ class Storm(Study):
         self.told_at_the_end = self.status()
 
     def lose_slurmctld(self, run: subprocess.Popen[bytes]) -> None:
-        """It is away until Snakemake has noticed; then it is back, and has heard from the nodes,
-        else no job can start.
+        """It is away until Snakemake has noticed; then it is back, and has heard from the
+        nodes, else no job can start.
         """
         self.cluster.stop("slurmctld")
         self.told_without_slurmctld = self.status()
@@ -418,8 +418,8 @@ class Storm(Study):
         return (self.folder / ONE_FILE.format(model)).exists()
 
     def end_what_hangs(self) -> None:
-        """What ignored SLURM's SIGTERM while its parents did not is out of its sight, as this SLURM
-        has no cgroups.
+        """What ignored SLURM's SIGTERM while its parents did not is out of its sight, as this
+        SLURM has no cgroups.
         """
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
@@ -576,8 +576,8 @@ def test_the_bare_command_uses_our_profile_from_the_root(repository: Path, slurm
 def test_the_papers_models_are_twenty_jobs_with_what_their_cards_need_and_ctrl_c_takes_them_back(
     repository: Path, slurm: Any, tmp_path: Path
 ) -> None:
-    """A closed partition takes jobs and starts none; empty files stand for the archive, the items
-    and the models.
+    """A closed partition takes jobs and starts none; empty files stand for the archive, the
+    items and the models.
     """
     study = Study(tmp_path, repository, slurm)
     study.configuration[1:] = [str(repository / "config" / "paper.yaml")]
@@ -691,8 +691,8 @@ def test_a_model_of_a_package_is_fetched_and_scored_in_a_job(
 
 @pytest.fixture
 def training(repository: Path, tmp_path: Path) -> Path:
-    """A series of five checkpoints of a tiny model in folders, of which the second and the last are
-    broken.
+    """A series of five checkpoints of a tiny model in folders, of which the second and the last
+    are broken.
     """
     import torch
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers
@@ -720,8 +720,8 @@ def training(repository: Path, tmp_path: Path) -> Path:
 def test_jobs_of_a_series_go_on_where_one_was_killed_and_leave_broken_checkpoints_out(
     slurm: Any, repository: Path, tmp_path: Path, training: Path
 ) -> None:
-    """Three jobs of two checkpoints: the second is cancelled at its second one, and the third has
-    none that is whole.
+    """Three jobs of two checkpoints: the second is cancelled at its second one, and the third
+    has none that is whole.
     """
     study = Study(tmp_path, repository, slurm)
     study.configuration.append(str(tmp_path / "series.yaml"))

@@ -14,6 +14,7 @@ import yaml
 
 from worldprobe import cli
 from worldprobe.benchmark import Evaluated, Evaluation
+from worldprobe.benchmarks import listed
 from worldprobe.benchmarks.worldsense.evaluation import converses
 from worldprobe.benchmarks.worldsense.inference import reference_solvers
 from worldprobe.benchmarks.worldsense.trials.sets import plan_set
@@ -466,8 +467,8 @@ FACTS = {
 
 @pytest.fixture
 def quick(tmp_path, monkeypatch):
-    """``evaluate`` without a model: each benchmark's accuracy is a number that is set, and so are
-    the model's weights.
+    """``evaluate`` without a model: each benchmark's accuracy is a number that is set, and so
+    are the model's weights.
     """
     said = {"ewok": 0.5, "worldsense": 0.6, "digest": "weights", "items": "x"}
 
@@ -504,7 +505,7 @@ def quick(tmp_path, monkeypatch):
 
     fakes = {"ewok": fake("ewok", "versions"), "worldsense": fake("worldsense", "per_cell")}
     monkeypatch.setattr(
-        evaluate, "able", lambda _, names: ({name: fakes[name] for name in names}, [])
+        evaluate, "able", lambda _, named: ({one.name: fakes[one.name] for one in named}, [])
     )
     monkeypatch.setattr(evaluate, "kind_of", lambda _: "causal")
 
@@ -582,11 +583,11 @@ def test_a_benchmark_that_cannot_ask_a_model_is_skipped_where_another_can(tmp_pa
     evaluated = Evaluated(
         "bert", {"kind": "masked", "checkpoint": "x"}, [], tmp_path, {}, tmp_path, print
     )
-    found, skipped = evaluate.able(evaluated, ["ewok", "worldsense"])
+    found, skipped = evaluate.able(evaluated, listed(["ewok", "worldsense"]))
     assert list(found) == ["ewok"]
     assert skipped[0].startswith("WorldSense was skipped: ")
     with pytest.raises(UserError, match="masked"):
-        evaluate.able(evaluated, ["worldsense"])
+        evaluate.able(evaluated, listed(["worldsense"]))
 
 
 def test_the_help_names_the_benchmarks_that_there_are(capsys):

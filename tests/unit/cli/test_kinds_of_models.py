@@ -1,5 +1,5 @@
-"""Masked and encoder-decoder models from the command line to the table: stated everywhere, refused
-where they cannot be asked.
+"""Masked and encoder-decoder models from the command line to the table: stated everywhere,
+refused where they cannot be asked.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ def test_a_card_that_contradicts_its_kind_is_refused(
     ("settings", "where"),
     [
         (
-            {"ewok": {"eval_types": ["logprobs", "likert_free_two"]}, "worldsense": None},
+            {"ewok": {"eval_types": ["logprobs", "likert_free_two"]}, "benchmarks": ["ewok"]},
             "ewok.eval_types",
         ),
         ({}, "worldsense.models"),
@@ -209,12 +209,12 @@ def test_a_card_that_contradicts_its_kind_is_refused(
 def test_a_study_that_would_prompt_such_a_model_is_refused(
     registry: Path, settings: dict[str, Any], where: str
 ) -> None:
-    study = read_study({"models": ["tiny", "bert"], **settings}, [], benchmarks.settings_classes())
+    study = read_study({"models": ["tiny", "bert"], **settings}, [], benchmarks.settings_classes)
     with pytest.raises(UserError, match="bert, a masked language model") as refused:
         benchmarks.complete_registry(study, read_registry(registry))
     assert refused.value.where == where
     alone = read_study(
-        {"models": ["tiny", "bert"], "worldsense": None}, [], benchmarks.settings_classes()
+        {"models": ["tiny", "bert"], "benchmarks": ["ewok"]}, [], benchmarks.settings_classes
     )
     assert benchmarks.complete_registry(alone, read_registry(registry))["bert"]["kind"] == "masked"
 

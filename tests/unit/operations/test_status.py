@@ -314,7 +314,7 @@ def test_a_study_of_released_results_asks_no_model_and_says_so(
     monkeypatch.chdir(repository)
     (tmp_path / "release").mkdir()
     (tmp_path / "study.yaml").write_text(
-        f"worldsense: null\newok: {{released: {{results: {tmp_path / 'release'}}}}}\n"
+        f"benchmarks: [ewok]\newok: {{released: {{results: {tmp_path / 'release'}}}}}\n"
     )
     assert (
         main(["status", "--directory", str(tmp_path), "--configfile", str(tmp_path / "study.yaml")])

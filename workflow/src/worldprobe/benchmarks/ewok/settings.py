@@ -108,7 +108,8 @@ class Items(Block):
         Field(pattern=r"^\d+(-\d+)?$"),
         BeforeValidator(lambda value: str(value) if type(value) is int else value),
     ] = "0-2"
-    """Versions of the fixed or balanced filling, first and last, such as "0-4". Paper: Section 4.
+    """Versions of the fixed or balanced filling, first and last, such as "0-4". Paper: Section
+    4.
     """
 
     per_template: Annotated[int, Field(ge=1, le=1000)] = 5
@@ -182,8 +183,8 @@ class Prompting(Block):
     """
 
     limit: Count | None = None
-    """Number of the items' templates that Likert and Choice ask about, chosen as by `items.limit`;
-    null takes all.
+    """Number of the items' templates that Likert and Choice ask about, chosen as by
+    `items.limit`; null takes all.
     """
 
     def findings(self) -> Iterator[Finding]:
@@ -200,8 +201,8 @@ class Word2vec(Block):
     """Whether to score the bag-of-words baseline."""
 
     vectors: Text = "trained"
-    """Word vectors, as `trained` (on the pipeline's own corpus) or a file (word2vec binary or text,
-    gensim).
+    """Word vectors, as `trained` (on the pipeline's own corpus) or a file (word2vec binary or
+    text, gensim).
     """
 
     allow_pickle: bool = False
@@ -248,8 +249,8 @@ class Baselines(Block):
     """
 
     sentence_vectors: Text | None = None
-    """Folder of a sentence encoder (sentence-transformers), or a package URL of one; null leaves
-    this baseline out.
+    """Folder of a sentence encoder (sentence-transformers), or a package URL of one; null
+    leaves this baseline out.
     """
 
     frequency: Frequency = Frequency()
@@ -280,8 +281,8 @@ class Lists(Block):
     """
 
     per_domain: bool = False
-    """Whether each list is of one domain, as in the paper. Otherwise each list has its share of all
-    domains.
+    """Whether each list is of one domain, as in the paper. Otherwise each list has its share of
+    all domains.
     """
 
     shortest: Count = 40
@@ -334,8 +335,8 @@ class Cleaning(Block):
     """Number of failed catch trials from which a person is left out; 0 is no limit."""
 
     too_fast_ms: Annotated[float, Field(ge=0)] = 1000
-    """Lowest median time per answer in milliseconds; 0 is no limit, as in the paper. Nobody reads
-    these sentences in a second.
+    """Lowest median time per answer in milliseconds; 0 is no limit, as in the paper. Nobody
+    reads these sentences in a second.
     """
 
     isc: Annotated[float, Field(ge=-1, le=1)] = 0.3
@@ -344,8 +345,8 @@ class Cleaning(Block):
     """
 
     passes: Whole = 0
-    """How often people below that correlation are left out at most; 0 is until nobody is below it,
-    as in the paper.
+    """How often people below that correlation are left out at most; 0 is until nobody is below
+    it, as in the paper.
     """
 
     min_corated: Annotated[int, Field(ge=3)] = 5
@@ -498,8 +499,8 @@ class Condition(Block):
     """What one condition changes."""
 
     title: Annotated[str, Field(pattern=r"^[^-\s]")] | None = absent()
-    """Name of the condition in tables and figures, beginning with neither a blank nor a dash; if
-    left out, its key.
+    """Name of the condition in tables and figures, beginning with neither a blank nor a dash;
+    if left out, its key.
     """
 
     items: Items = Items()
@@ -516,7 +517,7 @@ ConditionName = Annotated[
 
 
 class Ewok(Block):
-    """What a study asks with EWoK (arXiv 2405.09605); `ewok: null` leaves it out."""
+    """What a study asks with EWoK (arXiv 2405.09605)."""
 
     materials: Materials = Materials()
     items: Items = Items()

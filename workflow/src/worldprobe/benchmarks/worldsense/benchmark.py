@@ -154,6 +154,7 @@ BENCHMARK = Benchmark(
     outputs=outputs,
     answers=answers,
     rule="ask",
+    rules="rules/worldsense/main.smk",
     extra_models=extra_models,
     adds=add_models,
     complete=complete_registry,
