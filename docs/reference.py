@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, get_args
 
@@ -23,6 +23,7 @@ sys.path.insert(0, str(ROOT / "workflow" / "src"))
 from worldprobe import benchmarks  # noqa: E402
 from worldprobe.benchmarks.worldsense.inference.prompts import PromptSet  # noqa: E402
 from worldprobe.benchmarks.worldsense.skins.skins import SkinFile  # noqa: E402
+from worldprobe.minimal_pairs import MinimalPairs  # noqa: E402
 from worldprobe.report.results import Result  # noqa: E402
 from worldprobe.settings.blocks import (  # noqa: E402
     Block,
@@ -32,11 +33,7 @@ from worldprobe.settings.blocks import (  # noqa: E402
     schema_at,
 )
 from worldprobe.settings.registry import Card, Registry  # noqa: E402
-from worldprobe.settings.study import (  # noqa: E402
-    SharedSettings,
-    Site,
-    study_class,
-)
+from worldprobe.settings.study import Site, study_class  # noqa: E402
 from worldprobe.sources import Sources  # noqa: E402
 from worldprobe_survey.settings import Settings as Survey  # noqa: E402
 
@@ -51,12 +48,14 @@ SCHEMAS: dict[str, type[BaseModel]] = {
     "skin": SkinFile,
     "sources": Sources,
     "result": Result,
+    "minimal_pairs": MinimalPairs,
 }
 #: Document -> its references: the name in the comments that enclose it, and the class.
 REFERENCES: dict[str, dict[str, type[Block]]] = {
     "config/README.md": {
-        "study": SharedSettings,
+        "study": STUDY,
         **benchmarks.settings_classes(),
+        "pairs": MinimalPairs,
         "card": Card,
         "site": Site,
     },
@@ -85,7 +84,8 @@ def files() -> dict[Path, str]:
         for label, kind in references.items():
             pattern = rf"(<!-- settings: {label} -->\n)(.*?)(<!-- end -->)"
             before, begin, _, end, after = re.split(pattern, text, flags=re.DOTALL)
-            text = f"{before}{begin}\n{reference(kind)}\n{end}{after}"
+            apart = set(references.values()) - {kind}
+            text = f"{before}{begin}\n{reference(kind, apart)}\n{end}{after}"
         found[ROOT / name] = text
     return found
 
@@ -100,8 +100,8 @@ def schema(kind: type[BaseModel]) -> str:
 
 
 def _cleaned(part: Any) -> Any:
-    """A part without titles that repeat a key and defaults that repeat a block; names that do not
-    match are refused.
+    """A part without titles that repeat a key and defaults that repeat a block; names that do
+    not match are refused.
     """
     if isinstance(part, list):
         return [_cleaned(one) for one in part]
@@ -149,14 +149,23 @@ def _configuration(kind: type[BaseModel], indent: str, stated: dict[str, Any]) -
         yield ""
 
 
-def reference(kind: type[BaseModel]) -> str:
-    """A nested list of the settings of a class, each block once."""
-    return "\n".join(_entries(kind, "", {kind})) + "\n"
+def reference(kind: type[BaseModel], apart: Collection[type[BaseModel]] = ()) -> str:
+    """A nested list of the settings of a class, each block once, without those that have a list
+    of their own.
+    """
+    return "\n".join(_entries(kind, "", {kind}, apart)) + "\n"
 
 
-def _entries(kind: type[BaseModel], indent: str, shown: set[type[BaseModel]]) -> Iterator[str]:
+def _entries(
+    kind: type[BaseModel],
+    indent: str,
+    shown: set[type[BaseModel]],
+    apart: Collection[type[BaseModel]],
+) -> Iterator[str]:
     for key, field in kind.model_fields.items():
         part, block = schema_at(kind, (field.alias or key,)), _block_of(field.annotation)
+        if block in apart:
+            continue
         is_new = block is not None and block not in shown
         stated = [] if block is not None else [in_words(part)]
         if isinstance(field.default, Block):
@@ -170,7 +179,7 @@ def _entries(kind: type[BaseModel], indent: str, shown: set[type[BaseModel]]) ->
         yield f"{indent}- `{field.alias or key}`{detail}: {meaning(part, whole=True)}"
         if is_new and block is not None:
             shown.add(block)
-            yield from _entries(block, indent + "    ", shown)
+            yield from _entries(block, indent + "    ", shown, apart)
 
 
 def _default(field: FieldInfo) -> Any:

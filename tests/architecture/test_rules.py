@@ -73,7 +73,7 @@ def test_rules_were_found(rules: dict[str, Any]) -> None:
     "path", sorted((ROOT / "workflow" / "rules").glob("*.smk")), ids=lambda path: path.stem
 )
 def test_shared_rules_know_no_benchmark(path: Path) -> None:
-    assert not re.search("|".join(benchmarks.NAMES), path.read_text(), re.IGNORECASE)
+    assert not re.search("|".join(benchmarks.OWN), path.read_text(), re.IGNORECASE)
 
 
 def test_every_rule_says_in_a_docstring_what_it_makes(workflow: Any) -> None:
@@ -124,7 +124,7 @@ def test_a_rule_is_called_like_its_command(rules: dict[str, Any]) -> None:
         verbs = [word for word in re.split("[-_]", action) if re.fullmatch(r"\w+", word)]
         words = (
             verbs
-            if len(verbs) > 1 or stage in benchmarks.NAMES
+            if len(verbs) > 1 or stage in benchmarks.OWN
             else [*re.split("[-_]", stage), *verbs]
         )
         of_rule = {word.removesuffix("s") for word in name.split("_")}

@@ -14,7 +14,7 @@ CARD = "  checkpoint: folder\n  family: gpt2\n  display_name: GPT\n"
 
 
 def read_study(stated: dict, files: list[Path], options: dict | None = None) -> dict:
-    return settings.read_study(stated, files, benchmarks.settings_classes(), options)
+    return settings.read_study(stated, files, benchmarks.settings_classes, options)
 
 
 def complaint(tmp_path: Path, text: str, options: dict | None = None) -> UserError:
@@ -82,6 +82,13 @@ def test_a_condition_is_the_block_with_its_own_differences_over_it() -> None:
     assert conditions["nonce"]["title"] == "Nonce"
 
 
+def test_a_study_has_the_benchmarks_that_it_names_and_both_of_ours_where_it_names_none() -> None:
+    assert study_of("")["benchmarks"] == ["ewok", "worldsense"]
+    study = study_of("benchmarks: [worldsense]\newok: {items: {seed: 2}}")
+    assert study["ewok"] is None
+    assert study["worldsense"]
+
+
 @pytest.mark.parametrize(
     ("text", "key"),
     [
@@ -109,6 +116,13 @@ def test_a_condition_is_the_block_with_its_own_differences_over_it() -> None:
         ),
         ("study: ../x", "study"),
         ("[]", "keys and values"),
+        ("ewok: null", "ewok: null does not leave a benchmark out."),
+        (
+            "benchmarks: [ewok, worldsens]",
+            "line 1\n  problem: benchmarks[1]: worldsens is not an installed benchmark; did",
+        ),
+        ("benchmarks: [no/such.yaml]", "benchmarks[0]: no/such.yaml is not there."),
+        ("benchmarks: ewok", "benchmarks: 'ewok' should be a valid list"),
     ],
 )
 def test_what_cannot_work_is_refused_before_any_job_with_its_key(

@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 
 #: Not for pytest, which would import them to look for examples: what jobs of the SLURM tests run,
-#: and a benchmark to add.
-collect_ignore = ["slurm", "third_benchmark"]
+#: and a benchmark to install.
+collect_ignore = ["slurm", "aaa"]
 
 Snakemake = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="session")
 def snakemake_command(repository: Path) -> Callable[..., list[str]]:
-    """The command line of a Snakemake that works in a folder with some configuration files, or the
-    default study.
+    """The command line of a Snakemake that works in a folder with some configuration files, or
+    the default study.
     """
 
     def command(folder: Path, *arguments: str, configuration: tuple[Path, ...] = ()) -> list[str]:
@@ -115,8 +115,8 @@ def snakemake(
 
 @pytest.fixture(scope="session")
 def reduced(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
-    """The configuration of a study that takes about a minute; without the mixed-effects model where
-    R is missing.
+    """The configuration of a study that takes about a minute; without the mixed-effects model
+    where R is missing.
     """
     code = "from rpy2.robjects.packages import importr; importr('lme4')"
     has_r = (
@@ -132,8 +132,8 @@ def reduced(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple
 def finished(
     snakemake: Snakemake, reduced: tuple[Path, ...], tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    """The folder of a whole run of the reduced study. Tests read it; those that change it work on a
-    copy.
+    """The folder of a whole run of the reduced study. Tests read it; those that change it work
+    on a copy.
     """
     folder = tmp_path_factory.mktemp("finished")
     done = snakemake(folder, "--show-failed-logs", configuration=reduced)
@@ -142,8 +142,8 @@ def finished(
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that need a whole run of the reduced study, so that they can be chosen or left
-    out.
+    """Mark the tests that need a whole run of the reduced study, so that they can be chosen or
+    left out.
     """
     for item in items:
         if "finished" in getattr(item, "fixturenames", ()):

@@ -284,7 +284,7 @@ def test_every_rule_is_part_of_one_of_the_studies(
     never_a_job |= {
         "summarize_scores",
         "compare_scores",
-    }  # of other benchmarks: tests/workflow/test_third_benchmark.py
+    }  # of other benchmarks: tests/workflow/test_other_benchmarks.py
     experiments = Path(__file__).resolve().parents[2] / "config" / "experiments"
     learning, families = (
         snakemake(tmp_path, "--dry-run", configuration=(experiments / f"{name}.yaml",))

@@ -17,7 +17,7 @@ Snakemake = Callable[..., subprocess.CompletedProcess[str]]
 TINY = {
     "study": "tiny",
     "models": ["reader"],
-    "ewok": None,
+    "benchmarks": ["worldsense"],
     "report": {"notebooks": []},
     "worldsense": {
         "sets": ["test", "memorisation"],

@@ -86,7 +86,9 @@ def test_a_study_without_ewok_makes_what_the_other_benchmark_is_for_and_nothing_
     snakemake: Snakemake, tmp_path: Path
 ) -> None:
     study = tmp_path / "study.yaml"
-    study.write_text("study: other\newok: null\nworldsense: {sets: [test], promptings: []}\n")
+    study.write_text(
+        "study: other\nbenchmarks: [worldsense]\nworldsense: {sets: [test], promptings: []}\n"
+    )
     assert planned(snakemake(tmp_path, "--dry-run", configuration=(study,))) == {
         "generate_set": 1,
         "all": 1,
@@ -216,7 +218,7 @@ def worldsense_study(**block: Any) -> dict[str, Any]:
         "study": "trial",
         "models": ["a", "b"],
         "allow_missing": True,
-        "ewok": None,
+        "benchmarks": ["worldsense"],
         "worldsense": known | block,
     }
 
@@ -262,7 +264,7 @@ def test_every_experiment_plans_a_study_of_its_own(
     )
     settings = yaml.safe_load(path.read_text())
     assert settings["study"] == path.stem
-    if settings.get("ewok", {}) is None:
+    if settings.get("benchmarks") == ["worldsense"]:
         finetuning = settings["worldsense"]["finetuning"]
         n_variants = {name: len(finetuning["variants"]) for name in finetuning["bases"]}
         trained = [

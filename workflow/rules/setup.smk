@@ -220,7 +220,7 @@ try:
         workflow.config_settings.configfiles or workflow.configfiles,
         as_written(workflow.config_settings.config, sys.argv),
         HOME,
-        benchmarks.settings_classes(),
+        benchmarks.settings_classes,
         benchmarks.complete_registry,
         results_folder(),
         benchmarks.add_models,

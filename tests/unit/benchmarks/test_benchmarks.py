@@ -2,8 +2,9 @@
 report.
 """
 
-import sys
-from types import ModuleType
+import tomllib
+from importlib.metadata import EntryPoint
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -20,6 +21,7 @@ from worldprobe.benchmark import (
     table,
 )
 from worldprobe.benchmarks.ewok.contracts import Items, Summaries
+from worldprobe.errors import UserError
 from worldprobe.settings import Block
 
 
@@ -40,9 +42,8 @@ def shape(summaries: pd.DataFrame, size: str = "small") -> pd.DataFrame:
 
 @pytest.fixture
 def third(monkeypatch) -> Benchmark:
-    """One more benchmark, as a folder would make it known."""
-    module = ModuleType("worldprobe.benchmarks.third.benchmark")
-    module.BENCHMARK = Benchmark(
+    """One more benchmark, as an installed package would make it known."""
+    benchmark = Benchmark(
         name="third",
         title="Third",
         settings=Block,
@@ -51,13 +52,13 @@ def third(monkeypatch) -> Benchmark:
             (Section("shapes", "Shapes"),), Input(Summaries), lambda material: None, page_files
         ),
     )
-    monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setattr(benchmarks, "NAMES", (*benchmarks.NAMES, "third"))
-    return module.BENCHMARK
+    points = benchmarks.installed() | {"third": SimpleNamespace(load=lambda: benchmark)}
+    monkeypatch.setattr(benchmarks, "installed", lambda: points)
+    return benchmark
 
 
 def test_each_benchmark_of_a_study_adds_its_figures_and_its_part_of_the_report(third):
-    study = {"study": "mine", "third": {}}
+    study = {"study": "mine", "benchmarks": ["third"], "third": {}}
     assert benchmarks.of_study(study) == [third]
     assert benchmarks.display_files(study, {"mine": {}}, "figure", "svg") == [
         "results/mine/third/figures/shape.svg"
@@ -75,8 +76,28 @@ def test_each_benchmark_of_a_study_adds_its_figures_and_its_part_of_the_report(t
 def test_two_figures_of_one_name_are_refused_whoever_has_them(third, monkeypatch):
     own = next(one for one in benchmarks.benchmarks()["ewok"].displays if one.kind == "figure")
     monkeypatch.setattr(third.displays[0], "name", own.name)
-    with pytest.raises(ValueError, match=f"ewok and third both have a figure {own.name}"):
+    with pytest.raises(UserError, match=f"benchmark third: and ewok both have a figure {own.name}"):
         benchmarks.benchmarks()
+
+
+def test_our_own_benchmarks_are_entry_points_like_any_other(repository):
+    declared = tomllib.loads((repository / "pyproject.toml").read_text())["project"][
+        "entry-points"
+    ][benchmarks.GROUP]
+    assert declared == {name: benchmarks.installed()[name].value for name in benchmarks.OWN}
+
+
+def test_two_packages_with_a_benchmark_of_one_name_are_refused(monkeypatch):
+    points = [
+        EntryPoint("third", f"{package}:BENCHMARK", benchmarks.GROUP)
+        for package in ("mine", "theirs")
+    ]
+    monkeypatch.setattr(benchmarks, "entry_points", lambda group: points)
+    with pytest.raises(
+        UserError,
+        match="is the name of two installed benchmarks, mine:BENCHMARK and theirs:BENCHMARK",
+    ):
+        benchmarks.installed.__wrapped__()
 
 
 def test_a_declaration_says_what_its_function_does_not():
@@ -107,17 +128,13 @@ def test_displays_are_found_once_where_they_are_declared():
     )
 
 
-def test_a_study_without_a_benchmark_that_has_a_page_has_no_report():
-    assert benchmarks.page_files({"study": "mine"}, []) == []
-
-
 def test_no_model_leaves_files_where_released_results_replace_its_answers():
     ewok = {
         "eval_types": ["logprobs"],
         "conditions": {"main": {}},
         "released": {"results": "archive.zip"},
     }
-    study = {"study": "mine", "models": ["gpt2_xl"], "ewok": ewok}
+    study = {"study": "mine", "models": ["gpt2_xl"], "benchmarks": ["ewok"], "ewok": ewok}
     assert benchmarks.answers(study, "gpt2_xl") == []
     ewok["released"] = {"results": None}
     assert benchmarks.answers(study, "gpt2_xl") == [

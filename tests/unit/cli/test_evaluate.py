@@ -319,7 +319,7 @@ def quick(tmp_path, monkeypatch):
 
     fakes = {"ewok": fake("ewok", "versions"), "worldsense": fake("worldsense", "per_cell")}
     monkeypatch.setattr(
-        evaluate, "able", lambda _, names: ({name: fakes[name] for name in names}, [])
+        evaluate, "able", lambda _, named: ({one.name: fakes[one.name] for one in named}, [])
     )
     monkeypatch.setattr(evaluate, "kind_of", lambda _: "causal")
 

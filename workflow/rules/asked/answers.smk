@@ -2,9 +2,8 @@
 
 import json
 
-from worldprobe.inference.requests import digest_items, list_items
-
 for asked in (one for one in benchmarks.of_study(study) if one.asking):
+    asked_files = asked.asking.files(study.get(asked.name))
 
     rule:
         """Scores: what a model makes of every item, loaded once. Finished answers outlive their job: they are in results/.answers."""
@@ -12,6 +11,7 @@ for asked in (one for one in benchmarks.of_study(study) if one.asking):
             asked.rule
         input:
             weights=weight_inputs,
+            files=asked_files,
         output:
             scores=f"<results>/{asked.name}/scores/{{model}}.parquet",
         log:
@@ -32,16 +32,15 @@ for asked in (one for one in benchmarks.of_study(study) if one.asking):
             speed=speed,
             kept_since=kept_since(asked.rule),
         params:
-            benchmark=asked.name,
-            settings=json.dumps(study[asked.name]),
-            content=digest_items(list_items(asked.asking, study[asked.name])),
+            benchmark=asked.source or asked.name,
+            settings=json.dumps(study.get(asked.name, {})),
             checkpoint=card("checkpoint"),
             loading=loading,
             answers=STUDY.answers,
-            contents=contents(own_weights),
+            contents=contents(own_weights, asked_files),
             method=asked.asking.method,
         message:
-            f"Asking {{wildcards.model}} ({asked.title})"
+            "Asking {wildcards.model} ({params.benchmark})"
         shell:
             "worldprobe ask {params.benchmark:q} --settings {params.settings:q} --model {wildcards.model:q}"
             " --checkpoint {params.checkpoint:q} {params.loading} {resources.speed} {resources.kept_since}"

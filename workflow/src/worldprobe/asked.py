@@ -9,7 +9,7 @@ its own come after that.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -32,6 +32,7 @@ from worldprobe.contracts import Table, read_provenance, read_table
 from worldprobe.contracts.results import OVERALL, Summaries
 from worldprobe.errors import UserError
 from worldprobe.paths import StudyPaths
+from worldprobe.provenance import Provenance
 from worldprobe.report.crate import (
     Methods,
     file_rows,
@@ -59,11 +60,13 @@ def asked(
     cite: str,
     displays: Sequence[Display] = (),
     sections: Sequence[Section] = (),
+    chance: float | None = None,
+    source: str = "",
 ) -> Benchmark:
     """The benchmark.
 
     Args:
-        name: its folder below ``benchmarks/``.
+        name: that of its entry point or file.
         title: as it is written.
         question: what it asks, the heading of a report about nothing else.
         settings: the class of its block.
@@ -73,6 +76,8 @@ def asked(
         cite: what to cite for it.
         displays: further tables and figures.
         sections: where they belong, besides "accuracy".
+        chance: what guessing reaches; None where that differs from item to item.
+        source: its YAML file, if it has one.
     """
 
     def root(study: Study) -> str:
@@ -91,16 +96,8 @@ def asked(
         return PageFiles(f"{root(study)}/summaries.parquet", made_from=found) if found else None
 
     def compose(material: Material) -> Part:
-        return _compose(material, title, question, cite, scores)
+        return _compose(material, title, question, cite, scores, chance)
 
-    caption = f"Accuracy in {title}, with 95% intervals for other clusters of items than these."
-    accuracy = table(
-        inputs=[Summaries],
-        section=SECTION.id,
-        title="Accuracy",
-        name=f"{name}_accuracy",
-        caption=caption,
-    )
     return Benchmark(
         name=name,
         title=title,
@@ -108,11 +105,12 @@ def asked(
         outputs=outputs,
         answers=answers,
         rule=f"ask_{name}",
-        displays=(accuracy(print_accuracy), *displays),
+        displays=(print_accuracy, *displays),
         page=Page((SECTION, *sections), Input(Summaries), compose, page_files),
         scores=scores,
-        evaluation=evaluation(name, title),
+        evaluation=evaluation(name, title, chance, source),
         asking=asking,
+        source=source,
     )
 
 
@@ -122,7 +120,14 @@ def _overall_first(summaries: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def print_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
+@table(
+    inputs=[Summaries],
+    section=SECTION.id,
+    title="Accuracy",
+    name="accuracy",
+    caption="Accuracy, with 95% intervals for other clusters of items than these.",
+)
+def print_accuracy(summaries: pd.DataFrame, roster: Roster, provenance: Provenance) -> Sheet:
     """Mean accuracy of every model, overall and by group."""
     order = roster.in_order(summaries["model"])
     rows = _overall_first(summaries)
@@ -152,26 +157,41 @@ def print_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         Column("95% interval", ("ci_low", "ci_high"), span),
         Column("Items", ("n",), whole_number),
     )
-    return Sheet("Accuracy", shown, columns)
+    stated = provenance.details
+    return Sheet(
+        f"Accuracy, {stated.get('definition', {}).get('title', stated['benchmark'])}",
+        shown,
+        columns,
+    )
 
 
-def _compose(material: Material, title: str, question: str, cite: str, scores: type[Table]) -> Part:
+def _compose(
+    material: Material,
+    title: str,
+    question: str,
+    cite: str,
+    scores: type[Table],
+    chance: float | None,
+) -> Part:
     """The part of the report."""
     summaries, roster = _overall_first(read_table(material.summary, Summaries)), material.roster
     overall = summaries[summaries["grouping"] == OVERALL]
     overall = overall.assign(name=[roster[model].name for model in overall["model"]])
     models = roster.in_order(overall["model"])
+    groupings = [name for name in summaries["grouping"].unique() if name != OVERALL]
+    shown = summaries[
+        summaries["grouping"].isin([OVERALL, *groupings[:1]])
+    ]  # the table has the others
     overview = {
         str(group): {
             roster[model].name: float(mean)
             for model, mean in rows[["model", "mean"]].dropna().itertuples(index=False)
         }
-        for (_, group), rows in summaries.groupby(["grouping", "group"], sort=False)
+        for (_, group), rows in shown.groupby(["grouping", "group"], sort=False)
     }
     own = read_origins([material.summary])
     origins = [*own, *material.origins]
     n = int(overall["n"].max())
-    groupings = [name for name in summaries["grouping"].unique() if name != OVERALL]
     sentences = [
         (
             f"Models were asked about the {counted(n, 'item')} of {title} by"
@@ -182,8 +202,8 @@ def _compose(material: Material, title: str, question: str, cite: str, scores: t
     ]
     return Part(
         question=question,
-        lead=against_chance(overall, chance=None),
-        chance=None,
+        lead=against_chance(overall, chance),
+        chance=chance,
         who=who_took_part(models, roster),
         more=[],
         facts=[
@@ -202,12 +222,14 @@ def _compose(material: Material, title: str, question: str, cite: str, scores: t
     )
 
 
-def evaluation(name: str, title: str) -> Evaluation:
+def evaluation(name: str, title: str, chance: float | None, source: str) -> Evaluation:
     """How single models are evaluated: asked, then summarised.
 
     Args:
         name: the benchmark's.
         title: as it is written.
+        chance: what guessing reaches; None where that differs from item to item.
+        source: its YAML file, if it has one.
     """
 
     def evaluate(model: Evaluated) -> tuple[dict[str, Any], str]:
@@ -215,11 +237,19 @@ def evaluation(name: str, title: str) -> Evaluation:
             model.folder / name / f"{stem}.parquet" for stem in ("scores", "summaries")
         )
         model.step(
-            "ask", name, *model.flags, "--answers", model.folder / ".answers", "--out", scores
+            "ask",
+            source or name,
+            *model.flags,
+            "--answers",
+            model.folder / ".answers",
+            "--out",
+            scores,
         )
         model.step("summarize", scores, "--out", summaries)
         made, means = read_provenance(scores), _overall_first(read_table(summaries, Summaries))
         found = {
+            "title": title,
+            **({} if chance is None else {"chance": chance}),
             "items_digest": made.inputs["items"],
             "eval_type": str(means["eval_type"].iloc[0]),
             "means": [_plain(row) for row in means.to_dict("records")],
@@ -232,27 +262,6 @@ def evaluation(name: str, title: str) -> Evaluation:
         text = "\n".join([f"{title}: accuracy of {model.name}", *lines]) + told(summaries)
         return {"model": model.name, **made.of_model(), "benchmarks": {name: found}}, text
 
-    def list_scores(result: dict[str, Any]) -> list[Score]:
-        found = result.get("benchmarks", {}).get(name, {})
-        return [
-            Score(
-                benchmark=name,
-                group=OVERALL if row["grouping"] == OVERALL else row["group"],
-                metric="accuracy",
-                value=row["mean"],
-                low=row["ci_low"],
-                high=row["ci_high"],
-                stderr=row["stderr"],
-                n=row["n"],
-                unit="items",
-                bounds=(0.0, 1.0),
-                items=found["items_digest"],
-                asked={"asked by": found["eval_type"]},
-                interval="analytic",
-            )
-            for row in found.get("means", ())
-        ]
-
     def refuse_rule(model: Evaluated) -> None:
         if model.card.get("engine") == "rule":
             problem = f"is a rule for other trials, and {title} asks about other things."
@@ -260,7 +269,44 @@ def evaluation(name: str, title: str) -> Evaluation:
                 model.name, problem, "Name the benchmark of these trials with --benchmark."
             )
 
-    return Evaluation(evaluate, list_scores, refuse_rule)
+    def own_scores(result: dict[str, Any]) -> list[Score]:
+        return [score for score in list_scores(result) if score.benchmark == name]
+
+    return Evaluation(evaluate, own_scores, refuse_rule)
+
+
+def list_scores(result: Mapping[str, Any]) -> list[Score]:
+    """The numbers of all such benchmarks in a result of ``worldprobe evaluate``; none of them
+    needs to be installed.
+    """
+    return [
+        Score(
+            benchmark=name,
+            group=_group(mean, stated["means"]),
+            metric="accuracy",
+            value=mean["mean"],
+            low=mean["ci_low"],
+            high=mean["ci_high"],
+            stderr=mean["stderr"],
+            n=mean["n"],
+            unit="items",
+            bounds=(0.0, 1.0),
+            items=stated["items_digest"],
+            asked={"asked by": stated["eval_type"]},
+            interval="analytic",
+            chance=stated.get("chance"),
+        )
+        for name, stated in result.get("benchmarks", {}).items()
+        for mean in stated["means"]
+    ]
+
+
+def _group(mean: Mapping[str, Any], means: Sequence[Mapping[str, Any]]) -> str:
+    """What a group is called: groups of several groupings may have one name."""
+    if mean["grouping"] == OVERALL:
+        return OVERALL
+    has_several = len({one["grouping"] for one in means}) > 2
+    return f"{mean['grouping']} {mean['group']}" if has_several else str(mean["group"])
 
 
 def _plain(row: dict[Any, Any]) -> dict[str, Any]:

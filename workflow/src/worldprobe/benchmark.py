@@ -1,8 +1,9 @@
 """What the shared parts see of a benchmark: one object with all that is its own.
 
 A benchmark is EWoK or WorldSense; a study is one named configuration of them. Adding a benchmark
-means one folder in ``benchmarks/`` and one class of settings. Snakemake reads the declarations of
-all benchmarks whenever it starts: they may import pandas, but no matplotlib, SciPy or torch.
+means one object of the class ``Benchmark`` that an installed package names as entry point
+``worldprobe.benchmarks``, or one YAML file. Snakemake reads the declarations of a study's
+benchmarks whenever it starts: they may import pandas, but no matplotlib, SciPy or torch.
 """
 
 from __future__ import annotations
@@ -340,6 +341,8 @@ class Asking:
             to nothing.
         method: version of requests and scores; a higher one asks again.
         eval_type: how the model is asked, as tables name it.
+        files: block of settings -> the files that items are read from: a changed one asks again
+            what changed.
     """
 
     items: Callable[[Mapping[str, Any]], Any]
@@ -347,6 +350,7 @@ class Asking:
     score: Callable[[Any, Sequence[Any]], float | None]
     method: int = 1
     eval_type: str = "logprobs"
+    files: Callable[[Mapping[str, Any]], Sequence[str]] = lambda _settings: []
 
 
 @dataclass(frozen=True)
@@ -393,7 +397,8 @@ class Benchmark:
     """One benchmark.
 
     Attributes:
-        name: its block in the configuration, its folder of results and its commands, e.g. ``ewok``.
+        name: its entry point, its block in the configuration, its folder of results and its
+            commands, e.g. ``ewok``.
         title: as it is written, e.g. EWoK.
         settings: the class of its block.
         outputs: study, registry -> every file that it is for, besides tables, figures and the
@@ -402,8 +407,6 @@ class Benchmark:
         rule: the rule that evaluates a model.
         extra_models: study -> the models that it evaluates besides the study's own.
         complete: study, registry -> the registry with what depends on the study.
-        adds: study, registry -> cards of models that a study makes, which it may name like any
-            other.
         displays: its tables and figures, those of one section in the order of the report.
         page: its part of the report, if it has one.
         scores: its form of ``contracts.results.Scores``, if the shared rules and commands compute
@@ -416,6 +419,10 @@ class Benchmark:
         asking: what is asked, if the shared rule and command ask it (``worldprobe ask``): the
             benchmark has no rules of its own.
         learning: how checkpoints are scored, if there are learning curves.
+        rules: file of its own rules, if it has any.
+        source: its YAML file, if it has one.
+        definition: what this file says, which its tables repeat, so that they can be read without
+            it.
     """
 
     name: str
@@ -426,7 +433,6 @@ class Benchmark:
     rule: str = ""
     extra_models: Callable[[Study], list[str]] = nothing
     complete: Callable[[Study, dict[str, dict[str, Any]]], dict[str, dict[str, Any]]] | None = None
-    adds: Callable[[Study, dict[str, dict[str, Any]]], dict[str, dict[str, Any]]] | None = None
     displays: tuple[Display, ...] = ()
     page: Page | None = None
     scores: type[Table] | None = None
@@ -434,6 +440,9 @@ class Benchmark:
     evaluation: Evaluation | None = None
     asking: Asking | None = None
     learning: Learning | None = None
+    rules: str = ""
+    source: str = ""
+    definition: Mapping[str, Any] | None = None
 
     def wanted(self, study: Study, registry: Registry, kind: str | None = None) -> list[Display]:
         """The figures and tables (or one kind of them) that a study of this benchmark has."""

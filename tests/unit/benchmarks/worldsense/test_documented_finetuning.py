@@ -1,5 +1,5 @@
-"""What docs/worldsense.md says of fine-tuning is run as it stands there, with a tiny model and a
-few trials.
+"""What docs/worldsense.md says of fine-tuning is run as it stands there, with a tiny model and
+a few trials.
 """
 
 import json
@@ -85,7 +85,9 @@ def test_the_commands_run_one_after_the_other(
 
 def test_the_variants_of_the_study_run_too(section: str, folder: Path) -> None:
     block = yaml.safe_load(section.partition("```yaml\n")[2].partition("```")[0])["worldsense"]
-    study = read_study({"study": "s", "ewok": None, "worldsense": block}, [], settings_classes())
+    study = read_study(
+        {"study": "s", "benchmarks": ["worldsense"], "worldsense": block}, [], settings_classes
+    )
     trainings = tunings.trainings(study)
     assert len(trainings) == len(block["finetuning"]["variants"])
     for name, one in trainings.items():

@@ -20,8 +20,7 @@ from worldprobe.contracts import validate
 from worldprobe.errors import UserError
 from worldprobe.operations.settings import shown_registry
 from worldprobe.report.model_names import Model, Roster, read_roster
-from worldprobe.settings import check, complete_card
-from worldprobe.settings.study import study_class
+from worldprobe.settings import check, complete_card, read_study
 from worldprobe_training import external, trainings
 from worldprobe_training.training_files import first_tuples
 from worldprobe_training.trainings import Finetuning
@@ -54,7 +53,7 @@ REGISTRY = {
 
 
 def complete(settings: dict) -> dict:
-    return study_class(benchmarks.settings_classes()).model_validate(settings).model_dump()
+    return read_study({"benchmarks": ["worldsense"], **settings}, [], benchmarks.settings_classes)
 
 
 def study_of(**changes: object) -> dict:
@@ -62,7 +61,7 @@ def study_of(**changes: object) -> dict:
         "finetuning": {**copy.deepcopy(FINETUNING), **changes},
         "sets": ["test", "memorisation"],
     }
-    return complete({"study": "s", "models": ["big"], "ewok": None, "worldsense": block})
+    return complete({"study": "s", "models": ["big"], "worldsense": block})
 
 
 def test_variants_begin_with_their_base_and_small_bases_learn_their_stages_first() -> None:
@@ -134,7 +133,7 @@ def test_models_that_are_made_are_asked_after_the_studys_and_enter_the_registry(
 
 
 def test_a_study_that_fine_tunes_nothing_is_as_before() -> None:
-    study = complete({"study": "s", "models": ["big"], "ewok": None})
+    study = complete({"study": "s", "models": ["big"]})
     assert benchmarks.add_models(study, REGISTRY) == REGISTRY
     assert not [
         path

@@ -1,14 +1,18 @@
-"""The benchmarks: each folder is all that is one benchmark's, and its ``benchmark.py`` what the
-shared parts see of it.
+"""Which benchmarks there are: those that installed packages name as entry points, and YAML files of
+minimal pairs.
+
+Each folder here is all that is one benchmark's, and its ``benchmark.py`` what the shared parts see
+of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from importlib import import_module
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 from worldprobe import extensions
@@ -20,8 +24,8 @@ from worldprobe.benchmark import (
     curve_files,
     find_displays,
 )
-from worldprobe.errors import UserError
-from worldprobe.paths import StudyPaths
+from worldprobe.errors import UserError, did_you_mean
+from worldprobe.paths import REPOSITORY, StudyPaths
 
 if TYPE_CHECKING:
     from worldprobe.report.results import Score
@@ -29,33 +33,39 @@ if TYPE_CHECKING:
         Block,
     )  # pydantic takes a third of a second that `--help` does not need
 
-#: In the order of reports.
-NAMES = tuple(sorted(one.name for one in iter_modules(__path__)))
+#: The group of entry points: name -> ``module:BENCHMARK``.
+GROUP = "worldprobe.benchmarks"
+#: Our own, in the order of reports; others follow by name. A study that names no benchmark has
+#: these.
+OWN = ("ewok", "worldsense")
+#: Folders of a study's results that no benchmark may be called like, besides the keys of its
+#: settings.
+_FOLDERS = {"logs", "notebooks", "paper"}
 
 
-def benchmarks() -> dict[str, Benchmark]:
-    """Every benchmark by name.
+@cache
+def installed() -> dict[str, EntryPoint]:
+    """The entry points of all installed benchmarks, in the order of reports.
+
+    Ours are there without being looked up: an environment that was installed before may not know
+    them.
 
     Raises:
-        ValueError: two have a table or figure of one name, which the command line could not tell
-            apart.
+        UserError: two have one name.
     """
-    found = {name: _with_extensions(_benchmark(name)) for name in NAMES}
-    owners: dict[tuple[str, str], str] = {}
-    for name, display in (
-        (name, display) for name, benchmark in found.items() for display in benchmark.displays
-    ):
-        if owners.setdefault((display.kind, display.name), name) != name:
-            raise ValueError(
-                f"{owners[display.kind, display.name]} and {name} both have a {display.kind}"
-                f" {display.name}"
+    points = {
+        name: EntryPoint(name, f"{__name__}.{name}.benchmark:BENCHMARK", GROUP) for name in OWN
+    }
+    for point in sorted(entry_points(group=GROUP), key=lambda one: one.name):
+        earlier = points.setdefault(point.name, point)
+        if earlier.value != point.value:
+            problem = f"is the name of two installed benchmarks, {earlier.value} and {point.value}."
+            raise UserError(
+                f"benchmark {point.name}",
+                problem,
+                "Uninstall the package of one of them, or rename it.",
             )
-    return found
-
-
-def _benchmark(name: str) -> Benchmark:
-    benchmark: Benchmark = import_module(f"{__name__}.{name}.benchmark").BENCHMARK
-    return benchmark
+    return points
 
 
 def _with_extensions(benchmark: Benchmark) -> Benchmark:
@@ -63,26 +73,125 @@ def _with_extensions(benchmark: Benchmark) -> Benchmark:
     return replace(benchmark, displays=(*benchmark.displays, *added)) if added else benchmark
 
 
-def settings_classes() -> dict[str, type[Block]]:
-    """The class of each benchmark's block of a configuration."""
-    from worldprobe.settings.study import extended
+def find(entry: str) -> Benchmark:
+    """A benchmark by its name or its YAML file.
 
-    return {name: extended(benchmark.settings, name) for name, benchmark in benchmarks().items()}
+    Args:
+        entry: the name, or the path of the file in the working directory or else in the repository.
+
+    Raises:
+        UserError: there is none, it cannot be used, or its name is taken.
+    """
+    if entry.endswith((".yaml", ".yml")):
+        from worldprobe.minimal_pairs import read_benchmark
+
+        path = next(
+            (path for path in (entry, str(REPOSITORY / entry)) if Path(path).is_file()), None
+        )
+        if path is None:
+            raise UserError(
+                f"benchmark {entry}", "is not there.", "Correct the path of its YAML file."
+            )
+        benchmark = read_benchmark(path)
+        taken = {*installed()}
+    elif entry in installed():
+        benchmark = _with_extensions(installed()[entry].load())
+        taken = {*installed()} - {entry}
+    else:
+        fix = (
+            f"Choose from {', '.join(installed())}, or give the path of a YAML file of minimal"
+            " pairs."
+        )
+        raise UserError(
+            f"benchmark {entry}",
+            f"is not an installed benchmark{did_you_mean(entry, list(installed()))}",
+            fix,
+        )
+    _check_name(benchmark.name, entry, taken)
+    return benchmark
 
 
-def list_scores(result: Mapping[str, Any]) -> list[Score]:
-    """All numbers of a result of ``worldprobe evaluate``, of every benchmark."""
+def _check_name(name: str, entry: str, taken: Collection[str]) -> None:
+    from worldprobe.settings.study import SharedSettings
+
+    if not re.fullmatch("[a-z][a-z0-9_]{0,59}", name):
+        fix = "Rename it: at most 60 lower-case letters, digits and underscores, a letter first."
+        raise UserError(f"benchmark {entry}", f"{name} cannot be the name of a benchmark.", fix)
+    if name in {*taken, *SharedSettings.model_fields, *_FOLDERS}:
+        what = "an installed benchmark" if name in taken else "something else in a study"
+        raise UserError(
+            f"benchmark {entry}",
+            f"{name} is the name of {what}.",
+            "Rename the benchmark or its file.",
+        )
+
+
+def listed(entries: Iterable[str]) -> list[Benchmark]:
+    """The benchmarks that a study or a command names, in the order of reports.
+
+    Raises:
+        UserError: one cannot be used, or two have one name, or different tables or figures of one
+            name.
+    """
+    named: dict[str, tuple[str, Benchmark]] = {}
+    owners: dict[tuple[str, str], tuple[str, Any]] = {}
+    for entry in entries:
+        benchmark = find(entry)
+        if benchmark.name in named:
+            problem = f"and {named[benchmark.name][0]} are both called {benchmark.name}."
+            raise UserError(
+                f"benchmark {entry}", problem, "Rename one of the files, or leave one out."
+            )
+        named[benchmark.name] = entry, benchmark
+        for display in benchmark.displays:
+            owner, other = owners.setdefault((display.kind, display.name), (entry, display))
+            if other is not display:  # the command line could not tell them apart
+                problem = f"and {owner} both have a {display.kind} {display.name}."
+                raise UserError(f"benchmark {entry}", problem, "Rename one of them.")
+    order = {name: number for number, name in enumerate(OWN)}
     return [
-        score
-        for one in benchmarks().values()
-        if one.evaluation
-        for score in one.evaluation.scores(dict(result))
+        named[name][1] for name in sorted(named, key=lambda name: (order.get(name, len(OWN)), name))
     ]
 
 
+def benchmarks() -> dict[str, Benchmark]:
+    """Every installed benchmark by name.
+
+    Raises:
+        UserError: two cannot be told apart.
+    """
+    return {benchmark.name: benchmark for benchmark in listed(installed())}
+
+
+def settings_classes(entries: Iterable[str] = OWN) -> dict[str, type[Block]]:
+    """The classes of blocks that a configuration may have: of our own benchmarks, and of others
+    that it names.
+
+    Raises:
+        UserError: a named benchmark cannot be used.
+    """
+    from worldprobe.settings.study import extended
+
+    named = [benchmark for benchmark in listed(entries) if not benchmark.definition]
+    return {
+        benchmark.name: extended(benchmark.settings, benchmark.name)
+        for benchmark in [*listed(OWN), *named]
+    }
+
+
+def list_scores(result: Mapping[str, Any]) -> list[Score]:
+    """All numbers of a result of ``worldprobe evaluate``, of every benchmark, installed or not."""
+    from worldprobe.asked import list_scores
+
+    with_own = [
+        one.evaluation for one in benchmarks().values() if one.evaluation and not one.asking
+    ]
+    return [score for one in with_own for score in one.scores(dict(result))] + list_scores(result)
+
+
 def of_study(study: Study) -> list[Benchmark]:
-    """The benchmarks that a study has a block of."""
-    return [benchmark for name, benchmark in benchmarks().items() if study.get(name) is not None]
+    """The benchmarks that a study names."""
+    return listed(study["benchmarks"])
 
 
 def with_series(study: Study) -> list[Benchmark]:
@@ -145,8 +254,8 @@ def answers(study: Study, model: str) -> list[str]:
 
 
 def answers_by_rule(study: Study, model: str) -> dict[str, list[str]]:
-    """The files that evaluating a model leaves, by the rule that makes them; without the rules that
-    do not evaluate it.
+    """The files that evaluating a model leaves, by the rule that makes them; without the rules
+    that do not evaluate it.
     """
     left = {benchmark.rule: benchmark.answers(study, model) for benchmark in of_study(study)}
     return {rule: paths for rule, paths in left.items() if paths}
@@ -170,9 +279,9 @@ def without(study: Study, missing: Collection[str]) -> Study:
         study: a validated study.
         missing: their ids.
     """
-    kept = {"models": [model for model in study["models"] if model not in missing]}
+    kept: dict[str, Any] = {"models": [model for model in study["models"] if model not in missing]}
     for benchmark in of_study(study):
-        block = study[benchmark.name]
+        block = study.get(benchmark.name) or {}
         if isinstance(block.get("models"), list):
             kept[benchmark.name] = block | {
                 "models": [model for model in block["models"] if model not in missing]
@@ -199,8 +308,8 @@ def outdated(study: Study, missing: Collection[str], registry: Registry) -> list
 def complete_registry(
     study: Study, registry: dict[str, dict[str, Any]]
 ) -> dict[str, dict[str, Any]]:
-    """The registry with what depends on the study: the folders of the models that it trains, and
-    what benchmarks add.
+    """The registry with what depends on the study: the folders of the models that it trains,
+    and what benchmarks add.
     """
     from worldprobe.models.controls import with_checkpoints
     from worldprobe.models.series import (
@@ -225,6 +334,8 @@ def benchmark_of(summaries: Path | str) -> Benchmark:
     from worldprobe.contracts import read_provenance, table_name
 
     kind = table_name(summaries)
+    if benchmark := _defined_in(summaries):
+        return benchmark
     with_page = {name: one for name, one in benchmarks().items() if one.page}
     known = {
         one.page.summary.contract.Config.name: one
@@ -243,12 +354,36 @@ def benchmark_of(summaries: Path | str) -> Benchmark:
     return with_page.get(stated) or known[kind]
 
 
+def facts_of(benchmark: Benchmark) -> dict[str, Any]:
+    """What the provenance of a benchmark's scores and means says, so that ``benchmark_of`` and
+    ``scored_in`` find it.
+    """
+    return {"benchmark": benchmark.name} | (
+        {"definition": benchmark.definition} if benchmark.definition else {}
+    )
+
+
 def scored_in(path: Path | str) -> Benchmark | None:
     """The benchmark whose scores a file contains; None: it is another table, as EWoK's
     judgements.
     """
     from worldprobe.contracts import table_name
 
-    return {one.scores.Config.name: one for one in benchmarks().values() if one.scores}.get(
-        table_name(path)
-    )
+    by_table = {one.scores.Config.name: one for one in benchmarks().values() if one.scores}
+    return _defined_in(path) or by_table.get(table_name(path))
+
+
+def _defined_in(table: Path | str) -> Benchmark | None:
+    """The benchmark without code whose scores or means a file contains: the file says all of it
+    that readers need.
+    """
+    from worldprobe.contracts import read_provenance, table_name
+
+    details = read_provenance(table).details if table_name(table) else {}
+    if "definition" not in details:
+        return None
+    from worldprobe.minimal_pairs import MinimalPairs, describe
+    from worldprobe.settings import Source, parse
+
+    source = Source(str(table), details["definition"])
+    return describe(details["benchmark"], parse(MinimalPairs, details["definition"], [source]))

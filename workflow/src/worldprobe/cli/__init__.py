@@ -19,7 +19,7 @@ from cyclopts import App
 from cyclopts.exceptions import CycloptsError
 
 from worldprobe import __version__, extensions, log
-from worldprobe.benchmarks import NAMES
+from worldprobe.benchmarks import OWN
 from worldprobe.cli import parsing
 from worldprobe.errors import UserError, did_you_mean, is_text, lack_of_memory
 from worldprobe.files import whole_files
@@ -32,7 +32,7 @@ _STAGES = {
     "templates": ("templates:templates", "compile materials into templates"),
     "items": ("items:app", "fill templates into items"),
     "models": ("models:app", "list, plan and fetch the registry's models"),
-    **{name: (f"{name}:app", "") for name in NAMES if find_spec(f"worldprobe.cli.{name}")},
+    **{name: (f"{name}:app", "") for name in OWN if find_spec(f"worldprobe.cli.{name}")},
     "score": ("score:app", "score items, or prompt the model about them"),
     "ask": ("score:ask", "ask a model what a benchmark asks, and score its responses"),
     "series": ("series:app", "checkpoints of a training: scores, learning curves, onsets"),
@@ -182,8 +182,8 @@ def print_stages() -> None:
 
 
 def _with_file(error: UserError, call: parsing.Call) -> UserError:
-    """The error with the file in place of the argument that names it: functions below the commands
-    see tables, not files.
+    """The error with the file in place of the argument that names it: functions below the
+    commands see tables, not files.
     """
     given = call.values.get(error.where) if error.where not in parsing.LABELS else None
     files = given if isinstance(given, list | tuple) else [given]

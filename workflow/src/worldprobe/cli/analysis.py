@@ -1,5 +1,5 @@
-"""``judge``, ``summarize``, ``fit``, ``correlate``, ``agree``, ``compare``, ``reproduction``: from
-scores to what they show.
+"""``judge``, ``summarize``, ``fit``, ``correlate``, ``agree``, ``compare``, ``reproduction``:
+from scores to what they show.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from cyclopts import App, Parameter
 
-from worldprobe.benchmarks import benchmark_of, scored_in
+from worldprobe.benchmarks import benchmark_of, facts_of, scored_in
 from worldprobe.cli.options import (
     Cluster,
     EvalType,
@@ -93,9 +93,7 @@ class Step:
 
         contract = cast("type[Table]", benchmark.scores)
         scores = read_tables(self.judgements, contract)
-        self.details |= {"benchmark": benchmark.name} | missing_models(
-            self.missing, scores["model"].unique()
-        )
+        self.details |= facts_of(benchmark) | missing_models(self.missing, scores["model"].unique())
         return scores, [name for name in contract.columns if name not in Scores.columns]
 
     def provenance(

@@ -1,5 +1,5 @@
-"""``evaluate``, ``results`` and ``leaderboard``: one model's score in each benchmark, its result
-for others, and ranks.
+"""``evaluate``, ``results`` and ``leaderboard``: one model's score in each benchmark, its
+result for others, and ranks.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cyclopts import App, Parameter
 
 from worldprobe import __version__
 from worldprobe.benchmark import Evaluated
-from worldprobe.benchmarks import NAMES, benchmarks, list_scores
+from worldprobe.benchmarks import OWN, benchmarks, list_scores, listed
 from worldprobe.cli.engines import model_name
 from worldprobe.cli.options import (
     PASSWORD_VARIABLE,
@@ -35,7 +35,7 @@ from worldprobe.cli.options import (
     shipped_file,
     version_range,
 )
-from worldprobe.errors import UserError, did_you_mean
+from worldprobe.errors import UserError
 from worldprobe.files import write_text
 from worldprobe.log import LOGGER
 from worldprobe.models.checkpoint import folder_of, locate
@@ -43,10 +43,13 @@ from worldprobe.models.registry import CAUSAL, check_name, loading_options, spee
 from worldprobe.paths import StudyPaths, edition
 
 if TYPE_CHECKING:
-    from worldprobe.benchmark import Evaluated, Evaluation
+    from worldprobe.benchmark import Benchmark, Evaluated, Evaluation
 
 #: What a model is asked where no benchmark is named.
 DEFAULT = "ewok"
+NAMED = (
+    f"comma-separated: {', '.join(OWN)}, other installed benchmarks, or YAML files of minimal pairs"
+)
 #: Where studies keep what models answer; each set-up of a model has a store of its own there, and
 #: each question an id.
 ANSWERS = Path(StudyPaths("default").answers)
@@ -78,9 +81,7 @@ def evaluate(
     model: str,
     /,
     *,
-    benchmark: Annotated[
-        str, Parameter(help=f"comma-separated names: {', '.join(NAMES)}")
-    ] = DEFAULT,
+    benchmark: Annotated[str, Parameter(help=NAMED)] = DEFAULT,
     registry: Annotated[Path, Parameter(help="model registry; one comes with the package")] = Path(
         "config/models.yaml"
     ),
@@ -108,9 +109,9 @@ def evaluate(
     """
     from worldprobe.report.results import SCHEMA_VERSION, check_result, merge_results
 
-    names = benchmark_names(benchmark)
+    chosen = named_benchmarks(benchmark)
     version_range(options.versions)
-    refuse_what_does_nothing(options, names)
+    refuse_what_does_nothing(options, [one.name for one in chosen])
     options = changed(
         options, materials=edition(options.materials)
     )  # a result says which edition of our materials it is of
@@ -141,7 +142,7 @@ def evaluate(
         *speed_options(entry),
     ]
     evaluated = Evaluated(name, entry, flags, work, asdict(options), answers, step)
-    evaluations, skipped = able(evaluated, names)
+    evaluations, skipped = able(evaluated, chosen)
     out = out or work / "result.json"
     earlier, asked = (
         read_earlier(out, replace),
@@ -189,20 +190,21 @@ def evaluate(
     print(f"JSON result: {out}")
 
 
-def able(evaluated: Evaluated, names: Sequence[str]) -> tuple[dict[str, Evaluation], list[str]]:
+def able(
+    evaluated: Evaluated, named: Sequence[Benchmark]
+) -> tuple[dict[str, Evaluation], list[str]]:
     """The benchmarks that can evaluate a model, and what is said of the others, if there are any.
 
     Raises:
         UserError: none of them can.
     """
     found, refused = {}, {}
-    for name in names:
-        benchmark = benchmarks()[name]
+    for benchmark in named:
         if (one := benchmark.evaluation) is None:
             continue
         try:
             one.refuse(evaluated)
-            found[name] = one
+            found[benchmark.name] = one
         except UserError as error:
             refused[benchmark.title] = error
     if not found and refused:
@@ -314,27 +316,22 @@ def refuse_other_items(
             )
 
 
-def benchmark_names(text: str) -> list[str]:
-    """Names of benchmarks, in the order of reports.
+def named_benchmarks(text: str) -> list[Benchmark]:
+    """The benchmarks that a list names, in the order of reports.
 
-    >>> benchmark_names("worldsense,ewok")
+    >>> [one.name for one in named_benchmarks("worldsense,ewok")]
     ['ewok', 'worldsense']
 
     Raises:
         UserError: one is none, or there is none.
     """
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    for name in names:
-        if name not in NAMES:
-            problem = f'"{name}" is not a benchmark{did_you_mean(name, NAMES)}'
-            raise UserError("--benchmark", problem, f"Choose from {', '.join(NAMES)}.")
-    if not names:
+    entries = dict.fromkeys(entry.strip() for entry in text.split(",") if entry.strip())
+    if not entries:
+        problem = f'"{text}" names no benchmark.'
         raise UserError(
-            "--benchmark",
-            f'"{text}" names no benchmark.',
-            f"Give one or more of {', '.join(NAMES)}.",
+            "--benchmark", problem, f"Give one or more of {', '.join(OWN)}, or a YAML file."
         )
-    return [name for name in NAMES if name in names]
+    return listed(entries)
 
 
 def kind_of(entry: dict[str, Any]) -> str:
@@ -562,10 +559,11 @@ def leaderboard(folder: Path, /, *, title: str = "worldprobe leaderboard", out: 
         )
     found = [read_result(path) for path in paths]
     rankings = build_rankings([(result, list_scores(result)) for result in found])
-    write_text(
-        out,
-        build_page(
-            rankings, title, {name: benchmark.title for name, benchmark in benchmarks().items()}
-        ),
-    )
+    titles = {name: benchmark.title for name, benchmark in benchmarks().items()}
+    titles |= {
+        name: part.get("title", name)
+        for result in found
+        for name, part in result.get("benchmarks", {}).items()
+    }
+    write_text(out, build_page(rankings, title, titles))
     LOGGER.info("%d results in %d rankings: %s", len(found), len(rankings), out)

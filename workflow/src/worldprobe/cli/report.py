@@ -322,8 +322,8 @@ def _check_folders(benchmarks: str | None, answers: Path | None, notebooks: Sequ
 
 
 def _of_part(files: Iterable[str | Path], summary: Path, summaries: list[Path]) -> list[Path]:
-    """The files that belong to a part: those in its summary's folder, and to the first part also
-    all in no part's folder.
+    """The files that belong to a part: those in its summary's folder, and to the first part
+    also all in no part's folder.
     """
     folders = [path.resolve().parent for path in summaries]
     mine = summary.resolve().parent
@@ -364,7 +364,7 @@ def crate(folder: Path, /, *, configfile: ConfigFiles = (), out: Path) -> None:
             if path.is_file()
         }
     files |= crates.read_configuration(
-        configfile or [REPOSITORY / "config" / "config.yaml"], REPOSITORY, settings_classes()
+        configfile or [REPOSITORY / "config" / "config.yaml"], REPOSITORY, settings_classes
     )
     citation = crates.read_citation(REPOSITORY / "CITATION.cff")
     versions = {"snakemake": crates.snakemake_version(), "worldprobe": __version__}
@@ -464,12 +464,13 @@ def find_display(kind: str, name: str, tables: Sequence[str]) -> Display:
     Raises:
         UserError: there is none, or it is built from others.
     """
-    displays = {
-        one.name: one
-        for benchmark in benchmarks().values()
-        for one in benchmark.displays
-        if one.kind == kind
-    }
+    from worldprobe.asked import print_accuracy
+
+    declared = [
+        print_accuracy,
+        *(one for benchmark in benchmarks().values() for one in benchmark.displays),
+    ]
+    displays = {one.name: one for one in declared if one.kind == kind}
     if name not in displays:
         raise UserError(
             f"worldprobe {kind} {name}",

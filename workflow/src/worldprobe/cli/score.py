@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import App, Parameter
 
 from worldprobe import methods
-from worldprobe.benchmarks import benchmarks
+from worldprobe.benchmarks import facts_of, find
 from worldprobe.benchmarks.ewok.vocabulary import way_of
 from worldprobe.cli.engines import ModelOptions, open_engine, refuse_to_prompt
 from worldprobe.cli.options import between
-from worldprobe.errors import UserError, did_you_mean
+from worldprobe.errors import UserError
 from worldprobe.models.checkpoint import made_by_model
 from worldprobe.provenance import digests
 
@@ -154,45 +154,34 @@ def ask(benchmark: str, /, *, settings: str = "{}", model: ModelOptions, out: Pa
     """Ask a model what a benchmark asks, and score its responses.
 
     Args:
-        benchmark: one that says what it asks and how responses become scores
+        benchmark: name of one that says what it asks and how responses become scores, or a YAML
+            file of minimal pairs
         settings: its block of a configuration, as JSON
         out: table of scores
     """
     from worldprobe.contracts import write_table
-    from worldprobe.inference.requests import score_responses
+    from worldprobe.inference.requests import list_items, score_responses
     from worldprobe.settings import Source, parse
 
-    known = {
-        one.name: (one.asking, one.scores, one.settings)
-        for one in benchmarks().values()
-        if one.asking and one.scores
-    }
-    if benchmark not in known:
-        fix = (
-            f"Choose from {', '.join(known)}."
-            if known
-            else "See worldprobe --help for what others have."
-        )
-        raise UserError(
-            f"ask {benchmark}", f"there is no such benchmark{did_you_mean(benchmark, known)}", fix
-        )
-    asking, contract, kind = known[benchmark]
+    named = find(benchmark)
+    if (asking := named.asking) is None or (contract := named.scores) is None:
+        raise UserError(f"ask {benchmark}", "has commands of its own.", "See worldprobe --help.")
     name = model.name  # refused before a model is loaded
     _refuse_rules(model)
     try:
         stated = json.loads(settings)
     except ValueError as error:
         raise UserError("--settings", "is not valid JSON.", 'Write e.g. {"key": 1}.') from error
-    block = parse(kind, stated, [Source("--settings", stated)]).model_dump()
+    block = parse(named.settings, stated, [Source("--settings", stated)]).model_dump()
+    items = list_items(asking, block)
     since = time.monotonic()
     engine = open_engine(model)
     store = open_answers(model, engine, since, [], out)
     scores, inputs, details = score_responses(
-        asking, contract, block, engine, store, benchmark, name
+        items, asking, contract, engine, store, named.name, name
     )
-    write_table(
-        scores, contract, out, made_by_model(engine.facts, asking.method, name, inputs, details)
-    )
+    made = made_by_model(engine.facts, asking.method, name, inputs, details | facts_of(named))
+    write_table(scores, contract, out, made)
 
 
 def _refuse_rules(model: ModelOptions) -> None:
@@ -266,8 +255,8 @@ def read_items(path: Path) -> pd.DataFrame:
 def open_answers(
     model: ModelOptions, engine: Engine, since: float, items: Sequence[Path], out: Path
 ) -> Store:
-    """The store of the engine's answers; it names the canary of every item table, because answers
-    may repeat an item's words.
+    """The store of the engine's answers; it names the canary of every item table, because
+    answers may repeat an item's words.
     """
     from worldprobe.contracts import read_provenance
     from worldprobe.inference.store import open_store

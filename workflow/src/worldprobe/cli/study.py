@@ -46,9 +46,8 @@ def check(files: list[Path], /) -> None:
         study_problems,
     )
 
-    blocks = settings_classes()
     sources = [read_yaml(path) for path in files]
-    found = study_problems(sources, blocks)
+    found = study_problems(sources, settings_classes)
     settings: dict = {}
     for source in sources:
         settings = (
@@ -63,11 +62,11 @@ def check(files: list[Path], /) -> None:
         print(complaint.lines(), file=sys.stderr)
     if found:
         raise found[-1]
-    study = read_study(settings, files, blocks)
+    study = read_study(settings, files, settings_classes)
     check_models(study, read_registry(registry), files, str(registry))
     asked = []
-    for name in filter(study.get, blocks):
-        conditions = study[name].get("conditions")
+    for name in study["benchmarks"]:
+        conditions = (study.get(name) or {}).get("conditions")
         asked.append(
             name if conditions is None else f"{name} in {_number(len(conditions), 'condition')}"
         )
@@ -75,7 +74,7 @@ def check(files: list[Path], /) -> None:
         _number(len(study["models"]), "model"),
         *([f"{len(study['series'])} series"] if study.get("series") else []),
     ]
-    what = f"study {study['study']}, {', '.join([*counted, *(asked or ['no benchmark'])])}"
+    what = f"study {study['study']}, {', '.join([*counted, *asked])}"
     print(f"{', '.join(map(str, files))}: {what}; no problem found")
 
 
@@ -143,7 +142,7 @@ def status(
         files,
         {},
         REPOSITORY,
-        settings_classes(),
+        settings_classes,
         complete_registry,
         results,
         add_models,

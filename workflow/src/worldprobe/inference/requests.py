@@ -534,9 +534,9 @@ def digest_items(items: pd.DataFrame) -> str:
 
 
 def score_responses(
+    items: pd.DataFrame,
     asking: Asking,
     contract: type[Table],
-    block: Mapping[str, Any],
     engine: Engine,
     store: Store,
     benchmark: str,
@@ -545,9 +545,9 @@ def score_responses(
     """Ask a model about every item.
 
     Args:
-        asking: what is asked.
+        items: the benchmark's (``list_items``).
+        asking: what is asked about them.
         contract: inherits ``contracts.results.Scores``.
-        block: settings of the benchmark.
         engine: a loaded model.
         store: the engine's answers.
         benchmark: its name.
@@ -556,7 +556,6 @@ def score_responses(
     Returns:
         its scores, the digest of what was asked, and facts for the provenance.
     """
-    items = list_items(asking, block)
     rows = list(items.itertuples(index=False))
     requests = [list(asking.requests(row)) for row in rows]
     wanted = [request for one in requests for request in one]

@@ -18,8 +18,9 @@ from worldprobe.files import write_text
 from worldprobe.models.checkpoint import NO_ADAPTER, base_folder, folder_of
 from worldprobe.models.weights import files_of
 from worldprobe.paths import RESULTS
-from worldprobe.settings import Block, check_models, read_registry, read_site, read_study
+from worldprobe.settings import check_models, read_registry, read_site, read_study
 from worldprobe.settings.registry import Card
+from worldprobe.settings.study import Blocks
 
 
 class Settings(NamedTuple):
@@ -43,7 +44,7 @@ def read_settings(
     files: Sequence[str | Path],
     options: Mapping[str, Any],
     home: Path,
-    blocks: Mapping[str, type[Block]],
+    blocks: Blocks,
     complete: Callable[[dict[str, Any], dict[str, dict[str, Any]]], dict[str, dict[str, Any]]],
     results: str = RESULTS,
     add: Callable[
@@ -58,7 +59,7 @@ def read_settings(
         files: the files it comes from, the strongest last.
         options: what ``--config`` says.
         home: the repository, for files that are not in the working directory.
-        blocks: benchmark -> the class of its block.
+        blocks: gives the classes of the blocks of benchmarks.
         complete: study and registry -> the registry with what depends on the study.
         results: the folder of all studies' results.
         add: study and registry -> the registry with the models that the study makes from others.
@@ -100,8 +101,8 @@ def as_written(options: Mapping[str, Any], arguments: Iterable[str]) -> dict[str
 
 
 def model_files(card: Mapping[str, Any]) -> list[str]:
-    """The files of a model (its base, its adapter, a server's tokenizer) in folders of the user's:
-    new ones are scored again.
+    """The files of a model (its base, its adapter, a server's tokenizer) in folders of the
+    user's: new ones are scored again.
     """
     folders = [card["tokenizer"]] if card.get("tokenizer") else []
     if is_folder(card):
@@ -128,8 +129,8 @@ def is_folder(card: Mapping[str, Any]) -> bool:
 
 
 def source_key(card: Mapping[str, Any]) -> str:
-    """What the note on a fetched model is named by: checkpoint and revision, so that two registries
-    do not share one.
+    """What the note on a fetched model is named by: checkpoint and revision, so that two
+    registries do not share one.
     """
     adapter = f"+{card['adapter']}" if card.get("adapter") else ""
     source = f"{card['checkpoint']}@{card['revision']}{adapter}"

@@ -1,5 +1,5 @@
-"""A finished study as an RO-Crate (Workflow RO-Crate 1.0 over RO-Crate 1.1): files, what they are,
-and what made them.
+"""A finished study as an RO-Crate (Workflow RO-Crate 1.0 over RO-Crate 1.1): files, what they
+are, and what made them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from worldprobe.errors import UserError
 from worldprobe.paths import REPOSITORY
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
-from worldprobe.settings import Block, read_yaml, study_problems
+from worldprobe.settings import read_yaml, study_problems
+from worldprobe.settings.study import Blocks
 
 MEDIA = {
     ".csv": "text/csv",
@@ -191,8 +192,8 @@ def _file(name: str, size: int, digest: str, is_main: bool) -> dict[str, Any]:
 def _action(
     identifier: str, name: str, origin: Mapping[str, Any], digests: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """What made one table: its inputs are files of the crate, or, where they are not in it, known
-    by digest.
+    """What made one table: its inputs are files of the crate, or, where they are not in it,
+    known by digest.
     """
     inside = {digest: file for file, digest in digests.items()}
     objects, others = [], []
@@ -265,9 +266,7 @@ def read_results(folder: Path) -> tuple[dict[str, bytes], dict[str, dict]]:
     return files, origins
 
 
-def read_configuration(
-    paths: Sequence[Path], repository: Path, blocks: Mapping[str, type[Block]]
-) -> dict[str, bytes]:
+def read_configuration(paths: Sequence[Path], repository: Path, blocks: Blocks) -> dict[str, bytes]:
     """Configuration files by their place in the working directory or the repository, without the
     password of the materials.
 
@@ -442,8 +441,8 @@ def missing_note(provenance: Provenance, roster: Roster) -> str:
 
 
 def kinds_note(provenance: Provenance, roster: Roster) -> str:
-    """The sentence that names the models of a table which are not causal, with their measure, or an
-    empty string.
+    """The sentence that names the models of a table which are not causal, with their measure,
+    or an empty string.
     """
     named = provenance.details.get("kinds", {})
     if not isinstance(named, dict) or not named:
@@ -456,8 +455,8 @@ def kinds_note(provenance: Provenance, roster: Roster) -> str:
 
 
 def flags_note(provenance: Provenance, roster: Roster) -> str:
-    """The sentence that counts what is wrong with answers, by flag, model and way of asking, or an
-    empty string.
+    """The sentence that counts what is wrong with answers, by flag, model and way of asking, or
+    an empty string.
     """
     by_flag: dict[str, list[str]] = {}
     for model, ways in provenance.details.get("flags", {}).items():
@@ -484,8 +483,8 @@ NOTES = {
 
 
 def notes(provenance: Provenance, roster: Roster) -> list[str]:
-    """What must be said next to a table or a figure: models that are missing or of other kinds, and
-    flags of answers.
+    """What must be said next to a table or a figure: models that are missing or of other kinds,
+    and flags of answers.
     """
     return [note for say in NOTES.values() if (note := say(provenance, roster))]
 
@@ -500,8 +499,8 @@ def described_checkpoint(checkpoint: str, adapter: Mapping[str, Any] | None) -> 
 
 
 def described_precision(made: Provenance) -> str:
-    """The precision that was asked for, how weights are quantised, and what precisions they have if
-    not that one.
+    """The precision that was asked for, how weights are quantised, and what precisions they
+    have if not that one.
     """
     kept = made.details.get("precision")
     return ", ".join(

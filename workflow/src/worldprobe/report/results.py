@@ -72,8 +72,8 @@ class Mean(_WithInterval):
     """The highest mean of a version."""
 
     ci_low: Share | None
-    """Lower end of the 95% interval, for other pairs of concepts and versions; with one version,
-    about its fillings only.
+    """Lower end of the 95% interval, for other pairs of concepts and versions; with one
+    version, about its fillings only.
     """
 
     ci_high: Share | None
@@ -233,6 +233,12 @@ class ItemMean(_WithInterval):
 class BenchmarkResult(Block):
     """The numbers of a benchmark that shared parts ask and score."""
 
+    title: Text | None = absent()
+    """The benchmark's name as it is written."""
+
+    chance: Share | None = absent()
+    """What guessing reaches, where it is the same for all items."""
+
     items_digest: str
     """SHA-256 of the items."""
 
@@ -244,8 +250,8 @@ class BenchmarkResult(Block):
 
 
 class Result(Block):
-    """What `worldprobe evaluate` writes about one model. A new key raises nothing; one with another
-    meaning the version.
+    """What `worldprobe evaluate` writes about one model. A new key raises nothing; one with
+    another meaning the version.
     """
 
     schema_version: Literal[1]
@@ -273,15 +279,16 @@ class Result(Block):
     """How the weights are quantised; without it, not at all, or only a server knows."""
 
     adapter: dict[str, str | None] | None = absent()
-    """The adapter that was put on the weights: name, revision and digest, and its base's name and
-    digest.
+    """The adapter that was put on the weights: name, revision and digest, and its base's name
+    and digest.
     """
 
     engine: str | None
     """What computed the answers."""
 
     kind: Literal["causal", "masked", "encoder-decoder"] | None = absent()
-    """How the model reads; without it, causal. Numbers of different kinds are different measures.
+    """How the model reads; without it, causal. Numbers of different kinds are different
+    measures.
     """
 
     pseudo_log_likelihood: Literal["within_word_l2r", "original"] | None = absent()
@@ -307,7 +314,8 @@ class Result(Block):
     """What two equal probabilities count, namely 0.5."""
 
     average: Literal["versions"] | None = absent()
-    """How the means are taken, as in the paper: over the items of each version, then over versions.
+    """How the means are taken, as in the paper: over the items of each version, then over
+    versions.
     """
 
     start_tokens: list[str] | None = None
@@ -493,8 +501,8 @@ class Ranking:
 
     @property
     def axis(self) -> tuple[float, float]:
-        """The least and the largest accuracy on the picture of intervals: tenths around all of them
-        and chance.
+        """The least and the largest accuracy on the picture of intervals: tenths around all of
+        them and chance.
         """
         scores = [row.score for row in self.rows]
         ends = [

@@ -1,13 +1,14 @@
-"""A study: the shared settings, and one block per benchmark."""
+"""A study: the shared settings, its benchmarks, and a block of settings for each that has any."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, BeforeValidator, Field, create_model
 
 from worldprobe import extensions
 from worldprobe.errors import UserError
@@ -26,8 +27,11 @@ from worldprobe.settings.blocks import (
     raise_first,
     schema_at,
 )
-from worldprobe.settings.documents import Keys, Source, parse_yaml, read_yaml
+from worldprobe.settings.documents import Keys, Source, dotted, parse_yaml, place, read_yaml
 
+#: The classes of the blocks that benchmarks have in a configuration, given the benchmarks that it
+#: names, if it names any.
+Blocks = Callable[..., Mapping[str, type[Block]]]
 B = TypeVar("B", bound=Block)
 
 #: Folders of results/ that all studies share.
@@ -72,7 +76,8 @@ class Controls(Block):
     """
 
     sentences: Whole = 7_000
-    """About how many single sentences there are, from which only tokenizer and word vectors learn.
+    """About how many single sentences there are, from which only tokenizer and word vectors
+    learn.
     """
 
     vocabulary: Annotated[int, Field(ge=300)] = 2000
@@ -97,6 +102,11 @@ class SharedSettings(Block):
     ]
     """Models that are evaluated, by their names in the registry. `control_untrained` is never
     trained, so it must be at chance. Paper: A.2.
+    """
+
+    benchmarks: Annotated[Distinct[Text], Field(min_length=1)]
+    """What models are asked: names of installed benchmarks, or YAML files of minimal pairs. Blocks
+    of benchmarks that are not named have no effect.
     """
 
     series: Distinct[str] = []
@@ -133,13 +143,19 @@ def study_class(blocks: Mapping[str, type[Block]]) -> type[SharedSettings]:
     """The class of a study's settings.
 
     Args:
-        blocks: benchmark -> the class of its block; ``null`` in a configuration leaves the
-            benchmark out.
+        blocks: benchmark -> the class of its block; a configuration that names no benchmark has
+            these.
     """
     fields: dict[str, Any] = {
-        name: (kind | None, Field(kind(), description=kind.__doc__))
+        name: (
+            Annotated[kind, BeforeValidator(_refuse_null)],
+            Field(kind(), description=kind.__doc__),
+        )
         for name, kind in blocks.items()
     }
+    named = copy(SharedSettings.model_fields["benchmarks"])
+    named.default = list(blocks)
+    fields["benchmarks"] = (named.annotation, named)
     return create_model(
         "Study", __base__=extended(SharedSettings), __doc__="Configuration of a study.", **fields
     )
@@ -164,10 +180,46 @@ def extended(kind: type[B], key: str = "") -> type[B]:
     return create_model(kind.__name__, __base__=kind, __doc__=kind.__doc__, **fields)
 
 
+def _refuse_null(block: Any) -> Any:
+    if block is None:
+        problem = "null does not leave a benchmark out."
+        raise ValueError(
+            problem, "Remove the line, and name the study's benchmarks, e.g. `benchmarks: [ewok]`."
+        )
+    return block
+
+
+def _class_for(
+    settings: Mapping[str, Any], blocks: Blocks, sources: Sequence[Source]
+) -> type[SharedSettings]:
+    """The class of some settings, given the benchmarks that they name.
+
+    Raises:
+        UserError: one of the benchmarks cannot be used.
+    """
+    entries = settings.get("benchmarks")
+    if not isinstance(entries, list) or not all(isinstance(entry, str) for entry in entries):
+        return study_class(blocks())  # which says what is wrong, if there is something
+    try:
+        return study_class(
+            blocks(dict.fromkeys(entries))
+        )  # of an entry that is given twice, the class says so
+    except UserError as error:
+        named = [
+            number for number, entry in enumerate(entries) if error.where == f"benchmark {entry}"
+        ]
+        if not named:
+            raise
+        keys = ("benchmarks", named[0])
+        raise UserError(
+            place(keys, sources), f"{dotted(keys)}: {entries[named[0]]} {error.problem}", error.fix
+        ) from error
+
+
 def read_study(
     settings: Mapping[str, Any],
     files: Iterable[Path | str],
-    blocks: Mapping[str, type[Block]],
+    blocks: Blocks,
     options: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The validated study: the merged settings with every default filled in.
@@ -175,7 +227,7 @@ def read_study(
     Args:
         settings: the settings as merged by the caller.
         files: the files they come from, the strongest last; only to name lines.
-        blocks: benchmark -> the class of its block.
+        blocks: gives the classes of the blocks of benchmarks.
         options: settings given on the command line, stronger than any file. Snakemake passes their
             inner values as text, so ``ewok={materials: {compat: true}}`` is read again here.
 
@@ -183,8 +235,10 @@ def read_study(
         UserError: an unknown key, a wrong type, a value outside its bounds, settings that
             contradict each other.
     """
-    kind = study_class(blocks)
     sources = [_part_for(settings, read_yaml(path)) for path in files]
+    kind = _class_for(
+        settings, blocks, [*sources, *([Source("--config", options)] if options else [])]
+    )
     typed = _typed(options or {}, kind, ())
     # Snakemake has merged the options into the settings as text already; the typed ones replace
     # them.
@@ -193,10 +247,10 @@ def read_study(
     )
     raise_first(found)
     assert study is not None
-    return study.model_dump()
+    return study.model_dump() | dict.fromkeys(blocks().keys() - study.benchmarks)
 
 
-def study_problems(sources: Sequence[Source], blocks: Mapping[str, type[Block]]) -> list[UserError]:
+def study_problems(sources: Sequence[Source], blocks: Blocks) -> list[UserError]:
     """Every problem of some configuration files, each laid over the ones before it."""
     settings: dict[str, Any] = {}
     for source in sources:
@@ -207,7 +261,10 @@ def study_problems(sources: Sequence[Source], blocks: Mapping[str, type[Block]])
                 )
             ]
         settings = merge(settings, source.document or {})
-    return check(study_class(blocks), settings, sources)[1]
+    try:
+        return check(_class_for(settings, blocks, sources), settings, sources)[1]
+    except UserError as error:
+        return [error]
 
 
 def merge(base: Mapping[str, Any], stronger: Mapping[str, Any]) -> dict[str, Any]:
@@ -224,8 +281,8 @@ def merge(base: Mapping[str, Any], stronger: Mapping[str, Any]) -> dict[str, Any
 
 
 def _part_for(settings: Mapping[str, Any], source: Source) -> Source:
-    """The part of a file that settings come from: the whole, or one block where a workflow keeps a
-    module's settings in it.
+    """The part of a file that settings come from: the whole, or one block where a workflow
+    keeps a module's settings in it.
     """
     document = source.document
     if document is None:
@@ -291,7 +348,8 @@ class Site(Block):
     """Reservation that jobs run in."""
 
     cluster: str | None = None
-    """Cluster that jobs are sent to, where SLURM has several; null takes the one of the login node.
+    """Cluster that jobs are sent to, where SLURM has several; null takes the one of the login
+    node.
     """
 
     gpu_model: str | None = Field(None, pattern=r"^[A-Za-z0-9_.]+$")
@@ -309,8 +367,8 @@ class Site(Block):
     """Memory of one GPU in GB; models are spread over as many as they need."""
 
     longest_minutes: Count | None = None
-    """The longest time that the partitions give a job, in minutes; later attempts request no more.
-    null means no limit.
+    """The longest time that the partitions give a job, in minutes; later attempts request no
+    more. null means no limit.
     """
 
     checkpoints_per_job: Count | None = None

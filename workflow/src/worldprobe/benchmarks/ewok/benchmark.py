@@ -169,6 +169,7 @@ BENCHMARK = Benchmark(
     outputs=outputs,
     answers=answers,
     rule="score",
+    rules="rules/ewok/main.smk",
     complete=refuse_models,
     displays=find_displays(tables, figures)
     + learning_displays("ewok", ["domain"], "concept", Summaries),

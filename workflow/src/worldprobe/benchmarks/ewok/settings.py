@@ -84,7 +84,8 @@ class Items(Block):
         Field(pattern=r"^\d+(-\d+)?$"),
         BeforeValidator(lambda value: str(value) if type(value) is int else value),
     ] = "0-2"
-    """Versions of the fixed or balanced filling, first and last, such as "0-4". Paper: Section 4.
+    """Versions of the fixed or balanced filling, first and last, such as "0-4". Paper: Section
+    4.
     """
 
     per_template: Annotated[int, Field(ge=1, le=1000)] = 5
@@ -158,8 +159,8 @@ class Prompting(Block):
     """
 
     limit: Count | None = None
-    """Number of the items' templates that Likert and Choice ask about, chosen as by `items.limit`;
-    null takes all.
+    """Number of the items' templates that Likert and Choice ask about, chosen as by
+    `items.limit`; null takes all.
     """
 
     def findings(self) -> Iterator[Finding]:
@@ -176,8 +177,8 @@ class Word2vec(Block):
     """Whether to score the bag-of-words baseline."""
 
     vectors: Text = "trained"
-    """Word vectors, as `trained` (on the pipeline's own corpus) or a file (word2vec binary or text,
-    gensim).
+    """Word vectors, as `trained` (on the pipeline's own corpus) or a file (word2vec binary or
+    text, gensim).
     """
 
     allow_pickle: bool = False
@@ -224,8 +225,8 @@ class Baselines(Block):
     """
 
     sentence_vectors: Text | None = None
-    """Folder of a sentence encoder (sentence-transformers), or a package URL of one; null leaves
-    this baseline out.
+    """Folder of a sentence encoder (sentence-transformers), or a package URL of one; null
+    leaves this baseline out.
     """
 
     frequency: Frequency = Frequency()
@@ -298,8 +299,8 @@ class Condition(Block):
     """What one condition changes."""
 
     title: Annotated[str, Field(pattern=r"^[^-\s]")] | None = absent()
-    """Name of the condition in tables and figures, beginning with neither a blank nor a dash; if
-    left out, its key.
+    """Name of the condition in tables and figures, beginning with neither a blank nor a dash;
+    if left out, its key.
     """
 
     items: Items = Items()
@@ -316,7 +317,7 @@ ConditionName = Annotated[
 
 
 class Ewok(Block):
-    """What a study asks with EWoK (arXiv 2405.09605); `ewok: null` leaves it out."""
+    """What a study asks with EWoK (arXiv 2405.09605)."""
 
     materials: Materials = Materials()
     items: Items = Items()

@@ -153,6 +153,7 @@ BENCHMARK = Benchmark(
     outputs=outputs,
     answers=answers,
     rule="ask",
+    rules="rules/worldsense/main.smk",
     extra_models=extra_models,
     complete=complete_registry,
     displays=find_displays(tables, figures)

@@ -1,5 +1,5 @@
-"""WorldSense's block of a study: every setting with its type, bounds, default and meaning, and what
-it means for the registry.
+"""WorldSense's block of a study: every setting with its type, bounds, default and meaning, and
+what it means for the registry.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class Asking(Block):
     """Seed of the samples; sample k has this number plus k."""
 
     thoughts: Whole = 0
-    """Most tokens of thoughts, for models that think before they answer. They are in addition to
-    each reply's own limit.
+    """Most tokens of thoughts, for models that think before they answer. They are in addition
+    to each reply's own limit.
     """
 
     reading: Literal["explicit", "last_word"] = "explicit"
@@ -99,7 +99,7 @@ class Asking(Block):
 
 
 class WorldSense(Block):
-    """What a study asks with WorldSense (arXiv 2311.15930); `worldsense: null` leaves it out."""
+    """What a study asks with WorldSense (arXiv 2311.15930)."""
 
     sets: Annotated[
         Distinct[
@@ -168,15 +168,16 @@ class WorldSense(Block):
     """Skins that are used, as many of each domain; an empty list takes all of a set's."""
 
     per_cell: Count | None = 1
-    """Number of tuples for each problem, size, complexity, skin and wording; null leaves each set
-    its own, 31 for `test`.
+    """Number of tuples for each problem, size, complexity, skin and wording; null leaves each
+    set its own, 31 for `test`.
     """
 
     skin_folder: Text | None = None
     """Folder of skins; null takes those of the repository."""
 
     wording_version: Literal[1, 2, 3] = 3
-    """Version of the sets' wording; 1 and 2 make the sets of earlier releases again, byte for byte.
+    """Version of the sets' wording; 1 and 2 make the sets of earlier releases again, byte for
+    byte.
     """
 
     promptings: Distinct[Text] = ["constrained"]
@@ -222,8 +223,8 @@ class WorldSense(Block):
             names.add(name)
 
     def _released_findings(self) -> Iterator[Finding]:
-        """Released trials are asked as they are, so they must be there, and nothing can be chosen
-        about them.
+        """Released trials are asked as they are, so they must be there, and nothing can be
+        chosen about them.
         """
         if self.released is None:
             return
@@ -244,8 +245,8 @@ class WorldSense(Block):
                 yield ("released",), problem, f"{fix} Our own trials: config/worldsense_ours.yaml."
 
     def _set_findings(self) -> Iterator[Finding]:
-        """What `worldsense generate` would refuse; all sets without choices of the user's can be
-        made.
+        """What `worldsense generate` would refuse; all sets without choices of the user's can
+        be made.
         """
         is_large = (self.per_cell or 0) > _CERTAIN
         is_former = self.wording_version == 1  # without test-new
@@ -309,8 +310,8 @@ def complete_registry(
                 "worldsense.models", problem, "Correct the name, or add an entry to the registry."
             )
     fix = (
-        "Leave it out of worldsense.models (null means all models of the study), or set worldsense:"
-        " null."
+        "Leave it out of worldsense.models (null means all models of the study), or name other"
+        " benchmarks."
     )
     refuse_prompted(registry, asked_models(study), "worldsense.models", fix)
     return registry

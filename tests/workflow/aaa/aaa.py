@@ -1,6 +1,4 @@
-"""Opposites as the shared parts see them: does a model know which word is the opposite of
-another?
-"""
+"""A benchmark in a package of its own: does a model know which word is the opposite of another?"""
 
 from __future__ import annotations
 
@@ -33,7 +31,7 @@ class Opposites(Block):
     """Words of each domain, at most."""
 
 
-class OppositesScores(Scores, name="opposites_scores"):
+class OppositesScores(Scores, name="aaa_scores"):
     """Scores of words; means are also taken by domain."""
 
     domain: str = column(min_length=1)
@@ -81,7 +79,7 @@ def hardest_domain(summaries: pd.DataFrame) -> Sheet:
 
 
 BENCHMARK = asked(
-    name="opposites",
+    name="aaa",
     title="Opposites",
     question="Does a language model know opposites?",
     settings=Opposites,

@@ -1,0 +1,185 @@
+"""A benchmark of minimal pairs is a YAML file: what it reads, and what it says of mistakes."""
+
+import json
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from worldprobe.benchmarks import find, listed
+from worldprobe.cli import main
+from worldprobe.errors import UserError
+
+ROWS = [
+    {"noun": "Ice", "right": "cold", "wrong": "hot", "kind": "heat"},
+    {"noun": "Coal", "right": "black", "wrong": "white", "kind": "NA"},
+]
+STATED = {
+    "title": "Traits",
+    "reference": "Nobody's.",
+    "data": ["items.csv"],
+    "context": "{{ noun }} is",
+    "targets": ["right", "{{ wrong }}"],
+    "groups": {"trait": "kind"},
+    "clusters": "kind",
+}
+
+
+def write(folder: Path, name: str = "traits.yaml", **changes: object) -> str:
+    """The YAML file, next to its data in three forms; a change to None leaves a key out."""
+    frame = pd.DataFrame(ROWS)
+    frame.to_csv(folder / "items.csv", index=False)
+    frame.to_json(folder / "items.jsonl", orient="records", lines=True)
+    frame.to_parquet(folder / "items.parquet")
+    stated = {key: value for key, value in (STATED | changes).items() if value is not None}
+    (folder / name).write_text(yaml.safe_dump(stated))
+    return str(folder / name)
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_items_are_the_same_in_every_form(tmp_path: Path, form: str) -> None:
+    asking = find(write(tmp_path, data=[f"items.{form}"])).asking
+    items = asking.items({})
+    assert items.to_dict("records") == [
+        {
+            "unit": "items 1",
+            "cluster": "heat",
+            "context": "Ice is",
+            "targets": ("cold", "hot"),
+            "trait": "heat",
+        },
+        {
+            "unit": "items 2",
+            "cluster": "NA",
+            "context": "Coal is",
+            "targets": ("black", "white"),
+            "trait": "NA",
+        },
+    ]
+    requests = asking.requests(items.iloc[0])
+    assert [(one.context, one.target) for one in requests] == [
+        ("Ice is", "cold"),
+        ("Ice is", "hot"),
+    ]
+    assert asking.files({}) == [str(tmp_path / "traits.yaml"), str(tmp_path / f"items.{form}")]
+
+
+def test_whole_sentences_without_groups_or_clusters_are_compared_too(tmp_path: Path) -> None:
+    targets = [
+        "{{ noun }} is {{ right }}.",
+        "{{ noun }} is {{ wrong }}.",
+        "{{ noun }} is {{ kind }}.",
+    ]
+    asking = find(write(tmp_path, context=None, targets=targets, groups=None, clusters=None)).asking
+    items = asking.items({})
+    assert list(items["cluster"]) == list(items["unit"])
+    requests = [(one.context, one.target) for one in asking.requests(items.iloc[1])]
+    assert requests == [(None, "Coal is black."), (None, "Coal is white."), (None, "Coal is NA.")]
+
+
+def test_the_handbooks_example_reads_blimps_layout_in_twenty_lines(
+    repository: Path, tmp_path: Path
+) -> None:
+    text = re.findall(
+        r"```yaml\n(title: .*?)```", (repository / "config" / "README.md").read_text(), re.DOTALL
+    )[0]
+    assert len(text.splitlines()) <= 20
+    (tmp_path / "blimp.yaml").write_text(text)
+    (tmp_path / "data").mkdir()
+    row = {
+        "sentence_good": "Dogs bark.",
+        "sentence_bad": "Dogs barks.",
+        "field": "f",
+        "linguistics_term": "t",
+    }
+    for paradigm in ("a", "b"):
+        line = json.dumps(row | {"UID": paradigm, "pairID": "0"})
+        (tmp_path / "data" / f"{paradigm}.jsonl").write_text(line + "\n")
+    items = find(str(tmp_path / "blimp.yaml")).asking.items({})
+    assert list(items["unit"]) == ["a 0", "b 0"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"data": ["item.csv"]}, r"traits.yaml, line \d+: data\[0\]: there is no file .*item.csv"),
+        ({"data": ["*.json"]}, r"line \d+: data\[0\]: \*.json is neither"),
+        (
+            {"targets": ["right", "wrng"]},
+            r'line \d+: targets\[1\]: .*items.csv has no column wrng; did you mean "wrong"',
+        ),
+        ({"context": "{{ nuon }} is"}, r"line \d+: context: .*items.csv has no column nuon"),
+        ({"context": "{{ noun is"}, r"line \d+: context: is not a template"),
+        ({"groups": {"status": "kind"}}, r"line \d+: groups.status: is the name of a column"),
+        ({"groups": {"trait": "kin"}}, r"line \d+: groups.trait: .* has no column kin"),
+        ({"clusters": "kin"}, r"line \d+: clusters: "),
+        ({"targets": ["right"]}, r"line \d+: targets: "),
+        ({"title": None}, r"title: is missing"),
+        ({"target": "x"}, r"target: unknown key"),
+    ],
+)
+def test_a_mistake_is_named_with_file_and_key_before_anything_is_asked(
+    tmp_path: Path, changes: dict, words: str
+) -> None:
+    with pytest.raises(UserError, match=words):
+        find(write(tmp_path, **changes))
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ('{"noun": "Ice"', "row 3: cannot be read"),
+        ("[]", "row 3: cannot be read: it is not a JSON object"),
+        (
+            '{"noun": "Fog", "right": "wet", "kind": "x"}',
+            r"row 3: targets\[1\]: 'wrong' is undefined",
+        ),
+        ('{"noun": "Fog", "right": "wet", "wrong": "dry"}', "row 3: clusters: kind is missing"),
+        (json.dumps(ROWS[0] | {"right": " "}), r"row 3: targets\[0\]: is empty"),
+        (
+            json.dumps(ROWS[0]),
+            "row 3: id: Ice is the id of two items, here and in .*items.jsonl, row 1",
+        ),
+    ],
+)
+def test_a_study_reads_the_first_row_alone_and_asking_reads_all_before_a_model_is_loaded(
+    tmp_path: Path, row: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path, data=["items.jsonl"], id="noun")
+    with (tmp_path / "items.jsonl").open("a") as stream:
+        stream.write(row + "\n")
+    assert find(path).name == "traits"
+    model = ["--model", "mine", "--checkpoint", str(tmp_path / "nowhere")]
+    assert main(["ask", path, *model, "--out", str(tmp_path / "scores.parquet")]) == 2
+    assert re.search(words, capsys.readouterr().err.replace("\n  problem", ""))
+
+
+def test_two_benchmarks_of_one_name_are_refused(tmp_path: Path) -> None:
+    first = write(tmp_path)
+    (tmp_path / "more").mkdir()
+    with pytest.raises(
+        UserError, match=r"more/traits.yaml: and .*traits.yaml are both called traits"
+    ):
+        listed([first, write(tmp_path / "more")])
+    taken = {
+        "ewok": "an installed benchmark",
+        "models": "something else",
+        "Two words": "cannot be the name",
+    }
+    for name, words in taken.items():
+        with pytest.raises(UserError, match=words):
+            find(write(tmp_path, f"{name}.yaml"))
+
+
+def test_a_study_names_the_file_and_key_of_a_mistake(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = tmp_path / "study.yaml"
+    study.write_text(f"benchmarks: [{write(tmp_path, targets=['right', 'wrng'])}]")
+    assert main(["config", "check", str(study)]) == 2
+    error, problem, fix = capsys.readouterr().err.splitlines()
+    assert error.startswith(f"error: {tmp_path / 'traits.yaml'}, line ")
+    assert problem.startswith("  problem: targets[1]: ")
+    assert fix.startswith("  fix: Choose one of noun, right, wrong, kind")

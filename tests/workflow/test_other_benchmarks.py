@@ -1,0 +1,217 @@
+"""Benchmarks that are not in the repository: one in an installed package, one a YAML file.
+Nothing that is shared changes.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+#: Minimal pairs in BLiMP's layout: whole sentences, the right one first.
+PAIRS = [
+    (
+        "agreement",
+        "morphology",
+        "The keys on the shelf are rusty.",
+        "The keys on the shelf is rusty.",
+    ),
+    ("agreement", "morphology", "My sister paints boats.", "My sister paint boats."),
+    ("order", "syntax", "A storm sank the ferry.", "A storm the ferry sank."),
+    ("order", "syntax", "He told us a story.", "He told a story us."),
+]
+YAML = """\
+title: Small BLiMP
+question: Does a language model prefer grammatical sentences?
+reference: Invented.
+data: ["data/*.jsonl"]
+targets: [sentence_good, sentence_bad]
+groups: {field: field, phenomenon: linguistics_term}
+clusters: UID
+id: "{{ UID }} {{ pairID }}"
+"""
+
+
+@pytest.fixture(scope="module")
+def with_package(
+    environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, str]:
+    """The environment of a Python in which the package ``aaa`` is installed."""
+    home = tmp_path_factory.mktemp("installed")
+    source = Path(__file__).parent / "aaa"
+    options = ["--quiet", "--no-index", "--no-deps", "--no-build-isolation", "--target", str(home)]
+    subprocess.run([sys.executable, "-m", "pip", "install", *options, str(source)], check=True)
+    path = [str(Path(__file__).parents[2] / "workflow" / "src"), str(home)]
+    return environment | {"PYTHONPATH": ":".join(path)}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two tiny models, one that cannot be loaded, and a study of both benchmarks."""
+    import torch
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+
+    folder = tmp_path_factory.mktemp("place")
+    words = ["<end>", *sorted(pre_tokenizers.ByteLevel.alphabet())]
+    tokenizer = Tokenizer(models.BPE({word: number for number, word in enumerate(words)}, []))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    torch.set_num_threads(1)
+    registry = {}
+    for seed, name in enumerate(("one", "two", "broken")):
+        torch.manual_seed(seed)
+        config = GPT2Config(
+            vocab_size=len(words),
+            n_embd=8,
+            n_layer=1,
+            n_head=1,
+            n_positions=64,
+            bos_token_id=0,
+            eos_token_id=0,
+        )
+        GPT2LMHeadModel(config).save_pretrained(folder / name)
+        PreTrainedTokenizerFast(
+            tokenizer_object=tokenizer, bos_token=words[0], eos_token=words[0]
+        ).save_pretrained(folder / name)
+        registry[name] = {
+            "family": "tiny",
+            "display_name": name.capitalize(),
+            "checkpoint": str(folder / name),
+        }
+    (folder / "broken" / "model.safetensors").write_bytes(b"none")
+    (folder / "models.yaml").write_text(json.dumps(registry))
+    (folder / "pairs").mkdir()
+    (folder / "pairs" / "small_blimp.yaml").write_text(YAML)
+    (folder / "pairs" / "data").mkdir()
+    for number, (paradigm, field, good, bad) in enumerate(PAIRS):
+        row = {
+            "sentence_good": good,
+            "sentence_bad": bad,
+            "field": field,
+            "linguistics_term": paradigm,
+            "UID": paradigm,
+        }
+        with (folder / "pairs" / "data" / f"{paradigm}.jsonl").open("a") as stream:
+            stream.write(json.dumps(row | {"pairID": str(number)}) + "\n")
+    study = {
+        "study": "others",
+        "benchmarks": ["pairs/small_blimp.yaml", "aaa"],
+        "aaa": {"per_domain": 2},
+    }
+    study |= {
+        "registry": str(folder / "models.yaml"),
+        "models": list(registry),
+        "report": {"notebooks": []},
+    }
+    (folder / "study.yaml").write_text(json.dumps(study))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def worldprobe(place: Path, with_package: dict[str, str]) -> Run:
+    """Run a command in the folder of the study."""
+
+    def run(*words: object) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "worldprobe", *map(str, words)]
+        return subprocess.run(command, cwd=place, env=with_package, capture_output=True, text=True)
+
+    return run
+
+
+@pytest.mark.slow
+def test_a_study_of_them_runs_to_its_report_without_the_model_that_fails(
+    snakemake_command: Callable[..., list[str]],
+    place: Path,
+    with_package: dict[str, str],
+    worldprobe: Run,
+) -> None:
+    command = snakemake_command(place, "--keep-going", configuration=(place / "study.yaml",))
+    runs = [
+        subprocess.run(command, env=with_package, capture_output=True, text=True) for _ in range(2)
+    ]
+    assert "broken has no answers: cannot be loaded" in runs[0].stderr, (
+        runs[0].stdout + runs[0].stderr
+    )
+    results = place / "results" / "others"
+    assert (results / "report.html").is_file(), runs[1].stdout + runs[1].stderr
+    groups = {
+        "aaa": ["all", "place", "size", "time"],
+        "small_blimp": ["all", "morphology", "syntax", "agreement", "order"],
+    }
+    for name, expected in groups.items():
+        table = pd.read_csv(results / name / "tables" / "accuracy.csv")
+        assert list(table["group"]) == expected * 2
+        overall = table[table["grouping"] == "overall"].set_index("model")
+        scores = pd.read_parquet(results / name / "scores" / "one.parquet")
+        assert scores["value"].mean() == pytest.approx(overall["mean"]["one"])
+        assert overall["n"].to_dict() == {"one": len(scores), "two": len(scores)}
+        assert len(pd.read_parquet(results / name / "comparisons.parquet")) == len(expected)
+    assert (results / "aaa" / "tables" / "hardest_domain.tex").is_file()
+    page = (results / "report.html").read_text()
+    assert page.index('<div id="aaa" class="part">') < page.index(
+        '<div id="small_blimp" class="part">'
+    )
+    assert "Broken (cannot be loaded" in page
+    printed = worldprobe("status", "--configfile", "study.yaml").stdout
+    states = {
+        line.split()[0]: line.split()[1]
+        for line in printed.splitlines()
+        if line.startswith(("one", "two", "broken"))
+    }
+    assert states == {"one": "done", "two": "done", "broken": "failed"}, printed
+
+    data = place / "pairs" / "data" / "order.jsonl"
+    data.write_text(data.read_text().replace("ferry", "raft"))
+    changed = [
+        *command,
+        "--dry-run",
+        str((results / "aaa" / "scores" / "one.parquet").relative_to(place)),
+    ]
+    changed += [str((results / "small_blimp" / "scores" / "one.parquet").relative_to(place))]
+    planned = subprocess.run(changed, env=with_package, capture_output=True, text=True).stdout
+    assert "ask_small_blimp" in planned
+    assert "ask_aaa" not in planned
+
+
+@pytest.mark.slow
+def test_they_evaluate_and_rank_models(worldprobe: Run, place: Path) -> None:
+    named = ("--benchmark", "pairs/small_blimp.yaml,aaa", "--registry", "models.yaml")
+    for model in ("one", "two"):
+        done = worldprobe("evaluate", model, *named, "--work", f"evaluated/{model}")
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.index(f"Opposites: accuracy of {model}") < done.stdout.index(
+            f"Small BLiMP: accuracy of {model}"
+        )
+    assert (
+        "small_blimp accuracy" in worldprobe("results", "check", "evaluated/one/result.json").stdout
+    )
+    assert worldprobe("leaderboard", "evaluated", "--out", "leaderboard.html").returncode == 0
+    page = (place / "leaderboard.html").read_text()
+    assert "<h2>Opposites: causal models</h2>" in page
+    assert "<h2>Small BLiMP: causal models</h2>" in page
+    refused = worldprobe("evaluate", "broken", *named)
+    assert refused.returncode == 2
+    assert "cannot be loaded" in refused.stderr
+
+
+@pytest.mark.slow
+def test_an_installed_benchmark_changes_no_study_that_does_not_name_it(
+    snakemake_command: Callable[..., list[str]],
+    environment: dict[str, str],
+    with_package: dict[str, str],
+    tmp_path: Path,
+) -> None:
+    command = snakemake_command(tmp_path, "--dry-run", "--printshellcmds")
+    planned = [
+        subprocess.run(command, env=env, capture_output=True, text=True).stdout
+        for env in (environment, with_package)
+    ]
+    without, with_it = (
+        sorted(line for line in text.splitlines() if "worldprobe " in line) for text in planned
+    )
+    assert len(without) > 20
+    assert with_it == without

@@ -1,0 +1,328 @@
+"""A benchmark of minimal pairs without code: one YAML file says where its texts are and by what
+they are grouped.
+"""
+
+from __future__ import annotations
+
+import csv
+import glob
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import pandas as pd
+from jinja2 import StrictUndefined, TemplateError, meta
+from jinja2.sandbox import SandboxedEnvironment
+from pydantic import Field
+
+from worldprobe.asked import asked
+from worldprobe.benchmark import Asking, Benchmark
+from worldprobe.contracts import column
+from worldprobe.contracts.results import Scores
+from worldprobe.errors import UserError, did_you_mean
+from worldprobe.inference.requests import first_is_likeliest
+from worldprobe.models.engine import Loglikelihood
+from worldprobe.settings.blocks import Block, Finding, Text, name, parse
+from worldprobe.settings.documents import Keys, Source, dotted, place, read_yaml
+
+#: A column of the data as text, or a template of columns.
+Reader = Callable[[Mapping[str, Any]], str]
+GroupName = Annotated[
+    str,
+    name(
+        "[a-z][a-z0-9_]*",
+        "Use at most 60 lower-case letters, digits and underscores, a letter first.",
+    ),
+]
+_TEMPLATES = SandboxedEnvironment(undefined=StrictUndefined)
+
+
+class MinimalPairs(Block):
+    """A benchmark of minimal pairs, whose name is that of its file."""
+
+    title: Text
+    """Name of the benchmark, as it is written."""
+
+    question: Text = "Does a language model find the right one of each pair more likely?"
+    """What the benchmark asks, the heading of a report about nothing else."""
+
+    reference: Text
+    """Work to cite for the benchmark."""
+
+    data: Annotated[list[Text], Field(min_length=1)]
+    """Files of its items, seen from the folder of this file: CSV (`.csv`), JSON lines (`.jsonl`) or
+    Parquet (`.parquet`). `*` stands for any characters of a name.
+    """
+
+    context: Text | None = None
+    """What stands before the targets: a column of the data, or a template (Jinja) of columns, such
+    as `The {{ noun }} is`. null compares whole sentences, by the sum of their log probabilities.
+    """
+
+    targets: Annotated[list[Text], Field(min_length=2)]
+    """Columns or templates of the targets, the right one first. A model is right about an item
+    where this one has the highest log probability; a tie counts one half.
+    """
+
+    groups: dict[GroupName, Text] = {}
+    """Names of groupings and their columns or templates, by which means are also taken."""
+
+    clusters: Text | None = None
+    """Column or template that items which are not independent share, e.g. their paradigm; intervals
+    are over clusters. null takes each item as a cluster of its own.
+    """
+
+    id: Text | None = None
+    """Column or template that differs from item to item; null numbers the rows of each file."""
+
+    chance: Annotated[float, Field(gt=0, lt=1)] | None = None
+    """Accuracy of guessing; null takes one over the number of targets."""
+
+    def findings(self) -> Iterator[Finding]:
+        """Files of no known form, and groupings that are named like a column of every table."""
+        for number, path in enumerate(self.data):
+            if Path(path).suffix not in (".csv", ".jsonl", ".parquet"):
+                yield (
+                    ("data", number),
+                    f"{path} is neither .csv, .jsonl nor .parquet.",
+                    "Save the data as one of these.",
+                )
+        for grouping in self.groups:
+            if grouping in _TAKEN:
+                fix = "Choose another name for the grouping; the column may keep its own."
+                yield ("groups", grouping), "is the name of a column of every table of scores.", fix
+
+    def stated(self) -> dict[Keys, str]:
+        """The columns and templates, by their keys."""
+        single = {(key,): getattr(self, key) for key in ("context", "clusters", "id")}
+        targets = {("targets", number): text for number, text in enumerate(self.targets)}
+        groups = {("groups", grouping): text for grouping, text in self.groups.items()}
+        return {
+            keys: text for keys, text in (single | targets | groups).items() if text is not None
+        }
+
+
+_TAKEN = {*Scores.columns, "context", "targets"}
+
+
+def read_benchmark(path: str) -> Benchmark:
+    """The benchmark that a YAML file describes; of its data the first rows are looked at, and no
+    more.
+
+    Args:
+        path: the file.
+
+    Raises:
+        UserError: it or its data cannot be read, or it names a column that the data has not.
+    """
+    state = os.stat(path)
+    return _read_benchmark(path, (state.st_mtime_ns, state.st_size))
+
+
+@lru_cache
+def _read_benchmark(path: str, _state: tuple[int, int]) -> Benchmark:
+    source = read_yaml(path)
+    pairs = parse(MinimalPairs, source.document, [source])
+    files = _list_files(pairs, source)
+    for keys, text in pairs.stated().items():
+        _check_columns(keys, text, files, source)
+    return describe(Path(path).stem, pairs, path, files)
+
+
+def describe(
+    stem: str, pairs: MinimalPairs, path: str = "", files: Sequence[str] = ()
+) -> Benchmark:
+    """A benchmark of minimal pairs as the shared parts see it.
+
+    Args:
+        stem: its name.
+        pairs: its YAML file.
+        path: of this file; "" where its scores are read only.
+        files: its data.
+    """
+    annotations = {"__annotations__": dict.fromkeys(pairs.groups, "str")}
+    columns = {grouping: column(min_length=1) for grouping in pairs.groups}
+    benchmark = asked(
+        name=stem,
+        title=pairs.title,
+        question=pairs.question,
+        settings=Block,
+        asking=Asking(
+            lambda _settings: list_items(pairs, path, files),
+            ask_pair,
+            first_is_likeliest,
+            files=lambda _settings: [path, *files],
+        ),
+        scores=type("PairScores", (Scores,), annotations | columns, name=f"{stem}_scores"),
+        cite=pairs.reference,
+        chance=pairs.chance or 1 / len(pairs.targets),
+        source=path,
+    )
+    return replace(benchmark, definition=pairs.model_dump())
+
+
+def ask_pair(item: Any) -> list[Loglikelihood]:
+    """What a model is asked about an item: each target after the context, the right one first."""
+    return [Loglikelihood(item.context, target) for target in item.targets]
+
+
+def list_items(pairs: MinimalPairs, path: str, files: Sequence[str]) -> pd.DataFrame:
+    """One row per item.
+
+    Raises:
+        UserError: the data cannot be read, a text is missing, or two items have one id.
+    """
+    readers = {keys: _reader(text) for keys, text in pairs.stated().items()}
+    n_targets, items = len(pairs.targets), []
+    places: dict[str, str] = {}
+    for file in files:
+        for number, row in enumerate(_read_rows(file), 1):
+            where = f"{file}, row {number}"
+            values = {keys: _value(keys, read, row, where) for keys, read in readers.items()}
+            unit = values.get(("id",), f"{Path(file).stem} {number}")
+            if unit in places:
+                problem = f"id: {unit} is the id of two items, here and in {places[unit]}."
+                raise UserError(
+                    where, problem, f"State in {path} an id that differs from item to item."
+                )
+            places[unit] = where
+            targets = tuple(values["targets", target] for target in range(n_targets))
+            groups = {grouping: values["groups", grouping] for grouping in pairs.groups}
+            cluster = values.get(("clusters",), unit)
+            items.append(
+                {
+                    "unit": unit,
+                    "cluster": cluster,
+                    "context": values.get(("context",)),
+                    "targets": targets,
+                    **groups,
+                }
+            )
+    return pd.DataFrame(items).astype({"context": object})
+
+
+def _value(keys: Keys, read: Reader, row: Mapping[str, Any], where: str) -> str:
+    try:
+        text = read(row)
+    except (KeyError, TemplateError) as error:
+        reason = f"{error.args[0]} is missing" if isinstance(error, KeyError) else error
+        raise UserError(where, f"{dotted(keys)}: {reason}.", "Give every item a value.") from error
+    if not text.strip():
+        raise UserError(where, f"{dotted(keys)}: is empty.", "Give every item a value.")
+    return text
+
+
+def _is_template(text: str) -> bool:
+    return "{{" in text or "{%" in text
+
+
+def _reader(text: str) -> Reader:
+    if _is_template(text):
+        return _TEMPLATES.from_string(text).render
+    return partial(_as_text, text)
+
+
+def _as_text(column: str, row: Mapping[str, Any]) -> str:
+    value = row[column]
+    return "" if value is None else str(value)
+
+
+def _list_files(pairs: MinimalPairs, source: Source) -> list[str]:
+    files: list[str] = []
+    for number, pattern in enumerate(pairs.data):
+        pattern = os.path.join(os.path.dirname(source.name), os.path.expanduser(pattern))
+        matches = (
+            sorted(glob.glob(pattern)) if "*" in pattern else [pattern] * os.path.isfile(pattern)
+        )
+        if not matches:
+            where, problem = (
+                place(("data", number), [source]),
+                f"data[{number}]: there is no file {pattern}.",
+            )
+            raise UserError(
+                where, problem, "Correct the path, which is seen from the folder of this file."
+            )
+        files += [file for file in matches if file not in files]
+    return files
+
+
+def _check_columns(keys: Keys, text: str, files: Sequence[str], source: Source) -> None:
+    """A template can be read, and every column is in every file.
+
+    Raises:
+        UserError: otherwise.
+    """
+    where, key, columns = place(keys, [source]), dotted(keys), {text}
+    if _is_template(text):
+        try:
+            columns = meta.find_undeclared_variables(_TEMPLATES.parse(text))
+        except TemplateError as error:
+            raise UserError(
+                where,
+                f"{key}: is not a template: {error}",
+                "Correct it (jinja.palletsprojects.com).",
+            ) from error
+    for file in files:
+        head = next(_read_rows(file), None)
+        if head is None:
+            raise UserError(
+                file, "has no rows.", f"Give it items, or leave it out of {source.name}."
+            )
+        for missing in sorted(columns - head.keys()):
+            problem = f"{key}: {file} has no column {missing}{did_you_mean(missing, list(head))}"
+            fix = (
+                f"Choose one of {', '.join(head)}, or write a template such as '{{{{"
+                f" {next(iter(head))} }}}}'."
+            )
+            raise UserError(where, problem, fix)
+
+
+def _read_rows(path: str) -> Iterator[dict[str, Any]]:
+    """The rows of a file, one after the other.
+
+    Raises:
+        UserError: it cannot be read.
+    """
+    number = 1
+    try:
+        for row in _ROWS[Path(path).suffix](path):
+            if not isinstance(row, dict):
+                raise ValueError("it is not a JSON object")
+            yield row
+            number += 1
+    except OSError as error:
+        raise UserError(
+            path, f"cannot be read ({error.strerror}).", "Allow it, or correct the path."
+        ) from error
+    except (ValueError, csv.Error) as error:  # also Arrow's and JSON's errors
+        reason = str(error).splitlines()[0]
+        raise UserError(
+            f"{path}, row {number}", f"cannot be read: {reason}", "Correct the file."
+        ) from error
+
+
+def _read_csv(path: str) -> Iterator[Any]:
+    with open(path, encoding="utf-8-sig", newline="") as stream:
+        for row in csv.DictReader(stream, strict=True):
+            if None in row or None in row.values():
+                raise ValueError("it has more or fewer values than there are columns")
+            yield row
+
+
+def _read_json_lines(path: str) -> Iterator[Any]:
+    with open(path, encoding="utf-8-sig") as stream:
+        yield from map(json.loads, filter(str.strip, stream))
+
+
+def _read_parquet(path: str) -> Iterator[Any]:
+    from pyarrow.parquet import ParquetFile
+
+    for batch in ParquetFile(path).iter_batches(batch_size=1024):
+        yield from batch.to_pylist()
+
+
+_ROWS = {".csv": _read_csv, ".jsonl": _read_json_lines, ".parquet": _read_parquet}
