@@ -9,17 +9,8 @@ import pandas as pd
 import pytest
 
 from worldprobe import benchmarks
-from worldprobe.benchmark import (
-    Benchmark,
-    Input,
-    Page,
-    PageFiles,
-    Section,
-    figure,
-    find_displays,
-    table,
-)
-from worldprobe.benchmarks.ewok.contracts import Items, Summaries
+from worldprobe.benchmark import Benchmark, Input, Page, PageFiles, Section, figure
+from worldprobe.benchmarks.ewok.contracts import Summaries
 from worldprobe.settings import Block
 
 
@@ -70,45 +61,6 @@ def test_each_benchmark_of_a_study_adds_its_figures_and_its_part_of_the_report(t
     assert benchmarks.page_files(study, ["a", "b"]) == [
         PageFiles("results/mine/third/summaries.parquet", "auto", ("a", "b"))
     ]
-
-
-def test_two_figures_of_one_name_are_refused_whoever_has_them(third, monkeypatch):
-    own = next(one for one in benchmarks.benchmarks()["ewok"].displays if one.kind == "figure")
-    monkeypatch.setattr(third.displays[0], "name", own.name)
-    with pytest.raises(ValueError, match=f"ewok and third both have a figure {own.name}"):
-        benchmarks.benchmarks()
-
-
-def test_a_declaration_says_what_its_function_does_not():
-    assert (shape.name, shape.title, shape.__doc__) == (
-        "shape",
-        "Shape",
-        "The summaries as they are.",
-    )
-    assert shape(7) == 7
-    assert shape.inputs_of({}, "results/mine/third") == ["results/mine/third/summaries.parquet"]
-    items = Input(Items, lambda study: f"{study['study']}.parquet")
-    both = table(inputs=[items], section="shapes", caption="Items.", name="twice")(
-        lambda items: items
-    )
-    assert both.inputs_of({"study": "mine"}, "results") == ["mine.parquet"]
-    assert both.paths("results")[0] == "results/tables/twice.csv"
-
-
-def test_displays_are_found_once_where_they_are_declared():
-    from worldprobe.benchmarks.worldsense import figures
-
-    names = [one.name for one in find_displays(figures)]
-    assert len(names) == len(set(names))  # figures.finetuning imports one of figures.dots
-    assert (
-        names.index("worldsense_problems")
-        < names.index("worldsense_sets")
-        < names.index("worldsense_finetuning")
-    )
-
-
-def test_a_study_without_a_benchmark_that_has_a_page_has_no_report():
-    assert benchmarks.page_files({"study": "mine"}, []) == []
 
 
 def test_no_model_leaves_files_where_released_results_replace_its_answers():
