@@ -1,5 +1,5 @@
-"""EWoK as the BabyLM challenge asks it: its data, its rule, its files, and the same predictions as
-its own code, row for row.
+"""EWoK as the BabyLM challenge asks it: its data, its rule, its files, and the same predictions
+as its own code, row for row.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import json
 import random
 import shutil
 import sys
-import types
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +18,7 @@ import pytest
 from worldprobe.cli import main
 from worldprobe.cli.engines import ModelOptions
 from worldprobe.contracts import read_provenance, read_table, validate
-from worldprobe.contracts.series import CheckpointScores, Curves
+from worldprobe.contracts.series import CheckpointScores
 from worldprobe.errors import UserError
 from worldprobe.inference.store import open_store
 from worldprobe.models.engine import Loglikelihood, Scored
@@ -33,15 +32,11 @@ THINGS, SIZES = ("crate", "lamp", "kettle", "rug"), ("heavy", "light", "blue")
 #: Items of each domain, and rows.
 N_ITEMS, N_ROWS = 2, 4
 #: Rules, backend and tiny model -> whether the challenge's own code chose rightly in each row (1),
-#: domain by domain: recorded from it at ``COMMITS``
-#: (test_the_challenges_own_code_predicts_the_same), none within 0.001 nats of a tie.
+#: domain by domain: recorded from it at ``COMMITS``, none within 0.001 nats of a tie.
 EXPECTED = json.loads(
     Path(__file__).with_name("babylm_predictions.json").read_text(encoding="utf-8")
 )
 CASES = [tuple(name.split()) for name in EXPECTED["2025"]]
-#: The trainer of BERT's tokenizer does not always make the same one, so that nothing can be
-#: recorded.
-UNRECORDED = [("mlm", "bert"), ("mntp", "bert")]
 
 
 def write_data(folder: Path, name: str, n_items: int = N_ITEMS) -> Path:
@@ -150,69 +145,6 @@ def own_path(babylm_challenge, monkeypatch):
         name for name in sys.modules if name.partition(".")[0] in ("evaluation_pipeline", "utils")
     ]:
         del sys.modules[name]
-
-
-@pytest.fixture
-def own_code(own_path, monkeypatch):
-    """The challenge's program of zero-shot tasks; the packages that it needs for images alone may
-    be missing.
-    """
-    for name in ("datasets", "aiohttp"):
-        if importlib.util.find_spec(name) is None:
-            monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
-            monkeypatch.setattr(sys.modules[name], "load_dataset", None, raising=False)
-    dataset = importlib.import_module(
-        "evaluation_pipeline.sentence_zero_shot.dataset"
-    ).CompletionRankingDataset
-    # Both backends of encoder-decoder models end in a KeyError: their sentences lack a key that is
-    # about images.
-    images = {f"sentence_{number}_image": None for number in (0, 1)}
-    for name in ("process_enc_dec_mask_sentences", "process_enc_dec_prefix_sentences"):
-        real = getattr(dataset, name)
-        monkeypatch.setattr(
-            dataset, name, lambda self, *given, real=real: real(self, *given) | images
-        )
-    return importlib.import_module("evaluation_pipeline.sentence_zero_shot.run")
-
-
-@pytest.mark.parametrize(("backend", "model"), CASES + UNRECORDED)
-def test_the_challenges_own_code_predicts_the_same(
-    backend, model, babylm_rules, checkpoint, own_code, tmp_path, monkeypatch
-):
-    folder, name = checkpoint(model), challenge.WHOLE
-    place = write_data(tmp_path, name)
-    words = [
-        "--data_path",
-        place,
-        "--task",
-        "ewok",
-        "--model_path_or_name",
-        folder,
-        "--backend",
-        backend,
-        "--save_predictions",
-    ]
-    monkeypatch.setattr(
-        sys, "argv", ["run", *map(str, words), "--output_dir", str(tmp_path / "theirs")]
-    )
-    own_code.main()
-    rows = challenge.read_data(tmp_path, name)
-    found = judged(rows, folder, backend, tmp_path / "answers", babylm_rules)
-    place = challenge.place_of(tmp_path / "ours", str(folder), "main", backend, name)
-    challenge.write_predictions(rows, found.right[0], place, babylm_rules)
-    ours, theirs = (
-        challenge.place_of(tmp_path / one, str(folder), "main", backend, name)
-        for one in ("ours", "theirs")
-    )
-    predictions = [json.loads((one / "predictions.json").read_text()) for one in (ours, theirs)]
-    assert predictions[0] == predictions[1]
-    # Domains are in the order of files there, which is the disk's.
-    reports = [
-        (one / "best_temperature_report.txt").read_text().split("\n") for one in (ours, theirs)
-    ]
-    assert sorted(reports[0]) == sorted(reports[1])
-    if recorded := EXPECTED[babylm_rules].get(f"{backend} {model}"):
-        assert "".join(f"{one:.0f}" for one in found.right[0]) == recorded
 
 
 def test_the_challenges_own_code_counts_and_scores_our_files(own_path, babylm_rules, tmp_path):
@@ -341,8 +273,12 @@ def training(tmp_path, tiny_checkpoint):
     return tmp_path / "training"
 
 
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*.*")}
+
+
 def test_a_track_is_scored_once_into_the_challenges_places_and_a_broken_checkpoint_is_left_out(
-    data, training, tmp_path, monkeypatch, capsys
+    data, training, tmp_path, monkeypatch
 ):
     from worldprobe_lab import babylm_cli as babylm
 
@@ -352,219 +288,66 @@ def test_a_track_is_scored_once_into_the_challenges_places_and_a_broken_checkpoi
         "_open",
         lambda options, backend: loaded.append(options.checkpoint) or real(options, backend),
     )
-    kept = (training / "chck_2M" / "model.safetensors").read_bytes()
-    (training / "chck_2M" / "model.safetensors").write_bytes(b"no weights")
+    weights = training / "chck_2M" / "model.safetensors"
+    kept = weights.read_bytes()
+    weights.write_bytes(b"no weights")
     assert call(data, training, out) == 0
-    assert "left out: chck_2M" in capsys.readouterr().out
     table = out / "training" / "ewok_causal" / "babylm.parquet"
     assert list(read_provenance(table).details["left_out"]) == ["chck_2M"]
     assert set(read_table(table, BabylmSummaries)["condition"]) == {"main", "chck_1M"}
-    (training / "chck_2M" / "model.safetensors").write_bytes(kept)
+    weights.write_bytes(kept)
     loaded.clear()
     assert call(data, training, out) == 0
     assert [Path(one).name for one in loaded] == ["chck_2M"]
-    written = {
-        path.relative_to(out).as_posix(): path.read_bytes()
-        for path in (out / "training").rglob("*.*")
-    }
-    places = {"main": "ewok_filtered", "chck_1M": "ewok_fast", "chck_2M": "ewok_fast"}
-    for revision, name in places.items():
-        assert {
-            f"training/{revision}/zero_shot/causal/ewok/{name}/{file}" for file in FILES
-        } <= written.keys()
+    written = files_of(out / "training")
+    for place in (
+        "main/zero_shot/causal/ewok/ewok_filtered",
+        "chck_1M/zero_shot/causal/ewok/ewok_fast",
+    ):
+        for file in ("predictions.json", "best_temperature_report.txt"):
+            assert f"{place}/{file}" in written
     assert call(data, training, out) == 0
-    assert written == {
-        path.relative_to(out).as_posix(): path.read_bytes()
-        for path in (out / "training").rglob("*.*")
-    }
-    shown = capsys.readouterr().out
-    assert all(word in shown for word in ("main", "chck_1M", "paper", "near ties"))
+    assert written == files_of(out / "training")
     checkpoints = table.with_name("checkpoints.parquet")
     assert sorted(read_table(checkpoints, CheckpointScores)["step"].unique()) == [1, 2]
-    outs = [str(tmp_path / f"{name}.parquet") for name in ("onsets", "order", "curves")]
-    assert (
-        main(
-            [
-                "series",
-                "curves",
-                str(checkpoints),
-                "--onsets-out",
-                outs[0],
-                "--agreements-out",
-                outs[1],
-                "--out",
-                outs[2],
-            ]
-        )
-        == 0
-    )
-    curves = (
-        read_table(outs[2], Curves)
-        .query("grouping == 'overall' and eval_type == 'babylm'")
-        .set_index("step")["mean"]
-    )
-    means = (
-        read_table(table, BabylmSummaries)
-        .query("grouping == 'overall' and metric == 'babylm'")
-        .set_index("condition")["mean"]
-    )
-    assert curves[1.0] == pytest.approx(means["chck_1M"])
-    assert set(read_table(outs[2], Curves)["interval_over"]) == {"pairs of concepts"}
-
-
-FILES = ("predictions.json", "best_temperature_report.txt")
 
 
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (
-            lambda data, _: (data / "fast_eval" / "ewok_fast" / "social-relations.jsonl").unlink(),
-            "has no social-relations.jsonl",
-        ),
-        (lambda data, _: shutil.rmtree(data / "fast_eval"), "Unpack the challenge's ewok_fast.zip"),
-        (lambda data, _: shutil.rmtree(data / "full_eval"), "--words VOCAB.TXT"),
-        (lambda data, _: _edit(data, lambda lines: lines[:-1]), "agent-properties 3 instead of 4"),
-        (
-            lambda data, _: _edit(data, lambda lines: [lines[0][:-5], *lines[1:]]),
-            "agent-properties.jsonl, line 1",
-        ),
-        (lambda data, _: _edit(data, lambda lines: ["[]", *lines[1:]]), "not a JSON object"),
-        (
-            lambda data, _: _edit(
-                data, lambda lines: [lines[0].replace("Target2", "Target3"), *lines[1:]]
-            ),
-            "has no Target2",
-        ),
-        (
-            lambda data, _: _edit(
-                data, lambda lines: [lines[0].replace("agent-p", "p"), *lines[1:]]
-            ),
-            "of the domain properties",
-        ),
-        (
-            lambda data, _: (data / "full_eval" / "ewok_filtered" / "agents.jsonl").touch(),
-            "is of no domain",
-        ),
-        (lambda _, training: shutil.rmtree(training / "main"), "has no main on this machine"),
+        (lambda lines: lines[:-1], "agent-properties 3 instead of 4"),
+        (lambda lines: [lines[0][:-5], *lines[1:]], "agent-properties.jsonl, line 1"),
+        (lambda lines: [lines[0].replace("Target2", "Target3"), *lines[1:]], "has no Target2"),
+        (lambda lines: [lines[0].replace("agent-p", "p"), *lines[1:]], "of the domain properties"),
     ],
 )
-def test_what_the_challenge_would_refuse_is_told_before_a_model_is_loaded(
-    change, told, data, training, tmp_path, monkeypatch, capsys
-):
-    from worldprobe_lab import babylm_cli as babylm
-
-    monkeypatch.setattr(babylm, "_open", lambda *_: pytest.fail("a model was loaded"))
-    change(data, training)
+def test_other_data_than_the_challenges_are_refused(change, told, data, training, tmp_path, capsys):
+    path = data / "full_eval" / "ewok_filtered" / "agent-properties.jsonl"
+    path.write_text("\n".join(change(path.read_text().splitlines())) + "\n")
     assert call(data, training, tmp_path / "results") == 2
-    shown = capsys.readouterr().err
-    assert told in shown
-    assert [line.split(":")[0].strip() for line in shown.splitlines()[-3:]] == [
-        "error",
-        "problem",
-        "fix",
-    ]
+    assert told in capsys.readouterr().err
     assert not (tmp_path / "results").exists()
 
 
-def test_the_final_model_alone_is_scored_and_checkpoints_that_are_not_there_are_named(
-    data, training, tmp_path, capsys
-):
-    shutil.rmtree(training / "chck_2M")
-    assert call(data, training, tmp_path / "some") == 0
-    assert "left out: chck_2M: it is not on this machine" in capsys.readouterr().out
-    shutil.rmtree(data / "fast_eval")
-    for out, model in (("alone", training / "main"), ("folder", training)):
-        shutil.rmtree(training / "chck_1M", ignore_errors=True)
-        assert call(data, model, tmp_path / out, "--rules", "2025") == 0
-        shown = capsys.readouterr().out
-        assert "2025" in shown
-        assert "left out: chck_1M, chck_2M: it is not on this machine" in shown
-        table = tmp_path / out / model.name / "ewok_causal" / "babylm.parquet"
-        assert set(read_table(table, BabylmSummaries)["condition"]) == {"main"}
-        details = read_provenance(table).details
-        assert (details["rules"], details["commit"]) == ("2025", "45fe2c1")
-        assert (
-            tmp_path
-            / out
-            / model.name
-            / "main"
-            / "zero_shot"
-            / "causal"
-            / "ewok"
-            / "ewok_filtered"
-            / FILES[0]
-        ).is_file()
-
-
-def _edit(data: Path, change) -> None:
-    path = data / "full_eval" / "ewok_filtered" / "agent-properties.jsonl"
-    path.write_text("\n".join(change(path.read_text().splitlines())) + "\n")
-
-
-@pytest.mark.parametrize(
-    ("more", "told"),
-    [
-        (["--track", "strict-smal"], 'did you mean "strict-small"?'),
-        (["--track", "strict-small", "--backend", "masked"], '"masked" is unknown'),
-        (["--track", "strict-small", "--items", "x.parquet"], "--items"),
-    ],
-)
-def test_unknown_tracks_backends_and_options_that_do_nothing_are_refused(
-    more, told, data, training, tmp_path, capsys
-):
-    assert (
-        main(
-            [
-                "babylm",
-                str(training),
-                "--data",
-                str(data),
-                "--out",
-                str(tmp_path / "results"),
-                *more,
-            ]
-        )
-        == 2
-    )
-    assert told in capsys.readouterr().err
-
-
 def test_a_model_that_computes_no_number_is_not_called_right(tmp_path, tiny_checkpoint):
-    write_data(tmp_path, challenge.WHOLE)
-    rows = challenge.read_data(tmp_path, challenge.WHOLE)
-
-    class Broken:
-        facts = types.SimpleNamespace(kind="causal", notes={}, checkpoint="tiny")
-
-        def score(self, queries, *, skip=(), per_token=False):
-            yield from ((i, Scored(None, 1, ("not_finite",))) for i in range(len(queries)))
-
     from worldprobe_lab import babylm_cli as babylm
 
+    write_data(tmp_path, challenge.WHOLE)
+    rows = challenge.read_data(tmp_path, challenge.WHOLE)
     engine = babylm._open(
         ModelOptions(checkpoint=str(tiny_checkpoint("gpt2")), kind="causal", dtype="float32"),
         "causal",
     )
-    broken = Broken()
-    broken.facts = engine.facts
+    nothing = Scored(None, 1, ("not_finite",))
+    engine.score = lambda queries, **_: ((i, nothing) for i in range(len(queries)))
     with pytest.raises(UserError, match="would count"):
-        challenge.asking(rows, "1")(broken, open_store(tmp_path / "answers", engine), "tiny")
+        challenge.asking(rows, "1")(engine, open_store(tmp_path / "answers", engine), "tiny")
 
 
 def test_items_are_selected_by_their_words_and_come_both_ways_round(tmp_path):
-    texts = {
-        "context1": "Ana's cup is full.",
-        "context2": "Ana's cup isn't full.",
-        "target1": "It spills.",
-        "target2": "It's dry.",
-    }
-    items = pd.DataFrame(
-        [
-            texts | {"domain": "material-properties"},
-            texts | {"domain": "agent-properties", "target1": "It flows."},
-        ]
-    )
+    texts = {"context1": "Ana's cup is full.", "context2": "Ana's cup isn't full."}
+    texts |= {"target1": "It spills.", "target2": "It's dry.", "domain": "material-properties"}
+    items = pd.DataFrame([texts, texts | {"domain": "agent-properties", "target1": "It flows."}])
     items = items.reindex(
         columns=[*items.columns, *set(challenge._KEYS.values()) - set(items.columns)]
     )
@@ -575,30 +358,6 @@ def test_items_are_selected_by_their_words_and_come_both_ways_round(tmp_path):
     assert rows["domain"].tolist() == ["material-properties"] * 2
     assert rows["context1"].tolist() == [texts["context1"], texts["context2"]]
     assert rows["target1"].tolist() == [texts["target1"], texts["target2"]]
-
-
-def test_an_encoder_decoder_without_a_mask_takes_its_gaps_or_is_refused(gap_checkpoint):
-    import transformers
-
-    from worldprobe_lab.completions import encoder_of
-
-    folder = gap_checkpoint("t5")
-    model = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder)
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    with pytest.raises(UserError, match="without a mask token"):
-        encoder_of("enc_dec_mask")(model, tokenizer, "tiny")
-    tokenizer.add_special_tokens({"extra_special_tokens": ["<extra_id_0>", "<extra_id_1>"]})
-    gap = tokenizer.convert_tokens_to_ids("<extra_id_0>")
-    hidden, prefixed = (
-        encoder_of(f"enc_dec_{one}")(model, tokenizer, "tiny") for one in ("mask", "prefix")
-    )
-    assert (hidden.starts, prefixed.starts) == ((gap,), (gap, gap))
-    [pair] = prefixed.encode([Loglikelihood("Ana lifts it.", "It is up.")])
-    assert pair.context[-2:] == (gap, tokenizer.eos_token_id)
-    pairs = hidden.encode([Loglikelihood("Ana lifts it.", "It is up.")])
-    assert [one.context.index(gap) for one in pairs] == [
-        *range(len(pairs[0].context) - 1 - len(pairs), len(pairs[0].context) - 1)
-    ]
 
 
 def test_a_sentence_longer_than_the_model_reads_is_refused(tiny_checkpoint, gap_checkpoint):

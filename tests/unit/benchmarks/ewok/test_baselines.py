@@ -11,7 +11,6 @@ import pytest
 
 from worldprobe.benchmarks.ewok.baselines import similarities
 from worldprobe.benchmarks.ewok.wordnet import WordNet
-from worldprobe.errors import UserError
 from worldprobe.models.sentence_encoder import encode
 
 #: Part of speech -> lines of its data and index files, and irregular forms; offsets are the senses'
@@ -104,12 +103,6 @@ def test_irregular_forms_are_found_names_do_not_count_and_the_same_words_tie_exa
     assert swapped[1, 0] == swapped[1, 1]
 
 
-def test_what_is_no_database_of_wordnet_is_refused(database: Path) -> None:
-    (database / "data.verb").write_text("prose\n")
-    with pytest.raises(UserError, match="is not WordNet's database"):
-        WordNet(database)
-
-
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import torch
@@ -161,12 +154,3 @@ def test_a_sentences_vector_is_the_mean_over_its_own_tokens_whatever_else_is_in_
         with torch.inference_mode():
             states = AutoModel.from_pretrained(encoder).eval()(**read).last_hidden_state[0]
         assert vector == pytest.approx(states.mean(dim=0).numpy(), abs=1e-5)
-
-
-def test_an_encoder_that_pools_otherwise_is_refused(encoder: Path) -> None:
-    _pool(encoder, "cls_token")
-    try:
-        with pytest.raises(UserError, match="does not average tokens"):
-            encode(encoder, ["sun"])
-    finally:
-        _pool(encoder, "mean_tokens")

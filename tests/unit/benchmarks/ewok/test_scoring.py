@@ -1,21 +1,19 @@
-"""Likert and Choice: the paper's very prompts, answers read right, one constrained pass equal to
-decoding step by step.
+"""Likert and Choice: the paper's very prompts, answers read right, one constrained pass equal
+to decoding step by step.
 """
 
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterator
 
 import pandas as pd
 import pytest
 
 from worldprobe.benchmarks.ewok.contracts import Responses
-from worldprobe.benchmarks.ewok.scoring import ask, check_texts, load_prompts, presentations
+from worldprobe.benchmarks.ewok.scoring import ask, load_prompts, presentations
 from worldprobe.benchmarks.ewok.vocabulary import way_of
 from worldprobe.contracts import validate
-from worldprobe.errors import UserError
 from worldprobe.inference.dialogue import first_numeral
 from worldprobe.inference.store import open_store
 from worldprobe.models.engine import Completion, Decoding, EngineFacts
@@ -130,8 +128,8 @@ def test_a_free_answer_is_its_first_valid_numeral(text, value, status):
 
 
 class Echo:
-    """An engine that answers by rule: 1 for every prompt about Ana, words for Ben; notes how often
-    it is asked.
+    """An engine that answers by rule: 1 for every prompt about Ana, words for Ben; notes how
+    often it is asked.
     """
 
     facts = EngineFacts("echo", None, "0", "echo", "float32", {}, 100, {})
@@ -242,28 +240,9 @@ def test_swapped_choice_shows_the_contexts_the_other_way_round():
     assert plain["target"] == swapped["target"] == "Ben buys jam."
 
 
-def test_users_add_prompts_by_name_and_a_wrong_file_is_named(tmp_path):
-    own = tmp_path / "own.yaml"
-    own.write_text(
-        "likert:\n  answers: ['0', '1']\n  instructions: Judge.\n  trial_heading: Try\n "
-        " test_heading: Test\n  block: '{context} | {target} :'\n  trials:\n    - {context: C,"
-        " target: T, response: '1'}\n"
-    )
-    slots = {"context": "A", "target": "B"}
-    assert load_prompts(str(own))["likert"].text(slots, "zero") == "Judge.\n\n\nTest\n\nA | B :\n"
-    two = "Judge.\n\n\nTry\n\nC | T :\n1\n\n\nTest\n\nA | B :\n"
-    assert load_prompts(str(own))["likert"].text(slots, "two") == two
-    own.write_text(own.read_text().replace("{target}", "{taget}"))
-    with pytest.raises(UserError, match="slots"):
-        load_prompts(str(own))
-    with pytest.raises(UserError, match='did you mean "ewok"'):
-        load_prompts("ewok2")
-
-
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from worldprobe.models.answers import Options  # noqa: E402
 from worldprobe.models.transformers_engine import open_engine  # noqa: E402
 
 PREAMBLE = (
@@ -284,8 +263,8 @@ PROMPTS = [f"{PREAMBLE} {end}\n" for end in ENDS]
 
 
 def step_by_step(folder, prompt, options):
-    """Constrained greedy decoding, spelled out: at each step the likeliest of all tokens whose text
-    stays within the options.
+    """Constrained greedy decoding, spelled out: at each step the likeliest of all tokens whose
+    text stays within the options.
     """
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
@@ -335,85 +314,3 @@ def test_constrained_answers_equal_constrained_decoding_step_by_step(
     )
     if len(options) == 5:
         assert len(passes) == 1, "single numerals take one forward pass"
-
-
-@pytest.mark.parametrize(
-    ("architecture", "kind"),
-    [
-        ("gpt2", "byte_level"),
-        ("llama", "sentencepiece"),
-        ("mpt", "byte_level"),
-        ("falcon_alibi", "byte_level"),
-    ],
-)
-def test_free_answers_equal_greedy_generation_one_prompt_at_a_time(
-    tiny_checkpoint, architecture, kind
-):
-    folder = tiny_checkpoint(architecture, kind)
-    engine = open_engine(str(folder))
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
-    expected = []
-    for prompt in PROMPTS:
-        inputs = tokenizer(prompt, return_tensors="pt", return_token_type_ids=False)
-        out = model.generate(**inputs, max_new_tokens=8, do_sample=False, pad_token_id=0)[0]
-        before = tokenizer.decode(inputs["input_ids"][0], skip_special_tokens=True)
-        expected.append(tokenizer.decode(out, skip_special_tokens=True)[len(before) :])
-    found = dict(engine.generate(PROMPTS, Decoding(8, ("\n\n",))))
-    assert [found[i].text for i in range(len(PROMPTS))] == [
-        text.split("\n\n")[0] for text in expected
-    ]
-    letter = next(c for c in expected[0][2:] if c.isascii() and c.isprintable())
-    cut = dict(engine.generate(PROMPTS, Decoding(8, (letter,))))
-    assert [cut[i].text for i in range(len(PROMPTS))] == [
-        text.split(letter)[0] for text in expected
-    ]
-
-
-def test_the_shared_preamble_is_read_once(tiny_checkpoint):
-    engine = open_engine(str(tiny_checkpoint()))
-    assert engine.can_cache  # checked now, by passes of its own
-    lengths = []
-    prefix = engine.passes.prefix
-    engine.passes.prefix = lambda ids: lengths.append(len(ids)) or prefix(ids)
-    with_cache = dict(engine.choose(PROMPTS, [("1", "2")] * len(PROMPTS)))
-    assert len(lengths) == 1
-    assert lengths[0] >= len(engine.encoder.tokenizer(PREAMBLE)["input_ids"]) - 1
-    engine.can_cache = False
-    without = dict(engine.choose(PROMPTS, [("1", "2")] * len(PROMPTS)))
-    assert {i: w.text for i, w in with_cache.items()} == {i: w.text for i, w in without.items()}
-    assert all(
-        with_cache[i].margin == pytest.approx(without[i].margin, abs=1e-4) for i in with_cache
-    )
-
-
-def test_options_that_cannot_be_told_apart_or_written_are_refused(tiny_checkpoint):
-    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_checkpoint())
-    with pytest.raises(UserError, match="beginning of another"):
-        Options(tokenizer, ("1", "10"))
-    options = Options(tokenizer, ("1", "2"))
-    assert {re.sub("Ġ", " ", tokenizer.convert_ids_to_tokens(i)) for i in options.pieces} == {
-        "1",
-        "2",
-    }
-
-
-def test_a_prompt_longer_than_the_model_takes_is_marked(tiny_checkpoint):
-    engine = open_engine(str(tiny_checkpoint()))
-    found = dict(engine.choose([PREAMBLE * 40, "Short.\n"], [("1", "2")] * 2))
-    assert found[0].prompt_was_cut
-    assert not found[1].prompt_was_cut
-
-
-def test_texts_with_spaces_around_them_or_decomposed_letters_are_warned_of_before_they_are_asked(
-    caplog,
-):
-    """EleutherAI/lm-evaluation-harness #218, #4012."""
-    texts = {
-        name: ["Ali digs.", "Zoë digs."] for name in ("context1", "context2", "target1", "target2")
-    }
-    check_texts(pd.DataFrame({"item_id": ["a", "b"], **texts}), "items")
-    assert not caplog.text
-    odd = {"context1": ["Ali digs. ", "Zoe\u0308 digs."]}
-    check_texts(pd.DataFrame({"item_id": ["a", "b"], **texts, **odd}), "items")
-    assert "2 texts" in caplog.text

@@ -126,8 +126,8 @@ def test_knowledge_through_noise_has_no_bias_whatever_a_model_says_to_nonsense(
 def test_a_lean_of_some_trials_stays_in_the_bias(
     trials: pd.DataFrame, calibration: ModuleType, tmp_path: Path
 ) -> None:
-    """A model that overlooks half of the contradictions says POSSIBLE too often, and calibration
-    leaves that so.
+    """A model that overlooks half of the contradictions says POSSIBLE too often, and
+    calibration leaves that so.
     """
     gold = dict(zip(trials["text"], trials["gold"].map(ANSWER_OF), strict=True))
     seen = {
@@ -183,53 +183,3 @@ def test_the_answer_is_what_a_text_adds_to_the_usual_odds(
 ) -> None:
     found, behind = decide(logprobs, np.array(usual))
     assert (found, behind) == (answer, pytest.approx(margin))
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "byte-level BPE",
-        *(
-            pytest.param(kind, marks=pytest.mark.slow)
-            for kind in ("SentencePiece", "WordPiece", "characters")
-        ),
-    ],
-)
-def test_models_that_know_nothing_are_at_chance_with_small_biases_of_both_signs(
-    kind: str, calibration: ModuleType, tmp_path: Path
-) -> None:
-    """Untrained models: under plain sums the tokenizer decides what they answer."""
-    asked_about = calibration.make_trials(
-        "test", SKINS, [3], ["Infer.normal", "Consist.normal", "Compl.normal"]
-    )
-    tokenizer = calibration.make_tokenizer(kind)
-    found = []
-    for seed, architecture in enumerate(("gpt2", "llama", "gpt2", "llama")):
-        folder = tmp_path / str(seed)
-        calibration.make_model(folder, tokenizer, architecture, seed)
-        found.append(calibration.measure(folder, asked_about)[0])
-    rows = pd.concat(found)
-    calibrated, plain = rows[rows["way"] == "constrained"], rows[rows["way"] == "constrained_sum"]
-    assert calibrated["accuracy"].mean() == pytest.approx(0.5, abs=0.05)
-    assert abs(calibrated["bias"].mean()) < 0.2
-    assert calibrated["bias"].abs().max() < 0.75
-    assert calibrated["bias"].min() < 0 < calibrated["bias"].max()
-    assert plain["bias"].abs().mean() > 2 * calibrated["bias"].abs().mean()
-
-
-def test_flags_of_compared_answers_are_counted_by_trial(
-    trials: pd.DataFrame, tmp_path: Path
-) -> None:
-    class Straddling(Habitual):
-        """Every answer's first token crosses the border, and one answer has a token that it does
-        not know.
-        """
-
-        def score(self, queries, *, skip=(), per_token=False):
-            for i, one in super().score(queries, skip=skip):
-                unknown = ("unknown_token",) if queries[i].target == "IMPOSSIBLE" else ()
-                yield i, Scored(one.logprob, one.n_tokens, ("straddle", *unknown))
-
-    rows, facts = asked(trials, Straddling(HABITS, {}, 0.0), tmp_path)
-    n_consistency = int((rows["problem"].str.partition(".")[0] == "Consist").sum())
-    assert facts["flags"] == {"straddle": len(trials), "unknown_token": n_consistency}

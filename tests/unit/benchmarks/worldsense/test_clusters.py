@@ -20,14 +20,11 @@ from worldprobe.benchmarks.worldsense.analysis.statistics import Z, average
 from worldprobe.benchmarks.worldsense.analysis.summarize import (
     FEWEST,
     _over_problems,
-    compare_models,
     measure_consistency,
     spread_of_means,
 )
-from worldprobe.benchmarks.worldsense.contracts import Comparisons
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.cli import main
-from worldprobe.contracts import validate
 
 N_SERIES = 400
 
@@ -112,47 +109,6 @@ def test_one_skin_and_skins_that_are_all_alike_have_no_interval(questions: Quest
     assert np.isnan(spread.ci_low).all()
 
 
-def test_a_model_that_is_better_in_these_skins_only_is_not_called_better(
-    questions: Questions,
-) -> None:
-    """Right in a share that differs by skin: thousands of tuples, but eighteen skins."""
-    rng = np.random.default_rng(3)
-    skin, gold = (
-        questions.tuples["skin"].cat.codes.to_numpy()[questions.tuple_of],
-        questions.gold["released"],
-    )
-    other = np.choose(gold, [1, 0, 3, 2, 6, 6, 4])
-    found = []
-    for _ in range(8):
-        shares = rng.normal(0.6, 0.15, (2, 18))
-        series = [
-            Series(
-                "basic",
-                name,
-                np.where(rng.random(len(gold)) < share[skin], gold, other).astype(np.int8)[None],
-                {},
-            )
-            for name, share in zip("ab", shares, strict=True)
-        ]
-        found.append(
-            compare_models("test", questions, series).query("grouping == 'overall'")["p"].iloc[0]
-        )
-    assert sum(p < 0.05 for p in found) <= 2
-
-
-def test_perfect_and_one_sided_models_can_be_compared(questions: Questions) -> None:
-    """Sums of rounded weights are not more than 1; skins that are all alike have no p."""
-    gold = questions.gold["released"]
-    series = [
-        Series("basic", name, answers[None], {})
-        for name, answers in (("a", gold), ("b", gold), ("c", np.full_like(gold, 0)))
-    ]
-    table = compare_models("test", questions, series)
-    validate(table[list(Comparisons.columns)], Comparisons)
-    assert table.query("model_b == 'b'")["difference"].eq(0).all()
-    assert set(table.query("group == 'Infer.normal'")["status"]) == {"no_spread"}
-
-
 def consistency_of(questions: Questions, answers: np.ndarray) -> pd.DataFrame:
     found = measure_consistency(
         "test", questions, Series("basic", "m", answers.astype(np.int8)[None], {}), n_draws=50
@@ -217,8 +173,8 @@ def test_invalid_answers_never_agree_and_one_answer_throughout_is_no_consistency
 
 
 def test_one_odd_answer_in_the_only_pair_is_too_few_to_say_anything(questions: Questions) -> None:
-    """Few pairs have no number, and an average that lacks a problem is missing rather than of the
-    others.
+    """Few pairs have no number, and an average that lacks a problem is missing rather than of
+    the others.
     """
     number, places = np.unique(questions.abstract, return_inverse=True)
     apart = np.arange(len(questions.abstract)) + len(number)

@@ -66,24 +66,3 @@ def test_what_may_be_the_release_is_refused(
         )
         assert "may be the release" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.slow
-def test_datasets_and_mlcroissant_read_the_folder(
-    trials: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    datasets = pytest.importorskip(
-        "datasets", reason="not installed (pinned in envs/requirements-peers.txt)"
-    )
-    mlcroissant = pytest.importorskip(
-        "mlcroissant", reason="not installed (pinned in envs/requirements-peers.txt)"
-    )
-    out = tmp_path / "dataset"
-    assert main(["worldsense", "export", str(trials), "--format", "hf", "--out", str(out)]) == 0
-    texts = list(read_table(trials, Trials)["text"])
-    loaded = datasets.load_dataset(str(out), split="test", cache_dir=str(tmp_path / "cache"))
-    assert loaded["text"][:] == texts
-    described = mlcroissant.Dataset(str(out / "croissant.json"))
-    assert not described.metadata.issues.errors
-    assert [record["items/text"].decode() for record in described.records("items")] == texts

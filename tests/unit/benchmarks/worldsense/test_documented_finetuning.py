@@ -8,12 +8,8 @@ import shlex
 from pathlib import Path
 
 import pytest
-import yaml
 
-from worldprobe.benchmarks import settings_classes
 from worldprobe.cli import main
-from worldprobe.settings import read_study
-from worldprobe_training import trainings as tunings
 from worldprobe_training.finetune import decide
 from worldprobe_training.trainings import FinetuningSettings
 
@@ -81,25 +77,6 @@ def test_the_commands_run_one_after_the_other(
         )
     settings = json.loads((folder / "tuned" / "provenance.json").read_text())["details"]["settings"]
     assert settings["warm_up"] == 0
-
-
-def test_the_variants_of_the_study_run_too(section: str, folder: Path) -> None:
-    block = yaml.safe_load(section.partition("```yaml\n")[2].partition("```")[0])["worldsense"]
-    study = read_study(
-        {"study": "s", "benchmarks": ["worldsense"], "worldsense": block}, [], settings_classes
-    )
-    trainings = tunings.trainings(study)
-    assert len(trainings) == len(block["finetuning"]["variants"])
-    for name, one in trainings.items():
-        command = [
-            "worldsense",
-            "finetune",
-            str(folder / "base"),
-            str(folder / "train-10k.parquet"),
-            "--settings",
-            json.dumps(one.stated()),
-        ]
-        assert main([*command, "--out", str(folder / name)]) == 0
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
-"""The exported task asks lm-evaluation-harness what `constrained` asks, with the paper's averages,
-and its samples come back.
+"""The exported task asks lm-evaluation-harness what `constrained` asks, with the paper's
+averages, and its samples come back.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from worldprobe.benchmarks.worldsense.analysis.statistics import compute_statist
 from worldprobe.benchmarks.worldsense.contracts import Responses
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table
-from worldprobe.inference.lm_eval import BENCHMARK, DATA, VARIABLE
+from worldprobe.inference.lm_eval import BENCHMARK
 
 TASK = "worldprobe_ws"
 
@@ -184,183 +184,19 @@ def test_a_trial_without_finite_numbers_is_counted_as_missing_and_as_wrong(
     assert judged == {"acc": 0.0, "bias": 0.0, "tie": 0.0, "missing": 1.0}
 
 
-def test_the_folder_keeps_gold_answers_in_disguise_and_its_bytes(
-    trial_table: Path, task: Path, tmp_path: Path
-) -> None:
-    line = [
-        "worldsense",
-        "export",
-        str(trial_table),
-        "--format",
-        "lm-eval",
-        "--task",
-        TASK,
-        "--out",
-        str(tmp_path / "again"),
-    ]
-    assert main(line) == 0
-    files = {
-        path.relative_to(task): path.read_bytes() for path in task.rglob("*") if path.is_file()
-    }
-    again = tmp_path / "again"
-    assert files == {
-        path.relative_to(again): path.read_bytes() for path in again.rglob("*") if path.is_file()
-    }
-    questions = pd.read_parquet(task / DATA)
-    assert set(questions["gold"]) <= {
-        "Emmanuel",
-        "Megi",
-        "Dieuwke",
-        "Pascal",
-        "Mark",
-        "Youssef",
-        "Yoda",
-    }
-    assert "label" not in questions
-    assert "worldprobe-worldsense-canary" in (task / "README.md").read_text()
-    assert "worldprobe's averages" in (task / "README.md").read_text()
-
-
-@pytest.mark.parametrize("layout", ["lm-eval", "hf"])
-def test_a_second_export_replaces_the_folder_and_nothing_that_was_added_or_edited(
-    trial_table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], layout: str
-) -> None:
-    out = tmp_path / "a folder"
-    out.mkdir()
-    line = ["worldsense", "export", str(trial_table), "--format", layout, "--out", str(out)]
-    assert main(line) == 0
-    page = (out / "README.md").read_bytes()
-    assert main(line) == 0
-    assert (out / "README.md").read_bytes() == page
-    (out / "README.md").write_text("edited")
-    assert main(line) == 2
-    assert "README.md, which was edited" in capsys.readouterr().err
-    (out / "README.md").write_bytes(page)
-    (out / "notes.txt").write_text("mine")
-    assert main(line) == 2
-    assert "notes.txt" in capsys.readouterr().err
-    assert (out / "notes.txt").read_text() == "mine"
-    assert main(["worldsense", "export", str(trial_table), "--out", str(tmp_path)]) == 2
-
-
-def test_encrypted_trials_need_the_password(
-    trial_table: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    line = [
-        "worldsense",
-        "export",
-        str(trial_table),
-        "--format",
-        "lm-eval",
-        "--encrypt",
-        "--out",
-        str(tmp_path / "task"),
-    ]
-    monkeypatch.delenv(VARIABLE, raising=False)
-    assert main(line) == 2
-    assert VARIABLE in capsys.readouterr().err
-    monkeypatch.setenv(VARIABLE, "hunter2secret")
-    assert main(line) == 0
-    content = b"".join(
-        path.read_bytes() for path in (tmp_path / "task").rglob("*") if path.is_file()
-    )
-    assert not (tmp_path / "task" / DATA).exists()
-    assert b"hunter2secret" not in content
-    assert (
-        main(
-            [
-                "worldsense",
-                "export",
-                str(trial_table),
-                "--encrypt",
-                "--out",
-                str(tmp_path / "trials.jsonl"),
-            ]
-        )
-        == 2
-    )
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        ('"arg_1": " ', '"arg_1": "', "other texts"),
-        ('"trial_id": ', '"trial_id": 0, "was": ', "not among these trials"),
-        ('"trial_id": ', '"trial_id": true, "was": ', "not among these trials"),
-        ('"filtered_resps"', '"resps"', "line 1"),
-        (None, None, "were not asked"),
-        ("twice", "twice", "a second time"),
-    ],
-)
-def test_samples_of_other_questions_are_refused(
-    trial_table: Path,
-    task: Path,
-    utils: Any,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    old: str | None,
-    new: str,
-    words: str,
-) -> None:
-    log_run(task, utils, tmp_path / "out")
-    path = min((tmp_path / "out").glob("samples_*"))
-    lines = path.read_text().splitlines(keepends=True)
-    if old is None:
-        lines.pop()
-    elif old == "twice":
-        lines.append(lines[0])
-    else:
-        assert old in lines[0]
-        lines[0] = lines[0].replace(old, new, 1)
-    path.write_text("".join(lines))
-    line = [
-        "worldsense",
-        "import-samples",
-        str(trial_table),
-        str(tmp_path / "out"),
-        "--out",
-        str(tmp_path / "no.parquet"),
-    ]
-    assert main(line) == 2
-    assert words in capsys.readouterr().err
-    assert not (tmp_path / "no.parquet").exists()
-
-
 @pytest.mark.slow
 def test_lm_eval_chooses_what_we_choose(
     trial_table: Path, task: Path, tiny_checkpoint: Any, tmp_path: Path, run_lm_eval: Any
 ) -> None:
-    checkpoint = str(tiny_checkpoint("llama", "sentencepiece"))
+    checkpoint, table = str(tiny_checkpoint("llama", "sentencepiece")), str(trial_table)
     run_lm_eval(task, TASK, checkpoint, tmp_path / "out")
     theirs, ours = tmp_path / "theirs.parquet", tmp_path / "ours.parquet"
     assert (
-        main(
-            [
-                "worldsense",
-                "import-samples",
-                str(trial_table),
-                str(tmp_path / "out"),
-                "--out",
-                str(theirs),
-            ]
-        )
+        main(["worldsense", "import-samples", table, str(tmp_path / "out"), "--out", str(theirs)])
         == 0
     )
-    line = [
-        "worldsense",
-        "ask",
-        str(trial_table),
-        "--checkpoint",
-        checkpoint,
-        "--model",
-        "ours",
-        "--prompting",
-        "constrained_sum",
-    ]
-    assert main([*line, "--out", str(ours)]) == 0
+    line = ["worldsense", "ask", table, "--checkpoint", checkpoint, "--model", "ours"]
+    assert main([*line, "--prompting", "constrained_sum", "--out", str(ours)]) == 0
     both = read_table(ours, Responses).merge(
         read_table(theirs, Responses), on="trial_id", suffixes=("", "_theirs")
     )

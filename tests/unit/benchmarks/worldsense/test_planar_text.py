@@ -1,5 +1,5 @@
-"""Relations of lines are read back from words, as the audit needs for the official set of parallel
-lines.
+"""Relations of lines are read back from words, as the audit needs for the official set of
+parallel lines.
 """
 
 import json
@@ -14,7 +14,6 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
 )
 from worldprobe.benchmarks.worldsense.skins.rendering import read_planar_text
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
-from worldprobe.benchmarks.worldsense.trials.audit import audit_trials
 from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
 
 
@@ -31,17 +30,3 @@ def test_every_text_states_what_the_abstract_fields_say(trials: pd.DataFrame) ->
             map(normalise, read_description(row.description))
         )
         assert normalise(query) == normalise(read_relation(row.query))
-
-
-def test_where_relations_are_in_the_text_only_the_audit_reads_the_text(
-    trials: pd.DataFrame,
-) -> None:
-    bare = trials.assign(description="[(0, 1),(1, 2)]", query="(0, 1)")
-    assert audit_trials(bare, "bare").wrong.empty
-    swapped = bare.assign(gold=bare["gold"].map({"Emmanuel": "Megi", "Megi": "Emmanuel"}))
-    assert len(audit_trials(swapped, "swapped").wrong) == len(trials)
-
-
-def test_a_text_without_relations_is_refused() -> None:
-    with pytest.raises(ValueError, match="does not state"):
-        read_planar_text("Ash Lane is near Elm Lane.", ["Ash Lane", "Elm Lane"])

@@ -9,12 +9,7 @@ import pandas as pd
 import pytest
 
 from worldprobe.benchmarks.worldsense.inference.ask import write_prompts
-from worldprobe.benchmarks.worldsense.inference.prompts import (
-    FOLDER,
-    Pool,
-    known_sets,
-    load_prompt_set,
-)
+from worldprobe.benchmarks.worldsense.inference.prompts import Pool, load_prompt_set
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, ANSWERS, problem_type
 from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
@@ -106,21 +101,6 @@ def test_chain_of_thought_names_the_options_of_the_problem_and_forbids_no_explan
         assert named in text
 
 
-def test_released_texts_lose_their_instruction_too(some_released: Path) -> None:
-    from worldprobe.benchmarks.worldsense.trials.files import read_trials
-
-    released = read_trials(some_released).drop_duplicates(["problem", "wording", "skin"])
-    assert len(released) > 100
-    for name in ("cot", "basic_exchanged"):
-        for text, plain in zip(
-            write_prompts(released, load_prompt_set(name), None), released["text"], strict=True
-        ):
-            assert (name == "cot") == (re.search("only respond", text, re.I) is None), (
-                "the instruction"
-            )
-            assert text != plain
-
-
 @pytest.mark.parametrize("name", ["icl_iid", "icl_ood"])
 def test_examples_never_share_the_questions_tuple_are_balanced_and_of_the_kind_that_is_promised(
     trials: pd.DataFrame, examples: pd.DataFrame, name: str
@@ -164,31 +144,6 @@ def test_examples_are_the_same_for_all_trials_of_a_tuple_and_another_seed_gives_
     assert texts != write_prompts(two, prompts, Pool(examples, 1, DOMAINS))
 
 
-def test_tuples_of_a_cell_draw_their_examples_from_all_tuples_of_the_set() -> None:
-    """With few tuples to draw from, all tuples of a cell would share them: six leave six choices of
-    five.
-    """
-    plan = plan_set("test", sizes=[3], problems=["Infer.trivial"])
-    whole = pd.concat(stream_set(plan, blocks_of(plan, read_skins()), 1), ignore_index=True)
-    cell = whole[(whole["skin"] == "trips") & (whole["wording"] == "directQ1")].drop_duplicates(
-        "tuple_id"
-    )
-    pool = Pool(whole, 0, DOMAINS)
-    drawn = [
-        frozenset(pool.draw(5, False, ("Infer.trivial", 3, 0, "directQ1"), "trips", f"another {k}"))
-        for k in range(len(cell))
-    ]
-    assert len(set(drawn)) > 0.9 * len(drawn)
-    assert len(cell) == 31
-    tuples = whole.set_index("text")["tuple_id"]
-    assert len({tuples[text] for texts in drawn for text, _ in texts}) > 25
-
-
-def test_too_few_examples_are_a_message(trials: pd.DataFrame) -> None:
-    with pytest.raises(UserError, match="fewer than 5 other tuples"):
-        write_prompts(trials, load_prompt_set("icl_iid"), Pool(trials, 0, DOMAINS))
-
-
 def test_exchanged_answers_are_listed_the_other_way_round_and_mean_the_same(
     trials: pd.DataFrame,
 ) -> None:
@@ -208,80 +163,23 @@ def test_exchanged_answers_are_listed_the_other_way_round_and_mean_the_same(
     assert [prompts.written("Compl", one) for one in "123"] == ["2", "1", "3"]
 
 
-def test_basic_is_the_trials_text_as_it_is(trials: pd.DataFrame) -> None:
-    assert write_prompts(trials, load_prompt_set("basic"), None) == trials["text"].tolist()
-
-
-def test_a_copy_of_a_set_is_a_set_of_the_files_name(tmp_path: Path) -> None:
-    for name in known_sets():
-        (tmp_path / f"my_{name}.yaml").write_bytes((FOLDER / f"{name}.yaml").read_bytes())
-        copied, own = load_prompt_set(tmp_path / f"my_{name}.yaml"), load_prompt_set(name)
-        assert (copied.name, copied.digest) == (f"my_{name}", own.digest)
-
-
-EXAMPLES = (
-    "ask: write\nquestion: '{text}'\nexamples: {number: 1, from: same_skin, opening: 'OPENING',"
-    " heading: '100% {x} {}', solution: '{answer}'}\n"
-)
-
-
-def test_percent_signs_and_other_braces_are_sent_as_they_are(tmp_path: Path) -> None:
-    path = tmp_path / "mine.yaml"
-    path.write_text(EXAMPLES + "system: '100% {x} %s {}'\n")
-    prompts = load_prompt_set(path)
-    assert prompts.system == "100% {x} %s {}"
-    assert prompts.whole("B", [("A", "TRUE")]) == "OPENING\n100% {x} {}\nA\nTRUE\n100% {x} {}\nB"
-
-
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("ask: write\n", "question"),
-        ("ask: speak\nquestion: '{text}'\n", "speak"),
         ("ask: write\nquestion: 'no slot'\n", "question"),
-        ("ask: write\nquestion: '{text} {text}'\n", "more than once"),
         ("ask: write\nquestion: '{text} {txt}'\n", "{txt}"),
         ("ask: write\nquestion: '{text}'\nfollowup: x\n", "follow_up"),
-        ("ask: write\nquestion: '{text}'\nrewrite: [{find: '(', put: ''}]\n", "regular expression"),
-        (
-            "ask: write\nquestion: '{text}'\nrewrite: [{find: 'a', put: '\\1'}]\n",
-            "regular expression",
-        ),
         ("ask: write\nquestion: '{text}'\nmeaning: {Compl: {'1': '2'}}\n", "the same meaning"),
-        (
-            "ask: write\nquestion: '{text}'\nmeaning: {Compl: {'4': '2'}}\n",
-            "meaning.Compl.4: is not a valid name",
-        ),
-        ("ask: write\nquestion: '{text}'\ntokens: 0\n", "tokens"),
-        (
-            "ask: compare\nquestion: '{text}'\nsystem: Be brief.\n",
-            "line 3\n  problem: system: has no effect",
-        ),
-        ("ask: compare\nquestion: '{text}'\nstops: [x]\n", "stops: has no effect"),
-        (
-            "ask: write\nquestion: '{text}'\nsystem: 'Say {answers}.'\n",
-            "system: contains {answers}, which is not filled",
-        ),
-        (EXAMPLES.replace("OPENING", "{text}"), "examples.opening: contains {text}"),
-        ("ask: speak\nquestion: 3\n", "(1 more.)"),
+        ("ask: compare\nquestion: '{text}'\nsystem: Be brief.\n", "has no effect"),
+        ("ask: write\nquestion: '{text}'\nsystem: 'Say {answers}.'\n", "which is not filled"),
     ],
 )
-def test_a_malformed_set_is_a_message_that_names_what_is_wrong(
-    tmp_path: Path, text: str, problem: str
-) -> None:
+def test_a_malformed_set_is_refused(tmp_path: Path, text: str, problem: str) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(text)
     with pytest.raises(UserError) as error:
         load_prompt_set(path)
     assert problem in error.value.lines()
-
-
-def test_an_unknown_set_or_an_impossible_name_is_a_message(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="basic"):
-        load_prompt_set("basik")
-    (tmp_path / "My set.yaml").write_text("ask: write\nquestion: '{text}'\n")
-    with pytest.raises(UserError, match=r"Rename|name"):
-        load_prompt_set(tmp_path / "My set.yaml")
 
 
 def test_a_text_in_which_nothing_is_rewritten_is_a_message_not_a_wrong_question(

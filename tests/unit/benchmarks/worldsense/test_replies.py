@@ -1,9 +1,8 @@
-"""Replies of many styles against a person's reading: errors of both rules are counted, what is not
-sure is no answer.
+"""Replies of many styles against a person's reading: errors of both rules are counted, what is
+not sure is no answer.
 """
 
 import json
-import random
 from collections import Counter
 from pathlib import Path
 
@@ -104,73 +103,22 @@ def test_refusals_are_recognised_and_what_has_no_answer_has_its_status() -> None
 
 
 @pytest.mark.parametrize("kind", ANSWERS)
-def test_an_answer_is_read_whatever_surrounds_it_and_any_text_can_be_read(kind: str) -> None:
-    for answer in ANSWERS[kind]:
-        for form in (
-            "{}",
-            "**{}**",
-            "The answer is {}.",
-            "\\boxed{{{}}}",
-            '{{"answer": "{}"}}',
-            "<answer>{}</answer>",
-            "It is {}.",
-        ):
-            assert read_explicit(kind, form.format(answer)).value == answer, form
-    draw = random.Random(0)
-    pieces = [
-        *ANSWERS[kind],
-        "not",
-        "or",
-        "(",
-        ")",
-        "\n",
-        "1.",
-        " ",
-        "?",
-        "answer:",
-        "\\boxed{",
-        "}",
-        "if",
-        "rather than",
-        "<answer>",
-        '"',
-        "\u2212",
+def test_an_answer_is_read_whatever_surrounds_it(kind: str) -> None:
+    forms = [
+        "{}",
+        "**{}**",
+        "The answer is {}.",
+        "\\boxed{{{}}}",
+        '{{"answer": "{}"}}',
+        "<answer>{}</answer>",
+        "It is {}.",
     ]
-    for _ in range(2000):
-        text = " ".join(draw.choices(pieces, k=draw.randrange(12)))
-        reading = read_explicit(kind, text)
-        assert (reading.value in ANSWERS[kind]) == (reading.status == "ok"), text
+    for answer in ANSWERS[kind]:
+        for form in forms:
+            assert read_explicit(kind, form.format(answer)).value == answer, form
 
 
 def test_where_the_rules_differ_is_counted_by_how() -> None:
     replies = ["TRUE", "I would say TRUE, not FALSE.", "TRUE, as stated", "TRUE or FALSE", "Hm."]
     counted = {"replies": 5, "another_answer": 1, "only_explicit": 1, "only_last_word": 1}
     assert differences("Infer", ANSWERS["Infer"], replies) == counted
-
-
-def test_a_summary_tells_how_replies_were_read_and_which_answers_are_none(tmp_path: Path) -> None:
-    from worldprobe.benchmarks.worldsense.analysis.answers import told_of
-    from worldprobe.benchmarks.worldsense.contracts import Responses
-    from worldprobe.benchmarks.worldsense.inference.ask import responses
-    from worldprobe.benchmarks.worldsense.report import _reading
-    from worldprobe.contracts import write_table
-    from worldprobe.provenance import Provenance
-    from worldprobe.report.model_names import Roster
-    from worldprobe.report.page import notices
-
-    details = {
-        "prompting": "basic",
-        "status": {"ok": 7, "refused": 2},
-        "reading": {"rule": EXPLICIT, "replies": 9, "only_explicit": 4},
-    }
-    frame = responses([], "basic", "chat")
-    write_table(frame, Responses, tmp_path / "a.parquet", Provenance(model="ant", details=details))
-    made = Provenance(
-        details=told_of({"test": [tmp_path / "a.parquet", "basic___GPT4___results.jsonl"]})
-    )
-    roster = Roster({})
-    assert [note.text for note in notices(made, roster)] == [
-        "Answers with flags. A refusal to answer: ant, basic, test: 2 of 9."
-    ]
-    (notice,) = _reading(made, ["ant"], roster)
-    assert "ant, basic, test: 4 of 9 (4 an answer by what they say only)" in notice.text

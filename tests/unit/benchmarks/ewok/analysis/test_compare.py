@@ -1,27 +1,15 @@
 """Paired tests, correlations and the agreement of two ways of asking."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from simulated_judgements import simulate_features, simulate_items, simulate_judgements
-from worldprobe import cli
 from worldprobe.benchmarks.ewok.analysis.compare import compare_models, pairs_without_items
 from worldprobe.benchmarks.ewok.analysis.judge import judge_responses
 from worldprobe.benchmarks.ewok.analysis.summarize import agree, correlate, correlation
-from worldprobe.benchmarks.ewok.contracts import (
-    Agreements,
-    Comparisons,
-    Correlations,
-    FeatureMeans,
-    Judgements,
-    SurfaceFeatures,
-)
-from worldprobe.contracts import read_provenance, read_table, validate, write_table
-from worldprobe.errors import UserError
-from worldprobe.provenance import Provenance
+from worldprobe.benchmarks.ewok.contracts import Agreements, Comparisons
+from worldprobe.contracts import validate
 
 
 def two_models(difference, n_templates=120, seed=0):
@@ -62,39 +50,28 @@ def test_versions_that_favour_one_model_are_not_taken_for_its_merit(n_versions):
     assert as_own["interval_over"].str.contains("versions").mean() > 0.5
 
 
-def test_one_version_is_about_its_fillings_only_and_says_so():
+def test_one_version_is_about_its_fillings_only():
     table = validate(compare_models(shared_fillings(1, 0.0, sd_pair=2.0)), Comparisons)
     row = table.query("grouping == 'overall'").iloc[0]
     assert (row["status"], row["n_versions"]) == ("one_version", 1)
     assert np.isnan([row["p"], row["p_holm"]]).all()
     assert row["ci_low"] < row["difference"] < row["ci_high"]
-    assert "about these fillings only" in row["sentence"]
     assert "better" not in row["sentence"]
 
 
 def test_items_with_fillings_of_their_own_have_no_versions_to_draw():
     rows = two_models(1.0)
-    own = (
-        compare_models(rows[rows["version"] == 0].assign(filling="own"))
-        .query("grouping == 'overall'")
-        .iloc[0]
-    )
-    assert own["status"] == "ok"
-    assert "1 item per template" in own["sentence"]
+    own = compare_models(rows[rows["version"] == 0].assign(filling="own"))
+    assert set(own["status"]) == {"ok"}
 
 
 def test_a_pair_that_was_compared_is_named_as_missing_in_neither_order():
     judgements = two_models(1.0)
-    turned = judgements.assign(
-        model=pd.Categorical(judgements["model"], ["bee", "ant"])
-    )  # as tables that are read one by one
-    for rows in (judgements, turned):
-        compared = compare_models(rows)
-        assert pairs_without_items(compared, ["ant", "bee"]) == []
-        assert pairs_without_items(compared, ["cow", "bee", "ant"]) == [
-            ["ant", "cow"],
-            ["bee", "cow"],
-        ]
+    order = pd.Categorical(
+        judgements["model"], ["bee", "ant"]
+    )  # as of tables that are read one by one
+    compared = compare_models(judgements.assign(model=order))
+    assert pairs_without_items(compared, ["cow", "bee", "ant"]) == [["ant", "cow"], ["bee", "cow"]]
 
 
 def test_a_real_difference_is_found_and_the_sentence_says_which_is_better():
@@ -102,10 +79,7 @@ def test_a_real_difference_is_found_and_the_sentence_says_which_is_better():
     overall = table[table["grouping"] == "overall"].iloc[0]
     assert overall["p"] < 0.05
     assert overall["ci_low"] > 0
-    assert (
-        "ant is better, on other pairs of concepts and versions of this kind too"
-        in overall["sentence"]
-    )
+    assert "ant is better" in overall["sentence"]
     assert overall["n"] == 480
     assert not (table["p_holm"] < table["p"]).any()
     assert (table["grouping"] == "domain").sum() == 3
@@ -119,58 +93,26 @@ def test_a_difference_between_guesses_makes_neither_better():
     """One untrained model in two precisions was "better" in one of them (p = 0.015)."""
     rows = two_models(0.0)
     share = np.where(rows["model"] == "ant", 0.5, 0.2)
-    guessed = rows.assign(
-        accuracy=(np.random.default_rng(1).random(len(rows)) < share).astype(float)
-    )
-    assert "neither is shown to be above chance" in overall_sentence(guessed)
-    assert "is better" not in overall_sentence(guessed)
+    drawn = np.random.default_rng(1).random(len(rows))
+    assert "is better" not in overall_sentence(rows.assign(accuracy=(drawn < share).astype(float)))
 
 
-def test_a_model_that_is_right_everywhere_is_not_said_to_be_at_chance_for_want_of_an_interval():
-    rows = two_models(0.0)
-    share = np.where(rows["model"] == "ant", 2, 0.5)
-    sentence = overall_sentence(
-        rows.assign(accuracy=(np.random.default_rng(1).random(len(rows)) < share).astype(float))
-    )
-    assert "ant has 100.0%" in sentence
-    assert (
-        "neither is shown to be above chance (50%): the accuracy of ant is the same everywhere"
-        in sentence
-    )
-
-
-def test_a_difference_of_near_ties_makes_neither_better_and_the_precision_is_said():
+def test_near_ties_and_what_a_model_has_read_qualify_which_is_better():
     rows = two_models(1.0)
     is_bee = rows["model"] == "bee"
-    tied = rows.assign(is_near_tie=is_bee, dtype=np.where(is_bee, "bfloat16", "float32"))
-    sentence = overall_sentence(tied)
-    assert "is better" not in sentence
-    assert "most targets of bee are near ties" in sentence
-    assert "960 (bee, bfloat16)" in sentence
-    assert "float32" in sentence
-    assert "is better" in overall_sentence(rows)
+    assert "is better, on other pairs of concepts" in overall_sentence(rows)
+    assert "is better" not in overall_sentence(rows.assign(is_near_tie=is_bee))
+    taught = overall_sentence(rows.assign(taught=np.where(is_bee, None, "story")))
+    assert "ant is better on these items" in taught
 
 
-def test_a_model_that_learned_part_of_the_items_is_not_better_on_others():
-    rows = two_models(1.0)
-    sentence = overall_sentence(rows.assign(taught=np.where(rows["model"] == "ant", "story", None)))
-    assert "ant is better on these items" in sentence
-    assert "says nothing of other pairs of concepts" in sentence
-    assert "unless one of them has read" in overall_sentence(rows)
-
-
-def test_no_difference_is_called_that_with_what_could_have_been_seen():
+def test_models_without_a_difference_are_not_told_apart():
     rows = two_models(0.0)
-    sentence = compare_models(rows).query("grouping == 'overall'")["sentence"].item()
-    assert "cannot tell the two apart" in sentence
-    assert "points would be missed in more than one of five such samples" in sentence
-    twin = pd.concat(
-        [rows[rows["model"] == "ant"], rows[rows["model"] == "ant"].assign(model="bee")]
-    )
-    same = compare_models(twin)
+    assert "cannot tell the two apart" in overall_sentence(rows)
+    ant = rows[rows["model"] == "ant"]
+    same = compare_models(pd.concat([ant, ant.assign(model="bee")]))
     assert (same["status"] == "no_spread").all()
     assert same["p"].isna().all()
-    assert "no item tells them apart" in same.query("grouping == 'overall'")["sentence"].item()
 
 
 def test_a_pairs_numbers_do_not_depend_on_the_other_models():
@@ -199,7 +141,7 @@ def test_swapping_the_models_swaps_only_the_sign():
     )
 
 
-def test_a_model_is_compared_with_baselines_which_cost_comparisons_of_models_nothing(caplog):
+def test_a_model_is_compared_with_baselines_which_cost_comparisons_of_models_nothing():
     rows = two_models(0.5)
     bee = rows[rows["model"] == "bee"]
     baselines = [bee.assign(model=name, eval_type=name) for name in ("wordnet", "word2vec")]
@@ -216,58 +158,9 @@ def test_a_model_is_compared_with_baselines_which_cost_comparisons_of_models_not
     alone = compare_models(rows).query("grouping == 'overall'")
     assert table["p_holm"]["ant", "bee"] == alone["p_holm"].item()
     assert len(compare_models(pd.concat([bee, *baselines])).query("grouping == 'overall'")) == 2
-    assert "not compared" not in caplog.text, "baselines are not compared with each other"
 
 
-def test_a_baseline_has_no_precision_that_a_sentence_would_have_to_tell():
-    rows = two_models(1.0).assign(dtype="bfloat16")
-    is_bee = rows["model"] == "bee"
-    baseline = rows[is_bee].assign(model="wordnet", eval_type="wordnet", dtype=None)
-    assert "near ties" not in overall_sentence(pd.concat([rows[~is_bee], baseline]))
-    assert "0 (ant, bfloat16) and 0 (bee) of" in overall_sentence(
-        rows.assign(dtype=rows["dtype"].mask(is_bee))
-    )
-
-
-def test_baselines_without_a_model_are_not_said_to_lack_common_items():
-    rows = two_models(0.5).replace({"model": {"ant": "wordnet", "bee": "word2vec"}})
-    with pytest.raises(UserError, match="fewer than two models have logprobs judgements"):
-        compare_models(rows.assign(eval_type=rows["model"]))
-
-
-def test_a_baseline_that_judged_no_item_of_a_model_is_named_in_the_table(tmp_path):
-    rows = two_models(0.5, n_templates=30)
-    is_first, is_bee = rows["domain"] == rows["domain"].iloc[0], rows["model"] == "bee"
-    baseline = rows[is_bee & ~is_first].assign(model="wordnet", eval_type="wordnet")
-    parts = {"ant": rows[~is_bee & is_first], "bee": rows[is_bee], "wordnet": baseline}
-    for name, part in parts.items():
-        write_table(part, Judgements, tmp_path / f"{name}.parquet", Provenance(model=name))
-    names = [str(tmp_path / f"{name}.parquet") for name in parts]
-    assert cli.main(["compare", *names, "--out", str(tmp_path / "c.parquet")]) == 0
-    assert read_provenance(tmp_path / "c.parquet").details["not_compared"] == [["ant", "wordnet"]]
-
-
-def test_one_model_alone_cannot_be_compared():
-    rows = two_models(0.0)
-    with pytest.raises(UserError, match="fewer than two models"):
-        compare_models(rows[rows["model"] == "ant"])
-
-
-def test_the_command_prints_the_sentence_and_writes_a_table_or_json(tmp_path, capsys):
-    rows = two_models(0.5, n_templates=30)
-    for model, part in rows.groupby("model"):
-        write_table(part, Judgements, tmp_path / f"{model}.parquet", Provenance(model=model))
-    names = [str(tmp_path / "ant.parquet"), str(tmp_path / "bee.parquet")]
-    assert cli.main(["compare", *names, "--out", str(tmp_path / "c.parquet")]) == 0
-    assert "of the targets right" in capsys.readouterr().out
-    assert cli.main(["compare", *names, "--out", str(tmp_path / "c.json")]) == 0
-    written = read_table(tmp_path / "c.parquet", Comparisons)
-    assert json.loads((tmp_path / "c.json").read_text())[0]["p"] == pytest.approx(
-        written["p"].iloc[0]
-    )
-
-
-def test_correlations_are_over_domain_and_version_means_and_over_items(tmp_path):
+def test_correlations_are_over_domain_and_version_means_and_over_items():
     items = simulate_items(60, 3, seed=2)
     surface = simulate_features(items, 2)
     words = surface["n_words"].to_numpy().reshape(-1, 2).mean(axis=1)
@@ -293,19 +186,6 @@ def test_correlations_are_over_domain_and_version_means_and_over_items(tmp_path)
     )
     assert np.isnan(row.loc[("perfect", "n_words", "item"), "r"])
     assert "word2vec" not in set(table["model"])
-
-    write_table(rows, Judgements, tmp_path / "judgements.parquet", Provenance())
-    write_table(surface, SurfaceFeatures, tmp_path / "surface.parquet", Provenance())
-    command = [
-        "correlate",
-        str(tmp_path / "judgements.parquet"),
-        "--surface",
-        str(tmp_path / "surface.parquet"),
-    ]
-    outs = ["--points-out", str(tmp_path / "points.parquet"), "--out", str(tmp_path / "r.parquet")]
-    assert cli.main([*command, *outs]) == 0
-    assert len(read_table(tmp_path / "r.parquet", Correlations)) == len(table)
-    assert len(read_table(tmp_path / "points.parquet", FeatureMeans)) == len(points)
 
 
 def test_points_of_one_domain_are_no_independent_evidence():
@@ -374,7 +254,6 @@ def test_agreement_counts_equal_ratings_and_position_following_as_no_preference(
         [answers("m", "likert_free_two", LIKERT), answers("m", "choice_free_two", choice)]
     )
     table = validate(agree(judged(rows)), Agreements)
-    assert table["n"].sum() == 4
     found = table[table["n"] > 0].set_index(["likert", "choice"])["n"].to_dict()
     assert found == {
         ("context1", "context1"): 1,
@@ -383,41 +262,6 @@ def test_agreement_counts_equal_ratings_and_position_following_as_no_preference(
         ("missing", "missing"): 1,
     }
     assert table["share"].sum() == pytest.approx(1)
-
-
-def test_without_swapped_presentations_choice_always_prefers_one():
-    choice = {"a-a_1_1_v0": {"t1": 1, "t2": 2}, "a-a_1_1_v1": {"t1": 2, "t2": 1}}
-    rows = pd.concat(
-        [answers("m", "likert_free_two", LIKERT), answers("m", "choice_free_two", choice)]
-    )
-    table = agree(judged(rows))
-    assert table.loc[table["choice"] == "none", "n"].sum() == 0
-    with pytest.raises(UserError, match="both Likert and Choice"):
-        agree(judged(rows.replace("choice_free_two", "choice_free_zero")))
-
-
-def test_the_agree_command_reads_judgements_of_many_files(tmp_path):
-    choice = {"a-a_1_1_v0": {"t1": 1, "t2": 2}, "a-a_1_1_v1": {"t1": 2, "t2": 1}}
-    for name, rows in {
-        "l": answers("m", "likert_free_two", LIKERT),
-        "c": answers("m", "choice_free_two", choice),
-    }.items():
-        write_table(judged(rows), Judgements, tmp_path / f"{name}.parquet", Provenance())
-    out = tmp_path / "agreements.parquet"
-    assert (
-        cli.main(
-            ["agree", str(tmp_path / "l.parquet"), str(tmp_path / "c.parquet"), "--out", str(out)]
-        )
-        == 0
-    )
-    assert read_table(out, Agreements)["n"].sum() == 4
-
-
-def test_word2vec_alone_has_nothing_to_be_correlated_with_and_says_so():
-    items = simulate_items(20, 2, seed=2)
-    rows = simulate_judgements(items, np.zeros((1, 40, 2)), ["word2vec"], "word2vec", 1)
-    with pytest.raises(UserError, match="at least one model"):
-        correlate(rows, simulate_features(items, 2))
 
 
 def test_models_that_are_means_of_training_runs_are_compared_for_other_runs():
@@ -440,5 +284,3 @@ def test_models_that_are_means_of_training_runs_are_compared_for_other_runs():
         .iloc[0]
     )
     assert one_run["p"] < 0.001 < overall["p"]
-    with pytest.raises(UserError, match="not of one size"):
-        compare_models(rows, replicates={"ant": ["ant0", "ant1"], "bee": ["bee0", "bee1", "bee2"]})

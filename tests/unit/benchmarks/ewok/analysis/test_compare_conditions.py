@@ -4,12 +4,9 @@ import numpy as np
 import pytest
 
 from simulated_judgements import simulate_items, simulate_judgements
-from worldprobe import cli
 from worldprobe.benchmarks.ewok.analysis.compare import compare_conditions
-from worldprobe.benchmarks.ewok.contracts import ConditionComparisons, Judgements
-from worldprobe.contracts import read_provenance, read_table, validate, write_table
-from worldprobe.errors import UserError
-from worldprobe.provenance import Provenance
+from worldprobe.benchmarks.ewok.contracts import ConditionComparisons
+from worldprobe.contracts import validate
 
 
 def condition(level, n_versions=2, models=("ant", "bee"), n_templates=60, seed=0):
@@ -40,14 +37,6 @@ def test_a_templates_value_is_the_mean_of_its_items_and_only_common_templates_ar
     assert not (table["p_holm"] < table["p"]).any()
 
 
-def test_a_condition_neither_helps_nor_hurts_a_model_that_guesses():
-    main, other = condition(0.5), condition(-1.5, seed=1)
-    guessed = main.assign(accuracy=(np.random.default_rng(1).random(len(main)) < 0.5).astype(float))
-    own = {name: rows.assign(filling="own") for name, rows in (("main", guessed), ("other", other))}
-    sentence = compare_conditions(own).query("grouping == 'overall'")["sentence"].iloc[0]
-    assert "neither helps nor hurts, as neither is shown to be above chance" in sentence
-
-
 def test_the_spread_is_that_of_the_versions_means_over_the_common_templates():
     main, nonce = condition(1.0), condition(-1.0, n_versions=3, seed=1)
     nonce = nonce[nonce["meta_template"] > 2]
@@ -75,62 +64,11 @@ def test_every_other_condition_is_compared_with_the_first_for_models_that_both_h
     assert set(table["condition_b"]) == {"main"}
 
 
-def test_what_cannot_be_compared_is_refused():
-    with pytest.raises(UserError, match="fewer than two"):
-        compare_conditions({"main": condition(0.5)})
-    with pytest.raises(UserError, match="no model has answered"):
-        compare_conditions({"main": condition(0.5), "other": condition(0.5, models=["cat"])})
-
-
-def test_the_command_names_conditions_and_missing_models(tmp_path, capsys):
-    for name, seed in (("main", 0), ("nonce", 1)):
-        for model, part in condition(0.5, seed=seed).groupby("model"):
-            write_table(
-                part,
-                Judgements,
-                tmp_path / f"{name}-{model}.parquet",
-                Provenance(inputs={"items": name}),
-            )
-    files = {
-        name: [str(tmp_path / f"{name}-{model}.parquet") for model in ("ant", "bee")]
-        for name in ("main", "nonce")
-    }
-    out = tmp_path / "conditions.parquet"
-    command = [
-        "compare-conditions",
-        *(x for name in files for x in ("--judgements", name, *files[name])),
-    ]
-    titled = ["--condition-title", "nonce", "Nonce words"]
-    assert cli.main([*command, *titled, "--missing", "cat=out of memory", "--out", str(out)]) == 0
-    assert len(read_table(out, ConditionComparisons)) == 8
-    details = read_provenance(out).details
-    assert (details["reference"], details["missing_models"]) == ("main", {"cat": "out of memory"})
-    assert details["titles"] == {"nonce": "Nonce words"}
-    assert "templates in both" in capsys.readouterr().out
-
-    mixed = [
-        "--judgements",
-        "main",
-        files["main"][0],
-        files["nonce"][1],
-        "--judgements",
-        "nonce",
-        *files["nonce"],
-    ]
-    assert cli.main(["compare-conditions", *mixed, "--out", str(out)]) == 2
-    assert "other items" in capsys.readouterr().err
-    assert cli.main([*command, "--missing", "ant=lost"]) == 2
-    assert "the tables contain it" in capsys.readouterr().err
-    assert cli.main([*command, "--condition-title", "nonsense", "X", "--out", str(out)]) == 2
-    assert 'there is no condition "nonsense"' in capsys.readouterr().err
-
-
 def test_conditions_with_equal_answers_are_not_told_apart():
     rows = condition(0.5)
     table = compare_conditions({"main": rows, "copy": rows})
     assert (table["status"] == "no_spread").all()
     assert table["p"].isna().all()
-    assert table["sentence"].str.endswith("as the difference is the same everywhere.").all()
 
 
 def kind_versions(numbers, seed, sd_version=0.3, n_templates=240):

@@ -15,34 +15,19 @@ from worldprobe.benchmarks.ewok.contracts import (
     Similarities,
     TargetScores,
 )
-from worldprobe.contracts import read_provenance, read_table, validate, write_table
+from worldprobe.contracts import read_table, validate, write_table
 from worldprobe.errors import UserError
 from worldprobe.models.checkpoint import taught_here
 from worldprobe.provenance import Provenance
 
 
-def an_item(item_id="toy-world_1_1_v0", **changes):
+def an_item(item_id):
     domain, meta, template, version = item_id.rsplit("_", 3)
-    row = {
-        "item_id": item_id,
-        "domain": domain,
-        "version": int(version[1:]),
-        "meta_template": int(meta),
-        "template": int(template),
-        "context1": "The lamp is on.",
-        "context2": "The lamp is off.",
-        "target1": "The room is bright.",
-        "target2": "The room is dark.",
-        "concept_a": "on",
-        "concept_b": "off",
-        "context_contrast": "antonym",
-        "context_type": "direct",
-        "target_contrast": "concept swap",
-        "fillers": "{}",
-        "tags": "",
-        "duplicate_of": None,
-    }
-    return row | changes
+    row = {name: "" for name, column in Items.columns.items() if not column.optional}
+    row |= {"item_id": item_id, "domain": domain, "version": int(version[1:]), "fillers": "{}"}
+    row |= {"meta_template": int(meta), "template": int(template), "duplicate_of": None}
+    row |= {"concept_a": "on", "concept_b": "off", "target_contrast": "concept swap"}
+    return row | {"context_contrast": "antonym", "context_type": "direct"}
 
 
 def items_of(*ids):
@@ -67,6 +52,7 @@ def scores_of(item_id, grid, n_tokens=(4, 4), flags=""):
 
 
 ONE = "toy-world_1_1_v0"
+GRID = {(1, 1): -5.0, (1, 2): -6.0, (2, 1): -3.0, (2, 2): -4.0}
 
 
 def accuracies(judged):
@@ -74,8 +60,7 @@ def accuracies(judged):
 
 
 def test_each_target_is_judged_under_its_own_context_against_the_other():
-    grid = {(1, 1): -5.0, (1, 2): -6.0, (2, 1): -3.0, (2, 2): -4.0}
-    judged = judge.judge_target_scores(items_of(ONE), scores_of(ONE, grid), "m")
+    judged = judge.judge_target_scores(items_of(ONE), scores_of(ONE, GRID), "m")
     assert accuracies(judged) == [1.0, 0.0]
 
 
@@ -94,32 +79,22 @@ def test_an_exact_tie_counts_half_and_a_near_tie_is_decided_but_counted():
 
 @pytest.mark.parametrize("absent", [None, np.nan, -np.inf])
 def test_a_missing_score_has_a_status_and_no_accuracy(absent):
-    grid = {(1, 1): -5.0, (1, 2): -6.0, (2, 1): -3.0, (2, 2): -4.0}
+    grid = GRID | {(2, 1): absent}
     if absent is None:
         del grid[2, 1]
-    else:
-        grid[2, 1] = absent
     judged = judge.judge_target_scores(items_of(ONE), scores_of(ONE, grid, flags="not_finite"), "m")
     assert judged.table["status"].tolist() == ["ok", "missing_score"]
     assert np.isnan(judged.table["accuracy"].iloc[1])
-    assert judged.details["flagged_scores"] == {"not_finite": len(grid)}
 
 
 def test_the_order_of_items_and_rows_does_not_matter():
     a, b = ONE, "toy-world_2_1_v3"
-    scores = pd.concat(
-        [
-            scores_of(a, {(1, 1): -1.0, (1, 2): -2.0, (2, 1): -2.0, (2, 2): -1.0}),
-            scores_of(b, {(1, 1): -2.0, (1, 2): -1.0, (2, 1): -1.0, (2, 2): -2.0}),
-        ]
-    )
+    scores = pd.concat([scores_of(a, GRID), scores_of(b, GRID | {(1, 1): -7.0})])
     straight = validate(judge.judge_target_scores(items_of(a, b), scores, "m").table, Judgements)
-    shuffled = validate(
-        judge.judge_target_scores(items_of(b, a), scores.sample(frac=1, random_state=1), "m").table,
-        Judgements,
-    )
+    mixed = scores.sample(frac=1, random_state=1)
+    shuffled = validate(judge.judge_target_scores(items_of(b, a), mixed, "m").table, Judgements)
     pd.testing.assert_frame_equal(straight, shuffled)
-    assert straight["accuracy"].tolist() == [1.0, 1.0, 0.0, 0.0]
+    assert straight["accuracy"].tolist() == [1.0, 0.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize(
@@ -147,12 +122,6 @@ def test_both_targets_can_be_compared_under_one_context_where_length_and_frequen
     }
     assert judged.details["metric"] == measure or measure is None
     validate(judged.table, Judgements)
-
-
-def test_pmi_needs_the_targets_without_context():
-    grid = {(1, 1): -6.0, (1, 2): -5.0, (2, 1): -9.0, (2, 2): -8.0}
-    with pytest.raises(UserError, match="score logprobs --without-context"):
-        judge.judge_target_scores(items_of(ONE), scores_of(ONE, grid), "m", "pmi")
 
 
 @pytest.mark.parametrize(
@@ -219,73 +188,43 @@ def test_choice_wants_one_for_target_one_and_two_for_target_two():
     assert missing.table["status"].tolist() == ["missing_response", "ok"]
 
 
-def test_swapped_presentations_are_averaged_and_show_the_position_bias():
-    always_first = answers_of(ONE, "choice_free_zero", {"t1": 1, "t2": 1, "t1s": 1, "t2s": 1})
-    judged = judge.judge_responses(items_of(ONE), always_first, "m")
-    assert judged.table["accuracy"].tolist() == [0.5, 0.5]
-    assert judged.table["is_tie"].all()
-    assert judged.details["choice_free_zero"]["position_bias"] == {
-        "n_read": 4,
-        "share_first": 1.0,
-        "share_following_position": 1.0,
-    }
-    knowing = judge.judge_responses(
-        items_of(ONE),
-        answers_of(ONE, "choice_free_zero", {"t1": 1, "t2": 2, "t1s": 2, "t2s": 1}),
-        "m",
-    )
-    assert knowing.table["accuracy"].tolist() == [1.0, 1.0]
-    assert knowing.details["choice_free_zero"]["position_bias"]["share_first"] == 0.5
+@pytest.mark.parametrize(
+    ("answers", "accuracy", "share_first"),
+    [((1, 1, 1, 1), 0.5, 1.0), ((1, 2, 2, 1), 1.0, 0.5)],
+    ids=["always the first", "knowing"],
+)
+def test_swapped_presentations_are_averaged_and_show_the_position_bias(
+    answers, accuracy, share_first
+):
+    shown = dict(zip(("t1", "t2", "t1s", "t2s"), answers, strict=True))
+    judged = judge.judge_responses(items_of(ONE), answers_of(ONE, "choice_free_zero", shown), "m")
+    assert judged.table["accuracy"].tolist() == [accuracy, accuracy]
+    assert judged.table["is_tie"].tolist() == [accuracy == 0.5] * 2
+    bias = judged.details["choice_free_zero"]["position_bias"]
+    assert (bias["n_read"], bias["share_first"]) == (4, share_first)
 
 
-def test_the_command_tells_what_kind_of_evidence_it_got(tmp_path, capsys):
-    items, out = tmp_path / "items.parquet", tmp_path / "judgements.parquet"
+@pytest.mark.parametrize(
+    ("evidence", "contract", "accuracy"),
+    [
+        (scores_of(ONE, GRID), TargetScores, [1.0, 0.0]),
+        (answers_of(ONE, "choice_free_two", {"t1": 1, "t2": 1}), Responses, [1.0, 0.0]),
+        (scores_of(ONE, GRID).assign(similarity=[0.5, 0.5, 0.1, 0.2]), Similarities, [0.5, 1.0]),
+    ],
+    ids=["log probabilities", "answers", "cosines"],
+)
+def test_the_command_tells_what_kind_of_evidence_it_got(tmp_path, evidence, contract, accuracy):
+    names = ("items", "evidence", "judgements")
+    items, given, out = (str(tmp_path / f"{name}.parquet") for name in names)
     write_table(items_of(ONE), Items, items, Provenance())
-    scores = scores_of(ONE, {(1, 1): -5.0, (1, 2): -6.0, (2, 1): -3.0, (2, 2): -4.0})
-    write_table(
-        scores, TargetScores, tmp_path / "scores.parquet", Provenance(model="tiny", dtype="float32")
-    )
-    assert cli.main(["judge", str(items), str(tmp_path / "scores.parquet"), "--out", str(out)]) == 0
+    write_table(evidence[list(contract.columns)], contract, given, Provenance(model="tiny"))
+    assert cli.main(["judge", items, given, "--out", out]) == 0
     table = read_table(out, Judgements)
-    assert table["model"].tolist() == ["tiny", "tiny"]
-    assert table["accuracy"].tolist() == [1.0, 0.0]
-    assert read_provenance(out).details["metric"] == "sum"
-
-    cosines = scores.drop(columns=["logprob", "n_tokens", "flags"]).assign(
-        similarity=[0.5, 0.5, 0.1, 0.2]
-    )
-    write_table(cosines, Similarities, tmp_path / "cosines.parquet", Provenance())
-    assert (
-        cli.main(["judge", str(items), str(tmp_path / "cosines.parquet"), "--out", str(out)]) == 0
-    )
-    assert read_table(out, Judgements)[["model", "accuracy"]].to_numpy().tolist() == [
-        ["word2vec", 0.5],
-        ["word2vec", 1.0],
-    ]
-
-    answers = answers_of(ONE, "choice_free_two", {"t1": 1, "t2": 2})
-    write_table(answers, Responses, tmp_path / "answers.parquet", Provenance())
-    assert (
-        cli.main(
-            [
-                "judge",
-                str(items),
-                str(tmp_path / "answers.parquet"),
-                "--model",
-                "chatty",
-                "--out",
-                str(out),
-            ]
-        )
-        == 0
-    )
-    assert set(read_table(out, Judgements)["eval_type"]) == {"choice_free_two"}
-
-    assert cli.main(["judge", str(items), str(items), "--out", str(out)]) == 2
-    assert "target_scores, responses, similarities, ratings" in capsys.readouterr().err
+    assert set(table["model"]) == {"tiny"}
+    assert table["accuracy"].tolist() == accuracy
 
 
-def test_one_command_judges_many_tables_each_into_its_own_file(tmp_path, capsys):
+def test_one_command_judges_many_tables_each_into_its_own_file(tmp_path):
     items = tmp_path / "items.parquet"
     write_table(items_of(ONE), Items, items, Provenance())
     for name, value in (("choice_free_two", 1), ("choice_free_zero", 2)):
@@ -302,9 +241,6 @@ def test_one_command_judges_many_tables_each_into_its_own_file(tmp_path, capsys)
         [0.0, 1.0],
     ]
 
-    assert cli.main(["judge", str(items), *evidence, "--out", str(outs[0])]) == 2
-    assert "1 files for 2 tables" in capsys.readouterr().err
-
 
 def written(tmp_path, items_digest=None, **provenance):
     """An items table and scores of it."""
@@ -312,14 +248,9 @@ def written(tmp_path, items_digest=None, **provenance):
 
     items, scores = tmp_path / "items.parquet", tmp_path / "scores.parquet"
     write_table(items_of(ONE), Items, items, Provenance())
-    grid = {(1, 1): -5.0, (1, 2): -6.0, (2, 1): -3.0, (2, 2): -4.0}
     inputs = {"items": items_digest or digest_file(items)}
-    write_table(
-        scores_of(ONE, grid),
-        TargetScores,
-        scores,
-        Provenance(model="tiny", inputs=inputs, **provenance),
-    )
+    made = Provenance(model="tiny", inputs=inputs, **provenance)
+    write_table(scores_of(ONE, GRID), TargetScores, scores, made)
     return str(items), str(scores)
 
 
@@ -327,51 +258,6 @@ def test_scores_of_other_texts_with_the_same_ids_are_refused(tmp_path, capsys):
     items, scores = written(tmp_path, items_digest="0" * 64)
     assert cli.main(["judge", items, scores, "--out", str(tmp_path / "j.parquet")]) == 2
     assert "was computed from other items than those in" in capsys.readouterr().err
-
-
-def test_nothing_is_written_when_a_later_table_cannot_be_judged(tmp_path):
-    items, scores = written(tmp_path, dtype="float32")
-    strange = scores_of("toy-world_9_9_v0", {(1, 1): -1.0})
-    write_table(strange, TargetScores, tmp_path / "strange.parquet", Provenance())
-    first = tmp_path / "a.parquet"
-    first.write_bytes(b"precious")
-    outs = [str(first), str(tmp_path / "b.parquet")]
-    assert (
-        cli.main(["judge", items, scores, str(tmp_path / "strange.parquet"), "--out", *outs]) == 2
-    )
-    assert first.read_bytes() == b"precious"
-
-
-@pytest.mark.parametrize("option", [["--near-tie", "0.1"], ["--compare-targets", "mean"]])
-def test_options_that_do_nothing_for_answers_are_refused(tmp_path, capsys, option):
-    items, _ = written(tmp_path)
-    answers = answers_of(ONE, "choice_free_two", {"t1": 1, "t2": 2})
-    write_table(answers, Responses, tmp_path / "answers.parquet", Provenance())
-    assert (
-        cli.main(
-            [
-                "judge",
-                items,
-                str(tmp_path / "answers.parquet"),
-                *option,
-                "--out",
-                str(tmp_path / "j.parquet"),
-            ]
-        )
-        == 2
-    )
-    assert option[0] in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("value", ["nan", "-1", "inf", "abc"])
-def test_a_tolerance_without_sense_is_refused(tmp_path, value):
-    items, scores = written(tmp_path)
-    assert (
-        cli.main(
-            ["judge", items, scores, f"--near-tie={value}", "--out", str(tmp_path / "j.parquet")]
-        )
-        == 2
-    )
 
 
 @pytest.mark.parametrize(
@@ -385,27 +271,20 @@ def test_judgements_say_whether_versions_share_fillings_whatever_made_the_items(
     command = ["items", "build", str(tmp_path / "own"), "--mode", mode, "--versions", "0-2"]
     assert cli.main([*command, "--out", str(tmp_path / "items.parquet")]) == 0
     items = pd.read_parquet(tmp_path / "items.parquet")
-    scores = items.loc[items.index.repeat(4), ["item_id"]].assign(
-        logprob=-1.0, n_tokens=1, flags=""
-    )
-    scores = scores.assign(target=[1, 1, 2, 2] * len(items), context=[1, 2, 1, 2] * len(items))
+    scores = pd.concat([scores_of(item, GRID) for item in items["item_id"]])
     judged = judge.judge_target_scores(items, scores, "ant").table
     assert judged["filling"].unique().tolist() == [filling]
-    assert judged["dtype"].unique().tolist() == ["float32"]
     alone = items.assign(
         fillers="{}"
     )  # no slots: nothing says that another version would be as kind
-    assert judge.judge_target_scores(alone, scores, "ant").table["filling"].unique().tolist() == [
-        "shared"
-    ]
+    judged = judge.judge_target_scores(alone, scores, "ant").table
+    assert judged["filling"].unique().tolist() == ["shared"]
 
 
-def test_what_a_control_model_read_is_known_from_its_folder(tmp_path):
-    made = {"details": {"reads": ["story", "item"], "loss": 0.4}}
+@pytest.mark.parametrize(("loss", "taught"), [(0.4, {"taught": "story, item"}), (None, {})])
+def test_what_a_control_model_read_is_known_from_its_folder(tmp_path, loss, taught):
+    made = {
+        "details": {"reads": ["story", "item"], "loss": loss}
+    }  # without a loss it was never trained
     (tmp_path / "provenance.json").write_text(json.dumps(made))
-    assert taught_here(str(tmp_path)) == {"taught": "story, item"}
-    made["details"]["loss"] = None  # never trained
-    (tmp_path / "provenance.json").write_text(json.dumps(made))
-    assert (
-        taught_here(str(tmp_path)) == taught_here("gpt2") == taught_here(str(tmp_path / "x")) == {}
-    )
+    assert taught_here(str(tmp_path)) == taught

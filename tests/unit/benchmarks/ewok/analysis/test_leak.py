@@ -1,17 +1,15 @@
-"""Items that were read stand out from parallel forms; rare names, sorted files and other templates
-do not.
+"""Items that were read stand out from parallel forms; rare names, sorted files and other
+templates do not.
 """
 
 import itertools
 import json
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
-from worldprobe.errors import UserError
 from worldprobe.models.engine import Loglikelihood
 from worldprobe_lab import leak
 from worldprobe_lab.leak import (
@@ -129,16 +127,7 @@ def test_without_unusual_fillers_it_is_the_mean_difference_within_templates():
 def test_templates_that_one_side_lacks_are_left_out():
     given, forms = simulate(np.random.default_rng(4), n_pairs=12)
     more = pd.concat([forms, forms.assign(template_id="other", logprob=0.0)])
-    assert compare_forms(given, more, "logprob") == replace(compare_forms(given, forms, "logprob"))
-    with pytest.raises(UserError, match="pairs of concepts have a given item"):
-        compare_forms(given[given["pair"] < "2"], forms, "logprob")
-
-
-def test_fillers_that_no_form_has_are_refused():
-    given, forms = simulate(np.random.default_rng(5), n_pairs=12)
-    only = given.assign(fillers=json.dumps({"agent1": "nobody else"}))
-    with pytest.raises(UserError, match="are in no form"):
-        compare_forms(only, forms, "logprob")
+    assert compare_forms(given, more, "logprob") == compare_forms(given, forms, "logprob")
 
 
 def test_an_item_is_asked_about_in_the_order_in_which_it_is_measured():
@@ -189,5 +178,3 @@ def test_a_file_that_was_read_in_its_order_is_found_and_one_that_was_not_is_not(
         for known in (lines, [f"line {i}" for i in rng.permutation(120)])
     )
     assert read.p == 1 / 200 < 0.01 < other.p
-    with pytest.raises(UserError, match="make 5 shards of 6"):
-        shuffled_shards(lines[:33], 6, 10, 0)

@@ -5,7 +5,7 @@ import pandas as pd
 
 from simulated_judgements import simulate_items, simulate_judgements
 from worldprobe.benchmarks.ewok.analysis.compare import compare_models
-from worldprobe.benchmarks.ewok.analysis.panel import build_panel, cluster_codes, copied_versions
+from worldprobe.benchmarks.ewok.analysis.panel import build_panel, cluster_codes
 
 
 def test_a_cluster_is_a_pair_of_concepts_of_one_domain_also_where_a_concept_has_no_partner():
@@ -51,12 +51,3 @@ def test_a_version_that_is_another_one_again_is_warned_of(caplog):
     again["item_id"] = again["item_id"].str.replace("_v1", "_v2")
     build_panel(pd.concat([judgements, again], ignore_index=True))
     assert [message.split(" have ")[0] for message in caplog.messages] == ["versions 1 and 2"]
-
-
-def test_equal_accuracies_say_nothing_where_all_or_few_are_right():
-    items = simulate_items(60, 2, seed=1)
-    right = np.ones((1, len(items), 2), np.float32)
-    assert copied_versions(items, right) == []
-    few = items["meta_template"] < 4
-    assert copied_versions(items[few], np.tile(np.float32([1, 0]), (1, few.sum(), 1))) == []
-    assert copied_versions(items, np.tile(np.float32([1, 0]), (1, len(items), 1))) == [(0, 1)]

@@ -124,10 +124,6 @@ def test_the_coding_is_the_papers():
     np.testing.assert_allclose(
         design.matrix[:, -1], np.tile(words - words.mean(), 8) / np.tile(words, 8).std(ddof=1)
     )
-    assert (
-        "variable vs. concept swap is left out: the other terms determine it in these items."
-        in design.notes
-    )
 
 
 def test_target_contrast_is_coded_as_the_paper_says_or_as_it_did():
@@ -139,32 +135,35 @@ def test_target_contrast_is_coded_as_the_paper_says_or_as_it_did():
     assert set(treatment.matrix[:, column]) == {0.0, 1.0}
 
 
-def test_ties_count_as_wrong_or_are_left_out_and_either_is_said():
+def test_ties_count_as_wrong_or_are_left_out():
     table, surface = study(n_templates=30, n_models=2, share_tied=0.2)
     wrong, dropped = build_design(table, surface), build_design(table, surface, ties="drop")
-    n_ties = int((table["accuracy"] == 0.5).sum())
     assert len(wrong.response) == len(table)
     assert wrong.response.sum() == (table["accuracy"] == 1).sum()
-    assert len(dropped.response) == len(table) - n_ties
-    assert any("count as wrong here" in n for n in wrong.notes)
-    assert any("are exact ties and are left out" in n for n in dropped.notes)
-    with pytest.raises(UserError, match="every accuracy is an exact tie"):
-        build_design(table.assign(accuracy=0.5), surface, ties="drop")
+    assert len(dropped.response) == (table["accuracy"] != 0.5).sum()
 
 
-def test_missing_scores_missing_features_and_absent_levels_leave_notes_not_zeros():
+def test_missing_scores_and_features_and_absent_levels_are_left_out_and_no_zeros():
     table, surface = study(n_templates=30, n_models=2)
     table.loc[:3, ["accuracy", "status"]] = [np.nan, "missing_score"]
     surface.loc[10:11, "log_frequency"] = np.nan
-    table = table[table["context_contrast"] != "negation"].assign(context_type="direct")
-    design = build_design(table, surface)
-    assert "negation" not in design.terms["term"].tolist()
-    assert any(n.startswith("context contrast has no negation") for n in design.notes)
-    assert "context type is left out: all items are direct." in design.notes
-    assert any("have no score and are left out" in n for n in design.notes)
-    assert any("have no surface features and are left out" in n for n in design.notes)
-    with pytest.raises(UserError, match="every answer is the same"):
-        build_design(table.assign(accuracy=1.0), surface)
+    design = build_design(table.assign(context_type="direct"), surface)
+    assert len(design.response) == len(table) - 4 - 2 * 2
+    assert (
+        design.details["formula"]
+        == "Accuracy ~ 0 + Domain + ContextContrast + TargetContrast + Frequency + NumWords"
+    )
+    absent = build_design(table[table["context_contrast"] != "negation"], surface)
+    assert "negation" not in absent.terms["term"].tolist()
+
+
+@pytest.mark.parametrize("accuracy", ["1.0", "0.5", "(domain == 'domain-a') * 1.0"])
+def test_answers_that_say_nothing_of_coefficients_are_refused(accuracy):
+    table, surface = study(n_templates=60, n_versions=2, n_models=2)
+    with pytest.raises(
+        UserError, match=r"every answer is the same|every accuracy|without any error"
+    ):
+        build_design(table.assign(accuracy=table.eval(accuracy)), surface, ties="drop")
 
 
 @needs_r
@@ -187,61 +186,50 @@ def test_known_coefficients_come_back_within_their_standard_errors():
 
 
 @needs_r
-def test_the_fast_way_finds_what_the_papers_call_finds():
-    design = build_design(*study(n_templates=60, n_versions=2, n_models=4))
-    fast, fast_details = regression.fit_mixed_model(design, structure="intercepts")
-    plain, plain_details = regression.fit_mixed_model(
-        design, method="plain", structure="intercepts"
-    )
-    np.testing.assert_allclose(fast["estimate"], plain["estimate"], atol=1e-3)
-    np.testing.assert_allclose(fast["std_error"], plain["std_error"], rtol=0.02)
-    assert fast_details["log_likelihood"] == pytest.approx(
-        plain_details["log_likelihood"], abs=1e-3
-    )
-    assert fast_details["random_sd"] == pytest.approx(plain_details["random_sd"], abs=1e-3)
-    assert fast["stars"].tolist() == plain["stars"].tolist()
-
-
-@needs_r
-def test_random_slopes_are_those_of_lme4_with_degrees_of_freedom():
+@pytest.mark.parametrize("structure", ["intercepts", "maximal"])
+def test_the_fast_way_finds_what_the_papers_call_finds(structure):
     design = build_design(*sloped())
-    fast, details = regression.fit_mixed_model(design, structure="maximal")
-    plain, plain_details = regression.fit_mixed_model(design, "plain", "maximal")
+    fast, details = regression.fit_mixed_model(design, structure=structure)
+    plain, plain_details = regression.fit_mixed_model(design, "plain", structure)
     assert details["formula"] == plain_details["formula"]
-    assert "(1|Model:TargetContrast)" in details["formula"]
     np.testing.assert_allclose(
         (fast["estimate"] - plain["estimate"]) / plain["std_error"], 0, atol=1e-3
     )
+    if structure == "intercepts":  # maximal ones are of restricted likelihood
+        np.testing.assert_allclose(fast["std_error"], plain["std_error"], rtol=0.02)
     assert details["log_likelihood"] == pytest.approx(plain_details["log_likelihood"], abs=1e-3)
     assert details["random_sd"] == pytest.approx(plain_details["random_sd"], abs=5e-3)
-    intercepts = regression.fit_mixed_model(design, structure="intercepts")[0].set_index("label")
-    slope = fast.set_index("label").loc["variable vs. concept swap"]
-    assert slope["std_error"] > 1.3 * intercepts.loc["variable vs. concept swap", "std_error"]
+
+
+@needs_r
+def test_where_models_differ_in_a_slope_its_error_and_degrees_of_freedom_say_so():
+    design = build_design(*sloped())
+    slope, fixed = (
+        regression.fit_mixed_model(design, structure=structure)[0]
+        .set_index("label")
+        .loc["variable vs. concept swap"]
+        for structure in ("maximal", "intercepts")
+    )
+    assert slope["std_error"] > 1.3 * fixed["std_error"]
     assert 4 < slope["df"] < 9  # five models: four, and a little more as items say something, too
     assert slope["p"] > 2 * stats.norm.sf(abs(slope["z"]))
-    assert intercepts["df"].isna().all()
+    assert np.isnan(fixed["df"])
 
 
 @needs_r
 def test_random_effects_without_variance_are_dropped_and_named():
-    table, details = regression.fit_mixed_model(
-        build_design(*study(n_templates=60, n_versions=2, n_models=4)), structure="maximal"
-    )
+    design = build_design(*study(n_templates=60, n_versions=2, n_models=4))
+    table, details = regression.fit_mixed_model(design, structure="maximal")
     assert "(1|Version)" in details["dropped"]
     assert not set(details["dropped"]) & {"(1|Item)", "(1|Model)"}
     assert all(effect not in details["formula"] for effect in details["dropped"])
-    assert any(
-        "Dropped, as the answers show no variance of them" in note and "(1|Version)" in note
-        for note in details["notes"]
-    )
-    assert min(details["random_sd"].values()) >= 0.005 or details["is_singular"]
     assert table["df"].ge(1).all()
 
 
 @needs_r
 def test_where_nothing_is_to_be_found_the_default_has_few_stars_and_the_papers_formula_a_warning():
-    """Templates in three versions that share pairs of concepts, all at chance: 27 % of domains had
-    stars.
+    """Templates in three versions that share pairs of concepts, all at chance: 27 % of domains
+    had stars.
     """
     found = {"maximal": 0, "intercepts": 0}
     for seed in range(4):
@@ -292,47 +280,11 @@ def test_the_maximal_structure_has_what_the_design_can_tell_apart():
 
 
 @needs_r
-def test_a_singular_fit_is_called_one_in_plain_words():
-    table, surface = study(n_templates=30, n_versions=2, n_models=5)
-    row = np.arange(len(table))
-    model = row // (len(table) // 5)
-    table["accuracy"] = ((row + model) % 5 < 3).astype(
-        float
-    )  # three of five models are right on every target
-    _, details = regression.fit_mixed_model(build_design(table, surface), structure="intercepts")
-    assert details["is_singular"]
-    assert any(
-        n.startswith("Singular fit: the variance between models is estimated as zero")
-        for n in details["notes"]
-    )
-    assert any(
-        n.startswith("Singular fit: the variance between items is estimated as zero")
-        for n in details["notes"]
-    )
-    assert any("singular" in m for m in details["messages"])
-    assert any(n.startswith("There are 5 models:") for n in details["notes"])
-
-
-@needs_r
 def test_one_model_is_fitted_without_a_variance_between_models():
-    table, details = regression.fit_mixed_model(
-        build_design(*study(n_templates=60, n_versions=2, n_models=1)), structure="intercepts"
-    )
+    design = build_design(*study(n_templates=60, n_versions=2, n_models=1))
+    table, details = regression.fit_mixed_model(design, structure="intercepts")
     assert list(details["random_sd"]) == ["item"]
-    assert "There is one model, so the variance between models is left out." in details["notes"]
     assert table["estimate"].notna().all()
-
-
-@needs_r
-def test_without_random_variance_lme4_and_statsmodels_agree():
-    design = build_design(
-        *study(n_templates=80, n_versions=2, n_models=6, sd_item=0.0, sd_model=0.0, seed=9)
-    )
-    mixed, details = regression.fit_mixed_model(design, structure="intercepts")
-    fixed, _ = fit_fixed_effects(design)
-    assert max(details["random_sd"].values()) < 0.25
-    np.testing.assert_allclose(mixed["estimate"], fixed["estimate"], atol=0.04)
-    assert np.corrcoef(mixed["std_error"], fixed["std_error"])[0, 1] > 0.9
 
 
 @pytest.fixture(scope="module")
@@ -351,7 +303,6 @@ def test_a_domain_where_everything_is_right_has_no_estimate_and_does_not_touch_t
     table, surface = separated
     design = build_design(table, surface)
     assert design.details["separated"] == ["domain c"]
-    assert any(note.startswith("No estimate for domain c: in 320 rows") for note in design.notes)
     fixed, _ = fit_fixed_effects(design)
     row = validate(fixed, Coefficients).set_index("term").loc["domain-c"]
     assert row[["estimate", "std_error", "z", "p", "ci_low"]].isna().all()
@@ -374,7 +325,6 @@ def test_the_mixed_model_has_no_small_error_of_a_coefficient_without_a_limit(sep
     assert rows.loc["domain-c", ["estimate", "std_error", "p"]].isna().all()
     assert rows.loc[["domain-a", "domain-b"], "std_error"].between(0.05, 2).all()
     assert details["is_converged"]
-    assert any(note.startswith("No estimate for domain c") for note in details["notes"])
 
 
 def test_separation_by_several_terms_together_is_found():
@@ -395,37 +345,11 @@ def test_separation_by_several_terms_together_is_found():
     assert terms.all()
 
 
-def test_separated_are_the_terms_that_the_other_rows_do_not_determine():
-    random, n_separated = np.random.default_rng(0), 0
-    for _ in range(40):
-        first, second, third = (random.integers(0, n, random.integers(20, 60)) for n in (3, 3, 2))
-        n_rows = min(map(len, (first, second, third)))
-        first, second, third = first[:n_rows], second[:n_rows], third[:n_rows]
-        columns = [
-            *(first == i for i in range(3)),
-            *(1.0 * (second == i) - (second == 2) for i in range(2)),
-            2.0 * third - 1,
-        ]
-        matrix = np.column_stack(columns).astype(float)
-        odds = matrix @ random.normal(0, 2.4, 6)
-        response = (random.random(n_rows) < 1 / (1 + np.exp(-odds))).astype(float)
-        is_used, terms = find_separation(matrix, response)
-        rest = matrix[is_used]
-        determined = [
-            np.linalg.matrix_rank(rest) > np.linalg.matrix_rank(np.delete(rest, j, 1))
-            for j in range(6)
-        ]
-        np.testing.assert_array_equal(terms, ~np.array(determined))
-        n_separated += 0 < terms.sum() < 6
-    assert n_separated > 5
-
-
 def test_a_term_that_others_determine_does_not_take_their_estimates_with_it(separated):
     table, surface = separated
     doubled = surface.assign(log_frequency=2 * surface["n_words"])
     design = build_design(table, doubled)
     assert design.details["separated"] == ["domain c"]
-    assert any("the other terms determine it" in note for note in design.notes)
     kept = fit_fixed_effects(design)[0].set_index("term")["estimate"]
     assert kept.drop(["domain-c", "n_words"]).notna().all()
 
@@ -444,18 +368,11 @@ def test_a_domain_of_one_item_has_no_small_standard_error():
         1,
         1,
     ]  # without correlation a standard error of 0.8
-    fixed, details = fit_fixed_effects(build_design(table[~inside | first], surface))
+    fixed, _ = fit_fixed_effects(build_design(table[~inside | first], surface))
     fixed = fixed.set_index("term")
     assert fixed.loc["domain-c", ["std_error", "p", "ci_low"]].isna().all()
     assert fixed.loc["domain-c", "stars"] == ""
     assert fixed["std_error"].drop("domain-c").notna().all()
-    assert any(note.startswith("No standard error for domain c") for note in details["notes"])
-
-
-def test_answers_that_the_terms_foretell_without_error_are_refused():
-    table, surface = study(n_templates=60, n_versions=2, n_models=2)
-    with pytest.raises(UserError, match="without any error"):
-        build_design(table.assign(accuracy=(table["domain"] == "domain-a").astype(float)), surface)
 
 
 @needs_r
@@ -466,7 +383,6 @@ def test_where_r_stops_there_is_a_note_and_no_number():
     assert table[["estimate", "std_error", "p"]].isna().all(axis=None)
     assert not details["is_converged"]
     assert details["log_likelihood"] is None
-    assert any("R stopped" in note for note in details["notes"])
 
 
 def test_fixed_effects_recover_the_truth_and_cluster_by_item():
@@ -485,130 +401,27 @@ def test_fixed_effects_recover_the_truth_and_cluster_by_item():
 @pytest.fixture
 def stored(tmp_path):
     table, surface = study(n_templates=40, n_versions=2, n_models=3)
-    paths = []
-    for model, part in table.groupby("model"):
-        paths.append(str(tmp_path / f"{model}.parquet"))
-        write_table(part, Judgements, paths[-1], Provenance(model=model))
-    write_table(
-        surface,
-        SurfaceFeatures,
-        tmp_path / "surface.parquet",
-        Provenance(details={"frequency": "invented"}),
-    )
-    return [
-        *paths,
-        "--surface",
-        str(tmp_path / "surface.parquet"),
-        "--out",
-        str(tmp_path / "coefficients.parquet"),
-    ]
+    write_table(table, Judgements, tmp_path / "judgements.parquet", Provenance())
+    details = {"frequency": "invented"}
+    write_table(surface, SurfaceFeatures, tmp_path / "surface.parquet", Provenance(details=details))
+    names = ("judgements", "surface", "coefficients")
+    rows, features, out = (str(tmp_path / f"{name}.parquet") for name in names)
+    return [rows, "--surface", features, "--out", out]
 
 
-def test_the_cross_check_runs_from_the_command_line(stored):
-    assert cli.main(["fit", "fixed-effects", *stored]) == 0
-    table = read_table(stored[-1], Coefficients)
-    assert set(table["fit"]) == {"fixed_effects"}
-    assert read_provenance(stored[-1]).details["surface_features"] == {"frequency": "invented"}
-
-
-@needs_r
-def test_the_mixed_model_runs_from_the_command_line_and_keeps_its_notes(stored):
-    assert cli.main(["fit", "mixed-model", *stored]) == 0
+@pytest.mark.parametrize("fit", ["fixed-effects", pytest.param("mixed-model", marks=needs_r)])
+def test_both_regressions_run_from_the_command_line(stored, fit):
+    assert cli.main(["fit", fit, *stored]) == 0
+    assert set(read_table(stored[-1], Coefficients)["fit"]) == {fit.replace("-", "_")}
     details = read_provenance(stored[-1]).details
     assert details["n_rows"] == 3 * 40 * 2 * 2
-    assert details["formula"].endswith("+ (1|Model) + (1|Item) + (1|Template)")
-    assert details["r_versions"]["lme4"]
-    assert any("There are 3 models:" in n for n in details["notes"])
-
-
-def test_without_r_the_message_gives_the_three_ways_out(stored, tmp_path):
-    bare = tmp_path / "bin"
-    bare.mkdir()
-    source = Path(cli.__file__).parents[2]
-    environment = {
-        k: v for k, v in os.environ.items() if k not in ("R_HOME", "PATH", "LD_LIBRARY_PATH")
-    } | {
-        "PATH": str(bare),
-        "PYTHONPATH": str(source),
-    }
-    done = subprocess.run(
-        [sys.executable, "-m", "worldprobe", "fit", "mixed-model", *stored],
-        capture_output=True,
-        text=True,
-        env=environment,
-    )
-    assert done.returncode == 2
-    assert "Traceback" not in done.stderr
-    for way in ("r-cran-lme4", "--sdm conda", "mixed_model.enabled: false"):
-        assert way in done.stderr
-    assert not Path(stored[-1]).exists()
-
-
-@needs_r
-def test_r_without_lme4_gives_the_three_ways_out_too(stored, tmp_path):
-    source = Path(cli.__file__).parents[2]
-    libraries = {name: str(tmp_path / "none") for name in ("R_LIBS", "R_LIBS_SITE", "R_LIBS_USER")}
-    environment = (
-        {k: v for k, v in os.environ.items() if k != "LD_LIBRARY_PATH"}
-        | libraries
-        | {"PYTHONPATH": str(source)}
-    )
-    has_lme4 = subprocess.run(
-        ["Rscript", "-e", 'cat(requireNamespace("lme4", quietly = TRUE))'],
-        capture_output=True,
-        text=True,
-        env=environment,
-    )
-    if has_lme4.stdout.endswith("TRUE"):
-        pytest.skip("lme4 is in R's base library here, it cannot be hidden")
-    command = [sys.executable, "-m", "worldprobe", "fit", "mixed-model", *stored]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    assert done.returncode == 2
-    assert "its package lme4 is not" in done.stderr
-    assert "r-cran-lme4" in done.stderr
-
-
-def test_a_missing_rpy2_is_told_before_anything_is_read(monkeypatch):
-    monkeypatch.setattr(regression.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(UserError, match="rpy2 is not installed"):
-        regression.start_r()
-
-
-def test_no_judgements_of_the_wanted_kind_is_the_users_to_fix():
-    table, surface = study(n_templates=10, n_models=1)
-    with pytest.raises(UserError, match="no likert_free_two judgements"):
-        build_design(table, surface, eval_type="likert_free_two")
-
-
-def test_categorical_text_gives_the_same_design():
-    table, surface = study(n_templates=20, n_models=2)
-    as_categories = table.astype(
-        dict.fromkeys(
-            ("item_id", "model", "domain", "context_contrast", "target_contrast", "eval_type"),
-            "category",
-        )
-    )
-    one, two = build_design(table, surface), build_design(as_categories, surface)
-    np.testing.assert_array_equal(one.matrix, two.matrix)
-    pd.testing.assert_frame_equal(one.terms, two.terms)
-
-
-def test_the_formula_names_what_was_fitted_and_nothing_else():
-    table, surface = study(n_templates=30, n_models=2)
-    assert (
-        build_design(table, surface).details["formula"]
-        == "Accuracy ~ 0 + Domain + ContextContrast + TargetContrast + ContextType + Frequency +"
-        " NumWords"
-    )
-    less = table.assign(context_type="direct", target_contrast="concept swap")
-    found = build_design(less, surface.assign(log_frequency=np.nan)).details["formula"]
-    assert found == "Accuracy ~ 0 + Domain + ContextContrast + NumWords"
+    assert details["surface_features"] == {"frequency": "invented"}
 
 
 @needs_r
 def test_objects_that_r_keeps_in_a_folder_do_not_stand_before_its_own(tmp_path: Path) -> None:
-    """rpy2/rpy2 #911, yihui/knitr #1111: .RData, .Rprofile and .Renviron of the working folder, or
-    of the home, were loaded.
+    """rpy2/rpy2 #911, yihui/knitr #1111: .RData, .Rprofile and .Renviron of the working folder,
+    or of the home, were loaded.
     """
     mask = 'matrix <- factor <- function(...) stop("of another project")'
     (tmp_path / ".Rprofile").write_text(f"{mask}\n")

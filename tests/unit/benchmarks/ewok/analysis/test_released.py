@@ -4,6 +4,7 @@ numbers are invented.
 
 import csv
 import io
+import shutil
 import zipfile
 
 import numpy as np
@@ -57,8 +58,8 @@ def text_of(rows):
 
 
 def toy_release(n_versions=5):
-    """path -> text, in the released layout: two models, three paradigms, human ratings, controls,
-    lists of problem items.
+    """path -> text, in the released layout: two models, three paradigms, human ratings,
+    controls, lists of problem items.
     """
     files = {}
     for version in range(n_versions):
@@ -69,12 +70,7 @@ def toy_release(n_versions=5):
             name = f"{folder}/eval={kind}/model={model}/testsuite-toy_world.csv"
             files[name] = text_of([row | values(i) for i, row in enumerate(rows)])
 
-        scores = {
-            "logp_target1_context1": -1.0,
-            "logp_target1_context2": -2.0,
-            "logp_target2_context1": -1.0,
-            "logp_target2_context2": -2.0,
-        }
+        scores = {f"logp_target{t}_context{c}": -1.0 * c for t in (1, 2) for c in (1, 2)}
         put("logprobs", "Meta_Llama_3_8B", lambda i, s=scores: s)
         put("logprobs", "gemma_1.1_2b_it", lambda i, s=scores: s | {"logp_target1_context2": -1.0})
         rated = {
@@ -131,15 +127,6 @@ def folder(tmp_path):
     return tmp_path / "release"
 
 
-@pytest.fixture
-def archive(tmp_path):
-    path = tmp_path / "release.zip"
-    with zipfile.ZipFile(path, "w") as stream:
-        for name, text in toy_release().items():
-            stream.writestr(name, text)
-    return path
-
-
 def accuracies(judgements, model, eval_type, target):
     rows = judgements[
         (judgements["model"] == model)
@@ -147,13 +134,6 @@ def accuracies(judgements, model, eval_type, target):
         & (judgements["target"] == target)
     ]
     return rows.set_index("item_id")["accuracy"]
-
-
-def test_folder_and_archive_hold_the_same_judgements(folder, archive):
-    one, two = (
-        validate(apply_steps(read_release(source))[0], Judgements) for source in (folder, archive)
-    )
-    pd.testing.assert_frame_equal(one, two)
 
 
 def test_every_eval_type_is_judged_as_the_released_analysis_does(folder):
@@ -192,12 +172,8 @@ def test_each_step_reports_its_effect_and_does_it(folder):
     judgements, surface, effects = apply_steps(read_release(folder))
     by_name = {e.step: e for e in effects}
     assert list(by_name) == list(STEPS)
-    assert by_name["recode_contrasts"].note == "5 items recoded"
     assert (by_name["drop_duplicates"].items_in, by_name["drop_duplicates"].items_out) == (20, 15)
     assert by_name["require_human"].rows_out - by_name["require_human"].rows_in == 2 * 15
-    assert by_name["reverse_flagged"].note.startswith(
-        "60 rows"
-    )  # one template, five versions, five series and the humans, two targets
     assert (by_name["drop_unreleased"].items_in, by_name["drop_unreleased"].items_out) == (15, 14)
     assert "toy-world_1_1_v4" not in set(judgements["item_id"])
     reversed_rows = accuracies(judgements, "human", "human_likert", 1)
@@ -211,17 +187,10 @@ def test_each_step_reports_its_effect_and_does_it(folder):
     assert not any(item.startswith("toy-world_2_1") for item, _ in features.index)
 
 
-def test_a_step_can_be_switched_off_and_an_unknown_one_is_refused(folder):
-    release = read_release(folder)
-    judgements, _, effects = apply_steps(release, skip=["reverse_flagged", "drop_duplicates"])
-    assert {e.step for e in effects if e.note == "switched off"} == {
-        "reverse_flagged",
-        "drop_duplicates",
-    }
+def test_a_step_can_be_switched_off(folder):
+    judgements = apply_steps(read_release(folder), skip=["reverse_flagged", "drop_duplicates"])[0]
     assert "toy-world_4_1_v0" in set(judgements["item_id"])
     assert set(accuracies(judgements, "human", "human_likert", 1)) == {1.0}
-    with pytest.raises(UserError, match="there is no step"):
-        apply_steps(release, skip=["reverse"])
 
 
 def test_excluding_flagged_items_takes_their_whole_template(folder):
@@ -232,89 +201,52 @@ def test_excluding_flagged_items_takes_their_whole_template(folder):
     assert {e.step: e.items_out - e.items_in for e in effects}["exclude_flagged"] == -5
 
 
-def test_an_incomplete_template_stops_the_analysis_by_name(tmp_path):
-    for name, text in toy_release(n_versions=4).items():
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+def test_an_incomplete_template_stops_the_analysis(folder):
+    for path in (folder / "outputs" / "results" / "toy").glob("*vers=4"):
+        shutil.rmtree(path)
     with pytest.raises(UserError, match=r"toy-world 1_1.*has 4 versions, not 5"):
-        apply_steps(read_release(tmp_path))
-    assert len(apply_steps(read_release(tmp_path), skip=["check_versions"])[0])
+        apply_steps(read_release(folder))
+    assert len(apply_steps(read_release(folder), skip=["check_versions"])[0])
 
 
-def test_the_command_prints_the_steps_and_keeps_no_text(folder, tmp_path, capsys):
+def test_the_command_reads_an_archive_too_and_keeps_no_text(folder, tmp_path):
+    archive = shutil.make_archive(str(tmp_path / "packed"), "zip", folder)
     out, surface = tmp_path / "judgements.parquet", tmp_path / "surface.parquet"
-    assert (
-        cli.main(
-            ["import", "released", str(folder), "--surface-out", str(surface), "--out", str(out)]
-        )
-        == 0
-    )
-    printed = capsys.readouterr().out
-    assert "drop_duplicates: 200 rows in, 150 out; 20 items in, 15 out" in printed
-    assert len(read_table(out, Judgements)) == 2 * 14 * 6
+    command = ["import", "released", archive, "--surface-out", str(surface), "--out", str(out)]
+    assert cli.main(command) == 0
+    expected = validate(apply_steps(read_release(folder))[0], Judgements)
+    pd.testing.assert_frame_equal(read_table(out, Judgements)[expected.columns], expected)
     assert len(read_table(surface, SurfaceFeatures)) == 2 * 9
-    details = read_provenance(out).details
-    assert details["unread"] == ["notes/other.csv"]
+    assert read_provenance(out).details["unread"] == ["notes/other.csv"]
     assert b"Kite" not in out.read_bytes()
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("name", "old", "new", "message"),
     [
-        (lambda name, text: (name.replace("model=", "model-"), text), "contains no CSV under"),
-        (
-            lambda name, text: (name, text.replace("logp_target1_context1", "x")),
-            "no column logp_target1",
-        ),
-        (lambda name, text: (name.replace("__vers=", "__"), text), "which version"),
-        (
-            lambda name, text: (name.replace("likert_constrained_optimized", "likert_odd"), text),
-            "eval=likert_odd is not",
-        ),
-        (
-            lambda name, text: (
-                name,
-                text.replace("of set 3", "of set 2") if "Llama" in name else text,
-            ),
-            "different texts for",
-        ),
+        ("", "logp_target1_context1", "x", "no column logp_target1"),
+        ("", "likert_constrained_optimized", "likert_odd", "eval=likert_odd is not"),
+        ("Llama", "of set 3", "of set 2", "different texts for"),
     ],
 )
-def test_broken_releases_get_one_clear_message(tmp_path, change, message):
+def test_broken_releases_are_refused(tmp_path, name, old, new, message):
     with zipfile.ZipFile(tmp_path / "broken.zip", "w") as stream:
-        for name, text in toy_release().items():
-            stream.writestr(*change(name, text))
+        for path, text in toy_release().items():
+            changed = text.replace(old, new) if name in path else text
+            stream.writestr(path.replace(old, new), changed)
     with pytest.raises(UserError, match=message):
         read_release(tmp_path / "broken.zip")
 
 
 def toy_items():
-    rows = []
-    for version in (0, 1):
-        texts = {
-            k.lower(): v
-            for k, v in design(1, 1, version).items()
-            if k in ("Context1", "Context2", "Target1", "Target2")
-        }
-        rows.append(
-            texts
-            | {
-                "item_id": f"toy-world_1_1_v{version}",
-                "domain": "toy-world",
-                "version": version,
-                "meta_template": 1,
-                "template": 1,
-            }
-            | {
-                "concept_a": "up",
-                "concept_b": "down",
-                "context_contrast": "antonym",
-                "context_type": "direct",
-            }
-            | {"target_contrast": "concept swap", "fillers": "{}", "tags": "", "duplicate_of": None}
-        )
-    return pd.DataFrame(rows).astype({"duplicate_of": "str"})
+    columns = {"MetaTemplateID": "meta_template", "TemplateID": "template", "Domain": "domain"}
+    columns |= {"ConceptA": "concept_a", "ConceptB": "concept_b", "TargetDiff": "target_contrast"}
+    columns |= {"ContextDiff": "context_contrast", "ContextType": "context_type"}
+    columns |= {name: name.lower() for name in ("Context1", "Context2", "Target1", "Target2")}
+    items = pd.DataFrame([design(1, 1, 0), design(1, 1, 1)]).rename(columns=columns)
+    ids = ["toy-world_1_1_v0", "toy-world_1_1_v1"]
+    items = items.assign(item_id=ids, version=[0, 1], fillers="{}", tags="", duplicate_of=None)
+    return items.astype({"duplicate_of": "str"})
 
 
 def test_ratings_are_matched_by_texts_whatever_spaces_are_around_them(tmp_path, folder):
@@ -330,56 +262,21 @@ def test_ratings_are_matched_by_texts_whatever_spaces_are_around_them(tmp_path, 
 
 
 def test_human_ratings_are_matched_by_id_or_by_texts(tmp_path, folder, capsys):
-    wide = folder / "outputs_human" / "results_by_domain" / "toy.csv"
-    matched = read_ratings(wide, toy_items())
+    matched = read_ratings(folder / "outputs_human" / "results_by_domain" / "toy.csv", toy_items())
     assert (len(matched.table), matched.n_unknown, matched.n_unrated) == (8, 13, 0)
-    long = tmp_path / "long.csv"
-    long.write_text(
-        "item_id,target,context,rating\ntoy-world_1_1_v0,1,1,4.5\ntoy-world_1_1_v0,1,2,\n"
-    )
-    write_table(toy_items(), Items, tmp_path / "items.parquet", Provenance())
-    assert (
-        cli.main(
-            [
-                "import",
-                "human-ratings",
-                str(tmp_path / "items.parquet"),
-                str(long),
-                "--out",
-                str(tmp_path / "r.parquet"),
-            ]
-        )
-        == 0
-    )
-    assert read_table(tmp_path / "r.parquet", Ratings)["rating"].isna().tolist() == [False, True]
-    assert (
-        cli.main(
-            [
-                "judge",
-                str(tmp_path / "items.parquet"),
-                str(tmp_path / "r.parquet"),
-                "--out",
-                str(tmp_path / "j.parquet"),
-            ]
-        )
-        == 0
-    )
-    judged = read_table(tmp_path / "j.parquet", Judgements)
-    assert set(judged["status"]) == {"missing_response"}
-    assert set(judged["model"]) == {"human"}
-    assert judged["accuracy"].isna().all()
-    long.write_text("item_id,target,context,rating\ntoy-world_1_1_v0,1,1,good\n")
-    assert (
-        cli.main(
-            [
-                "import",
-                "human-ratings",
-                str(tmp_path / "items.parquet"),
-                str(long),
-                "--out",
-                str(tmp_path / "r.parquet"),
-            ]
-        )
-        == 2
-    )
+    long, ratings, judged = tmp_path / "long.csv", tmp_path / "r.parquet", tmp_path / "j.parquet"
+    items = tmp_path / "items.parquet"
+    write_table(toy_items(), Items, items, Provenance())
+    command = ["import", "human-ratings", str(items), str(long), "--out", str(ratings)]
+    rows = "item_id,target,context,rating\ntoy-world_1_1_v0,1,1,4.5\ntoy-world_1_1_v0,1,2,"
+    long.write_text(f"{rows}\n")
+    assert cli.main(command) == 0
+    assert read_table(ratings, Ratings)["rating"].isna().tolist() == [False, True]
+    assert cli.main(["judge", str(items), str(ratings), "--out", str(judged)]) == 0
+    found = read_table(judged, Judgements)
+    assert set(found["status"]) == {"missing_response"}
+    assert set(found["model"]) == {"human"}
+    assert found["accuracy"].isna().all()
+    long.write_text(f"{rows}good\n")
+    assert cli.main(command) == 2
     assert '"good" is not a rating' in capsys.readouterr().err

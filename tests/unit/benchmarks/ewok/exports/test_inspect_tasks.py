@@ -1,5 +1,5 @@
-"""The tasks of inspect_ai give our accuracy to the same replies; skipped where inspect_ai is not
-installed.
+"""The tasks of inspect_ai give our accuracy to the same replies; skipped where inspect_ai is
+not installed.
 """
 
 from __future__ import annotations
@@ -130,17 +130,14 @@ def overall(judged: pd.DataFrame) -> float:
 
 
 class Completions:
-    """A server of /v1/completions on loopback, as vLLM is one: ``prompt_logprobs`` of token ids,
-    none for the first token.
+    """A server of /v1/completions on loopback, as vLLM is one: ``prompt_logprobs`` of token
+    ids, none for the first token.
     """
 
     def __init__(self, checkpoint: Path) -> None:
         import transformers
 
         self.model = transformers.AutoModelForCausalLM.from_pretrained(checkpoint).eval()
-        #: Which requests get no numbers, and how many numbers the others lack.
-        self.withholds: Any = lambda ids: False
-        self.n_cut = 0
 
     def prompt_logprobs(self, ids: list[int]) -> list[dict[str, Any] | None]:
         import torch
@@ -161,7 +158,7 @@ class Completions:
                 "rank": 1,
             }
             found.append({str(token): entry} | ({} if best == token else {str(best): likeliest}))
-        return found[: len(found) - self.n_cut]
+        return found
 
     def answer(self, body: dict[str, Any]) -> dict[str, Any]:
         choice: dict[str, Any] = {
@@ -170,7 +167,7 @@ class Completions:
             "finish_reason": "length",
             "logprobs": None,
         }
-        if body.get("prompt_logprobs") and not self.withholds(body["prompt"]):
+        if body.get("prompt_logprobs"):
             choice["prompt_logprobs"] = self.prompt_logprobs(body["prompt"])
         usage = {
             "prompt_tokens": len(body["prompt"]),
@@ -253,48 +250,6 @@ def test_log_probabilities_are_judged_as_ours(
     assert 0 < metrics(log)["accuracy"] < 1
     assert metrics(log)["n_missing"] == 0
     assert metrics(log)["n_items"] == len(items)
-
-
-def test_log_probabilities_that_a_server_withholds_are_counted(
-    item_table: Path, tmp_path: Path, tiny_checkpoint: Any, completions: Any
-) -> None:
-    checkpoint, items = tiny_checkpoint("gpt2", "byte_level"), read_table(item_table, Items)
-    stub, model = completions(checkpoint)
-    stub.withholds = lambda ids: sum(ids) % 3 == 0
-    log = evaluate(
-        inspect_tasks.ewok_logprobs(str(item_table), str(checkpoint)), model, tmp_path / "some"
-    )
-    engine = open_engine(str(checkpoint))
-    ours, _, _ = score_logprobs(items, engine, open_store(tmp_path / "store", engine))
-    absent = {
-        sample.id
-        for sample in log.samples
-        if sample.scores["log_probability"].metadata["status"] != "ok"
-    }
-    keys = ours["item_id"] + " t" + ours["target"].astype(str) + "c" + ours["context"].astype(str)
-    ours["logprob"] = ours["logprob"].mask(keys.isin(absent))
-    assert metrics(log)["n_missing"] == len(absent) > 0
-    assert metrics(log)["read"] == pytest.approx(1 - len(absent) / (4 * len(items)))
-    assert metrics(log)["accuracy"] == pytest.approx(
-        overall(judge_target_scores(items, ours, "ours").table), abs=1e-12
-    )
-
-
-@pytest.mark.parametrize("n_cut", [0, 1])
-def test_a_server_without_all_log_probabilities_gives_no_accuracy(
-    item_table: Path, tmp_path: Path, tiny_checkpoint: Any, completions: Any, n_cut: int
-) -> None:
-    checkpoint = tiny_checkpoint("gpt2", "byte_level")
-    stub, model = completions(checkpoint)
-    stub.n_cut, stub.withholds = n_cut, lambda ids: not n_cut
-    found = metrics(
-        evaluate(
-            inspect_tasks.ewok_logprobs(str(item_table), str(checkpoint)), model, tmp_path, limit=8
-        )
-    )
-    assert found["n_missing"] == 8
-    assert found["read"] == 0
-    assert pd.isna(found["accuracy"])
 
 
 def test_with_a_limit_only_items_that_were_asked_as_a_whole_count(

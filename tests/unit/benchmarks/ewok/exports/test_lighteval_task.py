@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
 import runpy
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,8 +17,6 @@ from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import ALL
-
-REASON = "lighteval is not installed; its pins need an environment of their own"
 
 
 def export(items: Path, out: Path, *options: str) -> int:
@@ -133,22 +129,6 @@ def test_the_check_knows_the_tokenizers_that_are_asked_something_else(
     assert names["count_different"](tiny_tokenizer(kind), pairs) == (0 if is_same else len(pairs))
 
 
-@pytest.mark.slow
-def test_the_file_run_by_itself_checks_a_tokenizer_without_lighteval(
-    item_table: Path, tmp_path: Path, tiny_tokenizer: Any
-) -> None:
-    assert export(item_table, tmp_path / "out") == 0
-    tiny_tokenizer("prepended").save_pretrained(tmp_path / "tokenizer")
-    command = [
-        sys.executable,
-        str(tmp_path / "out" / "worldprobe_items.py"),
-        str(tmp_path / "tokenizer"),
-    ]
-    run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
-    assert run.returncode == 1, run.stderr[-2000:]
-    assert "not the question that worldprobe asks" in run.stdout
-
-
 def test_protected_items_do_not_leave_this_way(
     protected_table: Path,
     tmp_path: Path,
@@ -161,101 +141,3 @@ def test_protected_items_do_not_leave_this_way(
     assert export(protected_table, tmp_path / "out", "--encrypt") == 2
     assert "plain files only" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["templates.parquet"], "Leave the templates out"),
-        (["--task", "EWoK"], "lower-case"),
-        (["--encrypt"], "--encrypt"),
-    ],
-)
-def test_options_that_do_nothing_are_refused(
-    item_table: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    options: list[str],
-    words: str,
-) -> None:
-    assert (
-        main(
-            [
-                "items",
-                "export",
-                str(item_table),
-                *options,
-                "--format",
-                "lighteval",
-                "--out",
-                str(tmp_path / "out"),
-            ]
-        )
-        == 2
-    )
-    assert words in capsys.readouterr().err
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("architecture", "kind"), [("gpt2", "byte_level"), ("llama", "sentencepiece")]
-)
-def test_lighteval_gives_our_accuracy(
-    item_table: Path,
-    tmp_path: Path,
-    tiny_checkpoint: Any,
-    architecture: str,
-    kind: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    pytest.importorskip("lighteval", reason=REASON)
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    from lighteval.logging.evaluation_tracker import EvaluationTracker
-    from lighteval.models.transformers.transformers_model import TransformersModelConfig
-    from lighteval.pipeline import ParallelismManager, Pipeline, PipelineParameters
-    from lighteval.tasks.registry import Registry
-
-    from worldprobe.benchmarks.ewok.scoring import item_queries
-    from worldprobe.models.transformers_engine import open_engine
-
-    checkpoint, items = str(tiny_checkpoint(architecture, kind)), read_table(item_table, Items)
-    assert export(item_table, tmp_path / "out") == 0
-    monkeypatch.setenv("HF_DATASETS_CACHE", os.fspath(tmp_path / "cache"))
-    for name in (
-        "_load_from_files",
-        "_load_from_subdirs",
-    ):  # its own tasks, one of which fetches a file when it is imported
-        monkeypatch.setattr(Registry, name, lambda *_: {})
-    where = str(tmp_path / "out" / "worldprobe_items.py")
-    parameters = PipelineParameters(
-        launcher_type=ParallelismManager.NONE, custom_tasks_directory=where
-    )
-    model = TransformersModelConfig(
-        model_name=checkpoint,
-        dtype="float32",
-        batch_size=8,
-        device="cpu",
-        cache_dir=str(tmp_path / "cache"),
-    )
-    tracker = EvaluationTracker(output_dir=str(tmp_path / "log"))
-    pipeline = Pipeline("worldprobe_items|0", parameters, tracker, model_config=model)
-    pipeline.evaluate()
-    theirs = pipeline.get_results()["results"]["worldprobe_items:0"]
-    documents = tracker.metrics_logger.metrics_values["worldprobe_items|0"]["acc"]
-    queries, wanted = item_queries(items)
-    scored = dict(open_engine(checkpoint).score(queries))
-    keys = [
-        (item, target, context)
-        for item in items["item_id"]
-        for target in (1, 2)
-        for context in (1, 2)
-    ]
-    ours = {key: scored[place].logprob for key, place in zip(keys, wanted, strict=True)}
-    found = {(one["item_id"], one["target"], one["context"]): one["logprob"] for one in documents}
-    assert found == pytest.approx(ours, abs=1e-4)
-    frame = pd.DataFrame([(*key, value, 1, "") for key, value in ours.items()])
-    frame.columns = pd.Index(["item_id", "target", "context", "logprob", "n_tokens", "flags"])
-    means = summarize(judge_target_scores(items, frame, "ours").table)
-    means = means.set_index(["grouping", "metric", "condition"])["mean"]
-    assert theirs["acc"] == pytest.approx(means.loc[("overall", "accuracy", ALL)], abs=1e-12)
-    assert theirs["n_missing"] == 0

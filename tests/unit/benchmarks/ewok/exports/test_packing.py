@@ -5,8 +5,6 @@ password is told to nobody.
 import gzip
 import io
 import json
-import os
-import shutil
 import zipfile
 
 import pytest
@@ -62,16 +60,11 @@ def test_packed_materials_are_encrypted_and_give_the_items_that_the_folder_gives
     assert tables[0].equals(tables[1])
 
 
-@pytest.mark.parametrize("is_folder", [False, True])
-def test_links_which_the_check_does_not_follow_are_not_packed(garden, tmp_path, capsys, is_folder):
-    shutil.copytree(garden, tmp_path / "mine")
-    (tmp_path / "private").mkdir()
-    (tmp_path / "private" / "notes.txt").write_text("what nobody searched")
-    target = tmp_path / "private" / ("" if is_folder else "notes.txt")
-    (tmp_path / "mine" / "notes.txt").symlink_to(target, target_is_directory=is_folder)
-    assert pack(tmp_path / "mine", out=tmp_path / "mine.zip") == 2
-    assert "is a link" in capsys.readouterr().err
-    assert not (tmp_path / "mine.zip").exists()
+def test_links_which_the_check_does_not_follow_are_not_packed(garden, tmp_path):
+    (tmp_path / "notes.txt").write_text("what nobody searched")
+    (garden / "notes.txt").symlink_to(tmp_path / "notes.txt")
+    assert pack(garden, out=tmp_path / "garden.zip") == 2
+    assert not (tmp_path / "garden.zip").exists()
 
 
 def test_an_archive_is_opened_again_as_it_was(garden, tmp_path, monkeypatch, capsys):
@@ -84,20 +77,6 @@ def test_an_archive_is_opened_again_as_it_was(garden, tmp_path, monkeypatch, cap
     monkeypatch.setenv(command.RELEASE_VARIABLE, WORD)
     assert main(unpack) == 0
     assert digest_file(tmp_path / "opened" / "garden") == digest_file(garden)
-    readme = (tmp_path / "opened" / "README.txt").read_text()
-    assert readme.startswith("# GARDEN canary 0000\n")
-    assert "garden/LICENSE.txt, garden/TERMS_OF_USE.txt" in readme
-
-
-def test_protected_materials_are_packed_again_but_never_opened(protected, tmp_path, capsys):
-    assert pack(protected, out=tmp_path / "closed.zip") == 0
-    assert pack(tmp_path / "closed.zip", out=tmp_path / "again.zip") == 0
-    assert (
-        main(["release", "unpack", str(tmp_path / "closed.zip"), "--out", str(tmp_path / "opened")])
-        == 2
-    )
-    assert "terms forbid plain-text files" in capsys.readouterr().err
-    assert not (tmp_path / "opened").exists()
 
 
 def test_items_of_protected_materials_leave_through_pack_alone(protected, tmp_path, capsys):
@@ -126,83 +105,16 @@ def test_items_of_protected_materials_leave_through_pack_alone(protected, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda folder: (folder / "LICENSE.txt").unlink(), "no file with a licence"),
-        (lambda folder: (folder / "TERMS_OF_USE.txt").unlink(), "no file with terms of use"),
-        (
-            lambda folder: (folder / "targets" / "target-attic-work.yml").write_text(
-                "attic-work: []\n"
-            ),
-            "has no canary",
-        ),
-    ],
+    "file", ["LICENSE.txt", "TERMS_OF_USE.txt", "targets/target-garden-work.yml"]
 )
-def test_what_must_not_be_passed_on_like_this_is_refused(garden, tmp_path, capsys, change, words):
-    change(garden)
+def test_what_must_not_be_passed_on_like_this_is_refused(garden, tmp_path, file):
+    path = garden / file
+    text = path.read_text()
+    path.unlink()
+    if path.suffix == ".yml":
+        path.write_text(text.partition("\n")[2])  # without its canary
     assert pack(garden, out=tmp_path / "garden.zip") == 2
-    assert words in capsys.readouterr().err
     assert not (tmp_path / "garden.zip").exists()
-
-
-def test_licence_and_terms_may_be_named(garden, tmp_path):
-    (garden / "LICENSE.txt").rename(tmp_path / "mine.md")
-    (garden / "TERMS_OF_USE.txt").rename(tmp_path / "terms.md")
-    assert (
-        pack(
-            garden,
-            "--licence",
-            tmp_path / "mine.md",
-            "--terms",
-            tmp_path / "terms.md",
-            out=tmp_path / "garden.zip",
-        )
-        == 0
-    )
-    with zipfile.ZipFile(tmp_path / "garden.zip") as archive:
-        assert {"LICENSE.md", "TERMS_OF_USE.md"} <= set(archive.namelist())
-
-
-def test_without_a_password_and_a_terminal_nothing_is_packed(garden, tmp_path, monkeypatch, capsys):
-    monkeypatch.delenv(command.RELEASE_VARIABLE)
-    with open(os.devnull) as nowhere:
-        monkeypatch.setattr("sys.stdin", nowhere)
-        assert pack(garden, out=tmp_path / "garden.zip") == 2
-    assert "no password is set" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(("typed", "status"), [(["one", "one"], 0), (["one", "two"], 2), ([""], 2)])
-def test_a_password_is_asked_for_twice(garden, tmp_path, monkeypatch, typed, status):
-    monkeypatch.delenv(command.RELEASE_VARIABLE)
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    answers = iter(typed)
-    monkeypatch.setattr(command.getpass, "getpass", lambda prompt: next(answers))
-    assert pack(garden, out=tmp_path / "garden.zip") == status
-
-
-def test_no_option_takes_the_password(capsys):
-    for action in ("pack", "unpack", "check"):
-        assert main(["release", action, "--help"]) == 0
-        assert "--password" not in capsys.readouterr().out
-
-
-def test_a_name_that_leads_out_of_the_folder_is_refused(tmp_path, capsys):
-    with zipfile.ZipFile(tmp_path / "bad.zip", "w") as archive:
-        archive.writestr("../elsewhere.txt", "x")
-    assert (
-        main(
-            [
-                "release",
-                "unpack",
-                str(tmp_path / "bad.zip"),
-                "--out",
-                str(tmp_path / "in" / "folder"),
-            ]
-        )
-        == 2
-    )
-    assert "outside the folder" in capsys.readouterr().err
-    assert not (tmp_path / "in" / "elsewhere.txt").exists()
 
 
 def zipped(members):
@@ -237,24 +149,11 @@ def test_whatever_says_that_it_is_protected_stays_packed(members, tmp_path, caps
     assert not (tmp_path / "opened").exists()
 
 
-@pytest.mark.parametrize(
-    "names", [["a", "a/b"], ["a", "./a"], ["."], ["x" * 300], [".worldprobe.json"]]
-)
-def test_members_that_cannot_be_files_of_a_folder_are_refused(names, tmp_path, capsys):
+@pytest.mark.parametrize("names", [["../elsewhere"], ["a", "a/b"], ["a", "./a"]])
+def test_members_that_cannot_be_files_of_a_folder_are_refused(names, tmp_path):
     (tmp_path / "bad.zip").write_bytes(zipped(dict.fromkeys(names, "x")))
     assert (
         main(["release", "unpack", str(tmp_path / "bad.zip"), "--out", str(tmp_path / "opened")])
         == 2
     )
-    assert "Ask for the archive again" in capsys.readouterr().err
-    assert not (tmp_path / "opened").exists()
-
-
-@pytest.mark.parametrize("name", ["README.txt", os.fsdecode(b"a\xff.txt")])
-def test_a_file_whose_name_no_archive_takes_is_refused_and_not_left_out(
-    name, garden, tmp_path, capsys
-):
-    (tmp_path / name).write_text("x")
-    assert pack(garden, tmp_path / name, out=tmp_path / "garden.zip") == 2
-    assert "Rename the file" in capsys.readouterr().err
-    assert not (tmp_path / "garden.zip").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.zip"]

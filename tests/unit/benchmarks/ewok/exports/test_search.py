@@ -1,5 +1,5 @@
-"""Protected sentences are found in every kind of file that is read, whatever fills their slots, and
-told by place and length.
+"""Protected sentences are found in every kind of file that is read, whatever fills their slots,
+and told by place and length.
 """
 
 import bz2
@@ -53,32 +53,32 @@ def test_other_sentences_are_not_found(wordings, text):
 
 def plant(folder, how):
     text = f"Once upon a time. {SENTENCE} The end.\n"
-    if how == "text":
-        (folder / "a.md").write_text(text)
-    elif how == "hidden":
-        (folder / ".cache").mkdir()
-        (folder / ".cache" / ".a").write_text(text)
-    elif how == "json":
-        (folder / "a.jsonl").write_text(json.dumps({"prompt": f'he said:\n"{text}"'}) + "\n")
-    elif how == "html":
-        (folder / "a.html").write_text(f"<p>{text.replace(' ', '&#32;')}</p>")
-    elif how == "utf-16":
-        (folder / "a.txt").write_bytes(text.encode("utf-16"))
-    elif how == "parquet":
-        pd.DataFrame({"x": ["nothing", text], "n": [1, 2]}).astype({"x": "category"}).to_parquet(
-            folder / "a.parquet"
-        )
+    tables = {
+        "column": pd.Series(["nothing", text]).astype("category"),
+        "list": [["nothing"], [text]],
+    }
+    contents = {
+        "text": text.encode(),
+        "json": (
+            json.dumps({"prompt": f'he said:\n"{text}"'}).replace(" one", "\\u0020one").encode()
+        ),
+        "html": f"<p>{text.replace(' ', '&#32;')}</p>".encode(),
+        "utf-16": text.encode("utf-16"),
+        "bz2": bz2.compress(text.encode()),
+        "binary": b"\0\1\2" * 50 + text.encode() + b"\0\3" * 50,
+    }
+    endings = {"text": "a.md", "utf-16": "a.txt", "binary": "a.bin"}
+    if how in tables:
+        pd.DataFrame({"x": tables[how]}).to_parquet(folder / "a.parquet")
     elif how == "zip":
         with zipfile.ZipFile(folder / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr("deep/a.txt.gz", gzip.compress(text.encode()))
-    elif how == "bz2":
-        (folder / "a.bz2").write_bytes(bz2.compress(text.encode()))
-    elif how == "binary":
-        (folder / "a.bin").write_bytes(b"\0\1\2" * 50 + text.encode() + b"\0\3" * 50)
+    else:
+        (folder / endings.get(how, f"a.{how}")).write_bytes(contents[how])
 
 
 @pytest.mark.parametrize(
-    "how", ["text", "hidden", "json", "html", "utf-16", "parquet", "zip", "bz2", "binary"]
+    "how", ["text", "json", "html", "utf-16", "column", "list", "zip", "bz2", "binary"]
 )
 def test_a_sentence_is_found_wherever_it_is(wordings, tmp_path, how):
     folder = tmp_path / "folder"
@@ -109,24 +109,12 @@ def test_the_command_says_where_and_how_many_and_quotes_nothing(protected, tmp_p
     folder.mkdir()
     check = ["release", "check", str(folder), "--official", str(protected)]
     assert main(check) == 0
-    assert "Nothing was found." in capsys.readouterr().out
     plant(folder, "text")
     (folder / "a.md").write_text("\n\n" + (folder / "a.md").read_text())
-    (folder / "b.pdf").write_bytes(b"%PDF-1.4\n")
     assert main(check) == 1
     printed = "".join(capsys.readouterr())
-    assert "a.md, line 3: 8 words in a row of a protected sentence\n" in printed
-    assert "Only sentences with 6 words or more count" in printed
+    assert "a.md, line 3: 8 words in a row" in printed
     assert "slowly" not in printed.lower()
-    assert "only the plain text in them was searched: 1 PDF." in printed
-
-
-def test_files_of_which_only_the_plain_text_is_read_are_counted(wordings, tmp_path):
-    with zipfile.ZipFile(tmp_path / "a.docx", "w") as archive:
-        archive.writestr("[Content_Types].xml", "<Types/>")
-        archive.writestr("word/document.xml", SENTENCE.replace(" one", "</w:t><w:t> one"))
-    (tmp_path / "a.pdf").write_bytes(b"%PDF-1.7")
-    assert search_folder(tmp_path, wordings).others == {"office document": 1, "PDF": 1}
 
 
 def test_short_sentences_which_anybody_writes_are_not_protected():
@@ -142,19 +130,15 @@ def test_short_sentences_which_anybody_writes_are_not_protected():
     ) == [2]
 
 
-def test_files_without_a_canary_are_listed(garden, tmp_path, capsys):
-    built = ["items", "build", str(garden), "--versions", "0", "--out"]
-    assert main([*built, str(garden / "with.parquet")]) == 0
+def test_files_without_a_canary_are_listed(garden, capsys):
     assert main(["release", "check", str(garden)]) == 0
-    for path in garden.rglob("*-*.*"):
-        path.write_text(path.read_text().partition("\n")[2])
-    assert main([*built, str(garden / "without.parquet")]) == 0
+    file = garden / "fillers" / "filler-agent.csv"
+    file.write_text(file.read_text().partition("\n")[2])
     store = garden / ".answers" / "0123"
     store.mkdir(parents=True)
-    (store / "part-000001-0123456789abcdef.jsonl").write_text('{"questions": "x"}\n')
-    (store / "part-000002-0123456789abcdef.jsonl").write_text(
-        '{"questions": "x", "canary": ["c"]}\n'
-    )
+    for number, canary in ((1, ""), (2, ', "canary": ["c"]')):
+        part = store / f"part-00000{number}-0123456789abcdef.jsonl"
+        part.write_text(f'{{"questions": "x"{canary}}}\n')
     capsys.readouterr()
     assert main(["release", "check", str(garden)]) == 1
     listed = [
@@ -164,30 +148,8 @@ def test_files_without_a_canary_are_listed(garden, tmp_path, capsys):
     ]
     assert listed == [
         ".answers/0123/part-000001-0123456789abcdef.jsonl",
-        "concepts/concept-garden-work.yml",
-        "contexts/context-garden-work.yml",
         "fillers/filler-agent.csv",
-        "fillers/filler-object.csv",
-        "targets/target-garden-work.yml",
-        "without.parquet",
     ]
-    (store / "identity.json").write_text('{"canary": ["c"], "identity": {}}')
-    assert main(["release", "check", str(store)]) == 0
-
-
-@pytest.mark.parametrize(
-    "column",
-    [[[SENTENCE]], [{"said": SENTENCE}], [SENTENCE.encode()]],
-    ids=["list", "fields", "bytes"],
-)
-def test_a_sentence_is_found_in_any_column_of_a_table(column, wordings, tmp_path):
-    pd.DataFrame({"said": column, "by": "Ann"}).to_parquet(tmp_path / "a.parquet")
-    assert search_folder(tmp_path, wordings).sentences == {"a.parquet": [(1, 8)]}
-
-
-def test_escapes_of_json_and_scripts_hide_no_sentence(wordings, tmp_path):
-    (tmp_path / "a.js").write_text(SENTENCE.replace(" one", "\\u0020one"))
-    assert search_folder(tmp_path, wordings).sentences == {"a.js": [(1, 8)]}
 
 
 def test_a_folder_that_cannot_be_listed_is_not_called_clean(tmp_path, monkeypatch):

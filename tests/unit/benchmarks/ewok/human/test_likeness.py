@@ -1,5 +1,5 @@
-"""Models' preferences against people's and the noise ceiling: simulated truth, and numbers worked
-out by hand.
+"""Models' preferences against people's and the noise ceiling: simulated truth, and numbers
+worked out by hand.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from worldprobe.benchmarks.ewok.contracts import Items, Likeness, Ratings, Targe
 from worldprobe.benchmarks.ewok.ratings import people_differ
 from worldprobe.benchmarks.ewok.tables.people import likeness_to_people
 from worldprobe.cli import main
-from worldprobe.contracts import read_provenance, read_table, validate, write_table
+from worldprobe.contracts import read_table, validate, write_table
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
@@ -28,29 +28,21 @@ CELLS = [(target, context) for target in (1, 2) for context in (1, 2)]
 
 def invented_items(n: int) -> pd.DataFrame:
     """Two templates to a pair of concepts."""
-    rows = [
-        {
-            "item_id": f"garden_{k // 2 + 1}_{k % 2 + 1}_v0",
-            "domain": "garden",
-            "version": 0,
-            "meta_template": k // 2 + 1,
-            "template": k % 2 + 1,
-            "concept_a": f"wet{k // 2}",
-            "concept_b": "dry",
-            "context1": f"Bed {k} is wet.",
-            "context2": f"Bed {k} is dry.",
-            "target1": f"Ana gets wet feet in bed {k}.",
-            "target2": f"Ana waters bed {k}.",
-            "context_contrast": "antonym",
-            "context_type": "direct",
-            "target_contrast": "concept swap",
-            "fillers": "{}",
-            "tags": "",
-            "duplicate_of": None,
-        }
-        for k in range(n)
-    ]
-    return pd.DataFrame(rows)
+    beds = pd.Series(range(n))
+    pair, template = (beds // 2).astype(str), (beds % 2 + 1).astype(str)
+    same = {"domain": "garden", "version": 0, "fillers": "{}", "tags": "", "duplicate_of": None}
+    same |= {"concept_b": "dry", "context_contrast": "antonym", "context_type": "direct"}
+    bed = " bed " + beds.astype(str) + "."
+    return pd.DataFrame({"meta_template": beds // 2 + 1, "template": beds % 2 + 1}).assign(
+        item_id="garden_" + (beds // 2 + 1).astype(str) + "_" + template + "_v0",
+        concept_a="wet" + pair,
+        context1="Wet is" + bed,
+        context2="Dry is" + bed,
+        target1="Ana gets wet feet in" + bed,
+        target2="Ana waters" + bed,
+        target_contrast="concept swap",
+        **same,
+    )
 
 
 def ratings_of(
@@ -187,107 +179,39 @@ def test_readable_ratings_count_and_choices_do_not() -> None:
     assert np.isnan(found[0][1].loc["a_1_1_v0", 2])
 
 
-def test_evidence_without_degrees_is_refused() -> None:
-    items = invented_items(4)
-    ratings = ratings_of(items, np.ones((4, 2)), 1.0, 3, np.random.default_rng(0))
-    choices = pd.DataFrame(columns=["item_id", "eval_type", "presentation", "value", "status"])
-    with pytest.raises(UserError, match="no log probability and no rating"):
-        measure_likeness(items, ratings, [Evidence("responses", choices, Provenance(), "m")], 10, 0)
-
-
-@pytest.mark.parametrize("context", [1, 2])
-def test_ratings_after_one_context_alone_are_refused_with_a_message(context: int) -> None:
-    items = invented_items(4)
-    ratings = ratings_of(items, np.ones((4, 2)), 1.0, 3, np.random.default_rng(0)).query(
-        f"context == {context}"
-    )
-    with pytest.raises(UserError, match="after both contexts"):
-        measure_likeness(items, ratings, [evidence_of(items, np.ones((4, 2)))], 10, 0)
-
-
 def test_a_model_given_twice_and_items_of_another_table_are_refused() -> None:
     items = invented_items(4)
     ratings = ratings_of(items, np.ones((4, 2)), 1.0, 3, np.random.default_rng(0))
     one = evidence_of(items, np.ones((4, 2)), "m")
     with pytest.raises(UserError, match=r"m \(logprobs\) a second time"):
         measure_likeness(items, ratings, [one, one], 10, 0)
-    fewer = items.iloc[:3]
     with pytest.raises(UserError, match="people about 1 items that are not in the items table"):
-        measure_likeness(fewer, ratings, [one], 10, 0)
-    with pytest.raises(UserError, match="m about 1 items"):
-        measure_likeness(fewer, ratings[ratings["item_id"].isin(fewer["item_id"])], [one], 10, 0)
+        measure_likeness(items.iloc[:3], ratings, [one], 10, 0)
 
 
 def test_the_ceiling_is_the_tables_first_row() -> None:
-    likeness = pd.DataFrame(
-        [
-            {
-                "model": "b",
-                "eval_type": "logprobs",
-                "r": 0.41,
-                "ci_low": 0.3,
-                "ci_high": 0.5,
-                "ceiling": 0.94,
-                "n": 5160,
-            },
-            {
-                "model": "a",
-                "eval_type": "logprobs",
-                "r": 0.2,
-                "ci_low": 0.1,
-                "ci_high": 0.3,
-                "ceiling": 0.94,
-                "n": 5160,
-            },
-            {
-                "model": "a",
-                "eval_type": "likert_free_two",
-                "r": 0.1,
-                "ci_low": 0,
-                "ci_high": 0.2,
-                "ceiling": np.nan,
-                "n": 5158,
-            },
-        ]
-    )
-    sheet = likeness_to_people(likeness, Roster(), Provenance(details={"cluster": "concept_pair"}))
-    text = sheet.to_markdown()
-    rows = [line for line in text.splitlines() if line.startswith("|")]
-    assert "Noise ceiling" in rows[2]
-    assert "0.940" in rows[2]
-    assert "5158 to 5160 targets" in text
-    assert "pairs of concepts" in text
-    assert [line.split("|")[1].strip() for line in rows[3:]] == ["a", "b"]
+    rows = [("b", 0.41, 0.3, 0.5), ("a", 0.2, 0.1, 0.3)]
+    likeness = pd.DataFrame(rows, columns=["model", "r", "ci_low", "ci_high"])
+    likeness = likeness.assign(eval_type="logprobs", ceiling=0.94, n=5160)
+    made = Provenance(details={"cluster": "concept_pair"})
+    cells = likeness_to_people(likeness, Roster(), made).cells()
+    assert "0.940" in cells[0]
+    assert [row[0] for row in cells[1:]] == ["a", "b"]
 
 
 def test_the_command_keeps_to_one_items_table(tmp_path, capsys) -> None:
-    items = invented_items(30)
-    write_table(items, Items, tmp_path / "items.parquet", Provenance())
-    random = np.random.default_rng(0)
-    truth = random.normal(0, 1, (len(items), 2))
+    items, truth = invented_items(30), np.random.default_rng(0).normal(0, 1, (30, 2))
+    names = ("items", "ratings", "m", "likeness")
+    paths = [tmp_path / f"{name}.parquet" for name in names]
+    write_table(items, Items, paths[0], Provenance())
     write_table(
-        ratings_of(items, truth, 1.0, 4, random),
-        Ratings,
-        tmp_path / "ratings.parquet",
-        Provenance(),
+        ratings_of(items, truth, 1.0, 4, np.random.default_rng(1)), Ratings, paths[1], Provenance()
     )
-    write_table(
-        scores_of(items, truth - 5), TargetScores, tmp_path / "m.parquet", Provenance(model="m")
-    )
-    command = [
-        "human",
-        "likeness",
-        *(str(tmp_path / f"{name}.parquet") for name in ("items", "ratings", "m")),
-    ]
-    command += ["--missing", "gone=it failed", "--out", str(tmp_path / "likeness.parquet")]
+    command = ["human", "likeness", *map(str, paths[:3]), "--out", str(paths[3])]
+    write_table(scores_of(items, truth - 5), TargetScores, paths[2], Provenance(model="m"))
     assert main(command) == 0
-    found = read_table(tmp_path / "likeness.parquet", Likeness)
-    assert found["model"].tolist() == ["m"]
-    assert found["r"].iloc[0] > 0.5
-    assert read_provenance(tmp_path / "likeness.parquet").details["missing_models"] == {
-        "gone": "it failed"
-    }
+    assert read_table(paths[3], Likeness)["r"].iloc[0] > 0.5
     other = Provenance(model="m", inputs={"items": "0" * 64})
-    write_table(scores_of(items, truth - 5), TargetScores, tmp_path / "m.parquet", other)
+    write_table(scores_of(items, truth - 5), TargetScores, paths[2], other)
     assert main(command) == 2
     assert "other items" in capsys.readouterr().err

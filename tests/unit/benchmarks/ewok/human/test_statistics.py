@@ -1,10 +1,8 @@
-"""People's accuracy, Figure 7's boundaries, intervals and reliability, against numbers worked out
-by hand or simulated.
+"""People's accuracy, Figure 7's boundaries, intervals and reliability, against numbers worked
+out by hand or simulated.
 """
 
 from __future__ import annotations
-
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -13,13 +11,9 @@ from scipy import sparse
 
 from worldprobe.benchmarks.ewok.contracts import Agreements, HumanStatistics, Ratings
 from worldprobe.benchmarks.ewok.figures.paradigms import draw_human_agreement as draw
-from worldprobe.benchmarks.ewok.figures.paradigms import human_agreement
 from worldprobe.benchmarks.ewok.tables.people import human_accuracy
 from worldprobe.contracts import validate
-from worldprobe.report.model_names import Roster
-from worldprobe_survey import study_settings
 from worldprobe_survey.cleaning import clean, read_answers
-from worldprobe_survey.cli import _print_statistics
 from worldprobe_survey.lists import build_lists, digest_lists, find_preference
 from worldprobe_survey.people import (
     Adder,
@@ -35,36 +29,31 @@ from worldprobe_survey.people import (
     rate_items,
 )
 from worldprobe_survey.simulation import simulate
-
-Lists = partial(study_settings.Lists, unit="template")
-#: As in the paper, nobody is too fast.
-Cleaning = partial(study_settings.Cleaning, too_fast_ms=0)
-Simulation = study_settings.Simulation
+from worldprobe_survey.study_settings import Cleaning, Lists, Simulation
 
 
 def invented_items(n_templates: int = 30, n_versions: int = 2) -> pd.DataFrame:
-    rows = [
-        {
-            "item_id": f"{domain}_{n}_1_v{version}",
-            "domain": domain,
-            "version": version,
-            "meta_template": n,
-            "template": 1,
-            "context1": f"Pot {n} of {domain} is full in year {version}.",
-            "context2": f"Pot {n} of {domain} is empty in year {version}.",
-            "target1": f"Ana pours from pot {n}.",
-            "target2": f"Ana fills pot {n}.",
-            "concept_a": "full",
-            "concept_b": "empty",
-            "context_contrast": "antonym",
-            "context_type": "direct",
-            "target_contrast": "concept swap",
-        }
-        for domain in ("garden", "kitchen")
-        for n in range(1, n_templates + 1)
-        for version in range(n_versions)
-    ]
-    return pd.DataFrame(rows)
+    parts = [("garden", "kitchen"), range(1, n_templates + 1), range(n_versions)]
+    names = ["domain", "meta_template", "version"]
+    items = pd.MultiIndex.from_product(parts, names=names).to_frame(index=False)
+    number, version = items["meta_template"].astype(str), items["version"].astype(str)
+    pot = "Pot " + number + " of " + items["domain"]
+    same = {
+        "template": 1,
+        "concept_a": "full",
+        "concept_b": "empty",
+        "target_contrast": "concept swap",
+    }
+    return items.assign(
+        item_id=items["domain"] + "_" + number + "_1_v" + version,
+        context1=pot + " is full in year " + version + ".",
+        context2=pot + " is empty in year " + version + ".",
+        target1="Ana pours from pot " + number + ".",
+        target2="Ana fills pot " + number + ".",
+        context_contrast="antonym",
+        context_type="direct",
+        **same,
+    )
 
 
 def choice_of(k: int, n: int) -> Sums:
@@ -141,19 +130,19 @@ def test_the_confusion_matrix_counts_every_target_once() -> None:
 def study():
     """Both ways, six people a list, one domain much noisier than the other."""
     items = invented_items()
-    lists = build_lists(ask_people(items, ["likert", "choice"]), Lists())
+    lists = build_lists(ask_people(items, ["likert", "choice"]), Lists(unit="template"))
     crowd = Simulation(people_per_list=6, noise=0.3, domain_noise={"kitchen": 0.65}, seed=5)
     export, _ = simulate(lists.trials, lists.key, digest_lists(lists.trials), crowd)
     cleaned = clean(
         read_answers(export.raw, lists.key),
         export.participants,
         lists.key,
-        Cleaning(failed_catch=0, skip=["isc"]),
+        Cleaning(failed_catch=0, too_fast_ms=0, skip=["isc"]),
     )
     return items, lists.key, cleaned
 
 
-def test_a_pilot_of_one_person_has_no_accuracy_and_says_so(study, capsys) -> None:
+def test_a_pilot_of_one_person_has_no_accuracy(study) -> None:
     items, key, cleaned = study
     rated = cleaned.answers[cleaned.answers.eval_type == "likert"]
     one = rated[rated.participant == rated.participant.iloc[0]]
@@ -166,10 +155,6 @@ def test_a_pilot_of_one_person_has_no_accuracy_and_says_so(study, capsys) -> Non
     statistics = measure(items, one[one.question.isin(asked.question)], key, 5, 1)
     assert set(statistics.quantity) >= {"n_people"}
     assert "accuracy" not in set(statistics[statistics.eval_type == "likert"].quantity)
-    _print_statistics(statistics)
-    assert (
-        "nobody answered a target in both contexts (1 person took part)" in capsys.readouterr().out
-    )
 
 
 def test_estimates_recover_what_was_simulated(study) -> None:
@@ -222,36 +207,15 @@ def test_choices_count_for_the_context_that_was_chosen_whatever_the_order(study)
             assert sums.count[place, target - 1].tolist() == [sum(wanted)] * 2
 
 
-def test_without_noise_people_are_always_right_and_more_noise_is_worse() -> None:
-    items = invented_items(20)
-    lists = build_lists(ask_people(items, ["likert"]), Lists())
-    found = []
-    for noise in (0.0, 0.5, 0.8):
-        export, _ = simulate(
-            lists.trials,
-            lists.key,
-            digest_lists(lists.trials),
-            Simulation(people_per_list=5, noise=noise),
-        )
-        answers = clean(
-            read_answers(export.raw, lists.key),
-            export.participants,
-            lists.key,
-            Cleaning(skip=["isc"]),
-        ).answers
-        found.append(np.nanmean(judge_sums(Adder(items, answers, lists.key, "likert").add())))
-    assert found[0] == 1 > found[1] > found[2] > 0.5
-
-
 def test_a_known_noise_gives_the_papers_median_correlation() -> None:
     """The paper's median r was about 0.79; good raters who guess in 22 % of their answers, the
     default, have it.
     """
     items = invented_items(60, 5)
-    lists = build_lists(ask_people(items, ["likert"]), Lists(catch=0))
+    lists = build_lists(ask_people(items, ["likert"]), Lists(unit="template", catch=0))
     export, _ = simulate(lists.trials, lists.key, digest_lists(lists.trials), Simulation())
     raters = clean(
-        read_answers(export.raw, lists.key), export.participants, lists.key, Cleaning()
+        read_answers(export.raw, lists.key), export.participants, lists.key, Cleaning(too_fast_ms=0)
     ).raters
     assert raters.r.median() == pytest.approx(0.79, abs=0.02)
 
@@ -269,32 +233,12 @@ def test_a_sub_item_that_nobody_rated_has_no_rating(study) -> None:
 def test_intervals_of_accuracy_have_their_coverage_also_where_people_differ(
     accuracy: float, differ: float, measurement
 ) -> None:
-    """The bar is 0.93 to 0.99; two standard errors of 400 draws are allowed. tests/performance has
-    the whole grid.
+    """The bar is 0.93 to 0.99; two standard errors of 400 draws are allowed. tests/performance
+    has the whole grid.
     """
     covered, width = measurement("people_intervals").measure_coverage(accuracy, differ, 5, 400)
     assert 0.93 - 2 * 0.012 < covered < 0.99 + 2 * 0.005
     assert 0.9 < width < 1.35
-
-
-@pytest.mark.parametrize("noise", [0.5, 0.7])
-def test_the_power_that_a_plan_states_is_that_of_simulated_people(noise: float) -> None:
-    items = invented_items(150, 4)
-    lists = build_lists(ask_people(items, ["likert"]), Lists(catch=0))
-    export, _ = simulate(
-        lists.trials,
-        lists.key,
-        digest_lists(lists.trials),
-        Simulation(people_per_list=8, noise=noise),
-    )
-    answers = read_answers(export.raw, lists.key)
-    overall = (
-        measure(items, answers, lists.key, 2, 0)
-        .query("quantity == 'accuracy' and grouping == 'overall'")
-        .iloc[0]
-    )
-    stated = find_preference(noise, 8)
-    assert abs(overall.value - stated) < 4 * np.sqrt(stated * (1 - stated) / overall.n)
 
 
 def test_people_who_err_together_widen_the_interval_and_others_do_not() -> None:
@@ -330,11 +274,10 @@ def test_shares_of_people_are_those_of_a_plain_loop(study) -> None:
         assert found[place] == pytest.approx([own.get(person, 0) / own.sum() for person in people])
 
 
-def test_table_and_figure_show_the_same_numbers_twice(study, tmp_path) -> None:
+def test_the_table_has_the_accuracies_of_both_ways_and_the_papers(study) -> None:
     items, key, cleaned = study
     statistics = measure(items, cleaned.answers, key, 20, 1)
-    sheet = human_accuracy(statistics)
-    overall = sheet.frame.set_index("grouping").loc["overall"]
+    overall = human_accuracy(statistics).frame.set_index("grouping").loc["overall"]
     known = (
         statistics.query("quantity == 'accuracy' and grouping == 'overall'")
         .set_index("eval_type")
@@ -345,15 +288,6 @@ def test_table_and_figure_show_the_same_numbers_twice(study, tmp_path) -> None:
         known["choice"],
         0.951,
     ]
-    ordered = items.sort_values("item_id").reset_index(drop=True)
-    sums = {
-        way: Adder(ordered, cleaned.answers[cleaned.answers.eval_type == way], key, way).add()
-        for way in ("likert", "choice")
-    }
-    frame = human_agreement(confuse(**sums), statistics, Roster({}))
-    words = [text.get_text() for axes in draw(frame).axes for text in axes.texts]
-    largest = frame.loc[frame.n.idxmax()]
-    assert f"{100 * largest.share:.1f}%\n{largest.n:,}" in words
 
 
 def test_the_figure_counts_agreement_among_targets_that_were_asked_in_both_ways() -> None:
@@ -366,18 +300,8 @@ def test_the_figure_counts_agreement_among_targets_that_were_asked_in_both_ways(
     names = ("context1", "context2", "none", "missing")
     rows = [(first, second, pairs.get((first, second), 0)) for first in names for second in names]
     frame = pd.DataFrame(rows, columns=["likert", "choice", "n"]).assign(r=np.nan, name="Humans")
-
-    def title(shown: pd.DataFrame) -> str:
-        axes = draw(shown).axes[0]
-        return axes.get_title("left") + axes.get_title(
-            "center"
-        )  # the style, once it is set, has titles at the left
-
-    assert title(frame.assign(share=frame["n"] / 100)) == "75.0% of 8 targets agree"
-    alone = frame.assign(
-        n=frame["n"].where((frame["likert"] == "missing") | (frame["choice"] == "missing"), 0)
-    )
-    assert title(alone.assign(share=alone["n"] / 92)) == "no target was asked in both ways"
+    axes = draw(frame.assign(share=frame["n"] / 100)).axes[0]
+    assert "75.0% of 8 targets agree" in [axes.get_title(place) for place in ("left", "center")]
 
 
 def test_intervals_contain_the_estimate_and_stay_between_0_and_1_where_nearly_all_draws_are_alike() -> (
@@ -385,28 +309,17 @@ def test_intervals_contain_the_estimate_and_stay_between_0_and_1_where_nearly_al
 ):
     # Seven people of whom one contradicts the design: the few draws of that person nearly alone
     # turn the means around.
-    names = [
-        (f"q{target}{context}{'0' * 14}", target, context)
-        for target in (1, 2)
-        for context in (1, 2)
-    ]
-    items = pd.DataFrame(
-        [{"item_id": "garden_1_1_v0", "domain": "garden", "version": 0, "context_type": "direct"}]
+    items = invented_items(1, 1).head(1)
+    key = pd.DataFrame({"target": [1, 1, 2, 2], "context": [1, 2, 1, 2], "expected": [5, 1, 1, 5]})
+    key["question"] = "q" + key["target"].astype(str) + key["context"].astype(str) + 14 * "0"
+    key = key.assign(
+        kind="test", eval_type="likert", item_id=items["item_id"].item(), unit="garden_1_1"
     )
-    items = items.assign(context_contrast="antonym", target_contrast="concept swap")
-    key = pd.DataFrame(names, columns=["question", "target", "context"])
-    key = key.assign(kind="test", eval_type="likert", item_id="garden_1_1_v0", unit="garden_1_1")
-    key["expected"] = np.where(key["target"] == key["context"], 5, 1)
-    rows = [
-        (f"person-{person}", question, 6 - right if person == 0 else right)
-        for person in range(7)
-        for question, right in zip(key["question"], key["expected"], strict=True)
-    ]
-    answers = pd.DataFrame(rows, columns=["participant", "question", "answer"]).assign(
-        list="likert-r1-x-001", eval_type="likert"
-    )
-    answers = answers.assign(value=answers["answer"], cell=answers["question"])
-    answers["expected"] = answers["question"].map(key.set_index("question")["expected"])
+    answers = key[["question", "expected"]].merge(pd.Series(range(7), name="person"), how="cross")
+    given = answers["expected"].where(answers["person"] > 0, 6 - answers["expected"])
+    names = "person-" + answers["person"].astype(str)
+    answers = answers.assign(participant=names, answer=given, value=given, cell=answers["question"])
+    answers = answers.assign(list="likert-r1-x-001", eval_type="likert")
     for seed in range(5):
         found = measure(items, answers, key, 200, seed).query("quantity == 'accuracy'")
         assert (found["value"] == 1).all()

@@ -18,20 +18,14 @@ from worldprobe.benchmarks.ewok.frequency import frequencies_of_wordfreq
 from worldprobe.benchmarks.ewok.materials.items import Filling, fill_items
 from worldprobe.benchmarks.ewok.materials.materials import Materials, read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
-from worldprobe.benchmarks.ewok.materials.slots import Fillers, keys
-from worldprobe.benchmarks.ewok.vocabulary import (
-    CONTEXT_CONTRASTS,
-    CONTEXT_TYPES,
-    TARGET_CONTRASTS,
-    contrast_group,
-)
+from worldprobe.benchmarks.ewok.materials.slots import Fillers
+from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, contrast_group
 from worldprobe.cli import main
 from worldprobe.contracts import read_table
 from worldprobe.paths import EDITIONS
 from worldprobe_authoring.balance import (
     bag_of_words,
     compare_sides,
-    count_templates,
     cross_design,
     word_cues,
 )
@@ -59,9 +53,6 @@ VERSIONS = range(5)
 _SLOT = re.compile(r"\{[^}]*\}")
 _COUPLE = re.compile(r"(\{[^}]*\}) and (\{[^}]*\})")
 _AGENT = re.compile(r"\{(agent\d)((?::[^}]*)?)\}")
-#: Spelled with a vowel but spoken with a consonant first, and the other way round.
-_SPOKEN_CONSONANT = re.compile(r"(one|once|uni|use|usual|eu)", re.IGNORECASE)
-_SPOKEN_VOWEL = re.compile(r"(hour|honest|honor|heir)", re.IGNORECASE)
 
 
 @pytest.fixture(scope="module", params=EDITIONS)
@@ -124,8 +115,8 @@ def items(fixed) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def sampled(build) -> pd.DataFrame:
-    """Ten items per template, each filled on its own: a wider look at the fillers than fixed mode
-    takes.
+    """Ten items per template, each filled on its own: a wider look at the fillers than fixed
+    mode takes.
     """
     return build("--mode", "independent", "--per-template", "10", "--seed", "1")[1]
 
@@ -134,23 +125,9 @@ def sentences(frame: pd.DataFrame) -> set[str]:
     return {text for column in TEXTS for text in frame[column]}
 
 
-def begins_with_vowel_sound(word: str) -> bool:
-    if _SPOKEN_CONSONANT.match(word):
-        return False
-    return word[0].lower() in "aeiou" or bool(_SPOKEN_VOWEL.match(word))
-
-
-def wrong_articles(text: str) -> list[str]:
-    return [
-        m[0]
-        for m in re.finditer(r"\b([Aa]n?) (\w+)", text)
-        if (m[1].lower() == "an") != begins_with_vowel_sound(m[2])
-    ]
-
-
 def impersonal(*texts: str) -> tuple[str, ...]:
-    """The texts with their variables renumbered in the order in which they appear, and "X and Y"
-    the same as "Y and X".
+    """The texts with their variables renumbered in the order in which they appear, and "X and
+    Y" the same as "Y and X".
     """
     names: dict[str, str] = {}
 
@@ -184,17 +161,6 @@ def test_the_check_finds_neither_errors_nor_warnings(edition, folder):
     assert [str(problem) for problem in read_materials(folder, ORIGINAL).problems] == []
 
 
-def test_there_are_enough_concepts_restrictions_and_different_pairs_of_sentences(templates):
-    counts = count_templates(templates).set_index("domain").loc["all"]
-    assert counts["concepts"] >= 220
-    assert counts["situations"] >= 700
-    assert counts["target_pairs"] >= 420
-    assert counts["context_pairs"] >= 700
-    asked = {key for text in sentences(templates) for key in keys(text)}
-    restrictions = {(re.split(r"\d", key)[0], part) for key in asked for part in key.split(":")[1:]}
-    assert len(restrictions) >= 30
-
-
 def test_no_design_feature_stands_for_a_domain(edition, templates):
     _, strength = cross_design(templates)
     assert max(strength.values()) < {"builtin@1": 0.25, "builtin@2": 0.15}[edition], strength
@@ -213,67 +179,19 @@ def test_no_word_alone_tells_the_sides_apart_and_bare_words_are_at_chance(templa
     assert (scores - 0.5).abs().to_numpy().max() < 0.06
 
 
-def test_the_papers_eleven_domains_and_two_more_have_at_least_sixty_templates_each(templates):
+def test_the_papers_eleven_domains_and_two_more_have_templates_of_every_kind(templates):
     counts = templates["domain"].value_counts()
     assert set(counts.index) == DOMAINS
     assert counts.min() >= 60, counts.to_dict()
-    assert len(templates) >= 1100
-
-
-def test_every_domain_has_direct_and_indirect_contexts_and_both_target_contrasts(templates):
-    by_domain = templates.groupby("domain")
-    assert {d: set(g) for d, g in by_domain["context_type"]} == {
-        d: set(CONTEXT_TYPES) for d in DOMAINS
-    }
-    assert {d: set(g) for d, g in by_domain["target_contrast"]} == {
-        d: set(TARGET_CONTRASTS) for d in DOMAINS
-    }
-
-
-def test_every_context_contrast_of_the_paper_occurs_with_both_context_types(templates):
+    assert (templates.groupby("domain")[["context_type", "target_contrast"]].nunique() == 2).all(
+        axis=None
+    )
     groups = templates["context_contrast"].map(
         lambda label: contrast_group(label if isinstance(label, str) else None)
     )
     assert set(zip(groups, templates["context_type"], strict=True)) == {
         (c, t) for c in CONTEXT_CONTRASTS for t in CONTEXT_TYPES
     }
-
-
-def test_every_concept_is_told_apart_in_several_situations(templates):
-    """Small models are trained on some contexts of a concept and tested on others."""
-    long = pd.concat(
-        [
-            templates[["domain", "context1", c]].set_axis(["domain", "context", "concept"], axis=1)
-            for c in ("concept_a", "concept_b")
-        ]
-    )
-    contexts = long.dropna().groupby(["domain", "concept"])["context"].nunique()
-    assert contexts[contexts < 2].to_dict() == {}
-
-
-def test_there_are_at_least_two_hundred_fillers_in_ten_classes(materials):
-    assert len(materials.fillers) >= 10
-    assert sum(len(c.fillers) for c in materials.fillers.values()) >= 200
-
-
-def test_names_are_distinct_single_words_and_balanced_by_origin_and_sex(materials):
-    agents = materials.fillers["agent"].fillers
-    names = [a.text for a in agents]
-    assert len(set(names)) == len(names) >= 40
-    assert all(re.fullmatch(r"[A-Z][a-z]+", name) for name in names)
-    groups = pd.Series([(a.columns["western"], a.columns["sex"]) for a in agents]).value_counts()
-    assert len(groups) == 4
-    assert groups.nunique() == 1
-
-
-def test_every_slot_has_room_for_five_versions_and_a_few_neighbours(templates, fillers):
-    """Version 4 skips eight options, and other variables of the domain may hold some of the
-    rest.
-    """
-    asked = {key for text in sentences(templates) for key in keys(text)}
-    assert any(":" in key for key in asked)
-    room = {key: len(fillers.options(key)) for key in asked}
-    assert {key: n for key, n in room.items() if n < 16} == {}
 
 
 def test_no_template_loses_its_item_in_five_versions(templates, items):
@@ -283,13 +201,7 @@ def test_no_template_loses_its_item_in_five_versions(templates, items):
 
 
 @pytest.mark.parametrize(
-    "swap",
-    [
-        "agent->agent:western=false",
-        "agent->agent:western=true",
-        "agent->description",
-        "object->nonword",
-    ],
+    "swap", ["agent->agent:western=false", "agent->description", "object->nonword"]
 )
 def test_swaps_lose_no_item_either(swap, edition, templates, materials):
     filling = Filling(
@@ -315,58 +227,6 @@ def test_sentences_have_a_capital_and_a_full_stop_and_a_text_has_one_or_a_contex
         assert {text for text in texts if not re.fullmatch(form, text) or "  " in text} == set()
 
 
-@pytest.mark.parametrize("edition", ["builtin@2"], indirect=True, scope="module")
-def test_the_second_edition_has_25_pairs_of_concepts_a_domain_three_contexts_a_pair_and_no_concept_in_two_domains(
-    templates,
-):
-    two = templates.dropna(subset="concept_b")
-    pairs = two.assign(
-        pair=[tuple(sorted(both)) for both in zip(two["concept_a"], two["concept_b"], strict=True)],
-        context=[
-            tuple(sorted(both)) for both in zip(two["context1"], two["context2"], strict=True)
-        ],
-    )
-    assert pairs.groupby("domain")["pair"].nunique().min() >= 25
-    assert pairs.groupby(["domain", "pair"])["context"].nunique().min() >= 3
-    domains = (
-        templates.melt("domain", ["concept_a", "concept_b"])
-        .dropna()
-        .groupby("value")["domain"]
-        .nunique()
-    )
-    assert domains[domains > 1].to_dict() == {}
-
-
-def test_a_and_an_agree_with_the_word_that_follows(items, sampled):
-    found = {
-        text: wrong
-        for text in sentences(items) | sentences(sampled)
-        if (wrong := wrong_articles(text))
-    }
-    assert found == {}
-
-
-def test_an_article_before_a_slot_agrees_with_every_filler_that_may_come(templates, fillers):
-    wrong = set()
-    for text in sentences(templates):
-        for found in re.finditer(r"\b([Aa]n?) \{([^}]*)\}", text):
-            wrong |= {
-                (found[0], f.text)
-                for f in fillers.options(found[2])
-                if wrong_articles(f"{found[1]} {f.text}")
-            }
-    assert wrong == set()
-
-
-def test_no_filler_brings_a_second_article(items, sampled):
-    found = {
-        t
-        for t in sentences(items) | sentences(sampled)
-        if re.search(r"\b(a|an|the|every|each|this|no) (a|an|the)\b", t, re.I)
-    }
-    assert found == set()
-
-
 def test_he_and_she_are_only_used_of_names_of_that_sex(templates):
     for sex, pronouns in (
         ("male", r"\b(he|him|his|himself)\b"),
@@ -377,17 +237,6 @@ def test_he_and_she_are_only_used_of_names_of_that_sex(templates):
                 assert any(
                     f"sex={sex}" in restrictions for _, restrictions in _AGENT.findall(text)
                 ), text
-
-
-def test_both_targets_and_both_contexts_of_a_template_differ(templates):
-    assert (templates["target1"] != templates["target2"]).all()
-    assert (templates["context1"] != templates["context2"]).all()
-
-
-def test_a_target_says_nothing_that_its_context_already_says_word_for_word(items):
-    assert not [
-        r.item_id for r in items.itertuples() if r.target1 == r.context1 or r.target2 == r.context2
-    ]
 
 
 def test_no_two_items_of_a_version_are_the_same(items):
@@ -417,58 +266,16 @@ def test_no_context_calls_for_a_target_in_one_template_and_rules_it_out_in_anoth
         ):
             book.update(dict.fromkeys((impersonal(*pair) for pair in pairs), t.template_id))
     assert {pair: (fits[pair], clashes[pair]) for pair in fits.keys() & clashes.keys()} == {}
+    assert (templates["target1"] != templates["target2"]).all()
+    assert (templates["context1"] != templates["context2"]).all()
 
 
-def test_restrictions_are_the_same_wherever_a_variable_occurs_in_a_template(templates):
-    """Fixed mode fills a restricted and a free mention of one variable alike by default, but the
-    original would not.
-    """
-    for t in templates.itertuples():
-        found = {
-            key for text in (t.context1, t.context2, t.target1, t.target2) for key in keys(text)
-        }
-        assert len({key.partition(":")[0] for key in found}) == len(found), t.template_id
-
-
-def test_the_name_without_an_edition_is_the_second_and_an_unknown_edition_is_one_error(
-    tmp_path, capsys
-):
-    command = ["items", "build", "--versions", "0", "--out"]
-    for name in ("builtin", "builtin@2"):
-        assert main([*command, str(tmp_path / name), name]) == 0
-    assert (tmp_path / "builtin").read_bytes() == (tmp_path / "builtin@2").read_bytes()
-    capsys.readouterr()
-    assert main([*command, str(tmp_path / "none"), "builtin@01"]) == 2
-    assert "Choose from builtin@1, builtin@2." in capsys.readouterr().err
-
-
-def test_every_file_carries_our_canary_and_the_tables_have_their_header_next(folder):
-    files = sorted(folder.rglob("*.yml"))
-    tables = sorted(folder.glob("fillers/*.csv"))
-    assert len(files) == 3 * len(DOMAINS) + len(list(folder.glob("families/*.yml")))
-    assert tables
-    for file in [*files, *tables]:
-        assert (
-            file.read_text(encoding="utf-8")
-            .splitlines()[0]
-            .startswith(f"# {CANARY}: our own materials")
-        ), file.name
-    assert CANARY in (folder / "README.md").read_text(encoding="utf-8")
-    for file in tables:
-        assert file.read_text(encoding="utf-8").splitlines()[1].startswith("item"), file.name
-
-
-def test_all_flags_and_filler_classes_are_used(materials, templates):
-    """A class without a slot, or a concept without a template, is a leftover."""
-    used = {re.split(r"\d|:", key)[0] for text in sentences(templates) for key in keys(text)}
-    assert set(materials.fillers) - used == {
-        "description",
-        "nonword",
-    }  # These come in by swaps only.
-    for domain in materials.domains:
-        rows = templates[templates["domain"] == domain.name]
-        assert set(domain.concepts) == set(rows["concept_a"]) | set(rows["concept_b"].dropna()), (
-            domain.name
+def test_every_file_carries_our_canary(folder):
+    files = [*folder.rglob("*.yml"), *folder.glob("fillers/*.csv")]
+    assert len(files) > 3 * len(DOMAINS)
+    for file in files:
+        assert file.read_text(encoding="utf-8").startswith(f"# {CANARY}: our own materials"), (
+            file.name
         )
 
 

@@ -2,8 +2,6 @@
 demand.
 """
 
-from collections import Counter
-
 import pytest
 
 from worldprobe.benchmarks.ewok.materials.compile import (
@@ -12,9 +10,7 @@ from worldprobe.benchmarks.ewok.materials.compile import (
     variable_counts,
 )
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT, Rules
-from worldprobe.errors import UserError
 
-TEXTS = ["target1", "target2", "context1", "context2"]
 PUSH = {"conceptA": "lift", "conceptB": "lower"}
 
 
@@ -40,11 +36,16 @@ def test_two_concepts_and_two_segments_make_one_minimal_pair_of_pairs(garden):
     )
 
 
-def test_a_swappable_target_of_opposites_also_swaps_its_variables_for_each_concept(garden):
+def swappable(garden):
+    """A target whose variables may be exchanged, and contexts with the same two variables."""
     garden.targets({"pattern": "[agent1] can {CONCEPT} [agent2].", "swappable_variables": True})
     garden.contexts(
         PUSH | {"probes": [probe("[agent1] is {segment1} [agent2].", "below", "above")]}
     )
+
+
+def test_a_swappable_target_of_opposites_also_swaps_its_variables_for_each_concept(garden):
+    swappable(garden)
     rows = garden.compile()
     assert rows["target_contrast"].tolist() == ["concept swap", "variable swap", "variable swap"]
     assert rows[["target1", "target2"]].to_numpy().tolist() == [
@@ -54,32 +55,23 @@ def test_a_swappable_target_of_opposites_also_swaps_its_variables_for_each_conce
     ]
 
 
-def test_a_symmetric_concept_is_never_swapped(garden):
+@pytest.mark.parametrize(
+    ("symmetric", "targets"),
+    [
+        ("lift", ["{agent1} can lower {agent2}."]),
+        ("lower", ["{agent1} can lower {agent2}.", "{agent2} can lift {agent1}."]),
+    ],
+)
+def test_variables_are_never_swapped_for_a_symmetric_concept(garden, symmetric, targets):
+    opposites = (("lift", "lower"), ("lower", "lift"))
     garden.concepts(
-        {"concept": "lift", "opposite_concepts": ["lower"], "symmetric": True},
-        {"concept": "lower", "opposite_concepts": ["lift"]},
+        *(
+            {"concept": one, "opposite_concepts": [other], "symmetric": one == symmetric}
+            for one, other in opposites
+        )
     )
-    garden.targets({"pattern": "[agent1] can {CONCEPT} [agent2].", "swappable_variables": True})
-    garden.contexts(
-        PUSH | {"probes": [probe("[agent1] is {segment1} [agent2].", "below", "above")]}
-    )
-    assert garden.compile()["target_contrast"].tolist() == ["concept swap"]
-
-
-def test_variables_are_not_swapped_for_a_symmetric_second_concept(garden):
-    garden.concepts(
-        {"concept": "lift", "opposite_concepts": ["lower"]},
-        {"concept": "lower", "opposite_concepts": ["lift"], "symmetric": True},
-    )
-    garden.targets({"pattern": "[agent1] can {CONCEPT} [agent2].", "swappable_variables": True})
-    garden.contexts(
-        PUSH | {"probes": [probe("[agent1] is {segment1} [agent2].", "below", "above")]}
-    )
-    rows = garden.compile()
-    assert rows["target2"].tolist() == [
-        "{agent1} can lower {agent2}.",
-        "{agent2} can lift {agent1}.",
-    ]
+    swappable(garden)
+    assert garden.compile()["target2"].tolist() == targets
 
 
 def test_a_swappable_context_also_swaps_its_variables_for_each_segment(garden):
@@ -103,17 +95,10 @@ def test_a_swappable_context_also_swaps_its_variables_for_each_segment(garden):
 
 
 def test_without_a_second_concept_only_variables_are_swapped(garden):
-    garden.targets({"pattern": "[agent1] can {CONCEPT} [agent2].", "swappable_variables": True})
-    garden.contexts(
-        {
-            "conceptA": "lift",
-            "conceptB": None,
-            "probes": [probe("[agent1] is {segment1} [agent2].", "below", "above")],
-        }
-    )
-    (row,) = garden.compile().itertuples()
-    assert row.target_contrast == "variable swap"
-    assert row.concept_b is None or row.concept_b != row.concept_b
+    swappable(garden)
+    probes = [probe("[agent1] is {segment1} [agent2].", "below", "above")]
+    garden.contexts({"conceptA": "lift", "conceptB": None, "probes": probes})
+    assert garden.compile()["target_contrast"].tolist() == ["variable swap"]
 
 
 @pytest.mark.parametrize(
@@ -186,10 +171,7 @@ def test_all_names_in_a_comma_separated_list_of_opposites_count_but_for_the_orig
         {"concept": "lift", "opposite_concepts": "drop, lower"},
         {"concept": "lower", "opposite_concepts": "lift"},
     )
-    garden.targets({"pattern": "[agent1] can {CONCEPT} [agent2].", "swappable_variables": True})
-    garden.contexts(
-        PUSH | {"probes": [probe("[agent1] is {segment1} [agent2].", "below", "above")]}
-    )
+    swappable(garden)
     assert len(garden.compile()) == 3
     assert len(garden.compile(ORIGINAL)) == 1
 
@@ -305,32 +287,3 @@ def test_lists_of_segments_fill_their_places_in_order(garden):
 )
 def test_a_context_fits_a_target_if_it_names_about_the_same_participants(target, context, fits):
     assert is_compatible(variable_counts(target, RIGHT), variable_counts(context, RIGHT)) == fits
-
-
-def test_quantities_count_as_objects_in_place_of_real_ones():
-    counts = variable_counts("{object1} {object2} {quantObject1} {quantObject1:plural=true}", RIGHT)
-    assert counts == Counter({"object": 1, "quantObject": 1})
-
-
-def test_a_concept_pair_without_a_target_is_an_error_with_its_line(garden):
-    garden.replace("concept-garden", "agentive: true", "agentive: false")
-    with pytest.raises(UserError) as caught:
-        garden.compile()
-    assert caught.value.where == "contexts/context-garden-work.yml, line 2"
-    assert (
-        "no target in targets/target-garden-work.yml serves lift and lower" in caught.value.problem
-    )
-
-
-def test_domains_do_not_touch_each_other(garden):
-    alone = garden.compile()
-    for kind in ("concept", "context", "target"):
-        text = garden.files[f"{kind}s/{kind}-garden-work.yml"].replace("garden-work", "attic-work")
-        garden.with_(f"{kind}s/{kind}-attic-work.yml", text)
-    both = garden.compile()
-    assert both["domain"].tolist() == ["attic-work", "garden-work"]
-    inside = both[both["domain"] == "garden-work"].reset_index(drop=True)
-    assert set(inside["situation"]) == {
-        "attic-work_1"
-    }  # the only thing that domains share: here the contexts are the same
-    assert inside.drop(columns="situation").equals(alone.drop(columns="situation"))

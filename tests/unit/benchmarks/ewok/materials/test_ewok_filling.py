@@ -1,26 +1,22 @@
-"""Items come from templates: what fixed filling shares, what independent sampling varies, swaps,
-filters and traces.
+"""Items come from templates: what fixed filling shares, what independent sampling varies,
+swaps, filters and traces.
 """
 
 import json
-import logging
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.ewok.contracts import Items, Templates
+from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.benchmarks.ewok.materials.documents import Place
 from worldprobe.benchmarks.ewok.materials.items import (
     FixedSampler,
     IndependentSampler,
     apply_release_filter,
-    copied_versions,
-    fill_fixed,
     filter_tags,
     flag_duplicates,
     in_share,
-    items_table,
 )
 from worldprobe.benchmarks.ewok.materials.materials import Source
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
@@ -31,7 +27,6 @@ from worldprobe.benchmarks.ewok.materials.slots import (
     Swap,
     apply_swap,
     fill,
-    open_slots,
     parse_swaps,
     settle,
 )
@@ -108,31 +103,21 @@ def test_a_version_beyond_the_fillers_has_no_item(rules):
     assert FixedSampler(fillers(rules, agent=list("abcd")), 2, []).fill(("agent1",)) is None
 
 
-def test_a_filler_that_alone_meets_a_restriction_serves_every_version_and_nothing_else():
-    some = fillers(
-        object=[
-            ("the sun", {"hot": "true"}),
-            *[(f"the pot{i}", {"hot": "false"}) for i in range(9)],
-        ]
-    )
-    keys = [("object1",), ("object1:hot=true",)]
+@pytest.mark.parametrize(
+    ("rules", "column"),
+    [(RIGHT, "hot"), (ORIGINAL, "is_magnet")],
+    ids=["any", "the original knows the magnet"],
+)
+def test_a_filler_that_alone_meets_a_restriction_serves_every_version_and_nothing_else(
+    rules, column
+):
+    others = [(f"the pot{i}", {column: "false"}) for i in range(9)]
+    some = fillers(rules, object=[("the magnet", {column: "true"}), *others])
+    keys = [("object1",), (f"object1:{column}=true",)]
     for version in range(4):
         sampler = FixedSampler(some, version, keys)
-        assert sampler.fill(("object1",))["object1"] != "the sun"
-        assert sampler.fill(("object1:hot=true",)) == {"object1:hot=true": "the sun"}
-
-
-def test_the_original_knows_only_one_such_filler_the_magnet():
-    rows = [
-        ("the magnet", {"is_magnet": "true"}),
-        *[(f"the pot{i}", {"is_magnet": "false"}) for i in range(9)],
-    ]
-    sampler = FixedSampler(fillers(ORIGINAL, object=rows), 3, [])
-    assert sampler.fill(("object1:is_magnet=true",)) == {"object1:is_magnet=true": "the magnet"}
-    assert (
-        FixedSampler(fillers(ORIGINAL, object=rows), 0, []).fill(("object1",))["object1"]
-        != "the magnet"
-    )
+        assert sampler.fill(keys[0])["object1"] != "the magnet"
+        assert sampler.fill(keys[1]) == {keys[1][0]: "the magnet"}
 
 
 def test_slots_that_failed_are_tried_again_but_not_in_the_original():
@@ -145,12 +130,11 @@ def test_slots_that_failed_are_tried_again_but_not_in_the_original():
 
 
 def test_mentions_of_a_variable_become_one_slot_where_some_filler_meets_them_all():
-    some = fillers(
-        object=[
-            ("the jar", {"large": "true", "red": "true"}),
-            ("the cup", {"large": "false", "red": "true"}),
-        ]
+    jar, cup = (
+        ("the jar", {"large": "true", "red": "true"}),
+        ("the cup", {"large": "false", "red": "true"}),
     )
+    some = fillers(object=[jar, cup])
     texts, keys = settle(
         ("{object1} falls.", "{object1:red=true}", "{object1:large=true}", "{object2}"), some
     )
@@ -160,20 +144,11 @@ def test_mentions_of_a_variable_become_one_slot_where_some_filler_meets_them_all
         *["{object1:large=true:red=true}"] * 2,
         "{object2}",
     )
-
-
-def test_mentions_that_no_filler_meets_together_stay_apart():
-    some = fillers(object=[("the jar", {"large": "true"}), ("the cup", {"large": "false"})])
-    _, keys = settle(("{object1:large=true}", "{object1:large=false}"), some)
-    assert keys == ("object1:large=false", "object1:large=true")
-
-
-def test_the_original_gives_every_spelling_its_own_slot():
-    some = fillers(ORIGINAL, object=[("the jar", {"large": "true"})])
-    assert settle(("{object1}", "{object1:large=true}"), some)[1] == (
-        "object1",
-        "object1:large=true",
-    )
+    both = ("object1:large=false", "object1:large=true")
+    assert settle(tuple(f"{{{key}}}" for key in both), some)[1] == both, "no filler meets both"
+    spelt = ("object1", "object1:large=true")
+    of_original = fillers(ORIGINAL, object=[jar])
+    assert settle(tuple(f"{{{key}}}" for key in spelt), of_original)[1] == spelt
 
 
 @pytest.mark.parametrize(
@@ -209,10 +184,6 @@ def test_filling_takes_one_slot_but_in_the_original_may_swallow_the_text_up_to_t
     assert fill(text, whole, RIGHT) == fill(text, whole, ORIGINAL) == "The jar is near the cup."
 
 
-def test_fillers_with_signs_of_regular_expressions_are_filled_as_they_are():
-    assert fill("{agent1} left.", {"agent1": r"Q\1 (a+b)"}, RIGHT) == r"Q\1 (a+b) left."
-
-
 @pytest.mark.parametrize(
     ("swap", "before", "after"),
     [
@@ -237,14 +208,6 @@ def test_the_originals_swap_takes_prefixes_for_classes():
     )
 
 
-@pytest.mark.parametrize(
-    "swap", ["object", "object->", "objct->nonword", "object->nonwrd", "object->nonword,agent"]
-)
-def test_a_swap_that_cannot_be_is_refused(swap):
-    with pytest.raises(UserError, match="--swap"):
-        parse_swaps([swap], ["object", "nonword", "agent"])
-
-
 def test_independent_items_of_a_template_differ_and_a_longer_sample_begins_with_the_shorter():
     some = fillers(agent=list("abcdef"), object=list("uvwxyz"))
 
@@ -261,66 +224,25 @@ def test_independent_items_of_a_template_differ_and_a_longer_sample_begins_with_
     assert longer != sample(100, seed=2)
 
 
-def test_a_template_with_fewer_fillings_gets_all_of_them_and_says_so(garden, caplog):
-    logging.getLogger("worldprobe").addHandler(caplog.handler)
-    garden.with_("fillers/filler-agent.csv", "item\nAda\nBo\n").with_(
-        "fillers/filler-object.csv", "item\nthe jar\nthe cup\nthe pot\n"
-    )
-    out = garden.folder / "items.parquet"
-    assert (
-        main(
-            [
-                "items",
-                "build",
-                str(garden.write()),
-                "--mode",
-                "independent",
-                "--per-template",
-                "10",
-                "--out",
-                str(out),
-            ]
-        )
-        == 0
-    )
-    items = read_table(out, Items)
+def test_a_template_with_fewer_fillings_gets_all_of_them_and_the_table_says_so(garden):
+    garden.with_("fillers/filler-agent.csv", "item\nAda\nBo\n")
+    garden.with_("fillers/filler-object.csv", "item\nthe jar\nthe cup\nthe pot\n")
+    items = build(garden, "--mode", "independent", "--per-template", "10")
     assert len(set(items["fillers"])) == len(items) == 6
     assert sorted(items["version"]) == list(range(6))
-    logging.getLogger("worldprobe").removeHandler(caplog.handler)
-    assert "garden-work_1_1 (6)" in caplog.text
-    assert read_provenance(out).details["fewer_items"] == {"garden-work_1_1": 6}
+    details = read_provenance(garden.folder.parent / "items.parquet").details
+    assert details["fewer_items"] == {"garden-work_1_1": 6}
 
 
-def test_a_huge_number_of_combinations_is_never_listed(monkeypatch):
-    some = fillers(**{f"class{chr(97 + i)}": [f"{i}-{j}" for j in range(100)] for i in range(8)})
-    sampler = IndependentSampler(
-        some, [f"class{chr(97 + i)}1" for i in range(8)], (0, "garden-work", 1, 1)
-    )
-
-    def all_fillings():
-        yield pytest.fail("listed 10**16 combinations")
-
-    monkeypatch.setattr(sampler, "all_fillings", all_fillings)
-    assert len(list(sampler.sample(50))) == 50
-
-
-def test_items_of_a_domain_do_not_depend_on_other_domains(garden):
+@pytest.mark.parametrize("options", [[], ["--mode", "independent", "--per-template", "4"]])
+def test_items_of_a_domain_do_not_depend_on_other_domains(garden, options):
+    across = ["duplicate_of", "situation"]  # these look across domains
+    alone = build(garden, *options).drop(columns=across)
     for kind in ("concept", "context", "target"):
-        garden.with_(
-            f"{kind}s/{kind}-attic-work.yml",
-            garden.files[f"{kind}s/{kind}-garden-work.yml"].replace("garden-work", "attic-work"),
-        )
-    for options in ([], ["--mode", "independent", "--per-template", "4"]):
-        both = build(garden, *options).drop(
-            columns=["duplicate_of", "situation"]
-        )  # these look across domains
-        alone = build(garden.without("context-attic"), *options).drop(
-            columns=["duplicate_of", "situation"]
-        )
-        assert both[both["domain"] == "garden-work"].reset_index(drop=True).equals(alone)
-        garden.with_(
-            "contexts/context-attic-work.yml", garden.files["contexts/context-garden-work.yml"]
-        )
+        text = garden.files[f"{kind}s/{kind}-garden-work.yml"].replace("garden-work", "attic-work")
+        garden.with_(f"{kind}s/{kind}-attic-work.yml", text)
+    both = build(garden, *options).drop(columns=across)
+    assert both[both["domain"] == "garden-work"].reset_index(drop=True).equals(alone)
 
 
 def build(garden, *options, name="items"):
@@ -331,141 +253,59 @@ def build(garden, *options, name="items"):
     return read_table(out, Items)
 
 
-def test_two_commands_make_what_one_makes(garden):
-    options = ["--versions", "0-2", "--swap", "agent->agent:tall=true"]
-    at_once = build(
-        garden, *options, "--templates-out", str(garden.folder.parent / "at_once.parquet")
-    )
-    templates, items = (
-        garden.folder.parent / "templates.parquet",
-        garden.folder.parent / "filled.parquet",
-    )
-    assert main(["templates", "compile", str(garden.folder), "--out", str(templates)]) == 0
-    assert (
-        main(["items", "fill", str(templates), str(garden.folder), *options, "--out", str(items)])
-        == 0
-    )
-    pd.testing.assert_frame_equal(read_table(items, Items), at_once)
-    at_once_templates = garden.folder.parent / "at_once.parquet"
-    pd.testing.assert_frame_equal(
-        read_table(templates, Templates), read_table(at_once_templates, Templates)
-    )
-    assert templates.read_bytes() == at_once_templates.read_bytes()
-
-
 @pytest.mark.parametrize(
     "options",
     [
-        ["--versions", "0-4"],
-        [
-            "--versions",
-            "0-4",
-            "--filter",
-            "object1",
-            "--swap",
-            "agent->agent:tall=true",
-        ],  # runs out of fillers in version 3
+        ["--versions", "0-2", "--swap", "agent->agent:tall=true"],
         ["--versions", "0-2", "--compat"],
+        ["--versions", "0-2", "--mode", "balanced"],
         ["--mode", "independent", "--per-template", "3", "--seed", "4"],
         ["--versions", "0-2", "--limit", "2"],
     ],
 )
-def test_versions_gathered_are_the_bytes_of_filling_them_at_once(garden, options, capsys):
-    if "--swap" in options:
-        options[1] = "0-2"
-    build(garden, *options, name="built")
+def test_versions_gathered_are_the_bytes_of_filling_them_at_once(garden, options):
+    build(garden, *options)
     folder, templates = garden.folder.parent, garden.folder.parent / "templates.parquet"
     compat = [option for option in options if option == "--compat"]
     assert main(["templates", "compile", str(garden.folder), *compat, "--out", str(templates)]) == 0
     fill_them = ["items", "fill", str(templates), str(garden.folder), *options]
     assert main([*fill_them, "--out", str(folder / "filled.parquet")]) == 0
-    count = 5 if "0-4" in options else 3
-    parts = [str(folder / f"version_{n}.parquet") for n in range(count)]
+    parts = [str(folder / f"version_{n}.parquet") for n in range(3)]
     for number, part in enumerate(parts):
         assert main([*fill_them, "--version", str(number), "--out", part]) == 0
     assert (
         main(["items", "gather", *reversed(parts), "--out", str(folder / "gathered.parquet")]) == 0
     )
-    assert read_table(parts[1], Items)["version"].unique().tolist() == [1]
     filled = (folder / "filled.parquet").read_bytes()
     assert (
         (folder / "gathered.parquet").read_bytes()
         == filled
-        == (folder / "built.parquet").read_bytes()
+        == (folder / "items.parquet").read_bytes()
     )
 
 
-def test_versions_that_do_not_belong_together_are_not_gathered(garden, capsys):
-    folder = garden.folder.parent
-    for name, options in {
-        "zero": ["--versions", "0"],
-        "again": ["--versions", "0-1"],
-        "swapped": ["--versions", "1", "--swap", "agent->agent:tall=true"],
-        "sampled": ["--mode", "independent"],
-        "share": ["--versions", "1", "--limit", "1"],
-    }.items():
-        build(garden, *options, name=name)
-    out = folder / "gathered.parquet"
-    for other, problem in (
-        ("again", "contains version 0"),
-        ("swapped", "--swap"),
-        ("sampled", "--mode"),
-        ("share", "--limit"),
-    ):
-        assert (
-            main(
-                [
-                    "items",
-                    "gather",
-                    str(folder / "zero.parquet"),
-                    str(folder / f"{other}.parquet"),
-                    "--out",
-                    str(out),
-                ]
-            )
-            == 2
-        )
-        assert problem in capsys.readouterr().err
-    assert (
-        main(
-            ["items", "gather", str(folder / "zero.parquet"), "--release-filter", "--out", str(out)]
-        )
-        == 2
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--versions", "0-1"], "contains version 0"),
+        (["--versions", "1", "--swap", "agent->agent:tall=true"], "--swap"),
+        (["--mode", "independent"], "--mode"),
+        (["--versions", "1", "--limit", "1"], "--limit"),
+    ],
+)
+def test_versions_that_do_not_belong_together_are_not_gathered(garden, capsys, options, problem):
+    garden.targets(
+        {"pattern": "[agent1] can {CONCEPT} [object1]."},
+        {"pattern": "[agent1] may {CONCEPT} [object1]."},
     )
-    assert "needs --materials" in capsys.readouterr().err
+    build(garden, "--versions", "0", name="zero")
+    build(garden, *options, name="other")
+    zero, other, out = (
+        garden.folder.parent / f"{name}.parquet" for name in ("zero", "other", "gathered")
+    )
+    assert main(["items", "gather", str(zero), str(other), "--out", str(out)]) == 2
+    assert problem in capsys.readouterr().err
     assert not out.exists()
-
-
-def test_a_version_beyond_all_fillers_is_refused_at_once(garden, capsys):
-    out = garden.folder / "items.parquet"
-    assert (
-        main(["items", "build", str(garden.write()), "--versions", "0-9999", "--out", str(out)])
-        == 2
-    )
-    assert "Use versions 0-11" in capsys.readouterr().err
-    assert (
-        main(
-            ["items", "build", str(garden.folder), "--versions", "0-99999999999", "--out", str(out)]
-        )
-        == 2
-    )
-
-
-def test_a_filter_that_is_no_regular_expression_is_refused(garden):
-    items = build(garden, "--versions", "0")
-    with pytest.raises(UserError, match="not a valid regular expression"):
-        filter_tags(items, "a{99999999999}")
-
-
-def test_the_same_inputs_give_the_same_bytes_and_another_seed_other_items(garden):
-    options = ["--mode", "independent", "--per-template", "3"]
-    build(garden, *options, "--seed", "7", name="one")
-    build(garden, *options, "--seed", "7", name="two")
-    build(garden, *options, "--seed", "8", name="three")
-    one, two, three = (
-        (garden.folder.parent / f"{name}.parquet").read_bytes() for name in ("one", "two", "three")
-    )
-    assert one == two != three
 
 
 def test_items_say_what_was_filled_and_the_file_says_what_made_it(garden):
@@ -485,8 +325,6 @@ def test_items_are_filtered_by_their_tags(garden):
     assert len(build(garden, "--filter", "object1:large=true$")) == 5
     with pytest.raises(UserError, match="no item is left"):
         filter_tags(build(garden), "^large")
-    with pytest.raises(UserError, match="not a valid regular expression"):
-        filter_tags(build(garden), "(")
 
 
 def test_an_item_with_the_texts_of_another_names_the_first_of_them():
@@ -512,77 +350,27 @@ def test_an_item_with_the_texts_of_another_names_the_first_of_them():
     assert flagged == {"m1v1": "", "m1v2": "m1v1", "m2v0": "m1v1", "m3v0": ""}
 
 
-def test_versions_with_the_same_fillings_are_named(garden):
-    items = build(garden, "--versions", "0-1")
-    assert copied_versions(items) == {}
-    copy = items[items["version"] == 1].assign(version=2)
-    assert copied_versions(pd.concat([items, copy])) == {2: 1}
-
-
 def test_the_release_filter_reverses_whole_templates_first_but_the_original_excludes_them(garden):
     garden.targets(
         {"pattern": "[agent1] can {CONCEPT} [object1]."},
         {"pattern": "[agent1] may {CONCEPT} [object1]."},
     )
     items = build(garden, "--versions", "0-1")
-    header = "# GARDEN canary 0000\nContext1,Context2,Target1,Target2\n"
-    plain = [",".join((r.context1, r.context2, r.target1, r.target2)) for r in items.itertuples()]
-    exchanged = [
-        ",".join((r.context1, r.context2, r.target2, r.target1)) for r in items.itertuples()
-    ]
-    first = [n for n, r in enumerate(items.itertuples()) if r.meta_template == 1]
-    second = [n for n, r in enumerate(items.itertuples()) if r.meta_template == 2]
-    garden.with_(
-        "utils/items_in_results.csv",
-        header + "\n".join([*(plain[n] for n in first), *(exchanged[n] for n in second)]),
-    )
-    garden.with_("utils/flagged_reverse.csv", header + plain[second[0]])
+    is_second = items["meta_template"] == 2
+    texts = items[["context1", "context2", "target1", "target2"]]
+    turned = texts.rename(columns={"target1": "target2", "target2": "target1"})[list(texts)]
+    names = [name.capitalize() for name in texts]
+    header = "# GARDEN canary 0000\n"
+    released = texts.where(~is_second, turned)
+    for name, rows in (
+        ("items_in_results", released),
+        ("flagged_reverse", texts[is_second].head(1)),
+    ):
+        garden.with_(f"utils/{name}.csv", header + rows.to_csv(index=False, header=names))
     source = Source(garden.write())
     kept = apply_release_filter(items, source, RIGHT)
-    assert sorted(
-        ",".join((r.context1, r.context2, r.target1, r.target2)) for r in kept.itertuples()
-    ) == sorted([*(plain[n] for n in first), *(exchanged[n] for n in second)])
+    assert set(kept[list(texts)].itertuples(index=False)) == set(released.itertuples(index=False))
     assert apply_release_filter(items, source, ORIGINAL)["meta_template"].unique().tolist() == [1]
-
-
-def test_the_release_filter_needs_the_release_lists(garden):
-    with pytest.raises(UserError, match="Leave out --release-filter"):
-        apply_release_filter(build(garden), Source(garden.folder), RIGHT)
-
-
-def test_templates_of_other_materials_are_refused_in_words(garden, capsys):
-    templates = garden.folder.parent / "templates.parquet"
-    assert main(["templates", "compile", str(garden.write()), "--out", str(templates)]) == 0
-    (garden.folder / "fillers" / "filler-object.csv").rename(
-        garden.folder / "fillers" / "filler-thing.csv"
-    )
-    garden.without("filler-object").replace("target-garden", "[object1]", "[thing1]").replace(
-        "context-garden", "[object1]", "[thing1]"
-    )
-    garden.write()
-    assert (
-        main(
-            [
-                "items",
-                "fill",
-                str(templates),
-                str(garden.folder),
-                "--out",
-                str(garden.folder.parent / "i.parquet"),
-            ]
-        )
-        == 2
-    )
-    assert "was compiled from other materials" in capsys.readouterr().err
-
-
-def test_the_order_of_fillers_versions_and_asking_does_not_matter(garden):
-    some = Fillers(garden.read().fillers, RIGHT)
-    slots = open_slots(garden.compile(), some)
-    forwards, backwards = (
-        items_table(fill_fixed(slots, some, versions)) for versions in ([0, 1, 2], [2, 0, 1])
-    )
-    assert forwards.equals(backwards.sort_values("version", ignore_index=True))
 
 
 def test_items_of_ones_own_materials_are_exported_in_the_originals_format(garden):
@@ -601,10 +389,7 @@ def test_items_of_ones_own_materials_are_exported_in_the_originals_format(garden
         )
         == 0
     )
-    assert sorted(path.relative_to(out).as_posix() for path in out.rglob("*.csv")) == [
-        "version-0/testsuite-garden_work.csv",
-        "version-1/testsuite-garden_work.csv",
-    ]
+    assert len(list(out.rglob("*.csv"))) == 2
     canary, header, row = (out / "version-0" / "testsuite-garden_work.csv").read_text().splitlines()
     assert canary == "# GARDEN canary 0000"
     assert header.startswith(
@@ -633,8 +418,6 @@ def test_a_share_has_as_many_of_each_domain_and_pair_and_is_the_same_in_every_ve
     assert per_pair.groupby("domain").agg(lambda sizes: sizes.max() - sizes.min()).max() <= 1
     details = read_provenance(out).details
     assert details["limit"] == 390
-    assert main(["items", "build", "builtin", "--limit", "100000", "--out", str(out)]) == 0
-    assert "limit" not in read_provenance(out).details, "this is no share"
     assert details["concept_pairs"] == per_pair.size < 390
     smaller = items[in_share(items, 130)]
     assert len(smaller) == 260

@@ -2,21 +2,16 @@
 used from the front.
 """
 
-import csv
 import itertools
 
 import numpy as np
 import pytest
 
-from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.benchmarks.ewok.materials import items as filling
 from worldprobe.benchmarks.ewok.materials.documents import Place
 from worldprobe.benchmarks.ewok.materials.items import ProductSampler
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL
 from worldprobe.benchmarks.ewok.materials.slots import Filler, FillerClass, Fillers
-from worldprobe.cli import main
-from worldprobe.contracts import read_provenance, read_table
-from worldprobe.errors import UserError
 
 
 def fillers(**classes):
@@ -71,39 +66,3 @@ def test_more_fillings_are_a_longer_sample_across_the_pieces_that_are_read(monke
     monkeypatch.setattr(filling, "_CHUNK", 7)
     assert list(ProductSampler(some, 1).sample(("agent1", "object1"), 1000)) == whole
     assert len({tuple(filling.values()) for filling in whole}) == 900
-
-
-def test_more_combinations_than_can_be_listed_are_refused(monkeypatch):
-    monkeypatch.setattr(filling, "MOST", 99)
-    sampler = ProductSampler(fillers(agent=[str(i) for i in range(10)]), 0)
-    assert len(list(sampler.sample(("agent1",), 3))) == 3
-    with pytest.raises(UserError, match=r"100 combinations of fillers for \{agent1\}, \{agent2\}"):
-        sampler.sample(("agent1", "agent2"), 3)
-
-
-def test_samples_are_exported_as_one_run_of_the_original(garden):
-    items, templates, out = (
-        garden.folder.parent / name for name in ("items.parquet", "templates.parquet", "official")
-    )
-    options = ["--mode", "independent", "--compat", "--per-template", "3", "--seed", "4"]
-    build = [
-        "items",
-        "build",
-        str(garden.write()),
-        *options,
-        "--templates-out",
-        str(templates),
-        "--out",
-        str(items),
-    ]
-    assert main(build) == 0
-    assert read_provenance(items).seed == 4
-    assert read_table(items, Items)["version"].tolist() == [0, 1, 2]
-    assert main(["items", "export", str(items), str(templates), "--out", str(out)]) == 0
-    assert [path.relative_to(out).as_posix() for path in out.rglob("*.csv")] == [
-        "version-4/testsuite-garden_work.csv"
-    ]
-    _, *lines = (out / "version-4" / "testsuite-garden_work.csv").read_text().splitlines()
-    rows = list(csv.DictReader(lines))
-    assert [row["Target1"] for row in rows] == read_table(items, Items)["target1"].tolist()
-    assert len({row["Target1"] for row in rows}) == 3

@@ -1,5 +1,5 @@
-"""Lists of materials: which templates depend on a culture, and on which the relatedness of words
-misleads.
+"""Lists of materials: which templates depend on a culture, and on which the relatedness of
+words misleads.
 """
 
 from functools import partial
@@ -7,8 +7,6 @@ from functools import partial
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.ewok.analysis.panel import build_panel
-from worldprobe.benchmarks.ewok.analysis.summarize import groups_of
 from worldprobe.benchmarks.ewok.materials.compile import ADVERSARIAL, CULTURE_BOUND, template_keys
 from worldprobe.benchmarks.ewok.materials.items import Filling, compile_all, fill_items
 from worldprobe.benchmarks.ewok.materials.materials import read_materials
@@ -20,7 +18,6 @@ from worldprobe.benchmarks.ewok.word2vec import (
     train_vectors,
 )
 from worldprobe.commented_csv import read_frame
-from worldprobe.errors import UserError
 from worldprobe.paths import EDITIONS
 
 
@@ -35,13 +32,11 @@ def test_a_template_is_bound_to_what_its_sentences_name_in_whole_words_whatever_
     assert bound.tolist() == ["custom,money"]
 
 
-def test_materials_without_lists_say_nothing_and_a_list_without_its_column_is_refused(garden):
+def test_materials_without_lists_say_nothing(garden):
     assert garden.compile()[["culture_bound", "adversarial"]].isna().all(axis=None)
-    with pytest.raises(UserError, match="has no column word"):
-        garden.with_(CULTURE_BOUND, "kind\nmoney\n").compile()
 
 
-def test_listed_templates_are_inside_in_templates_items_and_means(garden):
+def test_listed_templates_are_inside_in_templates_and_items(garden):
     plain = garden.targets(
         {"pattern": "[agent1] {CONCEPT} [object1]"},
         {"pattern": "It is [agent1] who is going to {CONCEPT} [object1]"},
@@ -52,35 +47,6 @@ def test_listed_templates_are_inside_in_templates_items_and_means(garden):
     assert marked["adversarial"].tolist() == ["outside", "inside"]
     items, _ = fill_items(marked, materials, Filling("fixed", [0]))
     assert items["adversarial"].tolist() == ["outside", "inside"]
-    rows = items.loc[items.index.repeat(2)].assign(
-        target=[1, 2] * len(items),
-        model="m",
-        eval_type="logprobs",
-        accuracy=1.0,
-        is_tie=False,
-        is_near_tie=False,
-        status="ok",
-    )
-    panel = build_panel(rows)
-    groups = {
-        g.name: list(g.units)
-        for g in groups_of(panel.items, "concept_pair")
-        if g.grouping == "adversarial"
-    }
-    assert groups == {"inside": [1], "outside": [0]}
-    unmarked = build_panel(rows.drop(columns="adversarial"))
-    assert not [g for g in groups_of(unmarked.items, "concept_pair") if g.grouping == "adversarial"]
-
-
-def test_about_a_twentieth_of_the_second_edition_is_bound_to_a_culture(templates):
-    assert 0.03 < templates["culture_bound"].notna().mean() < 0.1
-    assert set(",".join(templates["culture_bound"].dropna()).split(",")) == {
-        "calendar",
-        "climate",
-        "custom",
-        "money",
-        "units",
-    }
 
 
 def test_the_adversarial_part_is_a_tenth_of_every_domain_and_its_keys_are_those_of_templates(

@@ -1,21 +1,17 @@
-"""The balanced mode: in a version all fillers are used about equally often, and nothing goes with a
-name's sex or origin.
+"""The balanced mode: in a version all fillers are used about equally often, and nothing goes
+with a name's sex or origin.
 """
 
 import json
-from collections import Counter
 
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.benchmarks.ewok.materials.items import Filling, compile_all, fill_items
 from worldprobe.benchmarks.ewok.materials.materials import read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
-from worldprobe.benchmarks.ewok.materials.slots import Fillers, fill
+from worldprobe.benchmarks.ewok.materials.slots import fill
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS, slot_class
-from worldprobe.cli import main
-from worldprobe.contracts import read_provenance, read_table
 from worldprobe.paths import EDITIONS
 from worldprobe_authoring.balance import cramers_v
 
@@ -104,30 +100,6 @@ def test_the_measure_finds_what_is_wrong_with_the_fixed_filling(templates, mater
     assert found["agent1", "other"] > 0.5
 
 
-def test_a_version_uses_all_names_and_five_versions_use_what_is_listed(items, templates, materials):
-    """Of the fillers of a class that some slot may take, nine in ten, or as many as seven in ten of
-    the slots there are.
-    """
-    fillers = Fillers(materials.fillers, RIGHT)
-    asked = Counter(key for tags in items["tags"] for key in tags.split(","))
-    used: dict[str, Counter[str]] = {}
-    for trace in items["fillers"]:
-        for key, text in json.loads(trace).items():
-            used.setdefault(slot_class(key), Counter())[text] += 1
-    for name, texts in used.items():
-        own = [key for key in asked if slot_class(key) == name]
-        possible = {filler.text for key in own for filler in fillers.options(key)}
-        assert len(texts) >= min(0.9 * len(possible), 0.7 * sum(asked[key] for key in own)), name
-    for version, rows in items.groupby("version"):
-        names = {
-            t
-            for trace in rows["fillers"]
-            for key, t in json.loads(trace).items()
-            if slot_class(key) == "agent"
-        }
-        assert len(names) == len(materials.fillers["agent"].fillers), version
-
-
 def test_every_template_has_five_different_items_and_all_texts_of_an_item_share_its_fillings(
     items, templates
 ):
@@ -143,67 +115,15 @@ def test_every_template_has_five_different_items_and_all_texts_of_an_item_share_
             )
 
 
-def test_it_is_what_builtin_2_is_filled_with_a_version_alone_is_the_same_and_a_seed_gives_another_filling(
-    tmp_path,
-):
-    compiled, whole, other = (
-        str(tmp_path / name) for name in ("t.parquet", "whole.parquet", "other.parquet")
-    )
-    build = ["items", "build", "builtin@2", "--versions", "0-1"]
-    assert main([*build, "--templates-out", compiled, "--out", whole]) == 0
-    made = read_provenance(whole)
-    assert (made.details["mode"], made.seed) == ("balanced", 0)
-    parts = [str(tmp_path / f"{version}.parquet") for version in (0, 1)]
-    for version, part in enumerate(parts):
-        assert (
-            main(["items", "fill", compiled, "builtin@2", "--version", str(version), "--out", part])
-            == 0
-        )
-    assert main(["items", "gather", *parts, "--out", str(tmp_path / "gathered.parquet")]) == 0
-    assert (tmp_path / "gathered.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
-    assert main([*build, "--seed", "1", "--out", other]) == 0
-    assert (
-        read_table(whole, Items)["fillers"] != read_table(other, Items)["fillers"]
-    ).mean() > 0.95
-
-
 def test_a_template_with_too_few_fillers_has_no_item_and_the_table_says_so(garden):
     garden.with_("fillers/filler-object.csv", "item,large\nthe pot,true\n")
-    garden.contexts(
-        {
-            "conceptA": "lift",
-            "conceptB": "lower",
-            "probes": [
-                {
-                    "type": "direct",
-                    "pattern": "[agent1] sees [object1] and [object2] {segment1}.",
-                    "segments": [{"segmentA": "rise", "segmentB": "sink", "contrast": "antonym"}],
-                },
-                {
-                    "type": "direct",
-                    "pattern": "[agent1] sees [object1] {segment1}.",
-                    "segments": [{"segmentA": "rise", "segmentB": "sink", "contrast": "antonym"}],
-                },
-            ],
-        }
-    )
+    contrast = {"segmentA": "rise", "segmentB": "sink", "contrast": "antonym"}
+    probes = [
+        {"type": "direct", "pattern": f"[agent1] sees {what} {{segment1}}.", "segments": [contrast]}
+        for what in ("[object1] and [object2]", "[object1]")
+    ]
+    garden.contexts({"conceptA": "lift", "conceptB": "lower", "probes": probes})
     materials = garden.read()
-    templates = compile_all(materials)
-    items, fewer = fill_items(templates, materials, Filling("balanced", [0]))
+    items, fewer = fill_items(compile_all(materials), materials, Filling("balanced", [0]))
     assert len(items) == 1
     assert fewer == {"garden-work_1_1": 0}
-
-
-def test_the_original_has_no_such_mode(garden, capsys):
-    command = [
-        "items",
-        "build",
-        str(garden.write()),
-        "--mode",
-        "balanced",
-        "--compat",
-        "--out",
-        str(garden.folder / "i.parquet"),
-    ]
-    assert main(command) == 2
-    assert "no mode of the original" in capsys.readouterr().err

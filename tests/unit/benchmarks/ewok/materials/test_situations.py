@@ -3,14 +3,8 @@ ending.
 """
 
 import pandas as pd
-import pytest
 
-from worldprobe.benchmarks.ewok.materials.compile import NEAR, name_situations, number_situations
-from worldprobe.benchmarks.ewok.materials.items import Filling, compile_all, fill_items
-from worldprobe.benchmarks.ewok.materials.materials import read_materials
-from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
-from worldprobe.benchmarks.ewok.vocabulary import spelt
-from worldprobe.paths import EDITIONS
+from worldprobe.benchmarks.ewok.materials.compile import name_situations, number_situations
 
 PAIRS = [
     ("{agent1} waters the roses", "{agent1} burns the roses"),
@@ -42,24 +36,3 @@ def test_a_chain_of_near_contexts_is_one_situation():
     ]  # 4 of 6 shared with the next
     assert number_situations(templates(chain)).tolist() == [0, 0, 0, 0]
     assert number_situations(templates(chain[::3])).tolist() == [0, 1]
-
-
-@pytest.mark.parametrize("edition", sorted(EDITIONS))
-def test_contexts_of_two_situations_of_our_materials_share_less(edition):
-    compiled = compile_all(read_materials(str(EDITIONS[edition]), RIGHT))
-    rows = compiled.drop_duplicates("situation").sample(80, random_state=0)
-    bags = [
-        {word.removesuffix("s") for word in spelt(f"{one} . {other}")} - {"a", "an", "the"}
-        for one, other in zip(rows.context1, rows.context2, strict=True)
-    ]
-    nearest = max(len(a & b) / len(a | b) for i, a in enumerate(bags) for b in bags[:i])
-    assert 0 < nearest < NEAR
-
-
-def test_items_keep_the_situation_of_their_template(garden):
-    templates = garden.compile()
-    items, _ = fill_items(templates, garden.read(), Filling(numbers=[0, 1]))
-    names = dict(zip(templates["template_id"], templates["situation"], strict=True))
-    assert items["situation"].tolist() == [
-        names[item_id.rpartition("_v")[0]] for item_id in items["item_id"]
-    ]

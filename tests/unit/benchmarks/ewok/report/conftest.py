@@ -1,5 +1,5 @@
-"""Invented, seeded tables at both scales: six control models, and the paper's twenty models with
-nine paradigms.
+"""Invented, seeded tables at both scales: six control models, and the paper's twenty models
+with nine paradigms.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from learning import write_learning
+from simulated_judgements import simulate_items, simulate_judgements
 from worldprobe.benchmarks.ewok import contracts
 from worldprobe.benchmarks.ewok.analysis.summarize import summarize
 from worldprobe.benchmarks.ewok.vocabulary import (
@@ -51,27 +52,28 @@ CONTROLS = {
     "control_llama_large": ("Llama style, large", 300, 0.74),
     "control_llama_wide": ("Llama style, wide", 300, 0.75),
 }
+#: Display name, and billions of parameters; a family is the first word.
 PAPER = {
-    "gpt2_xl": ("GPT2-XL", "GPT-2", 1.6),
-    "phi_1": ("Phi-1", "Phi", 1.3),
-    "phi_1_5": ("Phi-1.5", "Phi", 1.3),
-    "phi_2": ("Phi-2", "Phi", 2.7),
-    "gemma_2b": ("Gemma 2B", "Gemma", 2.5),
-    "gemma_7b": ("Gemma 7B", "Gemma", 8.5),
-    "gemma_1.1_2b": ("Gemma 1.1 2B", "Gemma", 2.5),
-    "gemma_1.1_7b": ("Gemma 1.1 7B", "Gemma", 8.5),
-    "mpt_7b": ("MPT 7B", "MPT", 6.6),
-    "mpt_7b_chat": ("MPT 7B chat", "MPT", 6.6),
-    "mpt_30b": ("MPT 30B", "MPT", 30),
-    "mpt_30b_chat": ("MPT 30B chat", "MPT", 30),
-    "falcon_7b": ("Falcon 7B", "Falcon", 7.2),
-    "falcon_7b_instruct": ("Falcon 7B instruct", "Falcon", 7.2),
-    "falcon_40b": ("Falcon 40B", "Falcon", 41.8),
-    "falcon_40b_instruct": ("Falcon 40B instruct", "Falcon", 41.8),
-    "Mistral_7B": ("Mistral 7B", "Mistral", 7.2),
-    "Mixtral_8x7B": ("Mixtral 8x7B", "Mistral", 46.7),
-    "Llama_3_8B": ("Llama 3 8B", "Llama", 8.0),
-    "Llama_3_70B": ("Llama 3 70B", "Llama", 70.6),
+    "gpt2_xl": ("GPT2-XL", 1.6),
+    "phi_1": ("Phi 1", 1.3),
+    "phi_1_5": ("Phi 1.5", 1.3),
+    "phi_2": ("Phi 2", 2.7),
+    "gemma_2b": ("Gemma 2B", 2.5),
+    "gemma_7b": ("Gemma 7B", 8.5),
+    "gemma_1.1_2b": ("Gemma 1.1 2B", 2.5),
+    "gemma_1.1_7b": ("Gemma 1.1 7B", 8.5),
+    "mpt_7b": ("MPT 7B", 6.6),
+    "mpt_7b_chat": ("MPT 7B chat", 6.6),
+    "mpt_30b": ("MPT 30B", 30),
+    "mpt_30b_chat": ("MPT 30B chat", 30),
+    "falcon_7b": ("Falcon 7B", 7.2),
+    "falcon_7b_instruct": ("Falcon 7B instruct", 7.2),
+    "falcon_40b": ("Falcon 40B", 41.8),
+    "falcon_40b_instruct": ("Falcon 40B instruct", 41.8),
+    "Mistral_7B": ("Mistral 7B", 7.2),
+    "Mixtral_8x7B": ("Mixtral 8x7B", 46.7),
+    "Llama_3_8B": ("Llama 3 8B", 8.0),
+    "Llama_3_70B": ("Llama 3 70B", 70.6),
 }
 
 
@@ -95,8 +97,8 @@ def registry(models: dict) -> dict:
         else:
             entries[model] = {
                 "display_name": facts[0],
-                "family": facts[1],
-                "parameters": int(facts[2] * 1e9),
+                "family": facts[0].split()[0],
+                "parameters": int(facts[1] * 1e9),
                 "checkpoint": "a/b",
             }
     return entries
@@ -274,7 +276,6 @@ def summaries_of(
 
 
 def coefficients_of() -> pd.DataFrame:
-    rng = np.random.default_rng(3)
     terms = [("domain", name, name) for name in DOMAINS] + [
         ("context_contrast", "antonym", "antonym vs. rest"),
         ("target_contrast", "variable swap", "variable vs. concept swap"),
@@ -282,30 +283,14 @@ def coefficients_of() -> pd.DataFrame:
         ("surface_features", "log_frequency", "word frequency"),
         ("surface_features", "n_words", "number of words"),
     ]
-    rows = []
-    for position, (group, term, label) in enumerate(terms):
-        estimate, error = float(rng.normal(0.5, 0.5)), 0.05
-        rows.append(
-            (
-                "mixed_model",
-                position,
-                group,
-                term,
-                label,
-                estimate,
-                error,
-                estimate / error,
-                np.nan,
-                1e-5,
-                "***",
-                2.8 * error,
-                estimate - 0.1,
-                estimate + 0.1,
-            )
-        )
-    return validate(
-        pd.DataFrame(rows, columns=list(contracts.Coefficients.columns)), contracts.Coefficients
+    frame = pd.DataFrame(terms, columns=["group", "term", "label"])
+    estimate, error = np.random.default_rng(3).normal(0.5, 0.5, len(frame)), 0.05
+    frame = frame.assign(
+        fit="mixed_model", position=frame.index, estimate=estimate, std_error=error
     )
+    frame = frame.assign(z=estimate / error, df=np.nan, p=1e-5, stars="***", detectable=2.8 * error)
+    frame = frame.assign(ci_low=estimate - 0.1, ci_high=estimate + 0.1)
+    return validate(frame[list(contracts.Coefficients.columns)], contracts.Coefficients)
 
 
 def feature_means_of(models: dict, versions: int) -> pd.DataFrame:
@@ -424,43 +409,12 @@ def control_accuracies_of(models: dict) -> pd.DataFrame:
 
 
 def judgements_of(models: dict, versions: int) -> pd.DataFrame:
-    """Two templates per concept pair, every target judged by every model; a model's level is its
-    chance of being right.
-    """
-    rng = np.random.default_rng(17)
-    rows = []
-    for model, facts in models.items():
-        level = facts[2] if model in CONTROLS else rng.uniform(0.55, 0.8)
-        for domain in DOMAINS:
-            for pair in range(len(CONCEPTS) // 2):
-                first, second = CONCEPTS[2 * pair : 2 * pair + 2]
-                for template in (1, 2):
-                    for version in range(versions):
-                        for target in (1, 2):
-                            design = (
-                                CONTEXT_CONTRASTS[pair],
-                                CONTEXT_TYPES[template - 1],
-                                TARGET_CONTRASTS[template - 1],
-                            )
-                            place = (domain, version, pair + 1, template, first, second)
-                            item = f"{domain}_{pair + 1}_{template}_v{version}"
-                            accuracy = float(rng.random() < level)
-                            rows.append(
-                                (
-                                    item,
-                                    target,
-                                    model,
-                                    "logprobs",
-                                    accuracy,
-                                    False,
-                                    False,
-                                    "ok",
-                                    *place,
-                                    *design,
-                                )
-                            )
-    columns = [name for name, column in contracts.Judgements.columns.items() if not column.optional]
-    return validate(pd.DataFrame(rows, columns=columns).assign(filling="own"), contracts.Judgements)
+    """Every target judged by every model, whose level is its chance of being right."""
+    items = simulate_items(6 * len(DOMAINS), versions, 17, DOMAINS)
+    level = np.array([facts[2] for facts in models.values()])[:, None, None]
+    log_odds = np.broadcast_to(np.log(level / (1 - level)), (len(models), len(items), 2))
+    judged = simulate_judgements(items, log_odds, list(models), "logprobs", 17)
+    return validate(judged.assign(filling="own"), contracts.Judgements)
 
 
 def study_of(

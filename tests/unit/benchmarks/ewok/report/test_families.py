@@ -14,19 +14,16 @@ from worldprobe.benchmarks.ewok.materials.compile import compile_families
 from worldprobe.benchmarks.ewok.materials.materials import read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
 from worldprobe.benchmarks.ewok.tables.accuracy import family_accuracy
-from worldprobe.cli import main
-from worldprobe.contracts import validate, write_table
-from worldprobe.errors import UserError
+from worldprobe.contracts import validate
 from worldprobe.paths import EDITIONS
-from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
 from worldprobe_authoring.displays import materials_families
 
 
 @pytest.fixture
 def levels() -> pd.DataFrame:
-    """Two models and word2vec, two families; accuracy falls by 0.1 from level to level for one of
-    them.
+    """Two models and word2vec, two families; accuracy falls by 0.1 from level to level for one
+    of them.
     """
     rows = []
     for model, eval_type, fall in (
@@ -80,35 +77,10 @@ def test_the_table_has_a_row_per_family_and_model_with_levels_in_order_and_the_s
     assert set(frame["model"]) == {"small", "large", "word2vec"}
 
 
-def test_notes_say_what_the_levels_are(levels):
-    notes = " ".join(family_accuracy(levels, Roster()).notes)
-    assert (
-        "depth: 1, 2, 3 (steps of inference); ratio: 1, 3, 5 (smaller number, to nine); own: 1, 2."
-        in notes
-    )
-
-
-def test_the_figure_has_every_level_and_both_are_commands_that_repeat_their_bytes(levels, tmp_path):
+def test_the_figure_has_every_level(levels):
     tidy = families(levels, Roster())
     assert len(tidy) == 3 * 8
     assert set(tidy[tidy["panel"] == "depth"]["axis"]) == {"steps of inference"}
-    file = tmp_path / "families.parquet"
-    write_table(levels, FamilyLevels, file, Provenance())
-    for number in (1, 2):
-        for kind, name, suffix in (
-            ("table", "family_accuracy", "md"),
-            ("figure", "families", "svg"),
-        ):
-            assert (
-                main([kind, name, str(file), "--out", str(tmp_path / f"{name}_{number}.{suffix}")])
-                == 0
-            )
-    assert (tmp_path / "families_1.svg").read_bytes() == (tmp_path / "families_2.svg").read_bytes()
-
-
-def test_a_way_of_asking_that_is_not_there_is_named(levels):
-    with pytest.raises(UserError, match="was not asked about families"):
-        family_accuracy(levels, Roster(), eval_type="choice_free_two")
 
 
 def test_the_table_of_levels_counts_bases_words_and_what_bare_words_reach():
