@@ -15,6 +15,7 @@ from worldprobe.benchmarks.worldsense.outputs import asked_models
 from worldprobe.benchmarks.worldsense.skins.vocabulary import LINEAR_PROBLEMS
 from worldprobe.contracts import validate
 from worldprobe.report.model_names import Model, Roster
+from worldprobe.settings import read_study
 from worldprobe_training import external, trainings
 from worldprobe_training.training_files import first_tuples
 
