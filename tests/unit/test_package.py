@@ -76,7 +76,7 @@ def tracked(repository: Path, *names: str) -> set[str]:
 def test_the_wheel_has_every_file_that_belongs_to_it_and_no_other(
     wheel: Path, repository: Path
 ) -> None:
-    sources = tracked(repository, "workflow/src/worldprobe")
+    sources = tracked(repository, "workflow/src")
     rest = tracked(
         repository,
         "config",

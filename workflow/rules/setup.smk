@@ -31,15 +31,16 @@ def find_home():
 
 
 def jobs_source(home, package, has_environments):
-    """Where jobs find the code: in the clone, or, in environments of their own, by a link to the installed package alone."""
+    """Where jobs find the code: in the clone, or, in environments of their own, by links to the installed packages alone."""
     source = home / "workflow" / "src"
     if not source.is_dir() and has_environments:
         source = Path(".snakemake", "worldprobe").absolute()
         source.mkdir(parents=True, exist_ok=True)
-        link = source / "worldprobe"
-        if not link.is_symlink() or link.readlink() != package:
-            link.unlink(missing_ok=True)
-            link.symlink_to(package)
+        for folder in (path.parent for path in package.parent.glob("worldprobe*/__init__.py")):
+            link = source / folder.name
+            if not link.is_symlink() or link.readlink() != folder:
+                link.unlink(missing_ok=True)
+                link.symlink_to(folder)
     return source if source.is_dir() else ""
 
 

@@ -33,7 +33,7 @@ def test_people_who_know_the_world_score_one_and_who_says_the_opposite_is_left_o
         items,
         read_provenance(tmp_path / "all.parquet"),
     )
-    run("human", "lists", items, "--length", 3, 80, "--catch", 1, "--key-out", key, "--out", lists)
+    run("human", "lists", items, "--shortest", 3, "--catch", 1, "--key-out", key, "--out", lists)
     questionnaire = _read_questionnaire(lists, "ewok")
     right = read_table(key, ListKeys).set_index("question")["expected"].to_dict()
     right_of = {

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +46,21 @@ class Extension:
 
 @cache
 def extensions() -> tuple[Extension, ...]:
-    """Those that are installed, by name."""
-    found = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
+    """Those that are installed, by name.
+
+    Ours stand beside this package, also where it is read from a folder that nobody installed, as
+    by the jobs of an environment of their own.
+    """
+    beside = {
+        path.parent.name: EntryPoint(
+            path.parent.name.removeprefix("worldprobe_"), f"{path.parent.name}:EXTENSION", GROUP
+        )
+        for path in Path(__file__).parents[1].glob("worldprobe_*/__init__.py")
+    }
+    others = [
+        entry for entry in entry_points(group=GROUP) if not entry.value.startswith("worldprobe_")
+    ]
+    found = sorted([*beside.values(), *others], key=lambda entry: entry.name)
     return tuple(entry.load() for entry in found)
 
 
