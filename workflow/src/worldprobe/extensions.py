@@ -103,16 +103,22 @@ def rules() -> list[Path]:
     return [extension.rules for extension in extensions() if extension.rules]
 
 
-def add_actions(command: str, app: Any) -> None:
-    """Add the extensions' actions to the app of a command."""
-    for extension in extensions():
-        if command in extension.actions:
-            load(extension.actions[command])(app)
+@cache
+def with_actions(command: str, place: str) -> Any:
+    """The app of a command, with the actions that extensions add to it; where there are none, the
+    place from which it is imported when it is needed.
 
-
-def has_actions(command: str) -> bool:
-    """Whether extensions add actions to a command."""
-    return any(command in extension.actions for extension in extensions())
+    Args:
+        command: its name.
+        place: "module:attribute" of its app.
+    """
+    added = [one.actions[command] for one in extensions() if command in one.actions]
+    if not added:
+        return place
+    app = load(place)
+    for add in added:
+        load(add)(app)
+    return app
 
 
 def made_models(study: Mapping[str, Any]) -> list[str]:

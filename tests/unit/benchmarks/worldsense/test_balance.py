@@ -7,6 +7,7 @@ names only are the same. A part *entails* the answer if the answer follows from 
 if all answers are equally frequent among the trials with such a part, and it *leans* otherwise.
 """
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import lru_cache
@@ -14,6 +15,7 @@ from itertools import combinations, permutations
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.optimize import linprog
 
@@ -26,7 +28,9 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
     normalise,
     rename,
 )
+from worldprobe.benchmarks.worldsense.skins.skins import read_skins
 from worldprobe.benchmarks.worldsense.skins.vocabulary import NORMAL, answers_of, problem_type
+from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
 
 #: Weight of each answer of a tuple, so that chance is one half (specification, Section 9).
 WEIGHTS = {"Infer": (1.0, -1.0), "Consist": (1.0, -1.0), "Compl": (0.5, 0.5, -1.0)}
@@ -215,3 +219,62 @@ def test_which_entities_are_between_others_gives_some_consistency_problems_away(
     assert found[4, 0] == found[5, 0] == 0.5
     assert found[4, 1] == pytest.approx(28 / 48)
     assert found[5, 1] == pytest.approx(120 / 216)
+
+
+ERROR = 0.001
+
+
+def surface_of(text: str) -> set[tuple]:
+    """What can be seen of a text without combining anything: its words, and which word is at which place from either end."""
+    words = text.split()
+    n = len(words)
+    return {
+        *words,
+        *((i, word) for i, word in enumerate(words)),
+        *((i - n, word) for i, word in enumerate(words)),
+    }
+
+
+def largest_lean(trials: pd.DataFrame) -> float:
+    """The largest departure of an answer's share from chance, given one thing that can be seen, in units of its bound.
+
+    The bound is Hoeffding's, sqrt(log(2m / ERROR) / 2n) for n trials with the thing and m comparisons: at chance, it is
+    exceeded anywhere with a probability below ERROR.
+    """
+    seen: defaultdict[object, Counter[str]] = defaultdict(Counter)
+    for row in trials.itertuples():
+        for feature in {
+            ("skin", row.skin),
+            ("wording", row.wording),
+            ("place", row.place),
+            *surface_of(row.text),
+        }:
+            seen[feature][row.gold] += 1
+    golds = sorted(trials["gold"].unique())
+    log = math.log(2 * len(seen) * len(golds) / ERROR)
+    leans = []
+    for counts in seen.values():
+        n = counts.total()
+        leans += [
+            abs(counts[gold] / n - 1 / len(golds)) / math.sqrt(log / (2 * n)) for gold in golds
+        ]
+    return max(leans)
+
+
+@pytest.mark.parametrize("problem", NORMAL)
+def test_nothing_that_is_seen_of_a_rendered_text_of_size_five_tells_the_answer(
+    problem: str,
+) -> None:
+    plan = plan_set("test", [5], [problem], 10)
+    trials = pd.concat(stream_set(plan, blocks_of(plan, read_skins()), seed=0), ignore_index=True)
+    trials["place"] = trials.groupby("tuple_id", sort=False).cumcount()
+    assert len(trials) > 1000
+    assert largest_lean(trials) <= 1
+    given_away = trials.sort_values(["tuple_id", "gold"])
+    given_away["place"] = given_away.groupby("tuple_id", sort=False).cumcount()
+    assert largest_lean(given_away) > 1  # so the bound can be exceeded
+    marked = trials.assign(
+        text=trials["text"].where(trials["gold"] != trials["gold"].iloc[0], trials["text"] + " ")
+    )
+    marked["text"] = marked["text"].str.replace(r"(\S+) $", r"well \1", regex=True)
+    assert largest_lean(marked) > 1

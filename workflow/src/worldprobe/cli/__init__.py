@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
 from cyclopts import App
 from cyclopts.exceptions import CycloptsError
@@ -100,11 +99,7 @@ def build_app(stages: Sequence[str] = tuple(STAGES)) -> App:
         help_format="plaintext",
     )
     for stage in stages:
-        place: Any = STAGES[stage][0]
-        if extensions.has_actions(stage):
-            place = extensions.load(place)
-            extensions.add_actions(stage, place)
-        app.command(place, name=stage)
+        app.command(extensions.with_actions(stage, STAGES[stage][0]), name=stage)
     return app
 
 
