@@ -16,7 +16,7 @@ from worldprobe.benchmarks.worldsense.skins.vocabulary import LINEAR_PROBLEMS
 from worldprobe.contracts import validate
 from worldprobe.report.model_names import Model, Roster
 from worldprobe.settings import read_study
-from worldprobe_training import external, trainings
+from worldprobe_training import displays, external, trainings
 from worldprobe_training.training_files import first_tuples
 
 FINETUNING = {
@@ -50,7 +50,7 @@ def study_of(**changes: object) -> dict:
         "finetuning": {**copy.deepcopy(FINETUNING), **changes},
         "sets": ["test", "memorisation"],
     }
-    return complete({"study": "s", "models": ["big"], "ewok": None, "worldsense": block})
+    return complete({"study": "s", "models": ["big"], "worldsense": block})
 
 
 def test_variants_begin_with_their_base_and_small_bases_learn_their_stages_first() -> None:
@@ -183,7 +183,7 @@ def test_long_trainings_are_drawn_as_means_of_neighbouring_steps() -> None:
         "learning_rate": 0.1,
         "gradient_norm": 1.0,
     }
-    frame = figures.training(validate(pd.DataFrame(rows), Trainings), Roster())
+    frame = displays.training(validate(pd.DataFrame(rows), Trainings), Roster())
     assert len(frame) == 334
     assert frame["loss"].iloc[0] == 2
 

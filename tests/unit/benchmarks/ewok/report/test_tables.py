@@ -16,6 +16,7 @@ from worldprobe.models.registry import BASELINES
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Model, Roster
 from worldprobe.report.sheet import decimals, read_printed, span
+from worldprobe_authoring import displays as authors
 
 
 def summary(model: str, mean: float, low: float, high: float, **more) -> dict:
@@ -215,25 +216,25 @@ def garden_templates() -> pd.DataFrame:
 
 
 def test_the_tables_of_the_materials_show_what_goes_with_what_and_no_text(garden_templates):
-    design = materials.materials_design(garden_templates)
+    design = authors.materials_design(garden_templates)
     last = design.frame.set_index("domain").loc["Cramér's V"]
     assert last["context_type: direct"] == 1.0
     assert last["target_contrast: concept swap"] == 0.0
-    sides = materials.materials_sides(garden_templates).frame.set_index(["part", "domain"])
+    sides = authors.materials_sides(garden_templates).frame.set_index(["part", "domain"])
     assert sides.loc[("target", "all"), ["pairs", "words_difference"]].tolist() == [4, 1.0]
     assert sides.loc[("context", "garden-work"), "words_difference"] == -1.0
     assert [domain for _, domain in sides.index[:3]] == ["garden-work", "kitchen-work", "all"]
-    words = materials.materials_words(garden_templates).frame.set_index("domain")
+    words = authors.materials_words(garden_templates).frame.set_index("domain")
     assert words.loc[
         "all", ["templates", "target_pairs", "context_pairs", "shared_words"]
     ].tolist() == [4, 2, 2, 0.0]
-    cues = materials.materials_cues(garden_templates).frame.set_index("part")
+    cues = authors.materials_cues(garden_templates).frame.set_index("part")
     assert cues.loc["target", ["n_words", "n_above"]].tolist() == [0, 0]
     for build in (
-        materials.materials_design,
-        materials.materials_sides,
-        materials.materials_words,
-        materials.materials_cues,
+        authors.materials_design,
+        authors.materials_sides,
+        authors.materials_words,
+        authors.materials_cues,
     ):
         sheet = build(garden_templates)
         assert "Nobody" not in sheet.to_csv() + sheet.to_markdown()
