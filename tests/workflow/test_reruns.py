@@ -17,7 +17,6 @@ import yaml
 from worldprobe import methods
 
 Jobs = Callable[..., Counter[str]]
-PACKAGE = "workflow/src/worldprobe"
 #: Rules that train or ask models, and what makes what these read.
 EXPENSIVE = {
     "compile_templates",
@@ -36,7 +35,7 @@ def clone(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     edited.
     """
     folder = tmp_path_factory.mktemp("clone")
-    for name in (PACKAGE, "resources"):
+    for name in ("workflow/src", "resources"):
         ignored = shutil.ignore_patterns("__pycache__", "downloads")
         shutil.copytree(repository / name, folder / name, ignore=ignored)
     checkpoint = folder / "mine"
@@ -67,7 +66,7 @@ def planned(
     """A function: the jobs that the finished study in the clone would do now, by rule."""
 
     def run(*arguments: str) -> str:
-        methods.code_digest.cache_clear()
+        methods.forget()
         done = plan(snakemake_command(clone, *arguments, configuration=(clone / "study.yaml",)))
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
         return done.stdout + done.stderr
@@ -83,7 +82,7 @@ def planned(
         )
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(methods, "PACKAGE", clone / PACKAGE)
+        patch.setattr(methods, "SOURCE", clone / "workflow/src")
         patch.setattr(methods, "RESOURCES", clone / "resources")
         files = [
             line.split("\t")[0]
@@ -97,7 +96,7 @@ def planned(
             path.touch() if path.suffix else path.mkdir(exist_ok=True)
         run("--touch", "--forceall")
         yield jobs
-    methods.code_digest.cache_clear()
+    methods.forget()
 
 
 @pytest.fixture
@@ -122,28 +121,78 @@ def test_a_finished_study_does_nothing(planned: Jobs) -> None:
     assert not planned()
 
 
-CHEAP_EDITS = {
-    "scoring code": (f"{PACKAGE}/models/chat.py", '"""', '"""Edited. '),
-    "an R file": (f"{PACKAGE}/benchmarks/ewok/analysis/regression.R", "#", "# Edited."),
-    "published numbers": ("resources/published/ewok.csv", "0.", "1."),
+#: What is edited -> a file with old and new words, rules that run again, rules that do not.
+CODE_EDITS = {
+    "an engine": ("worldprobe/models/vllm_engine.py", {*()}, {"judge", "build_report"}),
+    "figures": (
+        "worldprobe/benchmarks/ewok/figures/design.py",
+        {"draw_figure", "build_report"},
+        {"judge", "summarize", "print_table", "summarize_trials"},
+    ),
+    "a statistic": (
+        "worldprobe/benchmarks/ewok/analysis/summarize.py",
+        {"summarize", "print_table", "build_report"},
+        {"judge", "summarize_trials"},
+    ),
+    "a function within a command's module": (
+        "worldprobe/benchmarks/worldsense/analysis/answers.py",
+        {"summarize_trials"},
+        {"judge", "summarize"},
+    ),
+    "an extension": (
+        "worldprobe_lab/pooling.py",
+        {"pool_domains"},
+        {"judge", "summarize", "summarize_trials"},
+    ),
+    "what all import": (
+        "worldprobe/files.py",
+        {"judge", "summarize", "summarize_trials", "measure_surface", "print_table"},
+        {*()},
+    ),
 }
 
 
-@pytest.mark.parametrize("edit", CHEAP_EDITS.values(), ids=CHEAP_EDITS)
-def test_any_code_or_resource_makes_all_cheap_stages_again_and_asks_no_model(
-    planned: Jobs, edited: Callable[..., None], edit: tuple[str, str, str]
+@pytest.mark.parametrize(("name", "made", "spared"), CODE_EDITS.values(), ids=CODE_EDITS)
+def test_an_edit_of_code_makes_the_cheap_stages_that_use_it_again(
+    planned: Jobs, edited: Callable[..., None], name: str, made: set[str], spared: set[str]
 ) -> None:
-    edited(*edit)
+    edited(f"workflow/src/{name}", '"""', '"""Edited. ')
     found = planned()
-    assert not set(found) & EXPENSIVE
-    assert {
-        "judge",
-        "summarize",
-        "summarize_trials",
-        "measure_surface",
-        "print_table",
-        "build_report",
-    } <= set(found)
+    assert not set(found) & (EXPENSIVE | spared)
+    assert made <= set(found)
+
+
+def test_an_edit_of_what_a_stage_reads_of_the_resources_makes_it_again(
+    planned: Jobs, edited: Callable[..., None]
+) -> None:
+    edited("resources/published/ewok.csv", "0.", "1.")
+    found = planned()
+    assert "check_worldsense_reproduction" in found
+    assert not set(found) & (EXPENSIVE | {"judge", "summarize"})
+
+
+def test_every_cheap_rule_names_a_command_that_there_is(repository: Path) -> None:
+    files = [
+        *repository.glob("workflow/rules/**/*.smk"),
+        *repository.glob("workflow/src/*/rules/*"),
+    ]
+    commands = {
+        command
+        for path in files
+        for command in re.findall(
+            r'(?:methods.code|code_of_scores)\(\s*"([^"]+)"', path.read_text()
+        )
+    }
+    assert len(commands) > 25
+    texts = {
+        command: [
+            methods._function(place, command.split()[-1])
+            for place in methods._places(command.split()[0])
+        ]
+        for command in commands
+    }
+    assert not [command for command, found in texts.items() if not any(found)]
+    assert "def summarize_(" in "".join(texts["worldsense summarize"])
 
 
 @pytest.mark.parametrize(

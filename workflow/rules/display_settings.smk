@@ -78,6 +78,11 @@ def caption_of(shown, wildcards):
     return re.sub(r"([\\*`_|])", r"\\\1", shown.caption)
 
 
+def code_of(shown, wildcards):
+    """What its code is."""
+    return methods.code(shown.kind, shown.build.__module__, shown.draw.__module__)
+
+
 def trained_of(shown, wildcards):
     """The folders of models that the pipeline trains, where a figure needs their numbers of parameters."""
     if not shown.shows_sizes:

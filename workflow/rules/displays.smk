@@ -27,7 +27,7 @@ rule print_table:
         "../../envs/analysis.yaml"
     params:
         caption=display("table", caption_of),
-        code=CODE,
+        code=display("table", code_of),
     message:
         "Table {wildcards.name}"
     shell:
@@ -58,7 +58,7 @@ rule draw_figure:
     params:
         trained=display("figure", trained_option),
         caption=display("figure", caption_of),
-        code=CODE,
+        code=display("figure", code_of),
     message:
         "Figure {wildcards.name}"
     shell:

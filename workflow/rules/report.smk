@@ -4,6 +4,9 @@
 #: What each part is built from.
 PAGES = benchmarks.page_files(study, ALL_WITH_ANSWERS)
 
+#: Where the parts are composed.
+COMPOSED = [one.page.compose.__module__ for one in benchmarks.of_study(study) if one.page]
+
 
 localrules:
     build_report,
@@ -35,7 +38,7 @@ rule build_report:
         answers=STUDY.answers,
         study=study["study"],
         jobs=STUDY.benchmarks,
-        code=CODE,
+        code=methods.code("report build", *COMPOSED),
     message:
         "Building the report"
     shell:
@@ -71,7 +74,7 @@ rule write_paper:
     params:
         headlines=flag("--headlines", [page.eval_type for page in PAGES]),
         study=study["study"],
-        code=CODE,
+        code=methods.code("paper write"),
     message:
         "Writing the paper"
     shell:
@@ -95,7 +98,7 @@ rule typeset_paper:
     conda:
         "../../envs/analysis.yaml"
     params:
-        code=CODE,
+        code=methods.code("paper typeset"),
     message:
         "Typesetting the paper"
     shell:

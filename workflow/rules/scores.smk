@@ -22,7 +22,7 @@ rule summarize_scores:
         "../../envs/analysis.yaml"
     params:
         missing=flag("--missing", [f"{model}={reason}" for model, reason in MISSING.items()]),
-        code=CODE,
+        code=code_of_scores("summarize"),
     message:
         "Summarising scores of {wildcards.benchmark}"
     shell:
@@ -44,7 +44,7 @@ rule compare_scores:
     conda:
         "../../envs/analysis.yaml"
     params:
-        code=CODE,
+        code=code_of_scores("compare"),
     message:
         "Comparing models on {wildcards.benchmark}"
     shell:

@@ -64,7 +64,7 @@ rule trace_series_curves:
     conda:
         "../../envs/analysis.yaml"
     params:
-        code=CODE,
+        code=methods.code("series curves"),
     message:
         "Tracing the learning curves of {wildcards.benchmark}"
     shell:

@@ -90,9 +90,6 @@ from worldprobe.paths import RESULTS, StudyPaths
 ON_CLUSTER = workflow.resource_settings.nodes is not None or not workflow.is_main_process
 #: When this run began, in seconds since 1970.
 START = int(time.time())
-#: A cheap rule runs again when any code of the package changes, an expensive one when its number does (worldprobe/methods.py).
-CODE = methods.code_digest()
-
 
 #: The conda environments, for rules of extensions.
 ENVS = HOME / "envs"

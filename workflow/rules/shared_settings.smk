@@ -49,6 +49,15 @@ def saved_checkpoints(wildcards):
 SCORED = {benchmark.name: benchmark for benchmark in benchmarks.of_study(study) if benchmark.scores}
 
 
+def code_of_scores(command):
+    """A function that digests the code of a command over a benchmark's scores."""
+
+    def look_up(wildcards):
+        return methods.code(command, SCORED[wildcards.benchmark].scores.__module__)
+
+    return look_up
+
+
 def score_tables(wildcards):
     """The scores of every model that has any."""
     return [

@@ -26,7 +26,7 @@ rule summarize_trials:
     params:
         sets=answered_sets,
         missing=missing_answers,
-        code=CODE,
+        code=methods.code("worldsense summarize"),
     message:
         "Summarising answers to WorldSense's trials"
     shell:
@@ -51,7 +51,7 @@ rule compare_tuples:
         "../../../envs/analysis.yaml"
     params:
         sets=answered_sets,
-        code=CODE,
+        code=methods.code("worldsense compare"),
     message:
         "Comparing models on WorldSense's tuples"
     shell:
@@ -74,7 +74,9 @@ rule check_worldsense_reproduction:
     params:
         published=subpath(input.published, parent=True),
         contents=contents([in_repository("resources/published/worldsense.csv")]),
-        code=CODE,
+        code=methods.code(
+            "reproduction check", "worldprobe.benchmarks.worldsense.analysis.reproduction"
+        ),
     message:
         "WorldSense's published numbers next to ours"
     shell:
