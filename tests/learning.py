@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from worldprobe.analysis.curves import agree, trace
 from worldprobe.contracts import write_table
-from worldprobe.contracts.series import Curves, Onsets, OrderAgreements
 from worldprobe.provenance import Provenance
+from worldprobe_lab.contracts import Curves, Onsets, OrderAgreements
+from worldprobe_lab.curves import agree, trace
 
 STEPS = (1, 10, 100, 1000, 10000)
 #: Series -> its trainings and their seeds.

@@ -8,8 +8,8 @@ from collections import Counter
 
 import numpy as np
 
-from worldprobe.analysis.curves import crossing, estimate, fall_of, onset_of
-from worldprobe.contracts.series import NEVER, NONE, REACHED
+from worldprobe_lab.contracts import NEVER, NONE, REACHED
+from worldprobe_lab.curves import crossing, estimate, fall_of, onset_of
 
 STEPS = np.unique(np.geomspace(1, 1000, 20).round())
 #: Items of each pair of concepts and version, as the built-in materials have.

@@ -27,9 +27,9 @@ import pytest
 
 from worldprobe.benchmarks import complete_registry, settings_classes
 from worldprobe.contracts import read_table
-from worldprobe.contracts.series import CheckpointScores, Curves, Onsets
 from worldprobe.operations.settings import Settings, read_settings
 from worldprobe.settings import merge, read_registry, read_yaml
+from worldprobe_lab.contracts import CheckpointScores, Curves, Onsets
 
 pytestmark = pytest.mark.slurm
 

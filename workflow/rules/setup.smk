@@ -73,7 +73,6 @@ from worldprobe.benchmark import FORMATS
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import digest_state
 from worldprobe.models.controls import corpus
-from worldprobe.models.series import places_of, trainings
 from worldprobe.operations.resources import limits, needs, tuning_needs
 from worldprobe.operations.status import missing_models, not_fetched, share_with_jobs, sign
 from worldprobe.operations.settings import (
@@ -195,7 +194,7 @@ def limit_resources(study, registry, site):
     if ON_CLUSTER:
         return
     given = set(workflow.global_resources)
-    models = [*benchmarks.all_models(study), *trainings(study, registry)]
+    models = [*benchmarks.all_models(study), *extensions.asked_models(study, registry)]
     wanted = {model: needs(registry[model], site["gpu_memory_gb"]).gpus for model in models}
     for name, limit in limits(wanted, given).items():
         workflow.register_resource(name, Resource(name, limit))

@@ -8,7 +8,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from worldprobe.analysis.curves import (
+from worldprobe.contracts import write_table
+from worldprobe.contracts.results import ALL
+from worldprobe.errors import UserError
+from worldprobe.provenance import Provenance
+from worldprobe_lab.contracts import (
+    ALL_SEEDS,
+    ALREADY,
+    NEVER,
+    NONE,
+    OPEN,
+    REACHED,
+    OrderAgreements,
+)
+from worldprobe_lab.curves import (
     agree,
     compare_series,
     crossing,
@@ -18,19 +31,6 @@ from worldprobe.analysis.curves import (
     onset_of,
     trace,
 )
-from worldprobe.contracts import write_table
-from worldprobe.contracts.results import ALL
-from worldprobe.contracts.series import (
-    ALL_SEEDS,
-    ALREADY,
-    NEVER,
-    NONE,
-    OPEN,
-    REACHED,
-    OrderAgreements,
-)
-from worldprobe.errors import UserError
-from worldprobe.provenance import Provenance
 
 STEPS = np.array([0.0, 1.0, 10.0, 100.0, 1000.0])
 

@@ -14,10 +14,10 @@ import pytest
 
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table
-from worldprobe.contracts.series import CheckpointScores, Curves, Onsets
 from worldprobe.errors import UserError
-from worldprobe.models.series import Revisions, add_trainings
 from worldprobe.settings.registry import Series, complete_card
+from worldprobe_lab.contracts import CheckpointScores, Curves, Onsets
+from worldprobe_lab.series import Revisions, add_trainings
 
 torch = pytest.importorskip("torch")
 
@@ -60,7 +60,7 @@ def score(items, training, out, *more: str) -> int:
 
 
 def count_loads(monkeypatch) -> list[str]:
-    from worldprobe.cli import series
+    from worldprobe_lab import series_cli as series
 
     loaded: list[str] = []
     real = series.open_engine
@@ -109,7 +109,7 @@ def test_checkpoints_are_scored_once_and_a_further_one_costs_one(
 def test_a_broken_checkpoint_is_named_and_left_out_and_a_killed_job_goes_on(
     item_table, training, tmp_path, monkeypatch
 ):
-    from worldprobe.cli import series
+    from worldprobe_lab import series_cli as series
 
     loaded, out = count_loads(monkeypatch), tmp_path / "scores.parquet"
     real = series.open_engine

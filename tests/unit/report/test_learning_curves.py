@@ -9,20 +9,20 @@ import pandas as pd
 import pytest
 
 from learning import trace_learning
-from worldprobe.analysis.curves import agree
 from worldprobe.benchmarks.ewok.analysis.reproduction import people_of_paper, read_published
 from worldprobe.benchmarks.ewok.contracts import Summaries
-from worldprobe.contracts.series import ALL_SEEDS, NEVER
 from worldprobe.paths import RESOURCES
 from worldprobe.provenance import Provenance
-from worldprobe.report.learning_curves import (
+from worldprobe.report.model_names import HUMAN, Roster
+from worldprobe_lab.contracts import ALL_SEEDS, NEVER
+from worldprobe_lab.curves import agree
+from worldprobe_lab.learning_curves import (
     PEOPLE,
     PEOPLE_OF_PAPER,
     _between,
     _step,
     learning_displays,
 )
-from worldprobe.report.model_names import HUMAN, Roster
 
 DISPLAYS = {one.name: one for one in learning_displays("ewok", ["domain"], "concept", Summaries)}
 GROUPS = {"overall": ["all"], "domain": ["early", "later", "last"], "concept": ["left", "right"]}

@@ -353,40 +353,6 @@ class Asking:
     files: Callable[[Mapping[str, Any]], Sequence[str]] = lambda _settings: []
 
 
-@dataclass(frozen=True)
-class Learning:
-    """How the checkpoints of a training are scored in one benchmark; ``worldprobe series`` does the
-    rest.
-
-    Attributes:
-        items: study -> the tables whose items checkpoints are asked about.
-        options: study -> the prompt sets that ask, if any.
-        prepare: paths of such tables, prompt sets -> a function of an engine, a store of answers
-            and the model's name, which asks and gives mean scores by cell
-            (``analysis.curves.to_cells``), with eval_type.
-        over: grouping -> what its intervals take as samples of more.
-        method: what a higher number asks again.
-        people: paths of such tables -> people's published means on exactly these items, if there
-            are any: plain values with grouping, group, mean, low and high.
-    """
-
-    items: Callable[[Study], list[str]]
-    options: Callable[[Study], list[str]]
-    prepare: Callable[[Sequence[Path], Sequence[str]], Callable[[Any, Any, str], Any]]
-    over: Mapping[str, str]
-    method: str
-    people: Callable[[Sequence[Path]], list[dict[str, Any]]] = lambda _paths: []
-
-
-def curve_files(folder: str) -> list[str]:
-    """What is computed from the scores of a study's checkpoints.
-
-    Args:
-        folder: of a benchmark's results.
-    """
-    return [f"{folder}/{name}.parquet" for name in ("curves", "onsets", "order_agreements")]
-
-
 def nothing(_study: Study, *_others: Any) -> list[Any]:
     """No files, no models."""
     return []
@@ -418,7 +384,6 @@ class Benchmark:
         evaluation: how single models are evaluated, if they can be.
         asking: what is asked, if the shared rule and command ask it (``worldprobe ask``): the
             benchmark has no rules of its own.
-        learning: how checkpoints are scored, if there are learning curves.
         rules: file of its own rules, if it has any.
         source: its YAML file, if it has one.
         definition: what this file says, which its tables repeat, so that they can be read without
@@ -439,7 +404,6 @@ class Benchmark:
     reproduce: Callable[..., Any] | None = None
     evaluation: Evaluation | None = None
     asking: Asking | None = None
-    learning: Learning | None = None
     rules: str = ""
     source: str = ""
     definition: Mapping[str, Any] | None = None

@@ -6,7 +6,7 @@ names an ``Extension``. The core imports none of them by name.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -26,22 +26,31 @@ class Extension:
         commands: first word of a command -> its cyclopts app or function, and a line of help.
         settings: dotted key of a study -> the class of its block. It inherits the core's class
             where the core has that key, as ``ewok.human``.
-        displays: benchmark -> modules that declare tables and figures of it.
+        displays: benchmark -> modules that declare tables and figures of it, or
+            "module:attribute" of a tuple of them.
+        sections: benchmark -> sections of its report, each behind the core's section of an id.
         rules: a file of Snakemake rules, included after the benchmarks' rules.
         actions: a command of the core -> a function that adds actions to its app.
         makes: a function of the study: ids of the models that the study makes.
-        adds: a function of study and registry: the registry with cards of these models.
+        adds: a function of study and registry: cards that are added to the registry, or replace
+            others.
+        asks: a function of study and registry: ids of models that the rules ask.
         outputs: a function of the study: files that it is for.
+        compares: name of a table -> what ``worldprobe compare`` does with files of it: a function
+            of the files that gives comparisons, and details of their provenance.
     """
 
     commands: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     displays: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    sections: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     rules: Path | None = None
     actions: Mapping[str, str] = field(default_factory=dict)
     makes: str = ""
     adds: str = ""
+    asks: str = ""
     outputs: str = ""
+    compares: Mapping[str, str] = field(default_factory=dict)
 
 
 @cache
@@ -93,9 +102,19 @@ def settings_below(key: str = "") -> dict[str, Any]:
 
 
 def displays_of(benchmark: str) -> Iterator[Any]:
-    """The modules that declare tables and figures of a benchmark."""
+    """The modules that declare tables and figures of a benchmark, and tuples of them."""
     for extension in extensions():
-        yield from map(import_module, extension.displays.get(benchmark, ()))
+        for name in extension.displays.get(benchmark, ()):
+            yield load(name) if ":" in name else import_module(name)
+
+
+def sections_of(benchmark: str) -> Iterator[tuple[str, Any]]:
+    """The sections that extensions add to a benchmark's report, each with the id of the one that it
+    is behind.
+    """
+    for extension in extensions():
+        for before, name in extension.sections.get(benchmark, ()):
+            yield before, load(name)
 
 
 def rules() -> list[Path]:
@@ -128,7 +147,7 @@ def made_models(study: Mapping[str, Any]) -> list[str]:
 
 
 def add_models(study: Mapping[str, Any], registry: Mapping[str, Any]) -> dict[str, Any]:
-    """Cards of the models that a study makes."""
+    """Cards that extensions add to the registry of a study, or put in place of others."""
     cards: dict[str, Any] = {}
     for extension in extensions():
         if extension.adds:
@@ -136,7 +155,21 @@ def add_models(study: Mapping[str, Any], registry: Mapping[str, Any]) -> dict[st
     return cards
 
 
+def asked_models(study: Mapping[str, Any], registry: Mapping[str, Any]) -> list[str]:
+    """Ids of the models that rules of extensions ask."""
+    asked = (load(extension.asks)(study, registry) for extension in extensions() if extension.asks)
+    return [model for models in asked for model in models]
+
+
 def outputs(study: Mapping[str, Any]) -> list[str]:
     """The files that a study is for, as extensions make them."""
     made = (load(extension.outputs)(study) for extension in extensions() if extension.outputs)
     return [path for paths in made for path in paths]
+
+
+def comparing(table: str) -> Callable[[list[Path]], tuple[Any, dict[str, Any]]] | None:
+    """What compares files of a table, if an extension does."""
+    for extension in extensions():
+        if table in extension.compares:
+            return load(extension.compares[table])
+    return None

@@ -1,4 +1,6 @@
-"""Experiments beside the papers: leaks, BabyLM, planning of studies, partial pooling."""
+"""Experiments beside the papers: learning curves, leaks, BabyLM, planning of studies, partial
+pooling.
+"""
 
 from pathlib import Path
 
@@ -18,11 +20,26 @@ EXTENSION = Extension(
             "worldprobe_lab.cli:pool",
             "domains and concepts by partial pooling, and what holds of their order",
         ),
+        "series": (
+            "worldprobe_lab.series_cli:app",
+            "checkpoints of a training: scores, learning curves, onsets",
+        ),
         "leak": (
             "worldprobe_lab.leak_cli:leak",
             "was a model trained on these items? given items against parallel forms",
         ),
     },
-    displays={"ewok": ("worldprobe_lab.displays",)},
+    displays={
+        "ewok": ("worldprobe_lab.displays", "worldprobe_lab.ewok_series:DISPLAYS"),
+        "worldsense": ("worldprobe_lab.worldsense_series:DISPLAYS",),
+    },
+    sections={
+        "ewok": (("people", "worldprobe_lab.learning_curves:SECTION"),),
+        "worldsense": (("finetuning", "worldprobe_lab.learning_curves:SECTION"),),
+    },
     rules=Path(__file__).parent / "rules" / "main.smk",
+    adds="worldprobe_lab.series:add_trainings",
+    asks="worldprobe_lab.series:trainings",
+    outputs="worldprobe_lab.series:outputs",
+    compares={"checkpoint_scores": "worldprobe_lab.series_cli:compare_checkpoints"},
 )

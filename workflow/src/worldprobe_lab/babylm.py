@@ -23,7 +23,6 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.analysis.clusters import crossed_means
-from worldprobe.analysis.curves import to_cells
 from worldprobe.analysis.summaries import Group
 from worldprobe.benchmarks.ewok.analysis.judge import compare_scores
 from worldprobe.benchmarks.ewok.materials.official_files import DESIGN
@@ -36,6 +35,7 @@ from worldprobe.models.checkpoint import hub_id
 from worldprobe.models.engine import Loglikelihood
 from worldprobe.report.model_names import counted
 from worldprobe_lab.contracts import BabylmSummaries
+from worldprobe_lab.curves import to_cells
 
 if TYPE_CHECKING:
     from worldprobe.inference.store import Store
@@ -460,7 +460,7 @@ def cells_of(rows: pd.DataFrame, judged: Judged) -> pd.DataFrame:
         judged: what was found.
 
     Returns:
-        Columns eval_type (the rule) and grouping to n of ``contracts.series.CheckpointScores``.
+        Columns eval_type (the rule) and grouping to n of ``contracts.CheckpointScores``.
     """
     none, groups = np.full(len(rows), ""), groups_of(rows)
     parts = (

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from worldprobe import methods
 from worldprobe.cli.engines import ModelOptions, model_name
 from worldprobe.cli.options import AllowPickle, Dtype, OutFolder, Password, TrustRemoteCode, between
-from worldprobe.cli.series import Checkpoints
 from worldprobe.errors import MachineError, UserError, lack_of_memory
+from worldprobe_lab.series_cli import Checkpoints
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,14 +79,13 @@ def babylm(  # noqa: C901  (the loop over a track's checkpoints is read best as 
     import pandas as pd
 
     from worldprobe.contracts import write_table
-    from worldprobe.contracts.series import CheckpointScores
     from worldprobe.log import LOGGER, Progress
     from worldprobe.models.registry import MASKED, ORIGINAL
-    from worldprobe.models.series import Place
     from worldprobe.provenance import made
     from worldprobe_lab import babylm as challenge
     from worldprobe_lab.completions import BACKENDS
-    from worldprobe_lab.contracts import BabylmSummaries
+    from worldprobe_lab.contracts import BabylmSummaries, CheckpointScores
+    from worldprobe_lab.series import Place
 
     name = model_name(None, model)  # all is refused before a model is loaded
     numbers = {challenge.MAIN: 0} | {

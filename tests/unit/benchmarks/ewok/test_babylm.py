@@ -18,14 +18,13 @@ import pytest
 from worldprobe.cli import main
 from worldprobe.cli.engines import ModelOptions
 from worldprobe.contracts import read_provenance, read_table, validate
-from worldprobe.contracts.series import CheckpointScores
 from worldprobe.errors import UserError
 from worldprobe.inference.store import open_store
 from worldprobe.models.engine import Loglikelihood, Scored
 from worldprobe.models.registry import MASKED, ORIGINAL
 from worldprobe_lab import babylm as challenge
 from worldprobe_lab.completions import BACKENDS
-from worldprobe_lab.contracts import BabylmSummaries
+from worldprobe_lab.contracts import BabylmSummaries, CheckpointScores
 
 NAMES, VERBS = ("Ana", "Ben", "Cora", "Dov"), ("lifts", "drops", "paints", "hides")
 THINGS, SIZES = ("crate", "lamp", "kettle", "rug"), ("heavy", "light", "blue")

@@ -21,7 +21,6 @@ from worldprobe.benchmark import (
     PageFiles,
     Registry,
     Study,
-    curve_files,
     find_displays,
 )
 from worldprobe.errors import UserError, did_you_mean
@@ -69,8 +68,16 @@ def installed() -> dict[str, EntryPoint]:
 
 
 def _with_extensions(benchmark: Benchmark) -> Benchmark:
-    added = find_displays(*extensions.displays_of(benchmark.name))
-    return replace(benchmark, displays=(*benchmark.displays, *added)) if added else benchmark
+    displays = [*benchmark.displays]
+    for added in extensions.displays_of(benchmark.name):
+        displays += added if isinstance(added, tuple) else find_displays(added)
+    page = benchmark.page
+    if page:
+        sections = [*page.sections]
+        for before, section in extensions.sections_of(benchmark.name):
+            sections.insert([one.id for one in sections].index(before) + 1, section)
+        page = replace(page, sections=tuple(sections))
+    return replace(benchmark, displays=tuple(displays), page=page)
 
 
 def find(entry: str) -> Benchmark:
@@ -194,25 +201,12 @@ def of_study(study: Study) -> list[Benchmark]:
     return listed(study["benchmarks"])
 
 
-def with_series(study: Study) -> list[Benchmark]:
-    """The benchmarks in which the study's series of checkpoints are scored."""
-    return (
-        [benchmark for benchmark in of_study(study) if benchmark.learning]
-        if study.get("series")
-        else []
-    )
-
-
 def outputs(study: Study, registry: Registry) -> list[str]:
     """Every file that a study is for, without the report."""
     own = [path for benchmark in of_study(study) for path in benchmark.outputs(study, registry)]
-    own += [
-        path
-        for benchmark in with_series(study)
-        for path in curve_files(StudyPaths.of(study).benchmark(benchmark.name))
-    ]
     return [
         *own,
+        *extensions.outputs(study),
         *display_files(study, registry, "table"),
         *display_files(study, registry, "figure"),
     ]
@@ -262,7 +256,7 @@ def answers_by_rule(study: Study, model: str) -> dict[str, list[str]]:
 
 
 def add_models(study: Study, registry: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The registry with the models that a study makes from others, e.g. by fine-tuning."""
+    """The registry with the models that extensions add, e.g. those that a study fine-tunes."""
     return registry | extensions.add_models(study, registry)
 
 
@@ -312,13 +306,8 @@ def complete_registry(
     and what benchmarks add.
     """
     from worldprobe.models.controls import with_checkpoints
-    from worldprobe.models.series import (
-        add_trainings,
-        check_trainings,
-    )  # its tables need pandas, which `--help` does not
 
-    registry = with_checkpoints(study, add_trainings(study, registry))
-    check_trainings(study, registry)
+    registry = with_checkpoints(study, registry)
     for benchmark in of_study(study):
         if benchmark.complete:
             registry = benchmark.complete(study, registry)

@@ -34,7 +34,6 @@ _STAGES = {
     **{name: (f"{name}:app", "") for name in OWN if find_spec(f"worldprobe.cli.{name}")},
     "score": ("score:app", "score items, or prompt the model about them"),
     "ask": ("score:ask", "ask a model what a benchmark asks, and score its responses"),
-    "series": ("series:app", "checkpoints of a training: scores, learning curves, onsets"),
     "baselines": (
         "baselines:app",
         "relatedness by word2vec, WordNet and sentence vectors; number and frequency of words",

@@ -25,6 +25,7 @@ from worldprobe.cli.options import (
     named_groups,
 )
 from worldprobe.errors import UserError
+from worldprobe.extensions import comparing
 from worldprobe.files import write_text
 from worldprobe.log import LOGGER
 from worldprobe.paths import RESOURCES
@@ -526,31 +527,19 @@ def compare(
     )
     from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
     from worldprobe.benchmarks.ewok.contracts import Comparisons
-    from worldprobe.contracts import read_provenance, table_name
-    from worldprobe.contracts.series import CheckpointScores
+    from worldprobe.contracts import results, table_name
 
     step, groups = Step(COMPARISONS, judgements, missing), named_groups(replicates)
-    if table_name(judgements[0]) == CheckpointScores.Config.name:
-        from worldprobe.analysis.curves import compare_series, differences_in_words
-        from worldprobe.contracts import read_tables, results
-
-        if groups:
-            raise UserError("--replicates", "is for judgements of EWoK.", "Leave it out.")
-        told = {read_provenance(path).details.get("benchmark") for path in judgements}
-        if len(told) > 1:
-            raise UserError(
-                judgements[0], "and others are of several benchmarks.", "Give the tables of one."
-            )
-        table = compare_series(read_tables(judgements, CheckpointScores))
-        print(*differences_in_words(table), sep="\n")
-        _write_comparisons(step, table, results.Comparisons, out, {"corrected_over": "checkpoints"})
+    compare_tables, scored = comparing(table_name(judgements[0])), scored_in(judgements[0])
+    if groups and (compare_tables or scored):
+        raise UserError("--replicates", "is for judgements of EWoK.", "Leave it out.")
+    if compare_tables:
+        table, details = compare_tables(judgements)
+        _write_comparisons(step, table, results.Comparisons, out, details)
         return
-    if scored := scored_in(judgements[0]):
+    if scored:
         from worldprobe.analysis.comparisons import compare_scores
-        from worldprobe.contracts import results
 
-        if groups:
-            raise UserError("--replicates", "is for judgements of EWoK.", "Leave it out.")
         table, units = step.read_scores(scored)
         _write_comparisons(
             step, compare_scores(table, units), results.Comparisons, out, {"cluster": cluster}

@@ -1,4 +1,9 @@
-# Planning and pooling: only where the study asks with EWoK.
+# Series of checkpoints; planning and pooling only where the study asks with EWoK.
+
+
+include: "series_settings.smk"
+include: "series.smk"
+
 
 if study.get("ewok"):
 

@@ -1,6 +1,7 @@
 # Models that are made here.
 
 
+include: "controls_settings.smk"
 include: "controls.smk"
 
 

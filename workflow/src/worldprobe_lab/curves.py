@@ -29,7 +29,8 @@ from worldprobe.analysis.comparisons import Z95, corrected, p_in_words
 from worldprobe.analysis.components import LEVEL, Components, Part, interval
 from worldprobe.analysis.summaries import Group
 from worldprobe.contracts.results import ALL, OVERALL, Comparisons
-from worldprobe.contracts.series import (
+from worldprobe.errors import UserError
+from worldprobe_lab.contracts import (
     ALL_SEEDS,
     ALREADY,
     CHANCE,
@@ -42,7 +43,6 @@ from worldprobe.contracts.series import (
     Onsets,
     OrderAgreements,
 )
-from worldprobe.errors import UserError
 
 #: The highest level that is taken for an onset by default: a curve whose band is wider may have
 #: learned, and could not show it.

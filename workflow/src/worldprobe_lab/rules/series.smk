@@ -20,7 +20,7 @@ rule score_series:
         benchmark="|".join(LEARNING) or "(?!)",
         part=r"\d+",
     conda:
-        "../../envs/scoring.yaml"
+        ENVS / "scoring.yaml"
     threads: need("threads")
     resources:
         gpu=need("gpus"),
@@ -62,7 +62,7 @@ rule trace_series_curves:
     wildcard_constraints:
         benchmark="|".join(LEARNING) or "(?!)",
     conda:
-        "../../envs/analysis.yaml"
+        ENVS / "analysis.yaml"
     params:
         code=methods.code("series curves"),
     message:

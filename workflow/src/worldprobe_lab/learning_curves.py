@@ -13,7 +13,11 @@ import pandas as pd
 from worldprobe.benchmark import Display, Input, Registry, Section, Study, figure, table
 from worldprobe.contracts import Table
 from worldprobe.contracts.results import OVERALL
-from worldprobe.contracts.series import (
+from worldprobe.provenance import Provenance
+from worldprobe.report import style
+from worldprobe.report.model_names import AT_ONCE, HUMAN, Roster, counted, listed
+from worldprobe.report.sheet import Column, Sheet, as_text, decimals
+from worldprobe_lab.contracts import (
     ALL_SEEDS,
     ALREADY,
     CHANCE,
@@ -25,11 +29,7 @@ from worldprobe.contracts.series import (
     Onsets,
     OrderAgreements,
 )
-from worldprobe.models.series import trainings
-from worldprobe.provenance import Provenance
-from worldprobe.report import style
-from worldprobe.report.model_names import AT_ONCE, HUMAN, Roster, counted, listed
-from worldprobe.report.sheet import Column, Sheet, as_text, decimals
+from worldprobe_lab.series import trainings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

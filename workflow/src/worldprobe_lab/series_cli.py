@@ -19,6 +19,7 @@ from worldprobe import methods
 from worldprobe.cli.engines import ModelOptions, check_options, open_engine
 from worldprobe.cli.options import Seed, between
 from worldprobe.errors import MachineError, UserError, did_you_mean, lack_of_memory
+from worldprobe.extensions import load
 from worldprobe.models.checkpoint import NO_ADAPTER
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from worldprobe.log import Progress
     from worldprobe.models.engine import Engine
-    from worldprobe.models.series import Place
+    from worldprobe_lab.series import Place
 
 app = App(
     name="series", help="Score the checkpoints of a training, and compute its learning curves."
@@ -82,23 +83,21 @@ def score_(
     """
     import pandas as pd
 
-    from worldprobe.benchmarks import benchmarks
     from worldprobe.contracts import write_table
-    from worldprobe.contracts.series import CheckpointScores
     from worldprobe.log import LOGGER, Progress
-    from worldprobe.models.series import find_places
     from worldprobe.provenance import digests, made
+    from worldprobe_lab.contracts import CheckpointScores
+    from worldprobe_lab.series import LEARNING, find_places
 
-    known = {name: one.learning for name, one in benchmarks().items() if one.learning}
-    if benchmark not in known:
-        problem = f"there is no such benchmark{did_you_mean(benchmark, known)}"
-        raise UserError(f"series score {benchmark}", problem, f"Choose from {', '.join(known)}.")
+    if benchmark not in LEARNING:
+        problem = f"there is no such benchmark{did_you_mean(benchmark, LEARNING)}"
+        raise UserError(f"series score {benchmark}", problem, f"Choose from {', '.join(LEARNING)}.")
     check_options(model)
     if model.adapter not in (None, NO_ADAPTER):
         raise UserError(
             "--adapter", "would be put on every checkpoint of the series.", "Leave it out."
         )
-    name, learning = model.name, known[benchmark]
+    name, learning = model.name, load(LEARNING[benchmark])
     places = find_places(model.checkpoint, list(numbers), revisions, folders, factor)
     # Released sets of WorldSense differ in their folders alone.
     inputs = digests(
@@ -196,7 +195,7 @@ class Checkpoints:
         keep: bool,
         opened: Callable[[ModelOptions], Engine] | None = None,
     ) -> None:
-        from worldprobe.models.series import Revisions
+        from worldprobe_lab.series import Revisions
 
         self.model, self.opened = model, opened
         self.answers = model.answers or out.parent / ".answers"
@@ -297,11 +296,11 @@ def curves_(
     """
     import pandas as pd
 
-    from worldprobe.analysis.curves import agree, trace
-    from worldprobe.benchmarks import benchmarks
     from worldprobe.contracts import read_provenance, read_tables, write_table
-    from worldprobe.contracts.series import CheckpointScores, Curves, Onsets, OrderAgreements
     from worldprobe.provenance import made
+    from worldprobe_lab.contracts import CheckpointScores, Curves, Onsets, OrderAgreements
+    from worldprobe_lab.curves import agree, trace
+    from worldprobe_lab.series import LEARNING
 
     rows_of_all = read_tables(scores, CheckpointScores, allow_empty=True)
     made_by = [read_provenance(path) for path in scores]
@@ -324,8 +323,10 @@ def curves_(
     units: dict[str, set[str]] = {}
     for one in told:
         units.setdefault(str(one["series"]), set()).add(str(one["unit"]))
-    learning = {one.name: one.learning for one in benchmarks().values()}.get(names.pop())
-    over = told[0].get("over") or dict(learning.over if learning else {})
+    benchmark = names.pop()
+    over = told[0].get("over") or (
+        dict(load(LEARNING[benchmark]).over) if benchmark in LEARNING else {}
+    )
     found = []
     for series, rows in rows_of_all.groupby("series", observed=True, sort=True):
         if len(units[str(series)]) != 1:
@@ -346,3 +347,30 @@ def curves_(
     write_table(agree(onsets), OrderAgreements, agreements_out, made_here)
     write_table(onsets, Onsets, onsets_out, made_here)
     write_table(curves, Curves, out, made_here)
+
+
+def compare_checkpoints(scores: list[Path]) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Every pair of trainings, at each checkpoint and over all, with one correction; a sentence is
+    printed for each.
+
+    Args:
+        scores: checkpoint_scores tables of one benchmark.
+
+    Returns:
+        The comparisons, and what their provenance says of them.
+
+    Raises:
+        UserError: they are of several benchmarks.
+    """
+    from worldprobe.contracts import read_provenance, read_tables
+    from worldprobe_lab.contracts import CheckpointScores
+    from worldprobe_lab.curves import compare_series, differences_in_words
+
+    told = {read_provenance(path).details.get("benchmark") for path in scores}
+    if len(told) > 1:
+        raise UserError(
+            scores[0], "and others are of several benchmarks.", "Give the tables of one."
+        )
+    table = compare_series(read_tables(scores, CheckpointScores))
+    print(*differences_in_words(table), sep="\n")
+    return table, {"corrected_over": "checkpoints"}

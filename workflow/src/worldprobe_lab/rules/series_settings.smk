@@ -1,8 +1,10 @@
 # Which checkpoints of a study's series are scored, by which job, and how.
 
 
-#: The benchmarks in which series are scored.
-LEARNING = {benchmark.name: benchmark for benchmark in benchmarks.with_series(study)}
+from worldprobe_lab.series import places_of, trainings, with_series
+
+#: The benchmarks in which series are scored, and how.
+LEARNING = with_series(study)
 #: Training -> its checkpoints, in as many parts as there are jobs.
 PARTS = {
     model: [places[start : start + size] for start in range(0, len(places), size)]
@@ -14,7 +16,7 @@ PARTS = {
 
 def items_of_series(wildcards):
     """The items that checkpoints are asked about."""
-    return LEARNING[wildcards.benchmark].learning.items(study)
+    return LEARNING[wildcards.benchmark].items(study)
 
 
 def checkpoint_files(wildcards):
@@ -46,14 +48,14 @@ def series_options(wildcards):
         flag("--part", len(PARTS[wildcards.model]) > 1),
         flag("--fetch", series["revisions"] is not None),
         flag("--keep-weights", series["keep"]),
-        flag("--prompting", LEARNING[wildcards.benchmark].learning.options(study)),
+        flag("--prompting", LEARNING[wildcards.benchmark].options(study)),
     )
 
 
 @asked_often
 def series_method(wildcards):
     """The version of what checkpoints are asked."""
-    return LEARNING[wildcards.benchmark].learning.method
+    return LEARNING[wildcards.benchmark].method
 
 
 def scored_parts(wildcards):

@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
@@ -20,16 +20,64 @@ from typing import Any
 
 from filelock import FileLock
 
-from worldprobe.contracts.series import ONE_SEED
+from worldprobe.benchmark import Study
 from worldprobe.errors import MachineError, UserError, did_you_mean
+from worldprobe.extensions import load
 from worldprobe.files import write_text
 from worldprobe.models import checkpoint as hub
 from worldprobe.models.checkpoint import folder_of
+from worldprobe.paths import StudyPaths
 from worldprobe.settings.registry import Series
+from worldprobe_lab.contracts import ONE_SEED
 
 NUMBER = "{n}"
 #: Between the id of a card and a seed.
 SEED = ".seed-"
+#: Benchmark -> how checkpoints are scored in it.
+LEARNING = {name: f"worldprobe_lab.{name}_series:LEARNING" for name in ("ewok", "worldsense")}
+
+
+@dataclass(frozen=True)
+class Learning:
+    """How the checkpoints of a training are scored in one benchmark; ``worldprobe series`` does the
+    rest.
+
+    Attributes:
+        items: study -> the tables whose items checkpoints are asked about.
+        options: study -> the prompt sets that ask, if any.
+        prepare: paths of such tables, prompt sets -> a function of an engine, a store of answers
+            and the model's name, which asks and gives mean scores by cell
+            (``curves.to_cells``), with eval_type.
+        over: grouping -> what its intervals take as samples of more.
+        method: what a higher number asks again.
+        people: paths of such tables -> people's published means on exactly these items, if there
+            are any: plain values with grouping, group, mean, low and high.
+    """
+
+    items: Callable[[Study], list[str]]
+    options: Callable[[Study], list[str]]
+    prepare: Callable[[Sequence[Path], Sequence[str]], Callable[[Any, Any, str], Any]]
+    over: Mapping[str, str]
+    method: str
+    people: Callable[[Sequence[Path]], list[dict[str, Any]]] = lambda _paths: []
+
+
+def with_series(study: Study) -> dict[str, Learning]:
+    """The benchmarks in which a study's series of checkpoints are scored, and how."""
+    return {
+        name: load(LEARNING[name])
+        for name in study["benchmarks"]
+        if study["series"] and name in LEARNING
+    }
+
+
+def outputs(study: Study) -> list[str]:
+    """What is computed from the scores of a study's checkpoints."""
+    return [
+        f"{StudyPaths.of(study).benchmark(benchmark)}/{name}.parquet"
+        for benchmark in with_series(study)
+        for name in ("curves", "onsets", "order_agreements")
+    ]
 
 
 @dataclass(frozen=True)
@@ -140,14 +188,14 @@ def trainings(study: Mapping[str, Any], registry: Mapping[str, Mapping[str, Any]
 
 
 def add_trainings(
-    study: Mapping[str, Any], registry: Mapping[str, Mapping[str, Any]], where: str = "series"
+    study: Mapping[str, Any], registry: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, dict[str, Any]]:
     """The registry with a card for each training of the study's series; ``series_of`` and ``seed``
     say which it is.
 
     Raises:
         UserError: no such model, one without a series, a seed that is none, or a training that is
-            there twice.
+            there twice; or a gap in one (``check_trainings``).
     """
     found = {model: dict(card) for model, card in registry.items()}
     for model in study.get("series", ()):
@@ -157,7 +205,7 @@ def add_trainings(
                 if model in registry
                 else f"is not in the registry{did_you_mean(model, registry)}"
             )
-            raise UserError(where, problem, "Name a model whose card has a series.")
+            raise UserError("series", problem, "Name a model whose card has a series.")
         card = found[model]
         seeds = [one for seed in card["series"]["seeds"] for one in _written_out(seed)]
         first = (
@@ -191,6 +239,7 @@ def add_trainings(
                 fix = "Give each training once, in one series: counted twice it agrees with itself."
                 raise UserError(f"series {model}, seeds", f"{name} {twice}", fix)
             found[name], taken[place] = one, name
+    check_trainings(study, found)
     return found
 
 
