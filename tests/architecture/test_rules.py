@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from worldprobe import benchmarks
-from worldprobe.models.registry import loading_options
+from worldprobe.settings.registry import LOADED, loading_words
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Rules that only gather files under a name.
@@ -136,7 +136,7 @@ def test_a_rule_is_called_like_its_command(rules: dict[str, Any]) -> None:
 
 #: Values that are numbers, or options that ``flag`` has put together and quoted. That these are
 #: whole, too, is shown by studies whose names have blanks in them (tests/workflow/test_dag.py).
-UNQUOTED = re.compile(r"params\.\w+|resources\.(speed|kept_since)|wildcards\.version")
+UNQUOTED = re.compile(r"params\.\w+|resources\.devices|wildcards\.version")
 
 
 def test_a_shell_line_quotes_every_file_and_name(rules: dict[str, Any]) -> None:
@@ -147,14 +147,11 @@ def test_a_shell_line_quotes_every_file_and_name(rules: dict[str, Any]) -> None:
             )
 
 
-def test_options_that_change_speed_alone_are_a_resource_and_no_parameter(
-    rules: dict[str, Any],
-) -> None:
+def test_how_many_gpus_a_job_has_is_a_resource_and_no_parameter(rules: dict[str, Any]) -> None:
     """A changed parameter reruns a rule, a changed resource does not."""
-    assert "speed" in rules["score"].resources
-    assert "speed" not in rules["score"].params.keys()  # noqa: SIM118  (a list with names)
+    assert "devices" in rules["score"].resources
     for rule in rules.values():
-        assert not re.search("--(gpus|tensor-parallel|concurrency)", rule.shellcmd)
+        assert not re.search("--(gpus {params|tensor-parallel)", rule.shellcmd)
     card = {
         "checkpoint": "a/b",
         "engine": "openai",
@@ -162,7 +159,11 @@ def test_options_that_change_speed_alone_are_a_resource_and_no_parameter(
         "concurrency": 4,
         "tensor_parallel": 2,
     }
-    assert loading_options(card) == ["--engine", "openai", "--endpoint", "http://x/v1"]
+    assert loading_words(card, LOADED) == [
+        "--engine=openai",
+        "--endpoint=http://x/v1",
+        "--concurrency=4",
+    ]
 
 
 def test_a_rule_reruns_when_code_that_moves_its_numbers_changes(

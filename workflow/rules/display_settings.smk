@@ -13,7 +13,6 @@ DISPLAYS = {
 def display(kind, look_up):
     """A function of the wildcards that looks something up in the declaration of a table or figure."""
 
-    @asked_often
     def of_display(wildcards):
         key = (wildcards.benchmark, kind, wildcards.name)
         if key not in DISPLAYS:

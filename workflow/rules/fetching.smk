@@ -19,11 +19,8 @@ rule fetch_model:
         "../../envs/scoring.yaml"
     params:
         checkpoint=card("checkpoint"),
-        adapter=adapter,
-        revision=card("revision"),
-        trust=trust,
+        how=fetching,
     message:
         "Fetching {wildcards.model} ({params.checkpoint})"
     shell:
-        "worldprobe models fetch {params.checkpoint:q} --revision {params.revision:q} {params.adapter} {params.trust}"
-        " --out {output.facts:q} &> {log:q}"
+        "worldprobe models fetch {params.checkpoint:q} {params.how} --out {output.facts:q} &> {log:q}"

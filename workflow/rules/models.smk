@@ -1,13 +1,12 @@
 # Models: what their cards say, fetching them, and how their jobs load them.
 
 
-from worldprobe.models.registry import loading_options, trust_options
+from worldprobe.settings.registry import LOADED, loading_words
 
 
 def card(field):
     """A function that looks a field up in the registry entry of a job's model."""
 
-    @asked_often
     def look_up(wildcards):
         return registry[wildcards.model][field]
 
@@ -15,16 +14,24 @@ def card(field):
 
 
 def need(resource):
-    """A function that says what a job's model needs of a machine: gpus, threads, and, more with each attempt, mem_mb and runtime."""
+    """A function that says what a job's model needs of a machine: gpus, threads, and, more with each attempt, mem_mb and runtime.
 
-    @asked_often
+    devices are its GPUs however the site is asked for them.
+    """
+
     def look_up(wildcards, attempt):
         wanted = needs(registry[wildcards.model], site["gpu_memory_gb"])
-        if resource == "gpus" and ASKS_BY_GRES:
-            return 0
-        return getattr(wanted.in_attempt(attempt, site["longest_minutes"]), resource)
+        return asked_for(resource, wanted, attempt)
 
     return look_up
+
+
+def asked_for(resource, wanted, attempt):
+    """How much a job asks for of one resource."""
+    if resource == "gpus" and ASKS_BY_GRES:
+        return 0
+    name = "gpus" if resource == "devices" else resource
+    return getattr(wanted.in_attempt(attempt, site["longest_minutes"]), name)
 
 
 def on_site(fact):
@@ -37,7 +44,6 @@ def on_site(fact):
     ):
         return None
 
-    @asked_often
     def look_up(wildcards):
         return fact_for(fact, needs(registry[wildcards.model], site["gpu_memory_gb"]).gpus)
 
@@ -53,53 +59,37 @@ def fact_for(fact, gpus):
     return f"{site['gres']}:{gpus}" if fact == "gres" else site[fact]
 
 
-@once_per_model
+#: What must be known to fetch a model.
+FETCHED = ("revision", "adapter", "allow_pickle", "trust_remote_code")
+
+
+def card_options(model, keys=LOADED):
+    """Keys of a model's card that say how it is loaded, besides its checkpoint, as options."""
+    return flags(*map(quote, loading_words(registry[model], keys)))
+
+
 def loading(wildcards):
-    """How a model is loaded, as options: its engine with what only that engine takes, and what its checkpoint may do."""
-    return flags(*map(quote, loading_options(registry[wildcards.model])))
+    """How a job's model is loaded, as options."""
+    return card_options(wildcards.model)
 
 
-@once_per_model
-def speed(wildcards):
-    """Options that change how fast a model answers and nothing else. A resource: unlike a parameter it reruns nothing."""
-    entry = registry[wildcards.model]
-    wanted = needs(entry, site["gpu_memory_gb"])
-    gpus = wanted.gpus
-    return flags(
-        flag("--threads", entry["engine"] == "transformers" and wanted.threads == 1 and "1"),
-        flag("--gpus", str(gpus) if entry["engine"] == "transformers" else gpus or None),
-        flag("--tensor-parallel", entry["engine"] == "vllm" and max(gpus, 1)),
-        flag("--concurrency", entry["engine"] == "openai" and entry["concurrency"]),
-    )
+def fetching(wildcards):
+    """What of it must be known to fetch a job's model, as options."""
+    return card_options(wildcards.model, FETCHED)
 
 
-@once_per_model
-def adapter(wildcards):
-    """The adapter that is put on a model, as an option."""
-    return flag("--adapter", registry[wildcards.model].get("adapter"))
-
-
-@once_per_model
-def trust(wildcards):
-    """What a model's checkpoint may do, as options."""
-    return flags(*trust_options(registry[wildcards.model]))
-
-
-@once_per_model
 def engine_environment(wildcards):
     """The conda file of a model's engine, for --sdm conda: vLLM brings its own PyTorch."""
     name = "vllm" if registry[wildcards.model]["engine"] == "vllm" else "scoring"
     return f"../../../envs/{name}.yaml"
 
 
-@once_per_model
 def own_weights(wildcards):
     """The files of a model in a folder of the user's; none of any other model."""
     entry = registry[wildcards.model]
     return [] if entry.get("control") or entry.get("tuned") else model_files(entry)
 
 
-@once_per_model
 def weight_inputs(wildcards):
     """What must be there before a model is loaded, and reruns its job when it changes.
 

@@ -1,12 +1,11 @@
 # Paths, environment and settings. Everything that can be checked is checked here, before the first rule is defined.
 
-import inspect
 import os
 import re
 import shutil
 import sys
 import time
-from functools import cache, wraps
+from functools import cache
 from pathlib import Path
 from shlex import quote
 
@@ -84,6 +83,7 @@ from worldprobe.operations.settings import (
     source_key,
 )
 from worldprobe.paths import RESULTS, StudyPaths
+from worldprobe.settings.blocks import option_words
 
 #: The executor is not known while rules are read, but only one that submits jobs elsewhere has a number of nodes (--jobs).
 ON_CLUSTER = workflow.resource_settings.nodes is not None or not workflow.is_main_process
@@ -99,37 +99,19 @@ def in_repository(path):
     return os.path.relpath(HOME / path) if HOME == Path.cwd() else str(HOME / path)
 
 
-def asked_often(look_up):
-    """A look-up that states its parameters: Snakemake wants to know them at each call, and finding them takes longer than the call."""
-    look_up.__signature__ = inspect.signature(look_up)
-    return look_up
-
-
-def once_per_model(look_up):
-    """A look-up that is made once for each model, however many rules need it."""
-    known = {}
-
-    @wraps(look_up)
-    def remember(wildcards):
-        if wildcards.model not in known:
-            known[wildcards.model] = look_up(wildcards)
-        return known[wildcards.model]
-
-    return asked_often(remember)
-
-
 def kept_since(rule):
-    """A function that says from when on kept answers count: where the rule is forced, from the start of this run."""
-    variable = f"WORLDPROBE_FORCED_{rule}"  # which the jobs of a cluster inherit
+    """From when on kept answers count, as an option: where the rule is forced, from the start of this run (``note_forced``).
 
-    @asked_often
-    def look_up(wildcards):
-        if workflow.is_main_process:
-            is_forced = workflow.dag_settings.forceall or rule in workflow.dag_settings.forcerun
-            os.environ[variable] = str(START) if is_forced else ""
-        return flag("--kept-since", os.environ.get(variable))
+    Its text never changes, so that a run after a forced one has nothing to do.
+    """
+    return f"--kept-since ${{WORLDPROBE_FORCED_{rule}:-0}}"
 
-    return look_up
+
+def note_forced():
+    """Before a run: which rules are forced, for its jobs, on a cluster, too."""
+    for rule in workflow.rules:
+        is_forced = workflow.dag_settings.forceall or rule.name in workflow.dag_settings.forcerun
+        os.environ[f"WORLDPROBE_FORCED_{rule.name}"] = str(START if is_forced else 0)
 
 
 def contents(*lists):
@@ -139,7 +121,6 @@ def contents(*lists):
         lists: of files, or functions of the wildcards that give them.
     """
 
-    @asked_often
     def look_up(wildcards):
         return digest_state(
             path for files in lists for path in (files(wildcards) if callable(files) else files)
@@ -167,22 +148,12 @@ def flags(*options):
 
 def options(settings):
     """A block of settings as the options of the command that takes it: one for each key that is set."""
-    words = []
-    for key, value in settings.items():
-        if isinstance(value, dict):
-            words.append(options({f"{key}.{inner}": one for inner, one in value.items()}))
-        elif isinstance(value, list):
-            words.append(flag(f"--{key}", value))
-        elif value is not None:
-            text = str(value).lower() if isinstance(value, bool) else str(value)
-            words.append(f"--{key}={quote(text)}")
-    return flags(*words)
+    return flags(*map(quote, option_words(settings)))
 
 
 def per_attempt(amount):
     """A function that asks for more with each attempt."""
 
-    @asked_often
     def look_up(wildcards, attempt):
         return amount * attempt
 

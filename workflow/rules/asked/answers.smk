@@ -29,13 +29,13 @@ for asked in (one for one in benchmarks.of_study(study) if one.asking):
             slurm_partition=on_site("partition"),
             mem_mb=need("mem_mb"),
             runtime=need("runtime"),
-            speed=speed,
-            kept_since=kept_since(asked.rule),
+            devices=need("devices"),
         params:
             benchmark=asked.source or asked.name,
             settings=json.dumps(study.get(asked.name, {})),
             checkpoint=card("checkpoint"),
             loading=loading,
+            kept_since=kept_since(asked.rule),
             answers=STUDY.answers,
             contents=contents(own_weights, asked_files),
             method=asked.asking.method,
@@ -43,5 +43,5 @@ for asked in (one for one in benchmarks.of_study(study) if one.asking):
             "Asking {wildcards.model} ({params.benchmark})"
         shell:
             "worldprobe ask {params.benchmark:q} --settings {params.settings:q} --model {wildcards.model:q}"
-            " --checkpoint {params.checkpoint:q} {params.loading} {resources.speed} {resources.kept_since}"
+            " --checkpoint {params.checkpoint:q} {params.loading} --gpus {resources.devices} {params.kept_since}"
             " --answers {params.answers:q} --out {output.scores:q} &> {log:q}"

@@ -24,11 +24,11 @@ rule score:
         slurm_partition=on_site("partition"),
         mem_mb=need("mem_mb"),
         runtime=need("runtime"),
-        speed=speed,
-        kept_since=kept_since("score"),
+        devices=need("devices"),
     params:
         checkpoint=card("checkpoint"),
         loading=loading,
+        kept_since=kept_since("score"),
         eval_types=",".join(ewok["eval_types"]),
         asking=prompting_options,
         answers=STUDY.answers,
@@ -39,5 +39,6 @@ rule score:
         "Asking {wildcards.model} ({params.eval_types})"
     shell:
         "worldprobe score all {input.item_tables:q} --model {wildcards.model:q}"
-        " --checkpoint {params.checkpoint:q} {params.loading} {resources.speed} {resources.kept_since} --eval-types {params.eval_types:q} {params.asking}"
+        " --checkpoint {params.checkpoint:q} {params.loading} --gpus {resources.devices} {params.kept_since}"
+        " --eval-types {params.eval_types:q} {params.asking}"
         " --answers {params.answers:q} --out {output.evidence:q} &> {log:q}"

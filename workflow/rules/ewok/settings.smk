@@ -101,7 +101,6 @@ def release_filter(wildcards):
     return flags("--release-filter", flag("--materials", material_source(wildcards)))
 
 
-@once_per_model
 def prompting_options(wildcards):
     """How Likert and Choice ask, as options: one value per condition."""
     if ewok["eval_types"] == ["logprobs"]:

@@ -56,11 +56,11 @@ rule ask:
         slurm_partition=on_site("partition"),
         mem_mb=need("mem_mb"),
         runtime=need("runtime"),
-        speed=speed_and_spending,
-        kept_since=kept_since("ask"),
+        devices=need("devices"),
     params:
         checkpoint=card("checkpoint"),
         loading=loading,
+        kept_since=kept_since("ask"),
         asking=asking_options,
         answers=STUDY.answers,
         contents=contents(own_weights, prompting_files()),
@@ -71,5 +71,6 @@ rule ask:
     shell:
         "worldprobe worldsense ask {input.trial_tables:q} --model {wildcards.model:q}"
         " --checkpoint {params.checkpoint:q}"
-        " {params.loading} {resources.speed} {resources.kept_since} {params.asking}"
+        " {params.loading} --gpus {resources.devices} {params.kept_since}"
+        " {params.asking}"
         " --answers {params.answers:q} --out {output.responses:q} &> {log:q}"

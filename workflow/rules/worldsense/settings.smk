@@ -75,10 +75,10 @@ def example_tables():
     ]
 
 
-@once_per_model
 def asking_options(wildcards):
     """How trials are asked, as options."""
     how, card = worldsense["asking"], registry[wildcards.model]
+    spending = ("max_requests", "max_tokens") if card["engine"] == "openai" else ()
     chat = (
         how["chat_template"]
         if how["chat_template"] != "auto"
@@ -95,20 +95,7 @@ def asking_options(wildcards):
         flag("--examples-seed", how["examples_seed"] or None),
         flag("--skin-folder", worldsense["skin_folder"]),
         flag("--examples", example_tables()),
-    )
-
-
-@once_per_model
-def speed_and_spending(wildcards):
-    """What changes how fast a model answers, and what a server is asked at most in one run, as options; neither changes an answer."""
-    if registry[wildcards.model]["engine"] != "openai":
-        return speed(wildcards)
-    return flags(
-        speed(wildcards),
-        *(
-            flag(f"--{key.replace('_', '-')}", worldsense["asking"][key])
-            for key in ("max_requests", "max_tokens")
-        ),
+        *(flag(f"--{key.replace('_', '-')}", how[key]) for key in spending),
     )
 
 

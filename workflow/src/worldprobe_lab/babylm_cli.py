@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from worldprobe import methods
-from worldprobe.cli.engines import ModelOptions, model_name
+from worldprobe.cli.engines import Model, model_name
 from worldprobe.cli.options import AllowPickle, Dtype, OutFolder, Password, TrustRemoteCode, between
 from worldprobe.errors import MachineError, UserError, lack_of_memory
 from worldprobe_lab.series_cli import Checkpoints
@@ -109,20 +109,22 @@ def babylm(  # noqa: C901  (the loop over a track's checkpoints is read best as 
     if len(places) > 1:
         rows[challenge.FAST] = _fast(data)
     kind = BACKENDS[backend]
-    options = ModelOptions(
-        checkpoint=model,
-        kind=kind,
-        pseudo=ORIGINAL if kind == MASKED else None,
-        dtype=dtype or "float32",
-        gpus=gpus,
-        allow_pickle=allow_pickle,
-        trust_remote_code=trust_remote_code,
-        answers=answers or out / ".answers",
+    options = Model.model_validate(
+        {
+            "checkpoint": model,
+            "kind": kind,
+            "pseudo": ORIGINAL if kind == MASKED else None,
+            "dtype": dtype or "float32",
+            "gpus": gpus,
+            "allow_pickle": allow_pickle,
+            "trust_remote_code": trust_remote_code,
+            "answers": answers or out / ".answers",
+        }
     )
     method = f"babylm {challenge.METHOD} {methods.SCORE}"
     inputs = {one: _digest(table) for one, table in rows.items()}
 
-    def opened(one: ModelOptions) -> Engine:
+    def opened(one: Model) -> Engine:
         return _open(one, backend)
 
     kept, ask = {}, {}
@@ -316,7 +318,7 @@ def _digest(rows: pd.DataFrame) -> str:
     return hashlib.sha256(rows.to_json(orient="values").encode()).hexdigest()
 
 
-def _open(options: ModelOptions, backend: str) -> Engine:
+def _open(options: Model, backend: str) -> Engine:
     from worldprobe.models.transformers_engine import open_engine
     from worldprobe.operations.resources import claim_gpus
     from worldprobe_lab.completions import encoder_of
@@ -324,11 +326,11 @@ def _open(options: ModelOptions, backend: str) -> Engine:
     claim_gpus(options.gpus)
     return open_engine(
         options.checkpoint,
-        dtype=str(options.dtype),
+        dtype=options.dtype,
         revision=options.revision,
         allow_pickle=options.allow_pickle,
         trust_remote_code=options.trust_remote_code,
-        kind=str(options.kind),
+        kind=options.kind,
         pseudo=options.pseudo or "original",
         encode=encoder_of(backend),
     )

@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from worldprobe.cli.engines import ModelOptions, open_engine
+from worldprobe.cli.engines import ModelOptions
 from worldprobe.cli.options import Seed, between
 from worldprobe.cli.score import open_answers
 from worldprobe.errors import UserError
@@ -87,7 +87,7 @@ def leak(
     _refuse_shared_items(tables, list(paths.values()))
     _refuse_other_frames(list(paths.values()))
     since = time.monotonic()
-    engine = open_engine(model)
+    engine = model.open()
     questions = [questions_of(table) for table in tables]
     if file:
         questions.append(_orders_of(file, lines_per_shard, shuffles, seed, engine, model.name))

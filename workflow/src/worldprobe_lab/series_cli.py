@@ -9,14 +9,13 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App
 
 from worldprobe import methods
-from worldprobe.cli.engines import ModelOptions, check_options, open_engine
+from worldprobe.cli.engines import Model, ModelOptions
 from worldprobe.cli.options import Seed, between
 from worldprobe.errors import MachineError, UserError, did_you_mean, lack_of_memory
 from worldprobe.extensions import load
@@ -92,7 +91,6 @@ def score_(
     if benchmark not in LEARNING:
         problem = f"there is no such benchmark{did_you_mean(benchmark, LEARNING)}"
         raise UserError(f"series score {benchmark}", problem, f"Choose from {', '.join(LEARNING)}.")
-    check_options(model)
     if model.adapter not in (None, NO_ADAPTER):
         raise UserError(
             "--adapter", "would be put on every checkpoint of the series.", "Leave it out."
@@ -188,12 +186,12 @@ class Checkpoints:
 
     def __init__(
         self,
-        model: ModelOptions,
+        model: Model,
         asked: list[Any],
         out: Path,
         fetch: bool,
         keep: bool,
-        opened: Callable[[ModelOptions], Engine] | None = None,
+        opened: Callable[[Model], Engine] | None = None,
     ) -> None:
         from worldprobe_lab.series import Revisions
 
@@ -225,7 +223,7 @@ class Checkpoints:
         if place.revision is None:
             trust = (self.model.allow_pickle, self.model.trust_remote_code)
             weights = locate(
-                place.checkpoint, None, *trust, self.model.kind or "causal", self.model.adapter
+                place.checkpoint, None, *trust, self.model.kind, self.model.adapter
             ).digest()
         else:
             weights = self.revisions.commit(place.revision)
@@ -237,7 +235,9 @@ class Checkpoints:
             ) as commit:
                 weights = commit or weights
                 if not self._is_kept(weights):
-                    model = replace(self.model, checkpoint=place.checkpoint, revision=commit)
+                    model = self.model.model_copy(
+                        update={"checkpoint": place.checkpoint, "revision": commit or "main"}
+                    )
                     cells = self._measured(model, measure, name)
                     with whole_file(self._path(weights)) as temporary:
                         cells.to_parquet(temporary)
@@ -245,11 +245,11 @@ class Checkpoints:
         self.weights[str(place.number)] = weights
         return pd.read_parquet(self._path(weights))
 
-    def _measured(self, model: ModelOptions, measure: Any, name: str) -> pd.DataFrame:
+    def _measured(self, model: Model, measure: Any, name: str) -> pd.DataFrame:
         from worldprobe.inference.store import open_store
 
         since = time.monotonic()
-        engine = (self.opened or open_engine)(model)
+        engine = self.opened(model) if self.opened else model.open()
         store = open_store(self.answers, engine, since=since, kept_since=self.model.kept_since)
         cells: pd.DataFrame = measure(engine, store, name)
         if cells.empty:

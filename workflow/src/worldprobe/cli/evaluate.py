@@ -39,7 +39,7 @@ from worldprobe.errors import UserError
 from worldprobe.files import write_text
 from worldprobe.log import LOGGER
 from worldprobe.models.checkpoint import folder_of, locate
-from worldprobe.models.registry import CAUSAL, check_name, loading_options, speed_options
+from worldprobe.models.registry import CAUSAL, check_name
 from worldprobe.paths import StudyPaths, edition
 
 if TYPE_CHECKING:
@@ -133,13 +133,14 @@ def evaluate(
     entry["adapter"] = adapter or card.get("adapter")
     refuse_what_a_server_decides(entry, {"dtype": dtype, "revision": revision, "adapter": adapter})
     entry["kind"] = card.get("kind") or kind_of(entry)
+    from worldprobe.settings.registry import loading_words
+
     flags = [
         "--model",
         name,
         "--checkpoint",
         entry["checkpoint"],
-        *loading_options(entry),
-        *speed_options(entry),
+        *loading_words(entry),
     ]
     evaluated = Evaluated(name, entry, flags, work, asdict(options), answers, step)
     evaluations, skipped = able(evaluated, chosen)

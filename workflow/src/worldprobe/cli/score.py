@@ -14,7 +14,7 @@ from cyclopts import App, Parameter
 from worldprobe import methods
 from worldprobe.benchmarks import facts_of, find
 from worldprobe.benchmarks.ewok.vocabulary import way_of
-from worldprobe.cli.engines import ModelOptions, open_engine, refuse_to_prompt
+from worldprobe.cli.engines import Model, ModelOptions, refuse_to_prompt
 from worldprobe.cli.options import between
 from worldprobe.errors import UserError
 from worldprobe.models.checkpoint import made_by_model
@@ -71,7 +71,7 @@ def logprobs(
     _refuse_rules(model)
     table = read_items(items)
     since = time.monotonic()
-    engine = open_engine(model)
+    engine = model.open()
     store = open_answers(model, engine, since, [items], out)
     write_all(score_items(name, items, table, engine, store, out, tokens_out, without_context))
 
@@ -138,7 +138,7 @@ def all_(
     conditions = read_conditions(items, options, {way.paradigm for way in ways if way.is_prompted})
     outs = iter(out)
     since = time.monotonic()
-    engine = open_engine(model)
+    engine = model.open()
     store = open_answers(model, engine, since, items, out[0])
     finished: list[Finished] = []
     for one in conditions:
@@ -175,7 +175,7 @@ def ask(benchmark: str, /, *, settings: str = "{}", model: ModelOptions, out: Pa
     block = parse(named.settings, stated, [Source("--settings", stated)]).model_dump()
     items = list_items(asking, block)
     since = time.monotonic()
-    engine = open_engine(model)
+    engine = model.open()
     store = open_answers(model, engine, since, [], out)
     scores, inputs, details = score_responses(
         items, asking, contract, engine, store, named.name, name
@@ -184,7 +184,7 @@ def ask(benchmark: str, /, *, settings: str = "{}", model: ModelOptions, out: Pa
     write_table(scores, contract, out, made)
 
 
-def _refuse_rules(model: ModelOptions) -> None:
+def _refuse_rules(model: Model) -> None:
     """Refuse WorldSense's rules, which would score items without an error, and mean nothing.
 
     Raises:
@@ -253,7 +253,7 @@ def read_items(path: Path) -> pd.DataFrame:
 
 
 def open_answers(
-    model: ModelOptions, engine: Engine, since: float, items: Sequence[Path], out: Path
+    model: Model, engine: Engine, since: float, items: Sequence[Path], out: Path
 ) -> Store:
     """The store of the engine's answers; it names the canary of every item table, because
     answers may repeat an item's words.

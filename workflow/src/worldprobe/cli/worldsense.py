@@ -15,7 +15,7 @@ from cyclopts import App, Parameter
 
 from worldprobe import methods
 from worldprobe.benchmarks.worldsense.skins.vocabulary import CANARY
-from worldprobe.cli.engines import ModelOptions, open_engine, refuse_to_prompt
+from worldprobe.cli.engines import ModelOptions, refuse_to_prompt
 from worldprobe.cli.importing import made_by_lm_eval
 from worldprobe.cli.options import (
     Count,
@@ -489,7 +489,7 @@ def ask_(
         for prompts in prompt_sets:
             write_prompts(rows, prompts, pool)
     since = time.monotonic()
-    engine = open_engine(model, skin_folder)
+    engine = model.open(skin_folder)
     if isinstance(engine, RuleEngine):
         for path, rows in zip(trials, tables, strict=True):
             if is_official(path):

@@ -1,4 +1,4 @@
-"""The model registry, read: what a card says as options of a command, and whether a model is here.
+"""The model registry, read: names, selection, and whether a model is here.
 Imports nothing heavy.
 """
 
@@ -69,54 +69,6 @@ def select(registry: Mapping[str, Mapping[str, Any]], models: Iterable[str] | No
     for model in chosen:
         card(registry, model)
     return chosen
-
-
-def loading_options(entry: Mapping[str, Any]) -> list[str]:
-    """Options of ``score`` that say how a model is loaded, besides its checkpoint: all of an entry
-    that can move an answer.
-
-    >>> loading_options({"checkpoint": "someone/tiny", "engine": "vllm", "dtype": "bfloat16"})
-    ['--revision', 'main', '--dtype', 'bfloat16', '--engine', 'vllm']
-    """
-    engine = entry.get("engine") or "transformers"
-    options: list[str] = []
-    if engine != "openai":  # a server decides them
-        options += [
-            "--revision",
-            entry.get("revision") or "main",
-            "--dtype",
-            entry.get("dtype") or "float32",
-        ]
-    options += ["--engine", engine]
-    if entry.get("adapter"):
-        options += ["--adapter", str(entry["adapter"])]
-    if (entry.get("kind") or CAUSAL) != CAUSAL:
-        options += ["--kind", entry["kind"]]
-    if entry.get("pseudo"):
-        options += ["--pseudo", entry["pseudo"]]
-    if engine == "openai":
-        options += [
-            word
-            for key in ("endpoint", "tokenizer")
-            if entry.get(key)
-            for word in (f"--{key}", str(entry[key]))
-        ]
-    return [*options, *trust_options(entry)]
-
-
-def trust_options(entry: Mapping[str, Any]) -> list[str]:
-    """Options that say what a checkpoint may do, for ``score`` and ``models fetch``."""
-    return [
-        f"--{key.replace('_', '-')}"
-        for key in ("allow_pickle", "trust_remote_code")
-        if entry.get(key)
-    ]
-
-
-def speed_options(entry: Mapping[str, Any]) -> list[str]:
-    """Options that make answers faster and change none."""
-    key = {"vllm": "tensor_parallel", "openai": "concurrency"}.get(entry.get("engine") or "", "")
-    return [f"--{key.replace('_', '-')}", str(entry[key])] if entry.get(key) else []
 
 
 def availability(entry: Mapping[str, Any]) -> str:

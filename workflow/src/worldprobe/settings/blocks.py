@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
 import yaml
@@ -181,6 +181,28 @@ def parse_given(kind: type[M], given: str | None, **options: Any) -> M:
         {**source.document, **stated} if isinstance(source.document, dict) else source.document
     )
     return parse(kind, document, [source, Source("options", stated)])
+
+
+def option_words(settings: Mapping[str, Any], keys: Iterable[str] | None = None) -> list[str]:
+    """Settings as options of the command that takes their block: one for each key that is set.
+
+    Args:
+        settings: a block, as a mapping.
+        keys: those that are meant; None: all.
+
+    >>> option_words({"per_domain": True, "swap": ["a", "b"], "limit": None, "seed": 3})
+    ['--per-domain=true', '--swap', 'a', 'b', '--seed=3']
+    """
+    found = []
+    for key in settings if keys is None else keys:
+        option, value = f"--{key.replace('_', '-')}", settings.get(key)
+        if isinstance(value, dict):
+            found += option_words({f"{key}.{inner}": one for inner, one in value.items()})
+        elif isinstance(value, list):
+            found += [option, *map(str, value)] if value else []
+        elif value is not None:
+            found.append(f"{option}={str(value).lower() if isinstance(value, bool) else value}")
+    return found
 
 
 def raise_first(found: Sequence[UserError], is_listed: bool = True) -> None:

@@ -22,20 +22,30 @@ from worldprobe.settings.blocks import (
     absent,
     check,
     name,
+    option_words,
     parse,
 )
 from worldprobe.settings.documents import Source, place, read_yaml
 
-#: Keys of a card that do something with some engines only.
+#: Keys that do something with some engines only.
 _OF_ENGINES = {
+    "endpoint": ("openai",),
     "tokenizer": ("openai",),
     "concurrency": ("openai",),
+    "max_requests": ("openai",),
+    "max_tokens": ("openai",),
     "revision": ("transformers", "vllm"),
     "dtype": ("transformers", "vllm"),
     "adapter": ("transformers", "vllm"),
     "allow_pickle": ("transformers", "vllm"),
     "tensor_parallel": ("transformers", "vllm"),
+    "gpus": ("transformers", "vllm"),
+    "device": ("transformers",),
+    "threads": ("transformers",),
+    "plain": ("transformers",),
 }
+#: Keys about a tokenizer.
+_OF_TOKENIZERS = ("trust_remote_code", "bos")
 #: first-last/by
 _RANGE = re.compile(r"(\d+)-(\d+)(?:/(\d+))?")
 #: Rows of tables that are not models.
@@ -186,8 +196,8 @@ class Prices(Block):
     """Price of a million tokens that are written."""
 
 
-class Card(Block):
-    """A model: what to load, and how to show it."""
+class Loading(Block):
+    """How a model is loaded: the same keys in the registry and on the command line."""
 
     checkpoint: Annotated[str, Field(pattern=r"^[^-\s]")] | None = None
     """Hub id, folder in Hugging Face format, GGUF file, package URL of such a folder or file
@@ -204,24 +214,8 @@ class Card(Block):
     `checkpoint`. For the engine transformers; vLLM needs it merged.
     """
 
-    family: Text
-    """Name of the models that belong together; they share a hue."""
-
-    parameters: Count | None = None
-    """Number of parameters, e.g. 1_557_611_200. Memory, GPUs and time follow from it and `dtype`.
-    """
-
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     """Precision of weights and activations; part of every result."""
-
-    chat: bool = False
-    """Whether the model is tuned to follow instructions."""
-
-    display_name: Text
-    """Name in tables and figures."""
-
-    colour: Annotated[str, Field(pattern="^#[0-9A-Fa-f]{6}$")] | None = None
-    """Colour in figures, such as "#4477aa"; null takes the family's own."""
 
     engine: Literal["transformers", "vllm", "openai", "rule"] = "transformers"
     """What runs the model. `openai` is any server that speaks its protocol; `rule` has no weights
@@ -260,16 +254,60 @@ class Card(Block):
     concurrency: Count | None = None
     """Number of requests in flight, for the engine openai; null leaves it to the engine."""
 
-    prices: Prices | None = None
-    """What a server charges in US dollars, for the cost table of the report; null where nothing is
-    charged.
-    """
-
     trust_remote_code: bool = False
     """Whether the checkpoint's own code is run; only for code that you have read."""
 
     allow_pickle: bool = False
     """Whether to load weights that are not safetensors; a pickle can run code."""
+
+    def findings(self) -> Iterator[Finding]:
+        """Keys that contradict each other, or mean nothing for the engine."""
+        if self.kind != "causal" and self.engine != "transformers":
+            problem = f"{self.kind} models are for the engine transformers."
+            yield ("kind",), problem, "Remove engine."
+        if self.pseudo and self.kind != "masked":
+            problem = "only masked models have a pseudo-log-likelihood."
+            yield ("pseudo",), problem, "Set kind: masked, or remove pseudo."
+        if self.engine == "vllm" and self.adapter not in (None, "none"):
+            problem = "vLLM does not load adapters here."
+            yield ("adapter",), problem, "Merge it into the base, or remove engine."
+        if self.engine == "openai" and not self.endpoint:
+            fix = "Add endpoint: the base URL of the server, e.g. http://127.0.0.1:8000/v1."
+            yield ("engine",), "openai needs an endpoint.", fix
+        for key, engines in _OF_ENGINES.items():
+            is_given = key in self.model_fields_set and getattr(self, key) not in (None, False)
+            if is_given and self.engine not in engines:
+                problem = f"does nothing with the engine {self.engine}."
+                yield (key,), problem, f"Remove it; it is for {' and '.join(engines)}."
+        for key in () if self.engine != "openai" or self.tokenizer else _OF_TOKENIZERS:
+            if getattr(self, key, "auto") not in (False, "auto"):
+                problem = "does nothing with the engine openai without a tokenizer."
+                yield (key,), problem, "Remove it, or name a tokenizer."
+
+
+class Card(Loading):
+    """A model: what to load, and how to show it."""
+
+    family: Text
+    """Name of the models that belong together; they share a hue."""
+
+    parameters: Count | None = None
+    """Number of parameters, e.g. 1_557_611_200. Memory, GPUs and time follow from it and `dtype`.
+    """
+
+    chat: bool = False
+    """Whether the model is tuned to follow instructions."""
+
+    display_name: Text
+    """Name in tables and figures."""
+
+    colour: Annotated[str, Field(pattern="^#[0-9A-Fa-f]{6}$")] | None = None
+    """Colour in figures, such as "#4477aa"; null takes the family's own."""
+
+    prices: Prices | None = None
+    """What a server charges in US dollars, for the cost table of the report; null where nothing is
+    charged.
+    """
 
     control: Control | None = absent()
     """How this pipeline trains the model, for control models only."""
@@ -281,77 +319,18 @@ class Card(Block):
         """Keys that contradict each other."""
         yield from self._series_findings()
         if not self.checkpoint and not self.control:
-            yield (
-                ("checkpoint",),
-                "is missing.",
-                "Give a hub id or a folder in Hugging Face format.",
-            )
-        if self.kind != "causal" and self.engine != "transformers":
-            yield (
-                ("kind",),
-                f"{self.kind} models are for the engine transformers.",
-                "Remove engine.",
-            )
+            fix = "Give a hub id or a folder in Hugging Face format."
+            yield ("checkpoint",), "is missing.", fix
         if self.kind != "causal" and (self.control or self.chat):
-            yield (
-                ("kind",),
-                "control models and models for chat are causal.",
-                "Remove kind, or what contradicts it.",
-            )
-        if self.pseudo and self.kind != "masked":
-            yield (
-                ("pseudo",),
-                "only masked models have a pseudo-log-likelihood.",
-                "Set kind: masked, or remove pseudo.",
-            )
-        yield from self._engine_findings()
-
-    def _engine_findings(self) -> Iterator[Finding]:
-        """Keys that mean nothing for the engine."""
-        if self.engine == "vllm" and self.adapter not in (None, "none"):
-            yield (
-                ("adapter",),
-                "vLLM does not load adapters here.",
-                "Merge it into the base, or remove engine.",
-            )
+            problem = "control models and models for chat are causal."
+            yield ("kind",), problem, "Remove kind, or what contradicts it."
         if self.adapter not in (None, "none") and (self.control or self.series):
-            yield (
-                ("adapter",),
-                "does nothing for a series or a model that is trained here.",
-                "Remove it.",
-            )
-        if self.engine == "openai" and not self.endpoint:
-            yield (
-                ("engine",),
-                "openai needs an endpoint.",
-                "Add endpoint: the base URL of the server.",
-            )
-        if self.engine != "openai" and self.endpoint:
-            yield (
-                ("endpoint",),
-                "only the engine openai has an endpoint.",
-                "Set engine: openai, or remove the endpoint.",
-            )
-        for key, engines in _OF_ENGINES.items():
-            if (
-                key in self.model_fields_set
-                and getattr(self, key) not in (None, False)
-                and self.engine not in engines
-            ):
-                yield (
-                    (key,),
-                    f"does nothing with the engine {self.engine}.",
-                    f"Remove it; it is for {' and '.join(engines)}.",
-                )
-        if self.engine == "openai" and self.trust_remote_code and not self.tokenizer:
-            problem = "does nothing with the engine openai without a tokenizer."
-            yield ("trust_remote_code",), problem, "Remove it, or name a tokenizer."
+            problem = "does nothing for a series or a model that is trained here."
+            yield ("adapter",), problem, "Remove it."
         if self.control and self.engine == "openai":
-            yield (
-                ("engine",),
-                "a model that is trained here cannot be on a server.",
-                "Remove engine, or remove control.",
-            )
+            problem = "a model that is trained here cannot be on a server."
+            yield ("engine",), problem, "Remove engine, or remove control."
+        yield from super().findings()
 
     def _series_findings(self) -> Iterator[Finding]:
         """A series whose checkpoints cannot be found or made."""
@@ -400,6 +379,25 @@ ModelId = Annotated[str, name("[A-Za-z][A-Za-z0-9_.+-]*", _ADVICE, 100), AfterVa
 
 class Registry(RootModel[dict[ModelId, Card]]):
     """Model id to card. `BASE+VARIANT` is a fine-tuned model."""
+
+
+#: What can move an answer or reach a server; over how many GPUs weights are spread is not among it.
+LOADED = tuple(key for key in Loading.model_fields if key != "tensor_parallel")
+
+
+def loading_words(card: Mapping[str, Any], keys: Iterable[str] | None = None) -> list[str]:
+    """How a card's model is loaded, besides its checkpoint, as options: what is not by default so.
+
+    Args:
+        card: an entry of the registry.
+        keys: those that are meant; None: all.
+
+    >>> loading_words({"checkpoint": "someone/tiny", "engine": "vllm", "dtype": "float32"})
+    ['--engine=vllm']
+    """
+    fields = Loading.model_fields
+    chosen = [key for key in keys or fields if card.get(key) != fields[key].default]
+    return option_words(card, [key for key in chosen if key != "checkpoint"])
 
 
 def complete_card(model: str, **stated: Any) -> dict[str, Any]:

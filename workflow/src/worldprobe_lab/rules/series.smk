@@ -30,11 +30,11 @@ rule score_series:
         slurm_partition=on_site("partition"),
         mem_mb=need("mem_mb"),
         runtime=need("runtime"),
-        speed=speed,
-        kept_since=kept_since("score_series"),
+        devices=need("devices"),
     params:
         checkpoint=card("checkpoint"),
         loading=loading,
+        kept_since=kept_since("score_series"),
         series=series_options,
         answers=STUDY.answers,
         asked=series_method,
@@ -43,7 +43,8 @@ rule score_series:
         "Scoring checkpoints of {wildcards.model} ({wildcards.benchmark}, part {wildcards.part})"
     shell:
         "worldprobe series score {wildcards.benchmark:q} {input.item_tables:q} --model {wildcards.model:q}"
-        " --checkpoint {params.checkpoint:q} {params.loading} {resources.speed} {resources.kept_since} {params.series}"
+        " --checkpoint {params.checkpoint:q} {params.loading} --gpus {resources.devices} {params.kept_since}"
+        " {params.series}"
         " --answers {params.answers:q} --out {output.scores:q} &> {log:q}"
 
 

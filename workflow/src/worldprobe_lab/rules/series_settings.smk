@@ -32,7 +32,6 @@ def checkpoint_files(wildcards):
     ]
 
 
-@asked_often
 def series_options(wildcards):
     """Which checkpoints are scored, and how they are asked, as options."""
     entry, part = registry[wildcards.model], PARTS[wildcards.model][int(wildcards.part)]
@@ -52,7 +51,6 @@ def series_options(wildcards):
     )
 
 
-@asked_often
 def series_method(wildcards):
     """The version of what checkpoints are asked."""
     return LEARNING[wildcards.benchmark].method

@@ -7,20 +7,17 @@ from worldprobe_lab.series import places_of
 def training(key):
     """A function that looks up how a control model is trained."""
 
-    @asked_often
     def look_up(wildcards):
         return registry[wildcards.model]["control"][key]
 
     return look_up
 
 
-@asked_often
 def training_seed(wildcards):
     """The seed of a control model: its own, or that of the study."""
     return registry[wildcards.model]["control"].get("seed", study["controls"]["seed"])
 
 
-@asked_often
 def saved_checkpoints(wildcards):
     """After which steps a control model is also saved, as options."""
     if not registry[wildcards.model].get("series_of"):

@@ -82,7 +82,7 @@ rule finetune:
         slurm_partition=tuning_site("partition"),
         mem_mb=tuning_need("mem_mb"),
         runtime=tuning_need("runtime"),
-        speed=tuning_speed,
+        devices=tuning_need("devices"),
     params:
         base=base_options,
         settings=tuning_options,
@@ -95,7 +95,7 @@ rule finetune:
         "Fine-tuning {wildcards.tuned}"
     shell:
         "worldprobe worldsense finetune {params.base} {input.train:q} {params.mix} {params.settings} {params.tests}"
-        " {resources.speed} --checkpoints {params.checkpoints:q} --out {output.checkpoint:q} &> {log:q}"
+        " --gpus {resources.devices} --checkpoints {params.checkpoints:q} --out {output.checkpoint:q} &> {log:q}"
 
 
 rule gather_trainings:

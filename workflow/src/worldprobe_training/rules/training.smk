@@ -61,7 +61,6 @@ def mixed_in(wildcards):
 def trained_on(kind):
     """A function that gives the files of a training: train or mix."""
 
-    @asked_often
     def look_up(wildcards):
         return tunings.training_files(study, getattr(TRAININGS[wildcards.tuned], kind))
 
@@ -93,8 +92,7 @@ def base_options(wildcards):
     entry = registry[one.base]
     if one.before:
         return quote(one.before)
-    revision = flag("--revision", entry.get("revision"))
-    return flags(quote(entry["checkpoint"]), revision, *trust_options(entry))
+    return flags(quote(entry["checkpoint"]), card_options(one.base, FETCHED))
 
 
 def tuning_options(wildcards):
@@ -104,15 +102,12 @@ def tuning_options(wildcards):
 
 
 def tuning_need(resource):
-    """A function that says what a training needs of a machine: gpus, threads, and, more with each attempt, mem_mb and runtime."""
+    """A function that says what a training needs of a machine, as ``need``."""
 
-    @asked_often
     def look_up(wildcards, attempt):
         one = TRAININGS[wildcards.tuned]
         wanted = tuning_needs(registry[one.base], one.settings, site["gpu_memory_gb"])
-        if resource == "gpus" and ASKS_BY_GRES:
-            return 0
-        return getattr(wanted.in_attempt(attempt, site["longest_minutes"]), resource)
+        return asked_for(resource, wanted, attempt)
 
     return look_up
 
@@ -120,7 +115,6 @@ def tuning_need(resource):
 def tuning_site(fact):
     """The same as ``on_site`` for a training."""
 
-    @asked_often
     def look_up(wildcards):
         one = TRAININGS[wildcards.tuned]
         return fact_for(
@@ -128,14 +122,6 @@ def tuning_site(fact):
         )
 
     return look_up
-
-
-def tuning_speed(wildcards):
-    """Over how many GPUs a training is spread, as an option. A resource: unlike a parameter it reruns nothing."""
-    one = TRAININGS[wildcards.tuned]
-    return flag(
-        "--gpus", str(tuning_needs(registry[one.base], one.settings, site["gpu_memory_gb"]).gpus)
-    )
 
 
 def forbidden_sets():
