@@ -210,20 +210,3 @@ def test_only_models_and_r_are_jobs_of_a_cluster_and_these_say_what_they_need(
     }
     for name in on_cluster:
         assert {"mem_mb", "runtime"} <= set(rules[name].resources), name
-
-
-def test_rules_of_every_model_look_up_nothing_twice(rules: dict[str, Any]) -> None:
-    """With hundreds of models, what Snakemake needs to plan is what its rules look up."""
-    for name in ("score", "ask"):
-        rule = rules[name]
-        per_model = [
-            one
-            for one in functions(rule.input, rule.params)
-            if list(one.__signature__.parameters) == ["wildcards"]
-        ]
-        assert len(per_model) >= 5
-        remembered = {
-            "remember",
-            *(one.__name__ for one in per_model if hasattr(one, "__wrapped__")),
-        }
-        assert {one.__name__ for one in per_model} - remembered <= {"look_up"}, name

@@ -103,8 +103,9 @@ def measure(folder: Path, trials: pd.DataFrame) -> tuple[pd.DataFrame, dict[str,
     """Accuracy and bias of a model, by way of asking and type of problem; and the answers'
     numbers of tokens.
     """
-    from worldprobe.benchmarks.worldsense.inference.ask import Asking, ask
+    from worldprobe.benchmarks.worldsense.inference.ask import ask
     from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
+    from worldprobe.benchmarks.worldsense.settings import Asking
     from worldprobe.inference.store import open_store
     from worldprobe.models.transformers_engine import open_engine
 

@@ -38,9 +38,9 @@ def test_one_version_is_stated_everywhere(repository: Path) -> None:
         "CHANGELOG.md": re.search(
             r"^## (\d\S+)", (repository / "CHANGELOG.md").read_text(), re.MULTILINE
         )[1],
-        "setup.smk": re.search(
+        "common.smk": re.search(
             r'^VERSION = "(.+)"',
-            (repository / "workflow/rules/setup.smk").read_text(),
+            (repository / "workflow/rules/common.smk").read_text(),
             re.MULTILINE,
         )[1],
     }

@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from worldprobe import methods
+from worldprobe.cli import code
 
 Jobs = Callable[..., Counter[str]]
 #: Rules that train or ask models, and what makes what these read.
@@ -66,7 +67,7 @@ def planned(
     """A function: the jobs that the finished study in the clone would do now, by rule."""
 
     def run(*arguments: str) -> str:
-        methods.forget()
+        code.forget()
         done = plan(snakemake_command(clone, *arguments, configuration=(clone / "study.yaml",)))
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
         return done.stdout + done.stderr
@@ -82,8 +83,8 @@ def planned(
         )
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(methods, "SOURCE", clone / "workflow/src")
-        patch.setattr(methods, "RESOURCES", clone / "resources")
+        patch.setattr(code, "SOURCE", clone / "workflow/src")
+        patch.setattr(code, "RESOURCES", clone / "resources")
         files = [
             line.split("\t")[0]
             for line in run("--summary").splitlines()
@@ -96,7 +97,7 @@ def planned(
             path.touch() if path.suffix else path.mkdir(exist_ok=True)
         run("--touch", "--forceall")
         yield jobs
-    methods.forget()
+    code.forget()
 
 
 @pytest.fixture
@@ -179,15 +180,12 @@ def test_every_cheap_rule_names_a_command_that_there_is(repository: Path) -> Non
     commands = {
         command
         for path in files
-        for command in re.findall(
-            r'(?:methods.code|code_of_scores)\(\s*"([^"]+)"', path.read_text()
-        )
+        for command in re.findall(r'(?:digest_code|code_of_scores)\(\s*"([^"]+)"', path.read_text())
     }
     assert len(commands) > 25
     texts = {
         command: [
-            methods._function(place, command.split()[-1])
-            for place in methods._places(command.split()[0])
+            code._function(place, command.split()[-1]) for place in code._places(command.split()[0])
         ]
         for command in commands
     }

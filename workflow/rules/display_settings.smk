@@ -79,7 +79,7 @@ def caption_of(shown, wildcards):
 
 def code_of(shown, wildcards):
     """What its code is."""
-    return methods.code(shown.kind, shown.build.__module__, shown.draw.__module__)
+    return digest_code(shown.kind, shown.build.__module__, shown.draw.__module__)
 
 
 def trained_of(shown, wildcards):

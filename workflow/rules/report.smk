@@ -38,7 +38,7 @@ rule build_report:
         answers=STUDY.answers,
         study=study["study"],
         jobs=STUDY.benchmarks,
-        code=methods.code("report build", *COMPOSED),
+        code=digest_code("report build", *COMPOSED),
     message:
         "Building the report"
     shell:
@@ -74,7 +74,7 @@ rule write_paper:
     params:
         headlines=flag("--headlines", [page.eval_type for page in PAGES]),
         study=study["study"],
-        code=methods.code("paper write"),
+        code=digest_code("paper write"),
     message:
         "Writing the paper"
     shell:
@@ -98,7 +98,7 @@ rule typeset_paper:
     conda:
         "../../envs/analysis.yaml"
     params:
-        code=methods.code("paper typeset"),
+        code=digest_code("paper typeset"),
     message:
         "Typesetting the paper"
     shell:

@@ -24,7 +24,7 @@ def code_of_scores(command):
     """A function that digests the code of a command over a benchmark's scores."""
 
     def look_up(wildcards):
-        return methods.code(command, SCORED[wildcards.benchmark].scores.__module__)
+        return digest_code(command, SCORED[wildcards.benchmark].scores.__module__)
 
     return look_up
 

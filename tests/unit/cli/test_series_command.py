@@ -60,13 +60,11 @@ def score(items, training, out, *more: str) -> int:
 
 
 def count_loads(monkeypatch) -> list[str]:
-    from worldprobe_lab import series_cli as series
+    from worldprobe.cli.engines import Model
 
     loaded: list[str] = []
-    real = series.open_engine
-    monkeypatch.setattr(
-        series, "open_engine", lambda options: loaded.append(options.checkpoint) or real(options)
-    )
+    real = Model.open
+    monkeypatch.setattr(Model, "open", lambda model: loaded.append(model.checkpoint) or real(model))
     return loaded
 
 

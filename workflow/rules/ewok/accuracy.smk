@@ -29,7 +29,7 @@ rule judge:
     conda:
         "../../../envs/analysis.yaml"
     params:
-        code=methods.code("judge"),
+        code=digest_code("judge"),
     message:
         "Judging {wildcards.model} ({wildcards.condition})"
     shell:
@@ -52,7 +52,7 @@ rule summarize:
         "../../../envs/analysis.yaml"
     params:
         missing=missing,
-        code=methods.code("summarize"),
+        code=digest_code("summarize"),
     message:
         "Summarising accuracy"
     shell:
@@ -73,7 +73,7 @@ rule compare:
         "../../../envs/analysis.yaml"
     params:
         missing=missing,
-        code=methods.code("compare"),
+        code=digest_code("compare"),
     message:
         "Comparing models in pairs"
     shell:
@@ -96,7 +96,7 @@ rule compare_conditions:
         conditions=judgements_by_condition,
         titles=condition_titles,
         missing=missing,
-        code=methods.code("compare-conditions"),
+        code=digest_code("compare-conditions"),
     message:
         "Comparing conditions"
     shell:
@@ -119,7 +119,7 @@ rule measure_families:
         "../../../envs/analysis.yaml"
     params:
         missing=missing,
-        code=methods.code("families"),
+        code=digest_code("families"),
     message:
         "Measuring accuracy by level of families"
     shell:
@@ -143,7 +143,7 @@ rule agree:
     params:
         people=flag("--people", ewok_outputs.human_matrix(study)),
         missing=missing,
-        code=methods.code("agree"),
+        code=digest_code("agree"),
     message:
         "Comparing choices with ratings"
     shell:
@@ -167,7 +167,7 @@ rule correlate:
         "../../../envs/analysis.yaml"
     params:
         missing=missing,
-        code=methods.code("correlate"),
+        code=digest_code("correlate"),
     message:
         "Correlating accuracy with surface features"
     shell:
@@ -194,7 +194,7 @@ rule check_reproduction:
         coefficients=flag("--coefficients", ewok_outputs.coefficients(study)),
         published=published_folder,
         contents=contents(published_files()),
-        code=methods.code("reproduction check", "worldprobe.benchmarks.ewok.analysis.reproduction"),
+        code=digest_code("reproduction check", "worldprobe.benchmarks.ewok.analysis.reproduction"),
     message:
         "Comparing our numbers with the published ones"
     shell:

@@ -64,7 +64,7 @@ rule judge_baseline:
         source=baseline_source,
         allow_pickle=flag("--allow-pickle", ewok["baselines"]["word2vec"]["allow_pickle"]),
         contents=contents(own_vectors),
-        code=methods.code("baselines judge"),
+        code=digest_code("baselines judge"),
     message:
         "Judging items by {wildcards.baseline} ({params.source})"
     shell:
@@ -88,7 +88,7 @@ rule measure_surface:
     params:
         frequency=frequency,
         contents=contents(ewok["baselines"]["frequency"]["files"]),
-        code=methods.code("baselines measure-surface"),
+        code=digest_code("baselines measure-surface"),
     message:
         "Measuring sentence length and word frequency"
     shell:

@@ -21,7 +21,7 @@ rule import_human_ratings:
         "../../../envs/analysis.yaml"
     params:
         contents=contents([ewok["human"]["ratings"]] if ewok["human"]["ratings"] else []),
-        code=methods.code("import human-ratings"),
+        code=digest_code("import human-ratings"),
     message:
         "Reading people's ratings ({input.ratings})"
     shell:
@@ -42,7 +42,7 @@ rule judge_human:
     conda:
         "../../../envs/analysis.yaml"
     params:
-        code=methods.code("judge"),
+        code=digest_code("judge"),
     message:
         "Judging people's ratings"
     shell:

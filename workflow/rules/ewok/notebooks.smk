@@ -27,7 +27,7 @@ rule run_notebook:
         condition=ewok_outputs.reference(study),
         materials=builtin_source,
         contents=contents(notebook_file, [registry_file]),
-        code=methods.code("notebook run"),
+        code=digest_code("notebook run"),
     message:
         "Running the notebook {wildcards.notebook}"
     shell:

@@ -25,7 +25,7 @@ rule fit_mixed_model:
     params:
         missing=missing,
         random_effects=study["ewok"]["mixed_model"]["random_effects"],
-        code=methods.code("fit mixed-model"),
+        code=digest_code("fit mixed-model"),
     message:
         "Fitting the mixed-effects model (lme4)"
     shell:
@@ -48,7 +48,7 @@ rule fit_fixed_effects:
         "../../../envs/analysis.yaml"
     params:
         missing=missing,
-        code=methods.code("fit fixed-effects"),
+        code=digest_code("fit fixed-effects"),
     message:
         "Fitting the fixed effects (statsmodels)"
     shell:

@@ -21,7 +21,7 @@ rule import_released:
     params:
         skip=skipped_steps,
         contents=contents([ewok["released"]["results"]] if ewok["released"]["results"] else []),
-        code=methods.code("import released"),
+        code=digest_code("import released"),
     message:
         "Reading released results ({input.release})"
     shell:

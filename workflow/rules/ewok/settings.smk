@@ -74,14 +74,8 @@ def compat(wildcards):
 def filling(wildcards):
     """How one version of a condition's items is filled, as options."""
     items = ewok["conditions"][wildcards.condition]["items"]
-    return flags(
-        flag("--mode", items["mode"]),
-        flag("--seed", str(items["seed"])) if items["mode"] != "fixed" else "",
-        *(flag("--swap", swap) for swap in items["swap"]),
-        flag("--filter", items["filter"]),
-        flag("--limit", items["limit"]),
-        compat(wildcards),
-    )
+    chosen = {key: items[key] for key in ("mode", "seed", "swap", "filter", "limit")}
+    return options(chosen | {"compat": ewok["materials"]["compat"]})
 
 
 def template_table(wildcards):
@@ -110,7 +104,7 @@ def prompting_options(wildcards):
         flag("--prompts", [one["prompts"] for one in prompting]),
         flag("--both-orders", ["yes" if one["swap"] else "no" for one in prompting]),
         flag(
-            "--chat",
+            "--chat-template",
             [ewok_outputs.chat_template(one, registry[wildcards.model]) for one in prompting],
         ),
         *(

@@ -26,7 +26,7 @@ rule summarize_trials:
     params:
         sets=answered_sets,
         missing=missing_answers,
-        code=methods.code("worldsense summarize"),
+        code=digest_code("worldsense summarize"),
     message:
         "Summarising answers to WorldSense's trials"
     shell:
@@ -51,7 +51,7 @@ rule compare_tuples:
         "../../../envs/analysis.yaml"
     params:
         sets=answered_sets,
-        code=methods.code("worldsense compare"),
+        code=digest_code("worldsense compare"),
     message:
         "Comparing models on WorldSense's tuples"
     shell:
@@ -74,7 +74,7 @@ rule check_worldsense_reproduction:
     params:
         published=subpath(input.published, parent=True),
         contents=contents([in_repository("resources/published/worldsense.csv")]),
-        code=methods.code(
+        code=digest_code(
             "reproduction check", "worldprobe.benchmarks.worldsense.analysis.reproduction"
         ),
     message:

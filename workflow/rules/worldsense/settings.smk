@@ -5,6 +5,7 @@ import json
 
 from worldprobe.benchmarks.worldsense import outputs as worldsense_outputs
 from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set, prompt_file
+from worldprobe.benchmarks.worldsense.settings import Asking, Part
 from worldprobe.benchmarks.worldsense.skins.skins import skin_files as files_of_skins
 
 worldsense = study["worldsense"]
@@ -19,12 +20,9 @@ def skin_folder():
     return worldsense.get("skin_folder") or in_repository("resources/skins")
 
 
-def words():
+def wording():
     """Which skins are read, and in which version of the wording, as options."""
-    return flags(
-        flag("--skin-folder", skin_folder()),
-        flag("--wording-version", str(worldsense["wording_version"])),
-    )
+    return options({key: worldsense[key] for key in ("skin_folder", "wording_version")})
 
 
 def skin_files():
@@ -32,21 +30,9 @@ def skin_files():
     return [str(path) for path in files_of_skins(skin_folder())]
 
 
-def subset():
+def subset(**changed):
     """Which part of a set the study asks for, as options."""
-    return flags(
-        flag("--seed", str(worldsense["seed"])), flag("--per-cell", worldsense["per_cell"]), kinds()
-    )
-
-
-def kinds():
-    """Which kinds of trials the study asks for, as options."""
-    return flags(
-        flag("--sizes", worldsense["sizes"]),
-        flag("--problems", worldsense["problems"]),
-        flag("--skins", worldsense["skins"]),
-        words(),
-    )
+    return options({key: worldsense[key] for key in Part.model_fields} | changed)
 
 
 @cache
@@ -77,32 +63,19 @@ def example_tables():
 
 def asking_options(wildcards):
     """How trials are asked, as options."""
-    how, card = worldsense["asking"], registry[wildcards.model]
-    spending = ("max_requests", "max_tokens") if card["engine"] == "openai" else ()
-    chat = (
-        how["chat_template"]
-        if how["chat_template"] != "auto"
-        else "always" if card["chat"] else "never"
-    )
-    return flags(
-        flag("--prompting", ",".join(prompting_files())),
-        flag("--chat", chat),
-        flag("--temperature", how["temperature"] or None),
-        flag("--samples", how["samples"] if how["samples"] > 1 else None),
-        flag("--seed", how["seed"] or None),
-        flag("--thoughts", how["thoughts"] or None),
-        flag("--reading", how["reading"]),
-        flag("--examples-seed", how["examples_seed"] or None),
-        flag("--skin-folder", worldsense["skin_folder"]),
-        flag("--examples", example_tables()),
-        *(flag(f"--{key.replace('_', '-')}", how[key]) for key in spending),
-    )
+    how, entry = worldsense["asking"], registry[wildcards.model]
+    chosen = {key: how[key] for key in Asking.model_fields}
+    if how["chat_template"] == "auto":
+        chosen["chat_template"] = "always" if entry["chat"] else "never"
+    if entry["engine"] == "openai":
+        chosen |= {key: how[key] for key in ("max_requests", "max_tokens")}
+    chosen |= {"skin_folder": worldsense["skin_folder"], "examples": example_tables()}
+    return flags(flag("--prompting", ",".join(prompting_files())), options(chosen))
 
 
 def examples_subset():
     """As ``subset``, with the seed after the study's: solved trials for examples."""
-    seed = flag("--seed", str(worldsense["seed"] + 1))
-    return flags(seed, flag("--per-cell", worldsense["asking"]["examples_per_cell"]), kinds())
+    return subset(seed=worldsense["seed"] + 1, per_cell=worldsense["asking"]["examples_per_cell"])
 
 
 def answer_tables():

@@ -44,9 +44,10 @@ def _prepare(
     from worldprobe.benchmarks.worldsense.analysis.answers import series_of
     from worldprobe.benchmarks.worldsense.analysis.questions import from_frame
     from worldprobe.benchmarks.worldsense.analysis.statistics import score_tuples
-    from worldprobe.benchmarks.worldsense.inference.ask import Asking, ask
+    from worldprobe.benchmarks.worldsense.inference.ask import ask
     from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
     from worldprobe.benchmarks.worldsense.outputs import set_of
+    from worldprobe.benchmarks.worldsense.settings import Asking
     from worldprobe.benchmarks.worldsense.trials.files import read_trials
     from worldprobe.contracts import read_provenance
     from worldprobe_lab.curves import to_cells
@@ -89,7 +90,9 @@ def _prepare(
         for trials, questions, stratum, groups in prepared:
             none = np.full(len(stratum), "")
             for prompts in prompt_sets:
-                frame, _ = ask(trials, engine, prompts, store, Asking(), None, methods.ASK, model)
+                frame, _ = ask(
+                    trials, engine, prompts, store, Asking(), method=methods.ASK, model=model
+                )
                 (answered,) = series_of(frame, model, questions)
                 values = score_tuples(questions, answered.answers)["accuracy"]
                 tables.append(

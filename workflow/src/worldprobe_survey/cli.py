@@ -47,7 +47,7 @@ def lists_(
     items: Path,
     /,
     *,
-    settings: Annotated[Lists, KEYS] = Lists(),  # noqa: B008
+    settings: Annotated[Lists, KEYS] = Lists(),
     plan: bool = False,
     ratings: Annotated[int, between(1, 1000)] = 5,
     wage: Annotated[float, between(0, 1e6)] = 12.0,
@@ -178,7 +178,7 @@ def simulate_(
     /,
     *,
     key: Key,
-    settings: Annotated[Simulation, KEYS] = Simulation(),  # noqa: B008
+    settings: Annotated[Simulation, KEYS] = Simulation(),
     out: OutFolder,
 ) -> None:
     """Simulate people with known noise, and write their answers like an export.
@@ -234,7 +234,7 @@ def clean_(
     /,
     *,
     key: Key,
-    settings: Annotated[Cleaning, KEYS] = Cleaning(),  # noqa: B008
+    settings: Annotated[Cleaning, KEYS] = Cleaning(),
     steps_out: Path | None = None,
     raters_out: Path | None = None,
     excluded_out: Path | None = None,

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from worldprobe.benchmarks.worldsense.contracts import Responses
-from worldprobe.benchmarks.worldsense.inference.ask import Asking, ask, decide, usual_odds
+from worldprobe.benchmarks.worldsense.inference.ask import ask, decide, usual_odds
 from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
+from worldprobe.benchmarks.worldsense.settings import Asking
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF
 from worldprobe.contracts import validate
 from worldprobe.inference.store import open_store

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
+from pydantic import Field
 
 from worldprobe import methods
 from worldprobe.archives import EXPORT_VARIABLE, Archive, is_encrypted
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
+from worldprobe.benchmarks.ewok.settings import FillingSettings
 from worldprobe.benchmarks.ewok.study import chosen_mode
 from worldprobe.benchmarks.ewok.vocabulary import RELEASE
 from worldprobe.cli import options
@@ -49,39 +50,22 @@ TASK = "worldprobe_items"
 Format = Literal["official", "lm-eval", "lighteval", "hf"]
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class FillingOptions:
-    """How templates are filled.
+class FillingOptions(FillingSettings):
+    """How templates are filled, and what of it is kept."""
 
-    Attributes:
-        mode: fixed: one constant filling per domain and version; balanced: all fillers about
-            equally often in a version; independent: each item on its own; auto: balanced for
-            builtin@2, else fixed
-        versions: fixed, balanced: first and last version
-        per_template: independent: number of items per template
-        seed: balanced, independent: seed of the fillings; with --compat, what the original calls
-            version
-        swap: fillers to use instead of others, e.g. object->nonword; may be repeated
-        filter: keep items in whose slots (e.g. agent1:sex=male,object1) this regular expression is
-            found
-        limit: number of templates to keep, spread evenly over domains, and in these over pairs of
-            concepts
-        flags: templates to exclude or reverse: flags from `materials review --read`, or the filled
-            spreadsheet
+    compat: bool = False
+    """Repeat the original generator, quirks included."""
+
+    release_filter: bool = False
+    """Keep only the items of the official release."""
+
+    flags: Path | None = None
+    """Templates to exclude or reverse: flags from `materials review --read`, or the filled
+    spreadsheet.
     """
 
-    mode: Literal["auto", "fixed", "balanced", "independent"] = "auto"
-    versions: str = "0-4"
-    per_template: Annotated[int, options.between(1, options.MOST)] = 5
-    seed: Annotated[int, options.between(0, 2**32 - 1)] = 0
-    swap: Sequence[str] = ()
-    filter: str | None = None
-    limit: options.Count | None = None
-    compat: options.Compat = False
-    release_filter: options.ReleaseFilter = False
-    flags: Path | None = None
-    processes: options.Processes = 1
+    processes: Annotated[int, Field(ge=1, le=4096)] = 1
+    """Number of processes; the files are the same for any number."""
 
 
 @app.command
@@ -90,7 +74,7 @@ def build(
     /,
     *,
     password: options.Password = None,
-    how: FillingOptions = FillingOptions(),
+    how: Annotated[FillingOptions, options.KEYS] = FillingOptions(),
     families: options.Families = False,
     templates_out: Path | None = None,
     out: Path,
@@ -124,7 +108,7 @@ def fill(
     /,
     *,
     password: options.Password = None,
-    how: FillingOptions = FillingOptions(),
+    how: Annotated[FillingOptions, options.KEYS] = FillingOptions(),
     version: Annotated[int | None, options.between(0, options.MOST - 1)] = None,
     out: Path,
 ) -> None:

@@ -87,7 +87,7 @@ def all_(
     both_orders: Annotated[Sequence[Literal["no", "yes"]], Parameter(consume_multiple=True)] = (
         "no",
     ),
-    chat: Annotated[
+    chat_template: Annotated[
         Sequence[Literal["never", "auto", "always"]], Parameter(consume_multiple=True)
     ] = ("never",),
     thoughts: Annotated[Sequence[int], between(0, 1_000_000)] = (0,),
@@ -97,8 +97,8 @@ def all_(
     """Score one or more item tables by one or more eval types, loading the model once.
 
     One --out per item table and eval type: all eval types of the first table, then those of the
-    second, and so on. --prompts, --both-orders, --chat, --thoughts and --limit take one value for
-    all item tables, or one per table.
+    second, and so on. --prompts, --both-orders, --chat-template, --thoughts and --limit take one
+    value for all item tables, or one per table.
 
     Args:
         items: items tables, one per condition
@@ -106,8 +106,8 @@ def all_(
         prompts: set of prompts in resources/prompts, or a YAML file
         both_orders: ask Choice also with the contexts in the other order: yes (also --both-orders
             alone) or no
-        chat: use the chat template: never (as in the paper), auto (where there is one), always
-            (also --chat alone)
+        chat_template: use the chat template: never (as in the paper), auto (where there is one),
+            always (also --chat-template alone)
         thoughts: limit of tokens for thoughts before a free answer, for models that think first;
             thoughts are never read as answers
         limit: number of templates that Likert and Choice ask about, of each domain and pair of
@@ -132,7 +132,7 @@ def all_(
     options: dict[str, Sequence[Any]] = {
         "prompts": prompts,
         "both-orders": both_orders or ["yes"],
-        "chat": chat or ["always"],
+        "chat-template": chat_template or ["always"],
     }
     options |= {"thoughts": thoughts, "limit": limit}
     conditions = read_conditions(items, options, {way.paradigm for way in ways if way.is_prompted})

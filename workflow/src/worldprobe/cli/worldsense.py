@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import App, Parameter
 
 from worldprobe import methods
+from worldprobe.benchmarks.worldsense.settings import Asking, Part
 from worldprobe.benchmarks.worldsense.skins.vocabulary import CANARY
 from worldprobe.cli.engines import ModelOptions, refuse_to_prompt
 from worldprobe.cli.importing import made_by_lm_eval
 from worldprobe.cli.options import (
-    Count,
+    KEYS,
     Encrypt,
     Groups,
     Missing,
@@ -156,13 +157,7 @@ def generate(
     set: str,
     /,
     *,
-    sizes: Annotated[Sequence[int], between(3, 8)] = (),
-    problems: Sequence[str] = (),
-    skins: Sequence[str] = (),
-    per_cell: Annotated[int | None, between(1)] = None,
-    seed: Seed = 0,
-    skin_folder: SkinFolder = None,
-    wording_version: WordingVersion = 3,
+    part: Annotated[Part, KEYS] = Part(),
     processes: Processes = 1,
     dialogues_out: Path | None = None,
     out: Path,
@@ -173,10 +168,6 @@ def generate(
         set: test, test-new, train-10k, train-100k, train-1m, memorisation, same-skins, ood-size,
             ood-query or ood-problem; test-hard, train-hard, memorisation-hard, same-skins-hard or
             ood-size-hard; or the same with motion
-        sizes: numbers of entities, 3 to 8 (default: those of the set)
-        problems: problems to generate, e.g. Infer.normal (default: those of the set)
-        skins: names of the skins to use (default: those of the set)
-        per_cell: tuples for each problem, size, complexity, skin and wording (default: the set's)
         dialogues_out: training dialogues to write as well (.jsonl.gz)
         out: table of trials (Parquet)
     """
@@ -198,9 +189,9 @@ def generate(
             "is not the name of a Parquet table.",
             "Name a file that ends with .parquet.",
         )
-    folder = skin_folder or FOLDER
-    plan = sets.plan_set(set, list(sizes), list(problems), per_cell)
-    blocks = sets.blocks_of(plan, read_skins(folder, wording_version), list(skins))
+    folder = part.skin_folder or FOLDER
+    plan = sets.plan_set(set, part.sizes, part.problems, part.per_cell)
+    blocks = sets.blocks_of(plan, read_skins(folder, part.wording_version), part.skins)
     if (
         Path(folder).resolve() != FOLDER.resolve()
     ):  # tests read the texts of the repository's own skins
@@ -213,11 +204,13 @@ def generate(
         "sizes": plan.sizes,
         "problems": plan.problems,
         "per_cell": plan.per_cell,
-        "skins": list(skins),
+        "skins": part.skins,
     }
-    details["wording_version"] = wording_version
+    details["wording_version"] = part.wording_version
     stated = {key: value for key, value in details.items() if value}
-    provenance = made(methods.TRIALS, {"skins": folder}, seed=seed, canary=CANARY, details=stated)
+    provenance = made(
+        methods.TRIALS, {"skins": folder}, seed=part.seed, canary=CANARY, details=stated
+    )
     empty = sets.empty_cells(plan)
     if empty:
         named = "; ".join(
@@ -225,7 +218,7 @@ def generate(
         )
         cells = "1 cell of the set is" if len(empty) == 1 else f"{len(empty)} cells of the set are"
         LOGGER.info("%s empty (there is no such problem): %s", cells, named)
-    batches = sets.stream_set(plan, blocks, seed, min(processes, os.cpu_count() or 1))
+    batches = sets.stream_set(plan, blocks, part.seed, min(processes, os.cpu_count() or 1))
     n_trials = write_set(batches, out, provenance, dialogues_out)
     LOGGER.info("%s trials of %s: %s", f"{n_trials:,}", plan.name, out)
 
@@ -425,14 +418,8 @@ def ask_(
     *,
     model: ModelOptions,
     prompting: str,
-    chat: Literal["never", "auto", "always"] = "auto",
+    how: Annotated[Asking, KEYS] = Asking(),
     examples: Sequence[str] = (),
-    examples_seed: Seed = 0,
-    temperature: Annotated[float, between(0, 100)] = 0.0,
-    samples: Count = 1,
-    seed: Annotated[int, between(0, 2**31)] = 0,
-    thoughts: Annotated[int, between(0, 1_000_000)] = 0,
-    reading: Literal["explicit", "last_word"] = "explicit",
     skin_folder: SkinFolder = None,
     out: list[Path],
 ) -> None:
@@ -445,21 +432,11 @@ def ask_(
         trials: sets of trials: official (.jsonl, .jsonl.bz2, .jsonl.gz) or our table (.parquet)
         prompting: comma-separated strategies: sets of resources/prompts/worldsense, or YAML files,
             e.g. basic,cot
-        chat: use the chat template: auto (where there is one), always, or never (as text that the
-            model continues)
         examples: solved trials for examples, one file for all sets or one each (default: TRIALS)
-        examples_seed: seed of the examples
-        temperature: sampling temperature; 0 takes the likeliest token
-        samples: how often each trial is asked
-        seed: seed of the samples; sample k has seed N + k
-        thoughts: limit of tokens for thoughts, in addition to each reply's own limit, for models
-            that think first
-        reading: how replies are read: by what they say, flagging several answers and refusals, or
-            by the last word, as in the paper
         out: tables of responses: all strategies of the first set, then those of the second
     """
     from worldprobe.benchmarks.worldsense.contracts import Responses
-    from worldprobe.benchmarks.worldsense.inference.ask import Asking, ask, write_prompts
+    from worldprobe.benchmarks.worldsense.inference.ask import ask, write_prompts
     from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
     from worldprobe.benchmarks.worldsense.inference.reference_solvers import RuleEngine
     from worldprobe.benchmarks.worldsense.trials.files import is_official, read_trials
@@ -469,18 +446,12 @@ def ask_(
     prompt_sets = [load_prompt_set(name.strip()) for name in prompting.split(",") if name.strip()]
     names = [one.name for one in prompt_sets]
     _check_outputs(trials, names, out)
-    if samples > 1 and not temperature:
-        raise UserError(
-            f"--samples {samples}",
-            "are all alike without a temperature.",
-            "Add --temperature 1, or ask once.",
-        )
     refuse_to_prompt(model)
     tables = [read_trials(path) for path in trials]
     sources = _sources_of_examples(trials, examples)
     needs_examples = any(one.examples for one in prompt_sets)
     pools = (
-        _pools(sources, tables, examples_seed, skin_folder)
+        _pools(sources, tables, how.examples_seed, skin_folder)
         if needs_examples
         else [None] * len(tables)
     )
@@ -502,17 +473,20 @@ def ask_(
     )
     for path, rows in zip(trials, tables, strict=True):
         store.add_canary(canary_of(path, rows))
-    is_chat = chat == "always" or (chat == "auto" and engine.facts.has_chat)
-    asking = Asking(is_chat, samples, temperature, seed, thoughts, reading)
+    is_chat = how.chat_template == "always" or (
+        how.chat_template == "auto" and engine.facts.has_chat
+    )
     outs = iter(out)
     finished = []
     for path, rows, pool, source in zip(trials, tables, pools, sources, strict=True):
         for prompts in prompt_sets:
-            frame, facts = ask(rows, engine, prompts, store, asking, pool, methods.ASK, model.name)
+            frame, facts = ask(
+                rows, engine, prompts, store, how, is_chat, pool, methods.ASK, model.name
+            )
             inputs = {"trials": digest_file(path), "prompts": prompts.digest}
             if pool is not None and prompts.examples is not None:
                 inputs["examples"] = digest_file(source)
-            drawn = asking.seed if asking.temperature and not prompts.compares else None
+            drawn = how.seed if how.temperature and not prompts.compares else None
             facts |= {"reading_method": methods.READING}
             canary = canary_of(path, rows)
             made = made_by_model(

@@ -20,7 +20,7 @@ rule plan_studies:
         ENVS / "analysis.yaml"
     params:
         missing=missing,
-        code=methods.code("plan"),
+        code=digest_code("plan"),
     message:
         "Planning studies of other sizes"
     shell:
@@ -42,7 +42,7 @@ rule pool_domains:
         ENVS / "analysis.yaml"
     params:
         missing=missing,
-        code=methods.code("pool"),
+        code=digest_code("pool"),
     message:
         "Pooling domains"
     shell:

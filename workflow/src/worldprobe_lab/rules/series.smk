@@ -65,7 +65,7 @@ rule trace_series_curves:
     conda:
         ENVS / "analysis.yaml"
     params:
-        code=methods.code("series curves"),
+        code=digest_code("series curves"),
     message:
         "Tracing the learning curves of {wildcards.benchmark}"
     shell:

@@ -28,7 +28,7 @@ rule sample_human_lists:
         ENVS / "analysis.yaml"
     params:
         settings=options(ewok["human"]["lists"]),
-        code=methods.code("human lists"),
+        code=digest_code("human lists"),
     message:
         "Dealing questions to lists"
     shell:
@@ -51,7 +51,7 @@ rule simulate_human_answers:
         ENVS / "analysis.yaml"
     params:
         settings=options(ewok["human"]["simulation"]),
-        code=methods.code("human simulate"),
+        code=digest_code("human simulate"),
     message:
         "Simulating people's answers"
     shell:
@@ -80,7 +80,7 @@ rule clean_human_ratings:
     params:
         settings=options(ewok["human"]["cleaning"]),
         contents=contents(people_outputs.own_answers(study)),
-        code=methods.code("human clean"),
+        code=digest_code("human clean"),
     message:
         "Cleaning people's answers"
     shell:
@@ -105,7 +105,7 @@ rule measure_human_agreement:
     conda:
         ENVS / "analysis.yaml"
     params:
-        code=methods.code("human agreement"),
+        code=digest_code("human agreement"),
     message:
         "Measuring people's accuracy and agreement"
     shell:
@@ -129,7 +129,7 @@ rule measure_human_likeness:
         ENVS / "analysis.yaml"
     params:
         missing=missing,
-        code=methods.code("human likeness"),
+        code=digest_code("human likeness"),
     message:
         "Comparing models' preferences with people's"
     shell:

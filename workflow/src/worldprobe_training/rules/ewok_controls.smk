@@ -21,7 +21,7 @@ rule measure_controls:
         ENVS / "analysis.yaml"
     params:
         reads=flag("--reads", ewok_outputs.readings(study, registry, MODELS_WITH_ANSWERS)),
-        code=methods.code("controls measure"),
+        code=digest_code("controls measure"),
     message:
         "Comparing control models on what they had and had not read"
     shell:

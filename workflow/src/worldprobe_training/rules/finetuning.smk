@@ -111,7 +111,7 @@ rule gather_trainings:
     conda:
         ENVS / "analysis.yaml"
     params:
-        code=methods.code("worldsense gather-trainings"),
+        code=digest_code("worldsense gather-trainings"),
     message:
         "Gathering what was noted of each training"
     shell:
@@ -162,7 +162,7 @@ rule gather_external:
     conda:
         ENVS / "analysis.yaml"
     params:
-        code=methods.code("worldsense gather-external"),
+        code=digest_code("worldsense gather-external"),
     message:
         "Gathering other benchmarks"
     shell:

@@ -19,7 +19,7 @@ rule write_phrases:
     conda:
         ENVS / "scoring.yaml"
     params:
-        skins=words(),
+        skins=wording(),
         contents=contents(skin_files()),
         method=methods.PHRASES,
     message:
@@ -44,7 +44,7 @@ rule write_lessons:
         ENVS / "analysis.yaml"
     params:
         options=lesson_options,
-        skins=words(),
+        skins=wording(),
         contents=contents(skin_files()),
         method=methods.LESSONS,
     message:

@@ -16,15 +16,10 @@ def one_of_names(names):
 def training_part(wildcards):
     """Which part of a set is generated for training, as options."""
     part = TRAINING_SETS[wildcards.key]
-    return flags(
-        quote(part["set"]),
-        flag("--seed", str(part.get("seed", worldsense["seed"]))),
-        *(
-            flag(f"--{name.replace('_', '-')}", part.get(name))
-            for name in ("per_cell", "sizes", "problems", "skins")
-        ),
-        words(),
-    )
+    names = ("per_cell", "sizes", "problems", "skins")
+    chosen = {name: part.get(name) for name in names}
+    seed = part.get("seed", worldsense["seed"])
+    return flags(quote(part["set"]), options(chosen | {"seed": seed}), wording())
 
 
 def start_texts(wildcards):

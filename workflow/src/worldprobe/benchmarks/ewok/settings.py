@@ -67,7 +67,15 @@ class Materials(Block):
             yield ("source",), f"{self.source}: {error.problem}", error.fix
 
 
-class Items(Block):
+#: The first and the last version, or one alone.
+Versions = Annotated[
+    str,
+    Field(pattern=r"^\d+(-\d+)?$"),
+    BeforeValidator(lambda value: str(value) if type(value) is int else value),
+]
+
+
+class FillingSettings(Block):
     """How templates are filled."""
 
     mode: Literal["auto", "fixed", "balanced", "independent"] = "auto"
@@ -79,11 +87,7 @@ class Items(Block):
     `fixed`, as printed numbers are. Paper: Section 3.
     """
 
-    versions: Annotated[
-        str,
-        Field(pattern=r"^\d+(-\d+)?$"),
-        BeforeValidator(lambda value: str(value) if type(value) is int else value),
-    ] = "0-2"
+    versions: Versions = "0-4"
     """Versions of the fixed or balanced filling, first and last, such as "0-4". Paper: Section
     4.
     """
@@ -110,12 +114,6 @@ class Items(Block):
     templates, as it weighs domains equally.
     """
 
-    families: bool = False
-    """Whether these are items of the materials' families, whose templates differ in a level alone,
-    in place of the domains'. Each base is then filled on its own, with the same fillers at all
-    levels, and `mode` says only how many times.
-    """
-
     def findings(self) -> Iterator[Finding]:
         """Versions that cannot be, and a filter that is no regular expression."""
         first, _, last = self.versions.partition("-")
@@ -137,6 +135,21 @@ class Items(Block):
                 problem,
                 "Put a backslash before characters that are meant as they are.",
             )
+
+
+class Items(FillingSettings):
+    """How templates are filled, in a study."""
+
+    versions: Versions = "0-2"
+    """Versions of the fixed or balanced filling, first and last, such as "0-4". Paper: Section
+    4.
+    """
+
+    families: bool = False
+    """Whether these are items of the materials' families, whose templates differ in a level alone,
+    in place of the domains'. Each base is then filled on its own, with the same fillers at all
+    levels, and `mode` says only how many times.
+    """
 
 
 class Prompting(Block):

@@ -75,6 +75,19 @@ class Asking(Block):
     examples_seed: Seed = 0
     """Seed of the solved examples of `icl_iid` and `icl_ood`."""
 
+    def findings(self) -> Iterator[Finding]:
+        """Samples that would be alike."""
+        if self.samples > 1 and not self.temperature:
+            yield (
+                ("samples",),
+                "are all alike with temperature 0.",
+                "Set a temperature above 0, or ask once.",
+            )
+
+
+class StudyAsking(Asking):
+    """How trials are asked in a study."""
+
     examples_per_cell: Count | None = None
     """Number of tuples of each kind from which examples are drawn; null takes each set's own, 31
     for `test`. They are generated with the seed after the study's.
@@ -88,17 +101,55 @@ class Asking(Block):
     max_tokens: Count | None = None
     """Most tokens that a server reads and writes in one run of a model; null is no limit."""
 
-    def findings(self) -> Iterator[Finding]:
-        """Samples that would be alike."""
-        if self.samples > 1 and not self.temperature:
-            yield (
-                ("samples",),
-                "are all alike with temperature 0.",
-                "Set a temperature above 0, or ask once.",
-            )
+
+class Part(Block):
+    """Which trials of a set are generated, and in which words."""
+
+    seed: Seed = 0
+    """Seed of all draws."""
+
+    sizes: Distinct[Annotated[int, Field(ge=3, le=8)]] = []
+    """Numbers of entities that problems may have; an empty list leaves each set its own."""
+
+    problems: Distinct[
+        Literal[
+            "Infer.trivial",
+            "Infer.normal",
+            "Consist.trivial",
+            "Consist.normal",
+            "Compl.trivial",
+            "Compl.normal",
+            "Infer.extrema",
+            "Infer.parallel",
+            "Infer.hard",
+            "Consist.hard",
+            "Compl.hard",
+            "Infer.motion",
+            "Consist.motion",
+            "Compl.motion",
+            "Infer.before",
+        ]
+    ] = []
+    """Problems that are asked; an empty list leaves each set its own."""
+
+    skins: Distinct[Text] = []
+    """Skins that are used, as many of each domain; an empty list takes all of a set's."""
+
+    per_cell: Count | None = None
+    """Number of tuples for each problem, size, complexity, skin and wording; null leaves each
+    set its own, 31 for `test`.
+    """
+
+    skin_folder: Text | None = None
+    """Folder of skins; null takes those of the repository."""
+
+    wording_version: Literal[1, 2, 3] = 3
+    """Version of the sets' wording; 1 and 2 make the sets of earlier releases again, byte for
+    byte.
+    """
 
 
-class WorldSense(Block):
+class WorldSense(Part):
     """What a study asks with WorldSense (arXiv 2311.15930)."""
 
     sets: Annotated[
@@ -137,47 +188,9 @@ class WorldSense(Block):
     null generates ours. `per_cell` and `seed` have then no effect.
     """
 
-    seed: Whole = 0
-    """Seed of all draws."""
-
-    sizes: Distinct[Annotated[int, Field(ge=3, le=8)]] = []
-    """Numbers of entities that problems may have; an empty list leaves each set its own."""
-
-    problems: Distinct[
-        Literal[
-            "Infer.trivial",
-            "Infer.normal",
-            "Consist.trivial",
-            "Consist.normal",
-            "Compl.trivial",
-            "Compl.normal",
-            "Infer.extrema",
-            "Infer.parallel",
-            "Infer.hard",
-            "Consist.hard",
-            "Compl.hard",
-            "Infer.motion",
-            "Consist.motion",
-            "Compl.motion",
-            "Infer.before",
-        ]
-    ] = []
-    """Problems that are asked; an empty list leaves each set its own."""
-
-    skins: Distinct[Text] = []
-    """Skins that are used, as many of each domain; an empty list takes all of a set's."""
-
     per_cell: Count | None = 1
     """Number of tuples for each problem, size, complexity, skin and wording; null leaves each
     set its own, 31 for `test`.
-    """
-
-    skin_folder: Text | None = None
-    """Folder of skins; null takes those of the repository."""
-
-    wording_version: Literal[1, 2, 3] = 3
-    """Version of the sets' wording; 1 and 2 make the sets of earlier releases again, byte for
-    byte.
     """
 
     promptings: Distinct[Text] = ["constrained"]
@@ -194,7 +207,7 @@ class WorldSense(Block):
     as it is known; `rule_counting` never chains two clauses, and is what a model must beat.
     """
 
-    asking: Asking = Asking()
+    asking: StudyAsking = StudyAsking()
 
     def findings(self) -> Iterator[Finding]:
         """Sets, skins and prompts that cannot be made or read."""

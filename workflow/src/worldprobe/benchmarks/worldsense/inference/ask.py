@@ -18,12 +18,12 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from worldprobe.benchmarks.worldsense.inference.parse import EXPLICIT, differences, reader_of
+from worldprobe.benchmarks.worldsense.inference.parse import differences, reader_of
 from worldprobe.benchmarks.worldsense.inference.prompts import SHARED, Pool, PromptSet
 from worldprobe.benchmarks.worldsense.skins.vocabulary import DISGUISE, answers_of, problem_type
 from worldprobe.errors import UserError
@@ -40,6 +40,9 @@ from worldprobe.models.engine import (
     Prompt,
     Scored,
 )
+
+if TYPE_CHECKING:
+    from worldprobe.benchmarks.worldsense.settings import Asking
 
 #: Trials that have these in common have the same border between answers: problem, wording of the
 #: question, form of the query.
@@ -159,35 +162,17 @@ class TrialDialogue:
 TRIAL_COLUMNS = ("trial_id", "tuple_id", *SHARED, "skin", "text")
 
 
-@dataclass(frozen=True)
-class Asking:
-    """What can be chosen about asking, whatever the prompt set.
-
-    Attributes:
-        is_chat: ask through the model's chat template; else as text that the model continues.
-        samples: how often each trial is asked.
-        temperature: 0 takes the likeliest token.
-        seed: of the draws; sample k has seed + k.
-        thoughts: tokens of thoughts at most, in addition to a reply's own limit.
-        reading: rule by which replies are read, of ``replies.RULES``.
-    """
-
-    is_chat: bool = False
-    samples: int = 1
-    temperature: float = 0.0
-    seed: int = 0
-    thoughts: int = 0
-    reading: str = EXPLICIT
-
-    def decoding(self, tokens: int, stops: Sequence[str], sample: int) -> Decoding:
-        """How a reply is written."""
-        how = Decoding(
-            tokens,
-            () if self.is_chat else tuple(stops),
-            self.temperature,
-            self.seed + sample if self.temperature else 0,
-        )
-        return replace(how, thoughts=self.thoughts) if self.thoughts else how
+def _decoding(
+    asking: Asking, is_chat: bool, tokens: int, stops: Sequence[str], sample: int
+) -> Decoding:
+    """How a reply is written; sample k is drawn with the seed plus k."""
+    how = Decoding(
+        tokens,
+        () if is_chat else tuple(stops),
+        asking.temperature,
+        asking.seed + sample if asking.temperature else 0,
+    )
+    return replace(how, thoughts=asking.thoughts) if asking.thoughts else how
 
 
 def write_prompts(trials: pd.DataFrame, prompts: PromptSet, pool: Pool | None) -> list[str]:
@@ -244,6 +229,7 @@ def ask(
     prompts: PromptSet,
     store: Store,
     asking: Asking,
+    is_chat: bool = False,
     pool: Pool | None = None,
     method: int = 1,
     model: str = "",
@@ -255,7 +241,8 @@ def ask(
         engine: a loaded model.
         prompts: the strategy.
         store: the engine's answers.
-        asking: the form, and how replies are drawn.
+        asking: how replies are drawn and read.
+        is_chat: whether to ask through the model's chat template; else as text that it continues.
         pool: where examples come from.
         method: version of the computation.
         model: the model's name, for the progress lines.
@@ -269,14 +256,16 @@ def ask(
     facts: dict[str, Any] = {
         "prompting": prompts.name,
         "prompt_set": prompts.digest,
-        "form": "chat" if asking.is_chat and not prompts.compares else "text",
+        "form": "chat" if is_chat and not prompts.compares else "text",
     }
     if prompts.compares:
         rows, origins, more = _compare(trials, engine, prompts, store, pool, protocol, what)
         facts |= more
     else:
         texts = write_prompts(trials, prompts, pool)
-        rows, origins = _hold(texts, kinds, trials, engine, prompts, store, asking, protocol, what)
+        rows, origins = _hold(
+            texts, kinds, trials, engine, prompts, store, asking, is_chat, protocol, what
+        )
         facts["reading"] = {"rule": asking.reading, **_differences(rows, texts, kinds, prompts)}
         facts |= {
             "samples": asking.samples,
@@ -430,18 +419,19 @@ def _hold(
     prompts: PromptSet,
     store: Store,
     asking: Asking,
+    is_chat: bool,
     protocol: str,
     what: str,
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """A conversation about each trial and sample."""
     openings: list[tuple[Prompt, TrialDialogue]] = []
     for sample in range(asking.samples):
-        first = asking.decoding(prompts.tokens, prompts.stops, sample)
-        then = asking.decoding(prompts.follow_up_tokens, prompts.stops, sample)
+        first = _decoding(asking, is_chat, prompts.tokens, prompts.stops, sample)
+        then = _decoding(asking, is_chat, prompts.follow_up_tokens, prompts.stops, sample)
         for text, kind in zip(texts, kinds, strict=True):
             reader = reader_of(asking.reading, kind, prompts.answers[kind], text)
             dialogue = TrialDialogue(reader, first, prompts.second_question(kind), then)
-            openings.append((_opening(text, prompts, asking.is_chat), dialogue))
+            openings.append((_opening(text, prompts, is_chat), dialogue))
     exchanges, origins = converse(
         openings, engine, store, protocol, what, len(trials) * asking.samples
     )

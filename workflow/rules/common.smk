@@ -69,6 +69,7 @@ shell.prefix(
 
 from worldprobe import benchmarks, extensions, methods
 from worldprobe.benchmark import FORMATS
+from worldprobe.cli.code import digest_code
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import digest_state
 from worldprobe.models.controls import corpus
@@ -109,9 +110,10 @@ def kept_since(rule):
 
 def note_forced():
     """Before a run: which rules are forced, for its jobs, on a cluster, too."""
-    for rule in workflow.rules:
-        is_forced = workflow.dag_settings.forceall or rule.name in workflow.dag_settings.forcerun
-        os.environ[f"WORLDPROBE_FORCED_{rule.name}"] = str(START if is_forced else 0)
+    forced = workflow.dag_settings.forcerun
+    for name in (one.name for one in workflow.rules):
+        is_forced = workflow.dag_settings.forceall or name in forced
+        os.environ[f"WORLDPROBE_FORCED_{name}"] = str(START if is_forced else 0)
 
 
 def contents(*lists):

@@ -1,0 +1,169 @@
+"""What code a command is, so that a cheap rule runs again when that changes and not otherwise."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+from functools import cache
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pathlib import Path
+
+from worldprobe import extensions
+from worldprobe.cli import STAGES
+from worldprobe.files import digest_file, files_below
+from worldprobe.paths import PACKAGE, RESOURCES
+
+#: Where the packages are.
+SOURCE = PACKAGE.parent
+#: A file of resources that a module reads itself, e.g. RESOURCES / "published".
+_READ = re.compile(r"""RESOURCES((?: / ["'][^"']+["'])+)""")
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from ([\w.]+) import (\([^)]*\)|[^\n]*)|import ([\w.]+))", re.MULTILINE
+)
+
+
+@cache
+def digest_code(command: str, *modules: str) -> str:
+    """A short digest of the code of a cheap stage: its function, all that this imports of its
+    package, the core and the extensions, the data files beside these modules, and the resources
+    that they read.
+
+    Args:
+        command: of the command line, e.g. "reproduction check".
+        modules: what the command looks up by name, e.g. where a figure is declared.
+    """
+    stage, action = command.split()[0], command.split()[-1]
+    texts = [_function(place, action) for place in _places(stage)]
+    found = {module for text in texts for module in _imported(text)} | {*modules}
+    known: set[str] = set()
+    files = {path for text in texts for path in _resources(text)}
+    while found:
+        known.add(module := found.pop())
+        files |= _source(module)[1]
+        found |= _imports(module) - known
+    digest = hashlib.sha256("".join(texts).encode())
+    for path in sorted(files):
+        digest.update(f"{path.name}\0{_digest(path)}\n".encode())
+    return digest.hexdigest()[:12]
+
+
+def _places(stage: str) -> list[str]:
+    """The modules that have the functions of a stage: the core's or an extension's, and those of
+    extensions that add actions to it.
+    """
+    added = [one.actions[stage] for one in extensions.extensions() if stage in one.actions]
+    return [place.partition(":")[0] for place in (STAGES[stage][0], *added)]
+
+
+@cache
+def _function(module: str, action: str) -> str:
+    """The text of a command's function and of what it uses of its module; nothing where the module
+    has no such command.
+    """
+    nodes = {name: node for node in ast.parse(_source(module)[0]).body for name in _names(node)}
+    name = action.replace("-", "_")
+    named = [
+        one
+        for one, node in nodes.items()
+        if any(f"name={action!r}" in ast.unparse(by) for by in getattr(node, "decorator_list", ()))
+    ]
+    wanted = [*named, *(one for one in (name, f"{name}_") if one in nodes)][:1]
+    seen = set(wanted)
+    used = {}
+    while wanted:
+        one = wanted.pop()
+        used[one] = nodes[one]
+        names = {node.id for node in ast.walk(nodes[one]) if isinstance(node, ast.Name)}
+        wanted += sorted((names & nodes.keys()) - seen)
+        seen |= names
+    return "\n".join(ast.unparse(node) for _, node in sorted(used.items()))
+
+
+def _names(node: ast.stmt) -> list[str]:
+    """What a statement of a module names: functions, classes, constants, imports."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return [node.name]
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return [one.asname or one.name for one in node.names]
+    if isinstance(node, ast.If):  # TYPE_CHECKING
+        return [name for one in node.body for name in _names(one)]
+    return [one.id for one in ast.walk(node) if isinstance(one, ast.Name)]
+
+
+@cache
+def _imports(module: str) -> frozenset[str]:
+    return frozenset(_imported(_source(module)[0]))
+
+
+def _imported(text: str) -> set[str]:
+    """The modules of worldprobe, its extensions and the packages beside them that a text imports,
+    within functions, too.
+    """
+    found = set()
+    for home, names, whole in _IMPORT.findall(text):
+        words = re.findall(r"\w+", re.sub(r" as \w+", "", names))
+        found |= {whole or home, *(f"{home}.{word}" for word in words if home)}
+    return {name for name in found if _path(name)}
+
+
+@cache
+def _path(module: str) -> Path | None:
+    """The file of a module of the core, of an extension or of a benchmark's package; None of any
+    other.
+    """
+    top, *inner = module.split(".")
+    folder = _packages().get(top)
+    path = folder.joinpath(*inner) if folder else None
+    files = (path.with_suffix(".py"), path / "__init__.py") if path else ()
+    return next((one for one in files if one.is_file()), None)
+
+
+@cache
+def _packages() -> dict[str, Path]:
+    """Top package -> folder: ours, and those that entry points name."""
+    folders = {path.parent.name: path.parent for path in SOURCE.glob("worldprobe*/__init__.py")}
+    for group in (extensions.GROUP, "worldprobe.benchmarks"):
+        for point in entry_points(group=group):
+            top = point.module.partition(".")[0]
+            spec = None if top in folders else find_spec(top)
+            if spec and spec.submodule_search_locations:
+                folders[top] = Path(spec.submodule_search_locations[0])
+    return folders
+
+
+@cache
+def _source(module: str) -> tuple[str, frozenset[Path]]:
+    """The text of a module; and its file, the data files that it names (of a folder all, where it
+    names the folder alone) and the resources that it reads.
+    """
+    path = _path(module)
+    assert path, module
+    text = path.read_text(encoding="utf-8")
+    read = {path}
+    for one in path.parent.iterdir():
+        below = [*files_below(one)] if one.is_dir() else [one]
+        if not any(file.suffix == ".py" for file in below):
+            named = [file for file in below if file.name in text]
+            read |= {*(named or (below if f'"{one.name}"' in text else []))}
+    read |= _resources(text)
+    return text, frozenset(one for one in read if "__pycache__" not in one.parts)
+
+
+def _resources(text: str) -> set[Path]:
+    """The resources that a text reads; materials are inputs of the rules that read them."""
+    paths = [
+        RESOURCES.joinpath(*re.findall("[\"']([^\"']+)[\"']", one)) for one in _READ.findall(text)
+    ]
+    paths = [path for path in paths if path.exists() and "materials" not in path.parts]
+    return {one for path in paths for one in (files_below(path) if path.is_dir() else [path])}
+
+
+_digest = cache(digest_file)
+
+
+def forget() -> None:
+    """Read the code again at the next call."""
+    for function in (digest_code, _function, _imports, _path, _packages, _source, _digest):
+        function.cache_clear()
