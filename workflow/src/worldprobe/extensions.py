@@ -25,7 +25,7 @@ class Extension:
     Attributes:
         commands: first word of a command -> its cyclopts app or function, and a line of help.
         settings: dotted key of a study -> the class of its block. It inherits the core's class
-            where the core has that key, as ``ewok.human``.
+            where the core has that key, as `ewok.human`.
         displays: benchmark -> modules that declare tables and figures of it, or
             "module:attribute" of a tuple of them.
         sections: benchmark -> sections of its report, each behind the core's section of an id.

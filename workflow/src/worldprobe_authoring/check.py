@@ -127,8 +127,8 @@ _NEAR = 0.8
 
 
 def check_sentences(materials: Materials) -> None:
-    """Note in ``materials.problems`` what looks wrong in the fillers and in the sentences of all
-    domains.
+    """Note in the materials' ``problems`` what looks wrong in the fillers and in the sentences of
+    all domains.
     """
     fillers = Fillers(materials.fillers, materials.rules)
     for filler_class in fillers.classes.values():

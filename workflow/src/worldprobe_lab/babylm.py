@@ -173,7 +173,7 @@ def select_items(items: pd.DataFrame, vocabulary: Path) -> pd.DataFrame:
     vocabulary alone, both ways round.
 
     Args:
-        items: EWoK-core-1.0, ``contracts.Items``.
+        items: EWoK-core-1.0, ``benchmarks.ewok.contracts.Items``.
         vocabulary: the challenge's ``vocab.txt``, a word per line.
 
     Raises:
@@ -278,7 +278,7 @@ def judge(scores: pd.DataFrame, backend: str, dtype: str, rules: str) -> Judged:
 
     Args:
         scores: as ``asking`` gives them.
-        backend: name of ``models.completions.BACKENDS``.
+        backend: name of ``completions.BACKENDS``.
         dtype: what they were computed in.
         rules: year of the challenge's, of ``COMMITS``.
     """

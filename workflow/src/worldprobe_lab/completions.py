@@ -41,7 +41,7 @@ BACKENDS = {
 
 
 def encoder_of(backend: str) -> Callable[[Any, Any, str], Encoder | GapEncoder | PairEncoder]:
-    """What makes the encoder of a backend; see ``transformers_engine.Encode``."""
+    """What makes the encoder of a backend; see ``models.transformers_engine.Encode``."""
     return partial(_CLASSES[backend], backend)
 
 

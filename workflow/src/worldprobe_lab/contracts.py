@@ -28,7 +28,7 @@ class Plans(
     key=["eval_type", "grouping", "group", "n_replicates", "n_clusters", "n_versions"],
 ):
     """The power of studies of several sizes to find a difference of two models
-    (``analysis.planning``).
+    (``planning``).
     """
 
     eval_type: str = column(min_length=1, description="How the models of the pilot were asked.")
@@ -65,7 +65,7 @@ class Plans(
 class PooledMeans(
     Table, name="pooled_means", version=1, key=["model", "eval_type", "grouping", "group"]
 ):
-    """Means of groups by partial pooling (``analysis.pooling``), and their ranks; 1 has the lowest
+    """Means of groups by partial pooling (``pooling``), and their ranks; 1 has the lowest
     mean.
     """
 

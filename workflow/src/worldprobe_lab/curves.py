@@ -63,7 +63,7 @@ def to_cells(
     values: np.ndarray, condition: np.ndarray, stratum: np.ndarray, groups: Iterable[Group]
 ) -> pd.DataFrame:
     """Scores of units as means of cells (columns grouping to n of
-    ``contracts.series.CheckpointScores``).
+    ``contracts.CheckpointScores``).
 
     Args:
         values: shape (units,); missing (NaN) where a unit has no score.
@@ -136,7 +136,7 @@ def estimate(
     Args:
         steps: shape (checkpoints,).
         values: shape (seeds, checkpoints, cells); several seeds are a sample of more.
-        cluster: label of each cell's cluster; see ``clusters.crossed_means``.
+        cluster: label of each cell's cluster; see ``analysis.clusters.crossed_means``.
         version: label of each cell's version.
         stratum: label of each cell's stratum.
         weight: units of each cell.
@@ -307,7 +307,7 @@ def crossing(steps: np.ndarray, values: np.ndarray, level: float) -> float:
 
 def onset_of(curve: Curve, level: float | None = None) -> dict[str, Any]:
     """When a curve rises above a level for good (columns level to status of
-    ``contracts.series.Onsets``).
+    ``contracts.Onsets``).
 
     Args:
         curve: with its intervals.
@@ -391,14 +391,14 @@ def trace(
     """The curves and onsets of all trainings of one series, and of the mean over its seeds.
 
     Args:
-        cells: ``contracts.series.CheckpointScores`` of one series.
+        cells: ``contracts.CheckpointScores`` of one series.
         unit: of the steps.
         over: grouping -> what its intervals take as samples of more, in words.
         level: see ``onset_of``.
         seed: of the draws.
 
     Returns:
-        ``contracts.series.Curves`` and ``contracts.series.Onsets``.
+        ``contracts.Curves`` and ``contracts.Onsets``.
     """
     _check_once(cells)
     curves, onsets = [], []
@@ -483,11 +483,11 @@ def agree(onsets: pd.DataFrame) -> pd.DataFrame:
     """How far every two trainings agree on the order of onsets, by grouping.
 
     Args:
-        onsets: ``contracts.series.Onsets``; means over seeds are compared with one another, and
+        onsets: ``contracts.Onsets``; means over seeds are compared with one another, and
             single trainings likewise.
 
     Returns:
-        ``contracts.series.OrderAgreements``.
+        ``contracts.OrderAgreements``.
     """
     rows = []
     kept = onsets[onsets["grouping"] != OVERALL]
@@ -553,7 +553,7 @@ def compare_series(cells: pd.DataFrame, models: Sequence[str] = ()) -> pd.DataFr
     by group.
 
     Args:
-        cells: ``contracts.series.CheckpointScores`` of two trainings or more.
+        cells: ``contracts.CheckpointScores`` of two trainings or more.
         models: in this order; none: all.
 
     Returns:

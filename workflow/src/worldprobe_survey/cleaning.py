@@ -213,7 +213,7 @@ class Cleaned:
     """The answers that count, and what became of the others.
 
     Attributes:
-        answers: rows of ``answers.read_answers`` that are left, test trials only.
+        answers: rows of ``read_answers`` that are left, test trials only.
         steps: contracts.CleaningSteps.
         raters: contracts.Raters.
         is_settled: whether the last pass of the correlation excluded nobody.
@@ -274,7 +274,7 @@ def clean(
     """Apply the steps.
 
     Args:
-        answers: of ``answers.read_answers``.
+        answers: of ``read_answers``.
         participants: contracts.Participants of the same export.
         key: contracts.ListKeys, which says what was to be asked.
         rules: which steps, and their limits.

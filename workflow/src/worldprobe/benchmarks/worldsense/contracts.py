@@ -2,7 +2,7 @@
 
 **Responses.** One file per set, prompting and model:
 ``results/STUDY/worldsense/responses/SET/PROMPTING/MODEL.parquet``. The model's name is in the
-provenance (``provenance.model``), as in every table of answers. A row joins its trial by
+provenance (its ``model``), as in every table of answers. A row joins its trial by
 ``trial_id`` (the official ``Key``). Several samples of one trial are several rows, ``sample`` 0, 1,
 ...; greedy answers are sample 0.
 

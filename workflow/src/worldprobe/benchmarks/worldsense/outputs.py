@@ -79,7 +79,7 @@ def asked_models(study: Study) -> list[str]:
 
 def extra_models(study: Study) -> list[str]:
     """The models that are asked though they are not among the study's: those of
-    ``worldsense.models``, and fine-tuned ones.
+    `worldsense.models`, and fine-tuned ones.
     """
     block = study["worldsense"]
     named = (

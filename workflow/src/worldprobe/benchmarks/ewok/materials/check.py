@@ -32,7 +32,7 @@ _FORMS = tuple(key for key in KEYS["general"] if key.endswith("_form"))
 
 
 def check_materials(materials: Materials) -> None:
-    """Note in ``materials.problems`` what the compiler or the filling would stumble over."""
+    """Note in the materials' ``problems`` what the compiler or the filling would stumble over."""
     problems = materials.problems
     slots = _SlotCheck(Fillers(materials.fillers, materials.rules), problems)
     for domain in materials.domains:
