@@ -17,7 +17,20 @@ MODULES = {
 #: ``module.name``, as docstrings write it.
 REFERENCE = re.compile(r"``([a-z_]\w*(?:\.\w+)+)``")
 #: Suffixes of files, which look the same.
-FILES = {"py", "yaml", "yml", "csv", "json", "jsonl", "bz2", "smk", "md", "R", "parquet", "safetensors"}
+FILES = {
+    "py",
+    "yaml",
+    "yml",
+    "csv",
+    "json",
+    "jsonl",
+    "bz2",
+    "smk",
+    "md",
+    "R",
+    "parquet",
+    "safetensors",
+}
 FILES |= {"toml", "html", "svg", "pdf", "tex", "txt", "zip", "gz", "db", "sql", "log", "lock"}
 
 

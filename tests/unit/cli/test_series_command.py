@@ -107,20 +107,20 @@ def test_checkpoints_are_scored_once_and_a_further_one_costs_one(
 def test_a_broken_checkpoint_is_named_and_left_out_and_a_killed_job_goes_on(
     item_table, training, tmp_path, monkeypatch
 ):
-    from worldprobe_lab import series_cli as series
+    from worldprobe.cli.engines import Model
 
     loaded, out = count_loads(monkeypatch), tmp_path / "scores.parquet"
-    real = series.open_engine
+    real = Model.open
 
-    def killed(options):
-        if options.checkpoint.endswith("chck_10M"):
+    def killed(model):
+        if model.checkpoint.endswith("chck_10M"):
             raise KeyboardInterrupt
-        return real(options)
+        return real(model)
 
-    monkeypatch.setattr(series, "open_engine", killed)
+    monkeypatch.setattr(Model, "open", killed)
     assert score(item_table, training, out) == 130
     assert not out.exists()
-    monkeypatch.setattr(series, "open_engine", real)
+    monkeypatch.setattr(Model, "open", real)
     (training / "chck_2M" / "model.safetensors").write_bytes(b"no weights")
     assert score(item_table, training, out) == 0
     assert [one.rpartition("/")[2] for one in loaded] == [

@@ -138,7 +138,7 @@ class FillingSettings(Block):
 
 
 class Items(FillingSettings):
-    """How templates are filled, in a study."""
+    """How templates are filled."""
 
     versions: Versions = "0-2"
     """Versions of the fixed or balanced filling, first and last, such as "0-4". Paper: Section

@@ -143,7 +143,7 @@ class Part(Block):
     skin_folder: Text | None = None
     """Folder of skins; null takes those of the repository."""
 
-    wording_version: Literal[1, 2, 3] = 3
+    wording_version: Annotated[int, Field(ge=1, le=3)] = 3
     """Version of the sets' wording; 1 and 2 make the sets of earlier releases again, byte for
     byte.
     """

@@ -9,10 +9,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import numpy as np
-import pandas as pd
 from pydantic import Field, PrivateAttr
 
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, ANSWERS, answers_of
@@ -21,6 +19,9 @@ from worldprobe.files import digest_file
 from worldprobe.paths import RESOURCES
 from worldprobe.settings.blocks import Block, Count, Distinct, Finding, Text, parse
 from worldprobe.settings.documents import read_yaml
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FOLDER = RESOURCES / "prompts" / "worldsense"
 #: Names of sets, which are names of folders and values of a column.
@@ -380,6 +381,8 @@ class Pool:
         Raises:
             UserError: the pool has too few tuples of this kind, or the skin's domain is not known.
         """
+        import numpy as np
+
         digest = hashlib.sha256(
             repr((self.seed, other_domain, cell, skin, tuple_id)).encode()
         ).digest()
