@@ -26,7 +26,6 @@ from functools import cache, lru_cache
 
 import numpy as np
 
-from worldprobe.benchmarks.worldsense.problems.motion import draw_story
 from worldprobe.benchmarks.worldsense.problems.problems import (
     base_descriptions,
     incomplete_descriptions,
@@ -55,6 +54,7 @@ from worldprobe.benchmarks.worldsense.skins.rendering import (
 from worldprobe.benchmarks.worldsense.skins.skins import Skin, entities_needed
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS, CANARY, WORDINGS
 from worldprobe.errors import UserError
+from worldprobe_lab.motion import draw_story
 from worldprobe_training.trainings import ReadingLessons
 
 ENTITIES, OTHERS = 12, 16
