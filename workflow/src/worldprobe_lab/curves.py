@@ -63,7 +63,7 @@ def to_cells(
     values: np.ndarray, condition: np.ndarray, stratum: np.ndarray, groups: Iterable[Group]
 ) -> pd.DataFrame:
     """Scores of units as means of cells (columns grouping to n of
-    ``contracts.series.CheckpointScores``).
+    ``contracts.CheckpointScores``).
 
     Args:
         values: shape (units,); missing (NaN) where a unit has no score.
@@ -307,7 +307,7 @@ def crossing(steps: np.ndarray, values: np.ndarray, level: float) -> float:
 
 def onset_of(curve: Curve, level: float | None = None) -> dict[str, Any]:
     """When a curve rises above a level for good (columns level to status of
-    ``contracts.series.Onsets``).
+    ``contracts.Onsets``).
 
     Args:
         curve: with its intervals.
@@ -391,14 +391,14 @@ def trace(
     """The curves and onsets of all trainings of one series, and of the mean over its seeds.
 
     Args:
-        cells: ``contracts.series.CheckpointScores`` of one series.
+        cells: ``contracts.CheckpointScores`` of one series.
         unit: of the steps.
         over: grouping -> what its intervals take as samples of more, in words.
         level: see ``onset_of``.
         seed: of the draws.
 
     Returns:
-        ``contracts.series.Curves`` and ``contracts.series.Onsets``.
+        ``contracts.Curves`` and ``contracts.Onsets``.
     """
     _check_once(cells)
     curves, onsets = [], []
@@ -483,11 +483,11 @@ def agree(onsets: pd.DataFrame) -> pd.DataFrame:
     """How far every two trainings agree on the order of onsets, by grouping.
 
     Args:
-        onsets: ``contracts.series.Onsets``; means over seeds are compared with one another, and
+        onsets: ``contracts.Onsets``; means over seeds are compared with one another, and
             single trainings likewise.
 
     Returns:
-        ``contracts.series.OrderAgreements``.
+        ``contracts.OrderAgreements``.
     """
     rows = []
     kept = onsets[onsets["grouping"] != OVERALL]
@@ -548,13 +548,12 @@ def _rank_correlation(both: pd.DataFrame) -> tuple[float, float, float]:
     )
 
 
-def compare_series(cells: pd.DataFrame, models: Sequence[str] = ()) -> pd.DataFrame:
+def compare_series(cells: pd.DataFrame) -> pd.DataFrame:
     """Every pair of trainings at each checkpoint that both have, and over all of these, overall and
     by group.
 
     Args:
-        cells: ``contracts.series.CheckpointScores`` of two trainings or more.
-        models: in this order; none: all.
+        cells: ``contracts.CheckpointScores`` of two trainings or more.
 
     Returns:
         ``contracts.results.Comparisons``; the condition is the step, or all. Holm's correction is
@@ -565,7 +564,7 @@ def compare_series(cells: pd.DataFrame, models: Sequence[str] = ()) -> pd.DataFr
     """
     _check_once(cells)
     cells = cells.assign(model=_told_apart(cells))
-    names = list(models) or sorted(cells["model"].unique())
+    names = sorted(cells["model"].unique())
     tables = []
     for (eval_type, grouping, group), rows in cells.groupby(
         ["eval_type", "grouping", "group"], observed=True, sort=True

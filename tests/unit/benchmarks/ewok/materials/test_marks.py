@@ -12,13 +12,11 @@ from worldprobe.benchmarks.ewok.materials.items import Filling, compile_all, fil
 from worldprobe.benchmarks.ewok.materials.materials import read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
 from worldprobe.benchmarks.ewok.word2vec import (
-    SHARE,
-    choose_adversarial,
-    relatedness,
     train_vectors,
 )
 from worldprobe.commented_csv import read_frame
 from worldprobe.paths import EDITIONS
+from worldprobe_authoring.split import SHARE, choose_adversarial, relatedness
 
 
 @pytest.fixture(scope="module")

@@ -12,10 +12,9 @@ from worldprobe.benchmarks.ewok.materials.split import (
     PARTS,
     SPLIT,
     parts_of,
-    split_by_situation,
-    split_text,
 )
 from worldprobe.paths import EDITIONS
+from worldprobe_authoring.split import split_by_situation, split_text
 
 
 @pytest.fixture(scope="module")
