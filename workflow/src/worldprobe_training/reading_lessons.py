@@ -1,5 +1,5 @@
 """Lessons in reading, which a small model learns before it is fine-tuned
-(docs/background/worldsense_training.md).
+(docs/extras/worldsense_training.md).
 
 * ``copy``: a list of names and invented words, and parts of it once more. It teaches to find a word
   again.
