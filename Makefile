@@ -30,11 +30,11 @@ test-slurm: python
 
 test-survey: python
 	envs/install-survey
-	.venv/bin/pytest -m survey tests/survey
+	.venv/bin/pytest -m survey tests/extensions/survey/browser
 
 # Before a tag: both archives, one version everywhere, and an installation into an empty environment from the package index (1.5 GB).
 release-check: python
-	.venv/bin/pytest tests/unit/test_package.py tests/workflow/test_catalog.py tests/unit/report/test_crate.py
+	.venv/bin/pytest tests/unit/test_package.py tests/workflow/test_catalog.py tests/extensions/authoring/test_crate.py
 
 # Needs Graphviz (apt-get install graphviz).
 rulegraph: python

@@ -59,7 +59,7 @@ REFERENCES: dict[str, dict[str, type[Block]]] = {
         "card": Card,
         "site": Site,
     },
-    "docs/human_study.md": {"survey": Survey},
+    "docs/extras/human_study.md": {"survey": Survey},
 }
 HEADER = """\
 # The default study: both benchmarks, materials of our own, a small language model and small

@@ -11,6 +11,9 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+#: Modules next to this one with fixtures.
+pytest_plugins = ["invented_materials", "licensed_materials", "tiny_models"]
+
 # How long one example takes says more of what else the machine does than of the code.
 hypothesis.settings.register_profile("short", deadline=None, max_examples=30)
 hypothesis.settings.load_profile("short")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.worldsense.trials.audit import WRONG, audit_trials
 from worldprobe.benchmarks.worldsense.trials.files import read_official, write_official
+from worldprobe_authoring.audit import WRONG, audit_trials
 
 pytestmark = pytest.mark.slow  # tests/golden/test_worldsense_statistics.py reads the same trials
 

@@ -9,7 +9,7 @@ import pytest
 from markupsafe import Markup
 
 from worldprobe.cli import main
-from worldprobe.report.crate import Methods
+from worldprobe.report.origins import Methods
 from worldprobe.report.page import Part, ShownPart, ShownSection
 from worldprobe.report.paper import write_paper
 from worldprobe.report.sheet import PrintedColumn, PrintedTable

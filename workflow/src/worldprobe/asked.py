@@ -33,7 +33,8 @@ from worldprobe.contracts.results import OVERALL, Summaries
 from worldprobe.errors import UserError
 from worldprobe.paths import StudyPaths
 from worldprobe.provenance import Provenance
-from worldprobe.report.crate import (
+from worldprobe.report.model_names import Roster, against_chance, counted, listed, who_took_part
+from worldprobe.report.origins import (
     Methods,
     file_rows,
     model_rows,
@@ -41,7 +42,6 @@ from worldprobe.report.crate import (
     read_origins,
     told,
 )
-from worldprobe.report.model_names import Roster, against_chance, counted, listed, who_took_part
 from worldprobe.report.page import Material, Part, notices
 from worldprobe.report.results import ESTIMATE, Score
 from worldprobe.report.sheet import Column, Sheet, decimals, span, whole_number

@@ -142,8 +142,7 @@ def with_actions(command: str, place: str) -> Any:
 
 def made_models(study: Mapping[str, Any]) -> list[str]:
     """Ids of the models that a study makes."""
-    made = (load(extension.makes)(study) for extension in extensions() if extension.makes)
-    return [model for models in made for model in models]
+    return _listed("makes", study)
 
 
 def add_models(study: Mapping[str, Any], registry: Mapping[str, Any]) -> dict[str, Any]:
@@ -157,14 +156,18 @@ def add_models(study: Mapping[str, Any], registry: Mapping[str, Any]) -> dict[st
 
 def asked_models(study: Mapping[str, Any], registry: Mapping[str, Any]) -> list[str]:
     """Ids of the models that rules of extensions ask."""
-    asked = (load(extension.asks)(study, registry) for extension in extensions() if extension.asks)
-    return [model for models in asked for model in models]
+    return _listed("asks", study, registry)
 
 
 def outputs(study: Mapping[str, Any]) -> list[str]:
     """The files that a study is for, as extensions make them."""
-    made = (load(extension.outputs)(study) for extension in extensions() if extension.outputs)
-    return [path for paths in made for path in paths]
+    return _listed("outputs", study)
+
+
+def _listed(part: str, *given: Any) -> list[str]:
+    """What a function that some extensions name gives, of all of them."""
+    places = filter(None, (getattr(extension, part) for extension in extensions()))
+    return [name for place in places for name in load(place)(*given)]
 
 
 def comparing(table: str) -> Callable[[list[Path]], tuple[Any, dict[str, Any]]] | None:

@@ -1,5 +1,5 @@
-"""For authors of materials: checks of style, balance, review, splits; packing, and search for what
-got out.
+"""For authors of materials and of results: checks of style, balance, review, splits, audits of
+trials; packing, and search for what got out; finished studies as RO-Crates.
 """
 
 from worldprobe.extensions import Extension
@@ -14,6 +14,8 @@ EXTENSION = Extension(
             "worldprobe_authoring.release_cli:app",
             "pass materials and items on, encrypted, and search folders for what got out",
         ),
+        "crate": ("worldprobe_authoring.release_cli:crate", "pack a finished study as an RO-Crate"),
     },
+    actions={"worldsense": "worldprobe_authoring.cli:add_commands"},
     displays={"ewok": ("worldprobe_authoring.displays",)},
 )

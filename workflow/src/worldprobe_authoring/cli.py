@@ -1,4 +1,4 @@
-"""``materials``: check, count, show, start, split and review materials."""
+"""``materials``: check, count, show, start, split and review materials; ``worldsense audit``."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def split(
         out: CSV file with the part of each pair of concepts
     """
     from worldprobe.benchmarks.ewok.materials.items import compile_all
-    from worldprobe.benchmarks.ewok.materials.split import split_by_situation, split_text
+    from worldprobe_authoring.split import split_by_situation, split_text
 
     read = read_and_check(materials, password, False)
     parts = split_by_situation(compile_all(read), seed)
@@ -128,7 +128,7 @@ def adversarial(
     """
     from worldprobe.benchmarks.ewok.materials.compile import template_keys
     from worldprobe.benchmarks.ewok.materials.items import compile_all
-    from worldprobe.benchmarks.ewok.word2vec import choose_adversarial
+    from worldprobe_authoring.split import choose_adversarial
 
     read = read_and_check(materials, password, False)
     templates = compile_all(read)
@@ -223,3 +223,43 @@ def review(
         raise UserError(materials, problem, "Review materials of your own.")
     write_text(out, review_sheet(compiled, fill_once(compiled, checked, seed), checked.canary))
     LOGGER.info("%d templates to read: %s", len(compiled), out)
+
+
+def add_commands(app: App) -> None:
+    """Add the command to the stage ``worldsense``."""
+    app.command(audit)
+
+
+def audit(
+    trials: options.Trials,
+    /,
+    *,
+    from_text: bool = False,
+    skin_folder: options.SkinFolder = None,
+    out: Path | None = None,
+) -> int:
+    """Compare every gold answer with an exact solver's.
+
+    The exit status is 1 where one is wrong, 0 where none is.
+
+    Args:
+        from_text: decide every answer by what the text states in the words of its skin, and compare
+            it with the abstract fields
+        out: one row for each trial whose gold answer is wrong (CSV)
+    """
+    from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_all_wordings
+    from worldprobe.benchmarks.worldsense.trials.files import read_trials
+    from worldprobe_authoring.audit import audit_trials, write_audit
+
+    if skin_folder and not from_text:
+        raise UserError(
+            "--skin-folder",
+            "has no effect without --from-text.",
+            "Add --from-text, or leave it out.",
+        )
+    known = read_all_wordings(skin_folder or FOLDER) if from_text else None
+    found = audit_trials(read_trials(trials), trials, known)
+    if out:
+        write_text(out, found.wrong.to_csv(index=False, lineterminator="\n"))
+    print(write_audit(found, trials, is_from_text=from_text))
+    return 1 if len(found.wrong) else 0

@@ -1,5 +1,5 @@
 """``release``: pack materials and items into an encrypted archive, open one, and search folders for
-what got out.
+what got out; ``crate``: a finished study as an RO-Crate.
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING
 
 from cyclopts import App
 
+from worldprobe import __version__
 from worldprobe.archives import is_encrypted
-from worldprobe.cli.options import OutFolder
+from worldprobe.benchmarks import settings_classes
+from worldprobe.cli.options import ConfigFiles, OutFolder
 from worldprobe.errors import UserError
-from worldprobe.files import digest_file, source_of, whole_folder
+from worldprobe.files import digest_file, source_of, whole_file, whole_folder
 from worldprobe.log import LOGGER
+from worldprobe.paths import REPOSITORY
 
 if TYPE_CHECKING:
     from worldprobe_authoring.search import Findings
@@ -197,3 +200,39 @@ def _report(findings: Findings, folder: Path, official: Path | None, n_wordings:
     if findings.is_clean():
         lines.append("Nothing was found.")
     return lines
+
+
+def crate(folder: Path, /, *, configfile: ConfigFiles = (), out: Path) -> None:
+    """Pack a finished study as a Workflow RO-Crate, with what made each table.
+
+    Workflow, configuration, tables, figures, report and paper. Tables with item text, trials and
+    answers are left out.
+
+    Args:
+        folder: the study's results, e.g. results/default
+        out: the crate (ZIP)
+    """
+    from worldprobe_authoring import crate as crates
+
+    if not (folder / "report.html").is_file():
+        raise UserError(
+            folder,
+            "contains no report.html, so it is not a finished study.",
+            "Give e.g. results/default.",
+        )
+    files, origins = crates.read_results(folder)
+    for pattern in crates.WORKFLOW:
+        files |= {
+            path.relative_to(REPOSITORY).as_posix(): path.read_bytes()
+            for path in REPOSITORY.glob(pattern)
+            if path.is_file()
+        }
+    files |= crates.read_configuration(
+        configfile or [REPOSITORY / "config" / "config.yaml"], REPOSITORY, settings_classes
+    )
+    citation = crates.read_citation(REPOSITORY / "CITATION.cff")
+    versions = {"snakemake": crates.snakemake_version(), "worldprobe": __version__}
+    metadata = crates.build_crate(files, origins, folder.resolve().name, citation, versions)
+    with whole_file(out) as temporary:
+        temporary.write_bytes(crates.pack_crate(files, metadata))
+    LOGGER.info("%d files, %d of them with what made them: %s", len(files), len(origins), out)

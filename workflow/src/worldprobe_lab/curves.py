@@ -548,13 +548,12 @@ def _rank_correlation(both: pd.DataFrame) -> tuple[float, float, float]:
     )
 
 
-def compare_series(cells: pd.DataFrame, models: Sequence[str] = ()) -> pd.DataFrame:
+def compare_series(cells: pd.DataFrame) -> pd.DataFrame:
     """Every pair of trainings at each checkpoint that both have, and over all of these, overall and
     by group.
 
     Args:
         cells: ``contracts.CheckpointScores`` of two trainings or more.
-        models: in this order; none: all.
 
     Returns:
         ``contracts.results.Comparisons``; the condition is the step, or all. Holm's correction is
@@ -565,7 +564,7 @@ def compare_series(cells: pd.DataFrame, models: Sequence[str] = ()) -> pd.DataFr
     """
     _check_once(cells)
     cells = cells.assign(model=_told_apart(cells))
-    names = list(models) or sorted(cells["model"].unique())
+    names = sorted(cells["model"].unique())
     tables = []
     for (eval_type, grouping, group), rows in cells.groupby(
         ["eval_type", "grouping", "group"], observed=True, sort=True

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from worldprobe import methods
-from worldprobe.benchmark import Study
 from worldprobe.benchmarks.ewok.contracts import Summaries
+from worldprobe.benchmarks.ewok.outputs import item_table
 from worldprobe_lab.learning_curves import learning_displays
 from worldprobe_lab.series import Learning
 
@@ -21,12 +21,6 @@ if TYPE_CHECKING:
 _PAIRS = "pairs of concepts and versions"
 OVER = {"overall": _PAIRS, "domain": _PAIRS, "context_contrast": _PAIRS, "target_contrast": _PAIRS}
 OVER |= {"concept": "templates and versions"}
-
-
-def _items(study: Study) -> list[str]:
-    from worldprobe.benchmarks.ewok.outputs import item_table
-
-    return [item_table(study)]
 
 
 def _prepare(
@@ -88,5 +82,12 @@ def _people(paths: Sequence[Path]) -> list[dict[str, Any]]:
     return [{str(name): value for name, value in row.items() if pd.notna(value)} for row in rows]
 
 
-LEARNING = Learning(_items, lambda _study: [], _prepare, OVER, f"ewok {methods.SCORE}", _people)
+LEARNING = Learning(
+    lambda study: [item_table(study)],
+    lambda _study: [],
+    _prepare,
+    OVER,
+    f"ewok {methods.SCORE}",
+    _people,
+)
 DISPLAYS = learning_displays("ewok", ["domain"], "concept", Summaries)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from worldprobe import methods
 from worldprobe.benchmark import Study
 from worldprobe.benchmarks.worldsense.contracts import Summaries
+from worldprobe.benchmarks.worldsense.outputs import asked_sets, set_of, trial_table
 from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.errors import UserError
 from worldprobe_lab.learning_curves import learning_displays
@@ -24,8 +25,6 @@ OVER = {OVERALL: "skins", "problem": "skins", "set": "skins"}
 
 
 def _items(study: Study) -> list[str]:
-    from worldprobe.benchmarks.worldsense.outputs import asked_sets, trial_table
-
     sets = asked_sets(study)
     return [
         trial_table(study, name)
@@ -46,7 +45,6 @@ def _prepare(
     from worldprobe.benchmarks.worldsense.analysis.statistics import score_tuples
     from worldprobe.benchmarks.worldsense.inference.ask import ask
     from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
-    from worldprobe.benchmarks.worldsense.outputs import set_of
     from worldprobe.benchmarks.worldsense.settings import Asking
     from worldprobe.benchmarks.worldsense.trials.files import read_trials
     from worldprobe.contracts import read_provenance

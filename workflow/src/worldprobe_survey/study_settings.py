@@ -195,7 +195,7 @@ class Human(settings.Human):
 
     responses: Text | None = None
     """A folder that `human export` wrote, to be cleaned and judged, or `simulated`. See
-    [docs/human_study.md](../docs/human_study.md). Paper: Section 4.4."""
+    [docs/extras/human_study.md](../docs/extras/human_study.md). Paper: Section 4.4."""
 
     key: Text | None = None
     """The answer key of the lists that people saw; null is the key of the lists that this study

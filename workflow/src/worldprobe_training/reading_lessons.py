@@ -1,5 +1,5 @@
 """Lessons in reading, which a small model learns before it is fine-tuned
-(docs/background/worldsense_training.md).
+(docs/extras/worldsense_training.md).
 
 * ``copy``: a list of names and invented words, and parts of it once more. It teaches to find a word
   again.
@@ -26,7 +26,6 @@ from functools import cache, lru_cache
 
 import numpy as np
 
-from worldprobe.benchmarks.worldsense.problems.motion import draw_story
 from worldprobe.benchmarks.worldsense.problems.problems import (
     base_descriptions,
     incomplete_descriptions,
@@ -55,6 +54,7 @@ from worldprobe.benchmarks.worldsense.skins.rendering import (
 from worldprobe.benchmarks.worldsense.skins.skins import Skin, entities_needed
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS, CANARY, WORDINGS
 from worldprobe.errors import UserError
+from worldprobe_lab.motion import draw_story
 from worldprobe_training.trainings import ReadingLessons
 
 ENTITIES, OTHERS = 12, 16

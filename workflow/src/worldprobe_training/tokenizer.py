@@ -60,7 +60,7 @@ def phrase_tokenizer(tokens: Mapping[str, str]) -> Tokenizer:
 
     A text begins with the end-of-text token: the place to which attention can go that finds no
     match, as for a name that a description does not mention
-    (docs/background/worldsense_training.md).
+    (docs/extras/worldsense_training.md).
 
     Args:
         tokens: phrase -> token as which it is read; phrases end where a word ends, and several may

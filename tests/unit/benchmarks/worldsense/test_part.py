@@ -22,8 +22,8 @@ from worldprobe.cli import main
 from worldprobe.contracts import read_table, write_table
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
-from worldprobe.report.crate import read_origins
 from worldprobe.report.model_names import Roster
+from worldprobe.report.origins import read_origins
 from worldprobe.report.page import Material, Part
 
 

@@ -26,7 +26,6 @@ from worldprobe.benchmarks.worldsense.skins.vocabulary import (
     answers_of,
     problem_type,
 )
-from worldprobe.benchmarks.worldsense.trials.audit import audit_trials
 from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
 from worldprobe.benchmarks.worldsense.trials.trial_maker import (
     COLUMNS,
@@ -36,6 +35,7 @@ from worldprobe.benchmarks.worldsense.trials.trial_maker import (
 )
 from worldprobe.cli import main
 from worldprobe.errors import UserError
+from worldprobe_authoring.audit import audit_trials
 
 SKINS = read_skins()
 

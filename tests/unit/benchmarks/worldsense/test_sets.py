@@ -9,11 +9,11 @@ import pytest
 
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY, answers_of
-from worldprobe.benchmarks.worldsense.trials.audit import audit_trials
 from worldprobe.benchmarks.worldsense.trials.files import read_official, read_trials
 from worldprobe.benchmarks.worldsense.trials.sets import PLANS, blocks_of, plan_set, stream_set
 from worldprobe.benchmarks.worldsense.trials.trial_maker import permute, round_keys
 from worldprobe.cli import main
+from worldprobe_authoring.audit import audit_trials
 
 SIZES = {
     "test": 87048,

@@ -1,5 +1,5 @@
-"""``table``, ``figure``, ``report``, ``paper``, ``notebook`` and ``crate``: what a study shows,
-alone and as one thing.
+"""``table``, ``figure``, ``report``, ``paper`` and ``notebook``: what a study shows, alone and as
+one thing.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
-from worldprobe.benchmarks import benchmark_of, benchmarks, settings_classes
-from worldprobe.cli.options import ConfigFiles, Names, Registry, shipped_file
+from worldprobe.benchmarks import benchmark_of, benchmarks
+from worldprobe.cli.options import Names, Registry, shipped_file
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import read_text, whole_file, write_text
 from worldprobe.log import LOGGER
-from worldprobe.paths import REPOSITORY
 
 if TYPE_CHECKING:
     from worldprobe.benchmark import Display
@@ -91,8 +90,8 @@ def build(
         notebooks: notebooks that were run (from `worldprobe notebook run`)
         out: the page (HTML)
     """
-    from worldprobe.report.crate import read_origins
     from worldprobe.report.model_names import read_roster
+    from worldprobe.report.origins import read_origins
     from worldprobe.report.page import Page, read_picture, write_page
     from worldprobe.report.runtimes import cost_by_model, read_run_times, with_all_attempts
 
@@ -242,8 +241,8 @@ def read_parts(
     Raises:
         UserError: files that do not belong together, or cannot be read.
     """
-    from worldprobe.report.crate import read_origins
     from worldprobe.report.model_names import read_roster
+    from worldprobe.report.origins import read_origins
     from worldprobe.report.page import Material, build_part
     from worldprobe.report.sheet import read_printed
 
@@ -335,43 +334,6 @@ def _of_part(files: Iterable[str | Path], summary: Path, summaries: list[Path]) 
         if home == mine:
             found.append(path)
     return found
-
-
-def crate(folder: Path, /, *, configfile: ConfigFiles = (), out: Path) -> None:
-    """Pack a finished study as a Workflow RO-Crate, with what made each table.
-
-    Workflow, configuration, tables, figures, report and paper. Tables with item text, trials and
-    answers are left out.
-
-    Args:
-        folder: the study's results, e.g. results/default
-        out: the crate (ZIP)
-    """
-    from worldprobe import __version__
-    from worldprobe.report import crate as crates
-
-    if not (folder / "report.html").is_file():
-        raise UserError(
-            folder,
-            "contains no report.html, so it is not a finished study.",
-            "Give e.g. results/default.",
-        )
-    files, origins = crates.read_results(folder)
-    for pattern in crates.WORKFLOW:
-        files |= {
-            path.relative_to(REPOSITORY).as_posix(): path.read_bytes()
-            for path in REPOSITORY.glob(pattern)
-            if path.is_file()
-        }
-    files |= crates.read_configuration(
-        configfile or [REPOSITORY / "config" / "config.yaml"], REPOSITORY, settings_classes
-    )
-    citation = crates.read_citation(REPOSITORY / "CITATION.cff")
-    versions = {"snakemake": crates.snakemake_version(), "worldprobe": __version__}
-    metadata = crates.build_crate(files, origins, folder.resolve().name, citation, versions)
-    with whole_file(out) as temporary:
-        temporary.write_bytes(crates.pack_crate(files, metadata))
-    LOGGER.info("%d files, %d of them with what made them: %s", len(files), len(origins), out)
 
 
 DisplayRegistry = Annotated[

@@ -1,4 +1,4 @@
-"""``worldsense``: generate, audit and pass on trials, ask models about them, and analyse what they
+"""``worldsense``: generate and pass on trials, ask models about them, and analyse what they
 answer.
 """
 
@@ -76,42 +76,6 @@ Sets = Annotated[
 ]
 
 
-@app.command
-def audit(
-    trials: Trials,
-    /,
-    *,
-    from_text: bool = False,
-    skin_folder: SkinFolder = None,
-    out: Path | None = None,
-) -> int:
-    """Compare every gold answer with an exact solver's.
-
-    The exit status is 1 where one is wrong, 0 where none is.
-
-    Args:
-        from_text: decide every answer by what the text states in the words of its skin, and compare
-            it with the abstract fields
-        out: one row for each trial whose gold answer is wrong (CSV)
-    """
-    from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_all_wordings
-    from worldprobe.benchmarks.worldsense.trials.audit import audit_trials, write_audit
-    from worldprobe.benchmarks.worldsense.trials.files import read_trials
-
-    if skin_folder and not from_text:
-        raise UserError(
-            "--skin-folder",
-            "has no effect without --from-text.",
-            "Add --from-text, or leave it out.",
-        )
-    known = read_all_wordings(skin_folder or FOLDER) if from_text else None
-    found = audit_trials(read_trials(trials), trials, known)
-    if out:
-        write_text(out, found.wrong.to_csv(index=False, lineterminator="\n"))
-    print(write_audit(found, trials, is_from_text=from_text))
-    return 1 if len(found.wrong) else 0
-
-
 @skins.command(name="check")
 def check_skins_(folder: Path | None = None, /) -> None:
     """Check skins: every fault by file and line.
@@ -120,7 +84,7 @@ def check_skins_(folder: Path | None = None, /) -> None:
         folder: folder or file of skins (default: the skins of this repository)
     """
     from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, check_skins
-    from worldprobe.benchmarks.worldsense.trials.audit import find_misreading
+    from worldprobe.benchmarks.worldsense.trials.misreading import find_misreading
 
     found, faults = check_skins(folder or FOLDER)
     faults += [fault for skin in found if (fault := find_misreading(skin)) is not None]
@@ -173,8 +137,8 @@ def generate(
     """
     from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
     from worldprobe.benchmarks.worldsense.trials import sets
-    from worldprobe.benchmarks.worldsense.trials.audit import find_misreading
     from worldprobe.benchmarks.worldsense.trials.files import is_official, write_set
+    from worldprobe.benchmarks.worldsense.trials.misreading import find_misreading
 
     if is_official(out):
         problem = "is the name of JSON lines, but a Parquet table is written."

@@ -25,8 +25,8 @@ from worldprobe.contracts import read_provenance, read_table
 from worldprobe.errors import UserError
 from worldprobe.files import digest_file, read_text, write_text
 from worldprobe.provenance import Provenance
-from worldprobe.report.crate import NOTES, Methods, TableOrigin, notes
 from worldprobe.report.model_names import Roster
+from worldprobe.report.origins import NOTES, Methods, TableOrigin, notes
 from worldprobe.report.runtimes import Cost, RunTime, duration_in_words
 from worldprobe.report.sheet import ABSENT, PrintedTable, Sheet
 from worldprobe.report.style import AROUND_CHANCE, between, is_dark, render

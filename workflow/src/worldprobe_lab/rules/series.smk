@@ -1,4 +1,4 @@
-# Checkpoints of trainings, scored one after the other, and the learning curves that they make (docs/learning_curves.md).
+# Checkpoints of trainings, scored one after the other, and the learning curves that they make (docs/extras/learning_curves.md).
 
 
 localrules:

@@ -1,5 +1,5 @@
 # People's answers to the same items (EWoK, Section 4.4, Appendices A.1 and B.1): lists for a study, and what came back, as answers
-# that a survey exported, or as simulated ones. The live survey is not part of the workflow: docs/human_study.md.
+# that a survey exported, or as simulated ones. The live survey is not part of the workflow: docs/extras/human_study.md.
 
 from worldprobe_survey import outputs as people_outputs
 

@@ -25,7 +25,7 @@ from worldprobe.errors import UserError
 from worldprobe.inference.requests import collect, describe_origins
 from worldprobe.inference.store import Store
 from worldprobe.provenance import Provenance
-from worldprobe.report.crate import TableOrigin, read_origins
+from worldprobe.report.origins import TableOrigin, read_origins
 from worldprobe.report.page import Material, Page, build_page, build_part
 from worldprobe.report.runtimes import Cost, RunTime, read_run_times
 from worldprobe.report.style import render

@@ -17,8 +17,8 @@ from worldprobe.contracts.results import ALL
 from worldprobe.errors import UserError
 from worldprobe.models.registry import CAUSAL, describe_kind
 from worldprobe.paths import EDITIONS, REPOSITORY
-from worldprobe.report.crate import told
 from worldprobe.report.model_names import counted
+from worldprobe.report.origins import told
 from worldprobe.report.results import ESTIMATE, Score, precision
 
 

@@ -30,16 +30,6 @@ from worldprobe.models.registry import (
 )
 from worldprobe.paths import BUILTIN, EDITIONS
 from worldprobe.provenance import Provenance
-from worldprobe.report.crate import (
-    Methods,
-    TableOrigin,
-    described_precision,
-    file_rows,
-    model_rows,
-    notes,
-    package_versions,
-    read_origins,
-)
 from worldprobe.report.model_names import (
     HUMAN,
     Roster,
@@ -49,6 +39,16 @@ from worldprobe.report.model_names import (
     listed,
     ranging,
     who_took_part,
+)
+from worldprobe.report.origins import (
+    Methods,
+    TableOrigin,
+    described_precision,
+    file_rows,
+    model_rows,
+    notes,
+    package_versions,
+    read_origins,
 )
 from worldprobe.report.page import Cell, Material, Notice, Part, cell_of, notices, render_template
 

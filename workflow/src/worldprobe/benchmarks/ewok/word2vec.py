@@ -16,9 +16,8 @@ import tempfile
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -28,9 +27,6 @@ from gensim.models import KeyedVectors, Word2Vec
 
 from worldprobe.benchmarks.ewok import frequency
 from worldprobe.benchmarks.ewok.baselines import similarities
-from worldprobe.benchmarks.ewok.materials.compile import spelt
-from worldprobe.benchmarks.ewok.materials.split import folds
-from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.errors import UserError
 
 #: Kinds of documents; models read stories, items or both.
@@ -300,63 +296,6 @@ def save_vectors(vectors: KeyedVectors, path: Path, provenance: str = "") -> Non
 def _crc(text: str) -> int:
     """A hash that does not change between processes, as ``hash`` does."""
     return zlib.crc32(text.encode())
-
-
-#: Parts that share no situation and no concept: the vectors that judge one have read the others.
-N_PARTS = 5
-#: The share of each domain's templates that is adversarial.
-SHARE = 0.1
-
-
-def choose_adversarial(templates: pd.DataFrame, seed: int = 0) -> np.ndarray:
-    """Whether each template is among the tenth of its domain on which relatedness points the wrong
-    way most.
-
-    Args:
-        templates: a Templates table.
-        seed: of the vectors.
-
-    Returns:
-        a truth value per row.
-    """
-    margin = relatedness(templates, partial(train_vectors, seed=seed, size=50, epochs=20)).sum(
-        axis=1
-    )
-    chosen = np.zeros(len(templates), bool)
-    for found in templates.groupby("domain").indices.values():
-        rows = np.asarray(found)
-        worst = rows[np.argsort(margin[rows], kind="stable")]
-        chosen[worst[: round(SHARE * len(rows))]] = True
-    return chosen
-
-
-def relatedness(templates: pd.DataFrame, train: Callable[[Collection[str]], Any]) -> np.ndarray:
-    """How much closer each template's targets are to their own contexts than to the others, slots
-    left out.
-
-    Args:
-        templates: a Templates table.
-        train: makes word vectors (KeyedVectors) from contexts that are followed by their targets;
-            those that judge a part have not read it.
-
-    Returns:
-        shape (templates, 2): differences of cosines.
-    """
-    bare = {text: [" ".join(spelt(one)) for one in templates[text]] for text in TEXTS}
-    items = pd.DataFrame({"item_id": templates["template_id"], "fillers": "{}", **bare})
-    parts, margin = folds(templates, N_PARTS), np.zeros((len(items), 2))
-    for part in range(N_PARTS):
-        read = items[parts != part]
-        texts = zip(*(read[text] for text in TEXTS), strict=True)
-        stories = dict.fromkeys(
-            story for c1, c2, t1, t2 in texts for story in (f"{c1} {t1}", f"{c2} {t2}")
-        )
-        similarities, _ = bag_similarities(items[parts == part], train(stories), ())
-        cosine = (
-            similarities["similarity"].fillna(0).to_numpy().reshape(-1, 4)
-        )  # in the order of baselines.PAIRS
-        margin[parts == part] = cosine[:, [0, 3]] - cosine[:, [1, 2]]
-    return margin
 
 
 def read_by(documents: pd.DataFrame, reads: Sequence[str], where: str) -> pd.DataFrame:

@@ -27,7 +27,7 @@ from worldprobe.models.chat import has_template
 from worldprobe.models.checkpoint import locate
 from worldprobe.models.loading import load_tokenizer
 from worldprobe.models.registry import CAUSAL, refuse_prompting
-from worldprobe.report.crate import told
+from worldprobe.report.origins import told
 from worldprobe.report.results import ESTIMATE, Score, precision
 
 BENCHMARK = "worldsense"

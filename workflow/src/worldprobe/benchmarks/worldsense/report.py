@@ -20,14 +20,6 @@ from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
-from worldprobe.report.crate import (
-    Methods,
-    TableOrigin,
-    file_rows,
-    model_rows,
-    package_versions,
-    read_origins,
-)
 from worldprobe.report.model_names import (
     Roster,
     against_chance,
@@ -35,6 +27,14 @@ from worldprobe.report.model_names import (
     listed,
     ranging,
     who_took_part,
+)
+from worldprobe.report.origins import (
+    Methods,
+    TableOrigin,
+    file_rows,
+    model_rows,
+    package_versions,
+    read_origins,
 )
 from worldprobe.report.page import Cell, Material, Notice, Part, cell_of, notices, render_template
 

@@ -165,7 +165,7 @@ def add_properties(questions: Questions, trials: pd.DataFrame) -> Questions:
     * updates: in motion, how many updates are stated;
     * counted: in motion, how many of them count for the question: all, those before its moment, or
       all but one; in each such group, who does not follow what the updates move is at chance
-      (``problems.motion``);
+      (``worldprobe_lab.motion``);
     * moment: in motion, what is asked about: after all, before all, after change, without change;
     * core: number of the abstract problem: tuples that state and ask the same, in whatever order,
       share it.

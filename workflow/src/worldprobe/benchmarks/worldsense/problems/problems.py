@@ -8,7 +8,7 @@ answer of each (paper, Section 3.3; specification, Sections 3 and 4). In each, t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache, lru_cache, partial
 from itertools import combinations, permutations, product
 from pathlib import Path
@@ -31,7 +31,6 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
     normalise,
     read_description,
     rename,
-    write_relation,
 )
 from worldprobe.benchmarks.worldsense.skins.vocabulary import (
     HARD,
@@ -41,10 +40,9 @@ from worldprobe.benchmarks.worldsense.skins.vocabulary import (
     problem_type,
 )
 from worldprobe.commented_csv import read_rows
-from worldprobe.files import write_text
 from worldprobe.paths import RESOURCES
 
-#: The problems that ``problems.hard`` and ``problems.motion`` chose.
+#: The problems that ``worldprobe_lab.hard`` and ``worldprobe_lab.motion`` chose.
 HARD_PROBLEMS, MOTION_PROBLEMS = (
     RESOURCES / "problems" / "hard.csv",
     RESOURCES / "problems" / "motion.csv",
@@ -326,29 +324,6 @@ _MAKERS = {
 }
 
 
-def write_kept(
-    path: Path,
-    rows: Iterable[tuple[str, int, int, int, str, Description, Description]],
-    module: str,
-) -> None:
-    """Write problems that were chosen.
-
-    Args:
-        path: the file.
-        rows: problem, size, complexity, arity, in which sets (``numbers_in``), description and
-            queries of each.
-        module: that chose them.
-    """
-    lines = [
-        f"# Made by python -m {module}; do not edit.",
-        "problem,size,complexity,arity,sets,description,queries",
-    ]
-    for *cell, description, queries in rows:
-        parts = ("[" + ",".join(map(write_relation, part)) + "]" for part in (description, queries))
-        lines.append(",".join([*map(str, cell), *(f'"{part}"' for part in parts)]))
-    write_text(path, "\n".join(lines) + "\n")
-
-
 @cache
 def _kept(path: Path) -> dict[Cell, list[tuple[str, Core]]]:
     """Of each cell, the sets that a problem is in, and the problem."""
@@ -365,34 +340,6 @@ def _kept(path: Path) -> dict[Cell, list[tuple[str, Core]]]:
 
 def _chosen(path: Path, problem: str, size: int, complexity: int, arity: int) -> Iterator[Core]:
     yield from (core for _, core in _kept(path).get(Cell(problem, size, complexity, arity), ()))
-
-
-def divide(trials: Sequence[set[object]]) -> list[str]:
-    """Which problems are for training and which for tests, about as many of both; what shares a
-    trial is together.
-
-    Args:
-        trials: of each problem, each trial up to names, and whatever else must not be torn apart.
-
-    >>> divide([{1, 2}, {2, 3}, {4, 5}]), divide([{1}, {1}])
-    (['train', 'train', 'test'], ['all', 'all'])
-    """
-    groups: list[tuple[list[int], set[object]]] = []
-    for number, own in enumerate(trials):
-        near = [group for group in groups if group[1] & own]
-        groups = [group for group in groups if not group[1] & own]
-        groups.append(
-            (
-                [number, *(other for group in near for other in group[0])],
-                own.union(*(group[1] for group in near)),
-            )
-        )
-    parts: dict[str, list[int]] = {"train": [], "test": []}
-    for numbers, _ in sorted(groups, key=lambda group: (-len(group[0]), min(group[0]))):
-        min(parts.values(), key=len).extend(numbers)
-    if not all(parts.values()):
-        return ["all"] * len(trials)
-    return ["train" if number in parts["train"] else "test" for number in range(len(trials))]
 
 
 @lru_cache

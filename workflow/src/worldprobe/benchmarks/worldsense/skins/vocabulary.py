@@ -16,10 +16,10 @@ LINEAR_PROBLEMS = (
     "Compl.trivial",
     "Compl.normal",
 )
-#: Problems on which rules that chain nothing are at chance (``problems.hard``).
+#: Problems on which rules that chain nothing are at chance (``worldprobe_lab.hard``).
 HARD = ("Infer.hard", "Consist.hard", "Compl.hard")
-#: Worlds that change (``problems.motion``); the last is the control, which asks about the state
-#: before all updates.
+#: Worlds that change (``worldprobe_lab.motion``); the last is the control, which asks about the
+#: state before all updates.
 MOTION = ("Infer.motion", "Consist.motion", "Compl.motion", "Infer.before")
 PROBLEMS = (*LINEAR_PROBLEMS, "Infer.extrema", "Infer.parallel", *HARD, *MOTION)
 

@@ -22,7 +22,7 @@ from worldprobe.contracts import write_table
 from worldprobe.provenance import made
 from worldprobe_survey.contracts import StudyLists
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[4]
 SECONDS_TO_START = 120
 
 

@@ -18,12 +18,6 @@ from worldprobe.benchmarks.worldsense.analysis.questions import add_properties, 
 from worldprobe.benchmarks.worldsense.analysis.summarize import summarize
 from worldprobe.benchmarks.worldsense.benchmark import BENCHMARK
 from worldprobe.benchmarks.worldsense.contracts import Summaries
-from worldprobe.benchmarks.worldsense.problems.motion import (
-    BLIND_FROM,
-    follow_alone,
-    view_incomplete,
-    view_moving,
-)
 from worldprobe.benchmarks.worldsense.problems.problems import (
     Cell,
     cells,
@@ -50,6 +44,12 @@ from worldprobe.benchmarks.worldsense.trials.trial_maker import n_facts
 from worldprobe.contracts import read_table, write_table
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
+from worldprobe_lab.motion import (
+    BLIND_FROM,
+    follow_alone,
+    view_incomplete,
+    view_moving,
+)
 
 
 @pytest.fixture(scope="module")

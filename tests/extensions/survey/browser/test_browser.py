@@ -116,7 +116,7 @@ class Window:
 
     def accessibility(self) -> list[str]:
         """What axe-core finds that is serious or worse."""
-        script = (Path(__file__).resolve().parents[2] / ".venv" / "axe.min.js").read_text()
+        script = (Path(__file__).resolve().parents[4] / ".venv" / "axe.min.js").read_text()
         self.driver.execute_script(script)
         found = self.driver.execute_async_script("axe.run().then(arguments[0])")
         return [

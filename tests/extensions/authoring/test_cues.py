@@ -7,8 +7,8 @@ import pytest
 from worldprobe.benchmarks.ewok.materials.items import compile_all
 from worldprobe.benchmarks.ewok.materials.materials import read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
-from worldprobe.benchmarks.ewok.materials.split import folds
 from worldprobe.paths import EDITIONS
+from worldprobe_authoring.split import folds
 
 #: Largest accuracy of a classifier over all templates of builtin@2 that the README states is 0.510.
 BOUND = 0.53

@@ -1,4 +1,8 @@
-"""The two parts of a split share nothing, and each has its half of every domain."""
+"""The two parts of a split share nothing, and each has its half of every domain; the adversarial
+part is where relatedness points the wrong way.
+"""
+
+from functools import partial
 
 import pandas as pd
 import pytest
@@ -12,10 +16,15 @@ from worldprobe.benchmarks.ewok.materials.split import (
     PARTS,
     SPLIT,
     parts_of,
+)
+from worldprobe.benchmarks.ewok.word2vec import train_vectors
+from worldprobe.paths import EDITIONS
+from worldprobe_authoring.split import (
+    choose_adversarial,
+    relatedness,
     split_by_situation,
     split_text,
 )
-from worldprobe.paths import EDITIONS
 
 
 @pytest.fixture(scope="module")
@@ -92,3 +101,39 @@ def test_pairs_that_share_a_concept_or_a_situation_stay_together():
     for seed in range(4):
         part = split_by_situation(templates, seed).set_index("concept_a")["part"]
         assert part["a"] == part["b"] == part["x"] != part["y"]
+
+
+def test_vectors_find_a_planted_relatedness_and_the_part_is_where_it_points_the_wrong_way():
+    """Words of one theme go together in all pairs of concepts but one, which is turned round."""
+    rows = []
+    for n in range(40):
+        warm, cold = ("sun beach sand heat", "snow frost ice chill")
+        targets = (f"summer swim {n}a", f"winter sled {n}a")
+        contexts = (f"{warm} {n}b", f"{cold} {n}b")
+        rows.append(
+            (
+                f"d-d_{n + 1}_1",
+                "d-d",
+                f"c{n}",
+                None,
+                *(contexts[::-1] if n < 4 else contexts),
+                *targets,
+                f"s{n}",
+            )
+        )
+    columns = [
+        "template_id",
+        "domain",
+        "concept_a",
+        "concept_b",
+        "context1",
+        "context2",
+        "target1",
+        "target2",
+        "situation",
+    ]
+    planted = pd.DataFrame(rows, columns=columns)
+    margin = relatedness(planted, partial(train_vectors, seed=0, size=50, epochs=20)).sum(axis=1)
+    assert (margin[4:] > 0).all()
+    assert (margin[:4] < 0).all()
+    assert choose_adversarial(planted).nonzero()[0].tolist() == [0, 1, 2, 3]

@@ -18,7 +18,7 @@ The problems of a cell are *balanced* if every view occurs equally often with ea
 every rule that reads views is right as often as a guesser, exactly. ``balance`` takes as many
 problems as there are, each at most once, by a linear programme; where its optimum is 0, no
 weighting of the problems is balanced. The chosen problems are kept in
-``resources/problems/hard.csv``, which ``python -m worldprobe.benchmarks.worldsense.problems.hard``
+``resources/problems/hard.csv``, which ``python -m worldprobe_lab.hard``
 writes within an hour.
 """
 
@@ -26,16 +26,17 @@ from __future__ import annotations
 
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import combinations, islice, permutations, product
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
-from worldprobe.benchmarks.worldsense.problems.problems import HARD_PROBLEMS, divide, write_kept
+from worldprobe.benchmarks.worldsense.problems.problems import HARD_PROBLEMS
 from worldprobe.benchmarks.worldsense.problems.worlds import (
     LARGEST,
     SMALLEST,
@@ -49,8 +50,10 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
     false_variants,
     normalise,
     rename,
+    write_relation,
 )
 from worldprobe.benchmarks.worldsense.skins.vocabulary import HARD, problem_type
+from worldprobe.files import write_text
 
 #: Largest size whose problems are all enumerated; of larger ones, descriptions are drawn.
 ENUMERATED = 5
@@ -389,6 +392,57 @@ def _renamed(stated: Description, asked: Description, names: tuple[int, ...]) ->
     )
 
 
+def divide(trials: Sequence[set[object]]) -> list[str]:
+    """Which problems are for training and which for tests, about as many of both; what shares a
+    trial is together.
+
+    Args:
+        trials: of each problem, each trial up to names, and whatever else must not be torn apart.
+
+    >>> divide([{1, 2}, {2, 3}, {4, 5}]), divide([{1}, {1}])
+    (['train', 'train', 'test'], ['all', 'all'])
+    """
+    groups: list[tuple[list[int], set[object]]] = []
+    for number, own in enumerate(trials):
+        near = [group for group in groups if group[1] & own]
+        groups = [group for group in groups if not group[1] & own]
+        groups.append(
+            (
+                [number, *(other for group in near for other in group[0])],
+                own.union(*(group[1] for group in near)),
+            )
+        )
+    parts: dict[str, list[int]] = {"train": [], "test": []}
+    for numbers, _ in sorted(groups, key=lambda group: (-len(group[0]), min(group[0]))):
+        min(parts.values(), key=len).extend(numbers)
+    if not all(parts.values()):
+        return ["all"] * len(trials)
+    return ["train" if number in parts["train"] else "test" for number in range(len(trials))]
+
+
+def write_kept(
+    path: Path,
+    rows: Iterable[tuple[str, int, int, int, str, Description, Description]],
+    module: str,
+) -> None:
+    """Write problems that were chosen.
+
+    Args:
+        path: the file.
+        rows: problem, size, complexity, arity, in which sets (``numbers_in``), description and
+            queries of each.
+        module: that chose them.
+    """
+    lines = [
+        f"# Made by python -m {module}; do not edit.",
+        "problem,size,complexity,arity,sets,description,queries",
+    ]
+    for *cell, description, queries in rows:
+        parts = ("[" + ",".join(map(write_relation, part)) + "]" for part in (description, queries))
+        lines.append(",".join([*map(str, cell), *(f'"{part}"' for part in parts)]))
+    write_text(path, "\n".join(lines) + "\n")
+
+
 def main() -> None:
     """Choose the problems of every cell, and write them."""
     rows = []
@@ -401,7 +455,7 @@ def main() -> None:
             for part, one in zip(_sets(*cell[:2], chosen), chosen, strict=True)
             if len(chosen) >= FEWEST
         ]
-    write_kept(HARD_PROBLEMS, rows, "worldprobe.benchmarks.worldsense.problems.hard")
+    write_kept(HARD_PROBLEMS, rows, "worldprobe_lab.hard")
 
 
 if __name__ == "__main__":

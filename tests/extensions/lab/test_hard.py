@@ -4,10 +4,10 @@ cannot be had.
 
 import pytest
 
-from worldprobe.benchmarks.worldsense.problems.hard import Candidate, balance, is_balanced, view_of
 from worldprobe.benchmarks.worldsense.problems.problems import Cell, cells, cores, numbers_in
 from worldprobe.benchmarks.worldsense.problems.worlds import before
 from worldprobe.benchmarks.worldsense.skins.vocabulary import HARD
+from worldprobe_lab.hard import Candidate, balance, is_balanced, view_of
 
 EVERY = cells((3, 4, 5, 6, 7, 8), HARD)
 

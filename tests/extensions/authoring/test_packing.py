@@ -29,10 +29,10 @@ def pack(*options, out):
 
 
 def test_packed_materials_are_encrypted_and_give_the_items_that_the_folder_gives(
-    garden, tmp_path, capsys
+    licensed, tmp_path, capsys
 ):
     out = tmp_path / "garden.zip"
-    assert pack(garden, out=out) == 0
+    assert pack(licensed, out=out) == 0
     with zipfile.ZipFile(out) as archive:
         assert all(member.flag_bits & 1 for member in archive.infolist())
         assert {"README.txt", "garden/LICENSE.txt", "garden/TERMS_OF_USE.txt"} <= set(
@@ -41,7 +41,7 @@ def test_packed_materials_are_encrypted_and_give_the_items_that_the_folder_gives
     assert b"slowly" not in out.read_bytes()
     assert WORD not in "".join(capsys.readouterr())
     tables = []
-    for source in (garden, out):
+    for source in (licensed, out):
         assert (
             main(
                 [
@@ -60,15 +60,15 @@ def test_packed_materials_are_encrypted_and_give_the_items_that_the_folder_gives
     assert tables[0].equals(tables[1])
 
 
-def test_links_which_the_check_does_not_follow_are_not_packed(garden, tmp_path):
+def test_links_which_the_check_does_not_follow_are_not_packed(licensed, tmp_path):
     (tmp_path / "notes.txt").write_text("what nobody searched")
-    (garden / "notes.txt").symlink_to(tmp_path / "notes.txt")
-    assert pack(garden, out=tmp_path / "garden.zip") == 2
+    (licensed / "notes.txt").symlink_to(tmp_path / "notes.txt")
+    assert pack(licensed, out=tmp_path / "garden.zip") == 2
     assert not (tmp_path / "garden.zip").exists()
 
 
-def test_an_archive_is_opened_again_as_it_was(garden, tmp_path, monkeypatch, capsys):
-    assert pack(garden, out=tmp_path / "garden.zip") == 0
+def test_an_archive_is_opened_again_as_it_was(licensed, tmp_path, monkeypatch, capsys):
+    assert pack(licensed, out=tmp_path / "garden.zip") == 0
     unpack = ["release", "unpack", str(tmp_path / "garden.zip"), "--out", str(tmp_path / "opened")]
     monkeypatch.setenv(command.RELEASE_VARIABLE, "another")
     assert main(unpack) == 2
@@ -76,7 +76,7 @@ def test_an_archive_is_opened_again_as_it_was(garden, tmp_path, monkeypatch, cap
     assert not (tmp_path / "opened").exists()
     monkeypatch.setenv(command.RELEASE_VARIABLE, WORD)
     assert main(unpack) == 0
-    assert digest_file(tmp_path / "opened" / "garden") == digest_file(garden)
+    assert digest_file(tmp_path / "opened" / "garden") == digest_file(licensed)
 
 
 def test_items_of_protected_materials_leave_through_pack_alone(protected, tmp_path, capsys):
@@ -107,13 +107,13 @@ def test_items_of_protected_materials_leave_through_pack_alone(protected, tmp_pa
 @pytest.mark.parametrize(
     "file", ["LICENSE.txt", "TERMS_OF_USE.txt", "targets/target-garden-work.yml"]
 )
-def test_what_must_not_be_passed_on_like_this_is_refused(garden, tmp_path, file):
-    path = garden / file
+def test_what_must_not_be_passed_on_like_this_is_refused(licensed, tmp_path, file):
+    path = licensed / file
     text = path.read_text()
     path.unlink()
     if path.suffix == ".yml":
         path.write_text(text.partition("\n")[2])  # without its canary
-    assert pack(garden, out=tmp_path / "garden.zip") == 2
+    assert pack(licensed, out=tmp_path / "garden.zip") == 2
     assert not (tmp_path / "garden.zip").exists()
 
 

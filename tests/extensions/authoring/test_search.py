@@ -130,17 +130,17 @@ def test_short_sentences_which_anybody_writes_are_not_protected():
     ) == [2]
 
 
-def test_files_without_a_canary_are_listed(garden, capsys):
-    assert main(["release", "check", str(garden)]) == 0
-    file = garden / "fillers" / "filler-agent.csv"
+def test_files_without_a_canary_are_listed(licensed, capsys):
+    assert main(["release", "check", str(licensed)]) == 0
+    file = licensed / "fillers" / "filler-agent.csv"
     file.write_text(file.read_text().partition("\n")[2])
-    store = garden / ".answers" / "0123"
+    store = licensed / ".answers" / "0123"
     store.mkdir(parents=True)
     for number, canary in ((1, ""), (2, ', "canary": ["c"]')):
         part = store / f"part-00000{number}-0123456789abcdef.jsonl"
         part.write_text(f'{{"questions": "x"{canary}}}\n')
     capsys.readouterr()
-    assert main(["release", "check", str(garden)]) == 1
+    assert main(["release", "check", str(licensed)]) == 1
     listed = [
         line.partition(":")[0]
         for line in capsys.readouterr().out.splitlines()

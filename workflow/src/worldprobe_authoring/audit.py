@@ -1,5 +1,5 @@
-"""What is wrong with a set of trials: answers that the solver contradicts, what gives answers away,
-texts that can be misread.
+"""What is wrong with a set of trials: answers that the solver contradicts, texts that state
+something else than their fields, what gives answers away.
 """
 
 from __future__ import annotations
@@ -8,22 +8,15 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import pandas as pd
 
 from worldprobe.benchmarks.worldsense.problems import worlds
-from worldprobe.benchmarks.worldsense.problems.problems import cells, cores
-from worldprobe.benchmarks.worldsense.skins.rendering import Statement, StatementReader, read_by_any
-from worldprobe.benchmarks.worldsense.skins.skins import Skin, entities_needed
-from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, WORDINGS, problem_type
+from worldprobe.benchmarks.worldsense.skins.rendering import StatementReader, read_by_any
+from worldprobe.benchmarks.worldsense.skins.skins import Skin
+from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, problem_type
 from worldprobe.benchmarks.worldsense.trials.files import places, relations_of
-from worldprobe.benchmarks.worldsense.trials.trial_maker import (
-    COLUMNS,
-    Stratum,
-    make_tuple,
-    problems_of,
-)
+from worldprobe.benchmarks.worldsense.trials.misreading import does_state
 from worldprobe.errors import UserError, did_you_mean
 
 #: Columns of the CSV: one row for each trial whose gold answer is wrong.
@@ -137,26 +130,6 @@ def _solve_texts(
             )
         else:
             yield read.answer() or "none", "the text does not state what the abstract fields say"
-
-
-def does_state(
-    read: Statement, problem: str, description: str, query: str, entities: list[str]
-) -> bool:
-    """Whether a text states, under the entities' names, what the abstract fields say."""
-    if (
-        read.problem_type != problem_type(problem)
-        or read.size != len(entities)
-        or not set(read.names) <= set(entities)
-    ):
-        return False
-    names = [entities.index(entity) for entity in read.names]
-    if [worlds.normalise(worlds.rename(r, names)) for r in read.description] != list(
-        map(worlds.normalise, worlds.read_description(description))
-    ):
-        return False
-    return read.query is None or worlds.normalise(
-        worlds.rename(read.query, names)
-    ) == worlds.normalise(worlds.read_relation(query))
 
 
 @lru_cache(maxsize=1 << 17)
@@ -423,36 +396,3 @@ def _columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
         ).rstrip()
         for row in [header, *rows]
     ]
-
-
-def find_misreading(skin: Skin) -> UserError | None:
-    """What is wrong with the first text of a skin that does not say, read by the skin's own words,
-    what it was made from.
-    """
-    reader = StatementReader(skin)
-    for trial in _trials(skin):
-        try:
-            read = reader.read(trial["text"])
-            names = json.loads(trial["entities"])
-            is_right = does_state(
-                read, trial["problem"], trial["description"], trial["query"], names
-            )
-            problem = (
-                ""
-                if is_right and read.answer() == ANSWER_OF[trial["gold"]]
-                else "a text says something else than it should."
-            )
-        except ValueError as error:
-            problem = f"{error}."
-        if problem:
-            fix = "Reword the clauses, entities or questions in it."
-            return UserError(skin.path, f"{problem} It is: {' '.join(trial['text'].split())}", fix)
-    return None
-
-
-def _trials(skin: Skin) -> Iterator[dict[str, Any]]:
-    size = max(worlds.SMALLEST, min(4, len(skin.entities) - entities_needed(0)))
-    for cell in filter(cores, cells((size,), problems_of(skin))):
-        for draw, wording in enumerate(WORDINGS):
-            for row in make_tuple(Stratum(cell, skin, wording), draw, seed=0, shift=0):
-                yield dict(zip(COLUMNS, row, strict=True))

@@ -13,10 +13,10 @@ inference or consistency, so is who follows the two that are asked about, and no
 (``follow_alone``).
 
 In completeness, where three queries differ, problems are drawn and chosen by the linear programme
-of ``problems.hard``, with another view: what the initial state says of the query, the last update
+of ``hard``, with another view: what the initial state says of the query, the last update
 that counts, how often updates mention what is asked about.
 
-``python -m worldprobe.benchmarks.worldsense.problems.motion`` draws them by a seed and writes
+``python -m worldprobe_lab.motion`` draws them by a seed and writes
 ``resources/problems/motion.csv``.
 """
 
@@ -27,16 +27,13 @@ from itertools import combinations, pairwise, permutations, product
 
 import numpy as np
 
-from worldprobe.benchmarks.worldsense.problems.hard import Candidate, View, balance
 from worldprobe.benchmarks.worldsense.problems.problems import (
     MOST_UPDATES,
     MOTION_PROBLEMS,
     Cell,
     Story,
     cores,
-    divide,
     incomplete_descriptions,
-    write_kept,
 )
 from worldprobe.benchmarks.worldsense.problems.worlds import (
     UPDATES,
@@ -50,6 +47,7 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
     rename,
     run,
 )
+from worldprobe_lab.hard import Candidate, View, balance, divide, write_kept
 
 SIZES = (4, 5, 6)
 #: Twins of a cell with each moment; tuples of a cell of completeness.
@@ -478,7 +476,7 @@ def main() -> None:
                 (problem, size, number, 2, part, *one)
                 for part, one in zip(assign_sets(problem, number, made), made, strict=True)
             ]
-    write_kept(MOTION_PROBLEMS, rows, "worldprobe.benchmarks.worldsense.problems.motion")
+    write_kept(MOTION_PROBLEMS, rows, "worldprobe_lab.motion")
 
 
 if __name__ == "__main__":

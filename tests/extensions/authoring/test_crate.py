@@ -129,7 +129,7 @@ def test_item_text_without_its_canary_is_left_out_and_links_out_of_the_folder_to
 
 def test_every_kind_of_table_with_item_text_has_a_column_by_which_it_is_left_out():
     from worldprobe.contracts import Table
-    from worldprobe.report.crate import TEXTS
+    from worldprobe_authoring.crate import TEXTS
     from worldprobe_authoring.search import TABLES_WITH_TEXT
 
     every = {one.Config.name: one for one in all_below(Table)}
