@@ -551,10 +551,3 @@ def file_rows(origins: Sequence[TableOrigin]) -> list[dict[str, str]]:
             }
         )
     return rows
-
-
-def told(path: Path) -> str:
-    """The notes on a summary table, a line each: the models' kinds, and flags of what they
-    answered; empty without any.
-    """
-    return "".join(f"\n{note}" for note in notes(read_provenance(path), Roster({})))
