@@ -235,8 +235,7 @@ class Section:
         id: anchor within the page.
         title: heading.
         intro: one or two sentences below it.
-        is_folded: it is about how the study was made: closed in the page at first, and not in the
-            paper.
+        is_folded: it is about how the study was made: closed in the page at first.
     """
 
     id: str

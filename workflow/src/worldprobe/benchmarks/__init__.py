@@ -39,7 +39,7 @@ GROUP = "worldprobe.benchmarks"
 OWN = ("ewok", "worldsense")
 #: Folders of a study's results that no benchmark may be called like, besides the keys of its
 #: settings.
-_FOLDERS = {"logs", "notebooks", "paper"}
+_FOLDERS = {"logs", "notebooks"}
 
 
 @cache

@@ -74,7 +74,6 @@ _STAGES = {
     "figure": ("report:figure", "draw a figure as PDF, SVG and PNG, and save its numbers as CSV"),
     "notebook": ("report:notebook", "run a notebook"),
     "report": ("report:report", "build the HTML report"),
-    "paper": ("report:paper", "write a study as a LaTeX article, and typeset it"),
     "crate": ("report:crate", "pack a finished study as an RO-Crate"),
     "workflow": ("study:workflow", "print the path of the Snakefile"),
     "status": ("study:status", "which models are done, running, waiting or failed"),

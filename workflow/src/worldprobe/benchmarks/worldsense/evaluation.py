@@ -106,12 +106,9 @@ def collect_evaluation(name: str, trials: Path, responses: Path, summaries: Path
     """
     made, table = read_provenance(responses), read_table(summaries, Summaries)
     details, overall = made.details, table[table["grouping"] == OVERALL]
-    accuracies = overall[overall["metric"] == "accuracy"].set_index("model")
-    rules = {
-        rule: accuracies.loc[f"rule {rule}"]
-        for rule in SHALLOW
-        if f"rule {rule}" in accuracies.index
-    }
+    accuracies = overall[overall["metric"] == "accuracy"]
+    by_model = {row["model"]: row for row in accuracies.to_dict("records")}
+    rules = {rule: by_model[f"rule {rule}"] for rule in SHALLOW if f"rule {rule}" in by_model}
     own = table[table["model"] == made.model]
     by_problem = own[(own["grouping"] == "problem") & (own["metric"] == "accuracy")]
     order = problems_of(by_problem.rename(columns={"group": "problem"}))
