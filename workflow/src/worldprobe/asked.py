@@ -40,8 +40,9 @@ from worldprobe.report.crate import (
     package_versions,
     read_origins,
 )
-from worldprobe.report.model_names import Roster, against_chance, counted, listed, who_took_part
-from worldprobe.report.page import Material, Part, notices
+from worldprobe.report.findings import against_chance, lead_values, models_sheet
+from worldprobe.report.model_names import Roster
+from worldprobe.report.page import Material, Part, notices, render_template
 from worldprobe.report.results import benchmark_result
 from worldprobe.report.sheet import Column, Sheet, decimals, span, whole_number
 from worldprobe.settings.blocks import Block
@@ -124,7 +125,7 @@ def _overall_first(summaries: pd.DataFrame) -> pd.DataFrame:
     section=SECTION.id,
     title="Accuracy",
     name="accuracy",
-    caption="Accuracy, with 95% intervals for other clusters of items than these.",
+    caption="Accuracy; the 95% intervals take clusters of items as a random factor.",
 )
 def print_accuracy(summaries: pd.DataFrame, roster: Roster, provenance: Provenance) -> Sheet:
     """Mean accuracy of every model, overall and by group."""
@@ -175,8 +176,7 @@ def _compose(
     """The part of the report."""
     summaries, roster = _overall_first(read_table(material.summary, Summaries)), material.roster
     overall = summaries[summaries["grouping"] == OVERALL]
-    overall = overall.assign(name=[roster[model].name for model in overall["model"]])
-    models = roster.in_order(overall["model"])
+    means = against_chance(overall, list(overall["model"]), roster, chance)
     groupings = [name for name in summaries["grouping"].unique() if name != OVERALL]
     shown = summaries[
         summaries["grouping"].isin([OVERALL, *groupings[:1]])
@@ -190,32 +190,25 @@ def _compose(
     }
     own = read_origins([material.summary])
     origins = [*own, *material.origins]
-    n = int(overall["n"].max())
-    sentences = [
-        (
-            f"Models were asked about the {counted(n, 'item')} of {title} by"
-            f" {listed(summaries['eval_type'].unique())}."
-        ),
-        "Intervals are for other clusters of items than these.",
-        *([f"Means are also taken by {listed(groupings)}."] if groupings else []),
-    ]
+    n_items = int(overall["n"].max())
+    package = "worldprobe.report"
+    text = render_template(
+        package,
+        "assets/methods.html.jinja",
+        title=title,
+        n_items=n_items,
+        ways=list(summaries["eval_type"].unique()),
+        groupings=groupings,
+    )
+    models = model_rows(origins, (scores.Config.name,), roster)
     return Part(
         question=question,
-        lead=against_chance(overall, chance),
-        chance=chance,
-        who=who_took_part(models, roster),
-        more=[],
-        facts=[
-            (str(len(models)), "model" if len(models) == 1 else "models"),
-            (f"{n:,}", "item" if n == 1 else "items"),
-        ],
-        methods=Methods(
-            sentences,
-            package_versions(origins),
-            model_rows(origins, (scores.Config.name,), roster),
-            file_rows(origins),
-        ),
+        lead=render_template(package, "assets/lead.html.jinja", **lead_values(means, chance)),
+        facts={"models": len(means), "items": n_items},
+        methods=Methods(text, package_versions(origins), models, file_rows(origins)),
         cite=cite,
+        tables=[models_sheet(means, chance)],
+        chance=chance,
         notices=notices(own[0].provenance, roster),
         overview=overview,
     )

@@ -102,10 +102,10 @@ def material(folder: Path, item_text: Path | None) -> Material:
 
 def test_the_part_states_the_means_and_the_biases_that_differ_from_none(folder: Path) -> None:
     part = compose(material(folder, None))
-    assert part.lead.startswith(
-        "Mean accuracies run from 0.500 (positive) to 1.000 (knows); chance is 0.5;"
-    )
-    assert any("positive" in sentence and "+1.00" in sentence for sentence in part.points)
+    assert "Accuracy is 0.500 to 1.000, 0.750 on average." in part.lead
+    biases = next(sheet for sheet in part.tables if "biases" in sheet.title).frame
+    assert set(biases["name"]) == {"positive"}
+    assert set(biases["mean"]) == {1.0}
     assert part.overview["all"] == {"knows": 1.0, "positive": 0.5}
     assert not part.has_item_text
 
@@ -127,9 +127,11 @@ def rows_of(folder: Path, tmp_path: Path, **values: tuple[float, float, float]) 
 def test_a_second_model_may_be_above_chance_where_the_first_is_not(
     folder: Path, tmp_path: Path
 ) -> None:
-    lead = rows_of(folder, tmp_path, wide=(0.6, 0.45, 0.75), narrow=(0.56, 0.558, 0.562)).lead
-    assert "from 0.560 (narrow) to 0.600 (wide)" in lead
-    assert "of 1 of 2" in lead
+    part = rows_of(folder, tmp_path, wide=(0.6, 0.45, 0.75), narrow=(0.56, 0.558, 0.562))
+    assert "Accuracy is 0.560 to 0.600" in part.lead
+    assert "1 of 2; below: 0." in part.lead
+    against = part.tables[0].frame.set_index("name")["against"]
+    assert against.to_dict() == {"wide": "not shown to differ", "narrow": "above"}
 
 
 def test_one_of_several_models_is_above_chance_only_by_an_interval_for_all_of_them(
@@ -137,7 +139,7 @@ def test_one_of_several_models_is_above_chance_only_by_an_interval_for_all_of_th
 ) -> None:
     """One of five models that know nothing has an interval above 0.5 in one of eight studies."""
     luck = {f"m{k}": (0.51, 0.501, 0.519) for k in range(5)}
-    assert "no model's 95% interval" in rows_of(folder, tmp_path, **luck).lead
+    assert "0 of 5; below: 0." in rows_of(folder, tmp_path, **luck).lead
 
 
 def test_figures_and_sentences_never_take_the_papers_intervals(folder: Path) -> None:
