@@ -511,7 +511,7 @@ def compare(
 ) -> None:
     """Compare every pair of models, and each with baselines, overall and by domain.
 
-    One sentence is printed per pair.
+    What may be said of each pair is printed, with its numbers.
 
     Of checkpoint_scores tables, every pair of trainings is compared at each checkpoint and over
     all, with one correction.
@@ -531,7 +531,7 @@ def compare(
 
     step, groups = Step(COMPARISONS, judgements, missing), named_groups(replicates)
     if table_name(judgements[0]) == CheckpointScores.Config.name:
-        from worldprobe.analysis.curves import compare_series, differences_in_words
+        from worldprobe.analysis.curves import compare_series, differences
         from worldprobe.contracts import read_tables, results
 
         if groups:
@@ -542,8 +542,9 @@ def compare(
                 judgements[0], "and others are of several benchmarks.", "Give the tables of one."
             )
         table = compare_series(read_tables(judgements, CheckpointScores))
-        print(*differences_in_words(table), sep="\n")
-        _write_comparisons(step, table, results.Comparisons, out, {"corrected_over": "checkpoints"})
+        details = {"corrected_over": "checkpoints"}
+        shown = {"pairs": differences(table)}
+        _write_comparisons(step, table, results.Comparisons, out, details, "series", **shown)
         return
     if scored := scored_in(judgements[0]):
         from worldprobe.analysis.comparisons import compare_scores
@@ -589,7 +590,7 @@ def compare_conditions(
 
     It is done for every model and eval type that both have.
 
-    Prints one sentence per comparison.
+    What may be said of each is printed, with its numbers.
 
     Args:
         condition_title: name of a condition and what tables and figures call it (default: its
@@ -638,7 +639,12 @@ def compare_conditions(
     details |= {"own_fillings": own} if own else {}
     found = compare_conditions(rows, cluster)
     _write_comparisons(
-        step, found, ConditionComparisons, out, details | {"drawn": str(found["interval_over"][0])}
+        step,
+        found,
+        ConditionComparisons,
+        out,
+        details | {"drawn": str(found["interval_over"][0])},
+        "conditions",
     )
 
 
@@ -648,12 +654,16 @@ def _write_comparisons(
     contract: type[Table],
     out: Path | None,
     details: dict[str, Any],
+    template: str = "comparisons",
+    **shown: Any,
 ) -> None:
-    """Print the overall sentences and write the table, as Parquet or JSON."""
+    """Print the overall comparisons by a template, and write the table, as Parquet or JSON."""
     from worldprobe.contracts import validate
+    from worldprobe.report.page import render_template
 
-    if "sentence" in comparisons:
-        print(*comparisons.loc[comparisons["grouping"] == "overall", "sentence"], sep="\n")
+    overall = comparisons[comparisons["grouping"] == "overall"].to_dict("records")
+    shown = shown or {"rows": overall}
+    print(render_template("worldprobe.report", f"assets/{template}.txt.jinja", **shown), end="")
     for model, kind in step.details.get("kinds", {}).items():
         print(
             f"{model}: {kind}; its scores are another measure than those of causal language models."

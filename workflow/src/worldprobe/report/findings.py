@@ -78,7 +78,7 @@ def lead_values(rows: pd.DataFrame, chance: float | None = 0.5) -> dict[str, Any
     """What ``assets/lead.html.jinja`` says of rows of ``against_chance``."""
     counted = rows[rows["is_counted"] & rows["mean"].notna()]
     against = counted["against"].value_counts()
-    values = {"chance": chance, "n_models": len(counted)}
+    values: dict[str, Any] = {"chance": chance, "n_models": len(counted)}
     if len(counted):
         first = counted.iloc[0].to_dict()
         values["first"] = {**first, "interval": span(first["ci_low"], first["ci_high"])}

@@ -159,16 +159,6 @@ def _model(name: str, entry: Mapping[str, Any], place: int) -> Model:
     )
 
 
-def listed(words: Iterable[str]) -> str:
-    """Words as a list in a sentence.
-
-    >>> listed(["a"]), listed(["a", "b", "c"])
-    ('a', 'a, b and c')
-    """
-    found = list(words)
-    return ", ".join(found[:-1]) + " and " + found[-1] if len(found) > 1 else "".join(found)
-
-
 def counted(number: int, noun: str, plural: str = "") -> str:
     """A number and what it counts.
 

@@ -28,7 +28,7 @@ from worldprobe.provenance import Provenance
 from worldprobe.report.crate import NOTES, Methods, TableOrigin, notes
 from worldprobe.report.model_names import Roster
 from worldprobe.report.runtimes import Cost, RunTime, duration_in_words
-from worldprobe.report.sheet import ABSENT, PrintedTable, Sheet, decimals, whole_number
+from worldprobe.report.sheet import ABSENT, PrintedTable, Sheet, decimals, p_value, whole_number
 from worldprobe.report.style import AROUND_CHANCE, between, is_dark, render
 
 #: Cells with accuracies are coloured in so many steps, one CSS class each.
@@ -352,23 +352,23 @@ def write_page(page: Page, path: Path | str) -> None:
 
 
 def render_template(package: str, name: str, **values: object) -> Markup:
-    """Markup from a template that lies in a package's folder; values are escaped.
+    """A template that lies in a package's folder; in markup, values are escaped.
 
     Args:
-        package: e.g. ``worldprobe.benchmarks.ewok.report``.
-        name: file name of the template.
+        package: e.g. ``worldprobe.benchmarks.ewok``.
+        name: file name of the template; plain text if it ends in .txt.jinja.
         values: what it shows.
     """
-    template = environment().from_string(
+    template = environment(is_markup=not name.endswith(".txt.jinja")).from_string(
         resources.files(package).joinpath(name).read_text(encoding="utf-8")
     )
     return Markup(template.render(**values))
 
 
-def environment() -> Environment:
-    """Jinja with everything escaped that is not said to be markup."""
+def environment(is_markup: bool = True) -> Environment:
+    """Jinja, which in markup escapes everything that is not said to be markup."""
     made = Environment(
-        autoescape=True,
+        autoescape=is_markup,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -377,7 +377,9 @@ def environment() -> Environment:
     made.filters |= {
         "duration": duration_in_words,
         "share": decimals(3),
+        "signed": decimals(1),
         "number": whole_number,
+        "p": p_value,
     }
     return made
 

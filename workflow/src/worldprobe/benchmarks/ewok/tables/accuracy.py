@@ -21,7 +21,7 @@ from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, TARGET_CONTRASTS, 
 from worldprobe.errors import UserError
 from worldprobe.models.registry import BASELINES
 from worldprobe.provenance import Provenance
-from worldprobe.report.model_names import HUMAN, Roster, counted, is_yardstick, listed
+from worldprobe.report.model_names import HUMAN, Roster, is_yardstick
 from worldprobe.report.sheet import Column, Sheet, decimals, p_value, span, whole_number
 
 #: ways of asking a model, in the order of the columns.
@@ -99,19 +99,17 @@ def accuracy_by_domain(
     if not who:
         columns.pop()
     notes = [
-        f"Average over {counted(int(frame.n_models.max()), 'model')}; domains in its order, which"
-        " was not tested."
+        f"Models in the average: {frame.n_models.max()}. Domains are in its order, which was not"
+        " tested."
     ]
     if frame.n_models.max() > 1:
         notes.append(
             "The highest of several means tends to be more than its model reaches on other items."
         )
     if len(calibration):
-        names = roster.in_order(calibration.model)
-        what = "an untrained control" if len(names) == 1 else "untrained controls"
-        who_else = f"{listed(roster[model].name for model in names)}, {what}"
+        names = ", ".join(roster[model].name for model in roster.in_order(calibration.model))
         notes.append(
-            f"The average leaves out {who_else}, with a mean of"
+            f"Untrained controls, which the average leaves out: {names}; their mean is"
             f" {decimals(3)(frame.untrained.mean())}."
         )
     return Sheet(
@@ -278,16 +276,13 @@ def mean_accuracy(
     kept = "one half" if metric == "accuracy" else "as wrong"
     of_models = frame[frame.kind == "model"]
     notes.append(
-        f"Exact ties count {kept}; the models have {_rows(int(of_models.n_ties.sum()))} with a tie."
+        f"Exact ties count {kept}. Target rows of the models: {of_models.n_ties.sum():,.0f} ties,"
+        f" {of_models.n_missing.sum():,.0f} without a readable answer."
     )
-    if of_models.n_missing.sum():
-        notes.append(
-            f"{_rows(int(of_models.n_missing.sum()))} of the models without a readable answer."
-        )
     return Sheet(
         title=(
-            f"Accuracy by model ({selection.in_words(eval_type)}), mean and range over"
-            f" {counted(count, 'version')}; chance is 0.5."
+            f"Accuracy by model ({selection.in_words(eval_type)}), mean and range over versions"
+            f" (number: {count}); chance is 0.5."
         ),
         frame=frame,
         columns=(
@@ -309,10 +304,6 @@ def _by_domains(provenance: Provenance | None) -> list[str]:
         "Mean of the domains' means, as in BabyLM's leaderboards: every domain weighs the same. It"
         " has no interval."
     ]
-
-
-def _rows(count: int) -> str:
-    return counted(count, "target row")
 
 
 @table(
