@@ -15,7 +15,7 @@ from worldprobe.settings.registry import LOADED, loading_words
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Rules that only gather files under a name.
-TARGETS = {"all", "tables", "figures", "report", "paper", "materials", "human_study"}
+TARGETS = {"all", "tables", "figures", "report", "materials", "human_study"}
 #: What trains or asks models, and what makes what they are trained on or asked.
 EXPENSIVE = r"score(_series)?$|ask|train_|finetune$|start_model|compile_|(fill|gather)_items|generate_|write_(corpus|phrases|lessons)"
 

@@ -130,4 +130,4 @@ def test_items_are_judged_as_the_commands_judge_them_and_models_compared(
     compared = worldprobe.compare_models(first, second)
     overall = compared[compared.grouping == "overall"].iloc[0]
     assert overall.difference == pytest.approx(first.accuracy.mean() - second.accuracy.mean())
-    assert "mine" in overall.sentence
+    assert {overall.model_a, overall.model_b} == {"mine", "yours"}

@@ -259,11 +259,6 @@ def test_every_rule_is_part_of_one_of_the_studies(
         "report",
         "fetch_ewok_config",
     }  # parts; what is there; what is not asked for
-    never_a_job |= {
-        "paper",
-        "write_paper",
-        "typeset_paper",
-    }  # of a target of its own: tests/workflow/test_paper.py
     # Those of fine-tuning: tests/workflow/test_finetuning.py.
     never_a_job |= {
         "generate_training_set",

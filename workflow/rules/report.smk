@@ -10,8 +10,6 @@ COMPOSED = [one.page.compose.__module__ for one in benchmarks.of_study(study) if
 
 localrules:
     build_report,
-    write_paper,
-    typeset_paper,
 
 
 rule build_report:
@@ -52,65 +50,6 @@ rule report:
     """The report alone, with all that it shows."""
     input:
         "<results>/report.html",
-
-
-rule write_paper:
-    """A short article with all tables and figures; each number in it is a macro of numbers.tex, named by what it is."""
-    input:
-        summary_tables=[page.summary for page in PAGES],
-        registry=registry_file,
-        tables=benchmarks.display_files(ANSWERED, registry, "table", "json"),
-        figures=benchmarks.display_files(ANSWERED, registry, "figure", "svg"),
-        made_from=[path for page in PAGES for path in page.made_from],
-    output:
-        paper="<results>/paper/paper.tex",
-        numbers="<results>/paper/numbers.tex",
-    log:
-        "<logs>/write_paper.log",
-    benchmark:
-        "<benchmarks>/write_paper.tsv"
-    conda:
-        "../../envs/analysis.yaml"
-    params:
-        headlines=flag("--headlines", [page.eval_type for page in PAGES]),
-        study=study["study"],
-        code=digest_code("paper write"),
-    message:
-        "Writing the paper"
-    shell:
-        "worldprobe paper write {input.summary_tables:q} --registry {input.registry:q} --study {params.study:q}"
-        " --tables {input.tables:q} --figures {input.figures:q} --made-from {input.made_from:q} {params.headlines}"
-        " --out {output.paper:q} {output.numbers:q} &> {log:q}"
-
-
-rule typeset_paper:
-    """The article as a PDF, by Debian's TeX."""
-    input:
-        paper="<results>/paper/paper.tex",
-        numbers="<results>/paper/numbers.tex",
-        figures=benchmarks.display_files(ANSWERED, registry, "figure", "pdf"),
-    output:
-        pdf="<results>/paper/paper.pdf",
-    log:
-        "<logs>/typeset_paper.log",
-    benchmark:
-        "<benchmarks>/typeset_paper.tsv"
-    conda:
-        "../../envs/analysis.yaml"
-    params:
-        code=digest_code("paper typeset"),
-    message:
-        "Typesetting the paper"
-    shell:
-        "worldprobe paper typeset {input.paper:q} --out {output.pdf:q} &> {log:q}"
-
-
-rule paper:
-    """The article and its numbers; the PDF where latexmk is installed."""
-    input:
-        "<results>/paper/paper.tex",
-        "<results>/paper/numbers.tex",
-        ["<results>/paper/paper.pdf"] if shutil.which("latexmk") else [],
 
 
 rule tables:

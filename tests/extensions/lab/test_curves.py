@@ -25,7 +25,7 @@ from worldprobe_lab.curves import (
     agree,
     compare_series,
     crossing,
-    differences_in_words,
+    differences,
     estimate,
     fall_of,
     onset_of,
@@ -186,7 +186,9 @@ def test_two_series_are_compared_at_each_checkpoint_and_over_all_with_one_correc
     assert found.loc["100", "p_holm"] < 0.001
     assert (found.loc[["0", "1", "10", "1000"], "p_holm"] > 0.05).all()
     assert (found["p_holm"] >= found["p"]).all()
-    assert "they differ at 1 of 5 checkpoints (100)" in differences_in_words(table)[0]
+    (pair,) = differences(table)
+    assert (pair["differing"], pair["n_checkpoints"]) == (["100"], 5)
+    assert pair["mean"]["difference"] == found.loc[ALL, "difference"]
     with pytest.raises(UserError, match="no two trainings"):
         compare_series(cells({("a", "one"): [0.5, 0.5, 0.5, 0.7, 0.8]}))
 

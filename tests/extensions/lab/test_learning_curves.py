@@ -77,17 +77,18 @@ def test_tables_print_the_onsets_spreads_and_agreements_that_were_computed(trace
     assert spread.set_index("series").loc["large", "half"] == pytest.approx(
         (last["ci_high"] - last["ci_low"]) / 2
     )
-    said = {note.partition(":")[0]: note for note in sheet.notes}
-    assert (
-        f"{last['mean']:.3f} at 10,000 steps (95%: {last['ci_low']:.3f} to {last['ci_high']:.3f})"
-        in said["large"]
+    large = spread.set_index("series").loc["large"]
+    assert large["step"] == 10000
+    assert large[["mean", "ci_low", "ci_high"]].tolist() == (
+        last[["mean", "ci_low", "ci_high"]].tolist()
     )
     ends = curves[
         (curves["grouping"] == "concept")
         & (curves["step"] == 10000)
         & (curves["seed"] == ALL_SEEDS)
     ]
-    assert f"of 2 concepts, {(ends['ci_low'] > 0.5).sum()} end above chance" in said["large"]
+    assert large["n_groups"] == 2
+    assert large["n_above"] == (ends["ci_low"] > 0.5).sum()
 
 
 def test_a_censored_onset_names_the_level_that_the_curve_stayed_below(traced):

@@ -3,9 +3,9 @@
 import contextlib
 import io
 import json
+import math
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -16,6 +16,7 @@ from worldprobe.benchmarks.worldsense.evaluation import converses
 from worldprobe.benchmarks.worldsense.inference import reference_solvers
 from worldprobe.benchmarks.worldsense.trials.sets import plan_set
 from worldprobe.cli import evaluate
+from worldprobe.report.results import benchmark_result
 
 
 @pytest.fixture(scope="module")
@@ -74,12 +75,11 @@ def test_the_result_is_the_mean_of_its_own_judgements(evaluated):
     from worldprobe.contracts import read_table
 
     result = json.loads((evaluated / "result.json").read_text())
+    stated = result["benchmarks"]["ewok"]
     judged = read_table(evaluated / "judgements.parquet", Judgements)
-    assert result["accuracy"]["mean"] == pytest.approx(judged["accuracy"].mean())
+    assert stated["mean"] == pytest.approx(judged["accuracy"].mean())
     assert (
-        result["materials"]["n_items"]
-        == judged["item_id"].nunique()
-        == sum(domain["n_items"] for domain in result["accuracy_by_domain"].values())
+        stated["n"] == judged["item_id"].nunique() == sum(domain["n"] for domain in stated["parts"])
     )
     assert result["dtype"] == "float32"
     assert len(result["checkpoint_digest"]) == 64
@@ -89,9 +89,10 @@ def test_the_standard_error_that_is_exported_is_that_of_the_mean(evaluated):
     """Not the width of an interval by Student's t, which was cut off at 0 and 1, divided by 2 x
     1.96.
     """
-    from worldprobe.benchmarks import list_scores
+    from worldprobe.report.results import list_scores
 
     result = json.loads((evaluated / "result.json").read_text())
+    stated = result["benchmarks"]["ewok"]
     judged = pd.read_parquet(evaluated / "judgements.parquet")
     pair = judged["domain"] + judged["concept_a"] + judged["concept_b"].fillna("")
     items = (
@@ -105,52 +106,51 @@ def test_the_standard_error_that_is_exported_is_that_of_the_mean(evaluated):
         (sums**2).sum() ** 0.5 / len(items)
     )  # Liang and Zeger's, without a correction for few clusters
     share = sizes / len(items)
-    stderr = result["accuracy"]["stderr"]
+    stderr = stated["stderr"]
     assert 1 < stderr / naive < 1 + 2 * share.max()
-    width = result["accuracy"]["ci_high"] - result["accuracy"]["ci_low"]
+    width = stated["ci_high"] - stated["ci_low"]
     assert width / stderr / 2 > 1.97, "a t quantile"
     exported = {
-        (score.benchmark, score.group, score.metric): score.stderr for score in list_scores(result)
+        (score.benchmark, score.group, score.metric): score.estimate["stderr"]
+        for score in list_scores(result)
     }
     assert exported["ewok", "overall", "accuracy"] == stderr
-    assert exported["worldsense", "overall", "bias"] == result["worldsense"]["bias"]["stderr"]
+    bias = result["benchmarks"]["worldsense"]["parts"][-1]
+    assert bias["metric"] == "bias"
+    assert exported["worldsense", "overall", "bias"] == bias["stderr"]
 
 
 def test_the_result_follows_its_schema_and_says_how_it_was_measured(evaluated):
-    from worldprobe.benchmarks import list_scores
-    from worldprobe.report.results import read_result
+    from worldprobe.report.results import list_scores, read_result
 
     result = read_result(evaluated / "result.json")
-    assert result["tie_rule"] == "half"
-    assert result["start_tokens"] is not None
-    assert len(result["materials"]["items_digest"]) == 64
-    assert result["materials"]["source"] == result["options"]["ewok"]["materials"] == "builtin@2"
+    stated = result["benchmarks"]["ewok"]
+    assert stated["asked"]["ties"] == "count 0.5"
+    assert stated["asked"]["start tokens"]
+    assert stated["asked"]["items"] == "builtin@2, not the published ones"
+    assert len(stated["items_digest"]) == 64
+    assert result["options"]["ewok"]["materials"] == "builtin@2"
     overall = [score for score in list_scores(result) if score.group == "overall"]
     assert [score.benchmark for score in overall] == ["ewok", "worldsense", "worldsense"]
-    assert overall[0].stderr == pytest.approx(result["accuracy"]["stderr"])
 
 
-def test_the_published_row_is_beside_it_and_other_items_are_said_to_be_others(evaluated):
-    from worldprobe.benchmarks.ewok.evaluation import describe_evaluation
-
-    result = json.loads((evaluated / "result.json").read_text())
-    text = describe_evaluation(result)
-    assert result["published"]["human"] == 0.951
-    assert not result["materials"]["is_official_release"]
-    own, caveat, published = text.partition("a yardstick, not a comparison.")
+def test_published_numbers_of_other_items_are_apart_and_called_so(evaluation):
+    work, printed = evaluation
+    stated = json.loads((work / "result.json").read_text())["benchmarks"]["ewok"]
+    assert stated["published"]["means"]["human"] == 0.951
+    assert not stated["published"]["is_comparable"]
+    text = printed.partition("WorldSense: accuracy of")[0]
+    own, caveat, published = text.partition("Published, NOT comparable")
     assert caveat, "a row among published ones of other items says that it beats them"
     assert "human" not in own
-    assert f"{result['accuracy']['mean']:.3f}" in own.splitlines()[1]
-    rows = [line.split()[:2] for line in published.splitlines()[2:]]
-    means = [float(mean) for _, mean in rows]
-    assert means == sorted(means, reverse=True)
-    assert len(rows) == len(result["published"])
-    official = result | {"materials": result["materials"] | {"is_official_release": True}}
-    rows = [
-        line.split()[:2]
-        for line in describe_evaluation(official).splitlines()[1 : len(result["published"]) + 2]
+    assert own.splitlines()[2].split()[:3] == [
+        "overall",
+        f"{stated['mean']:.3f}",
+        f"{stated['ci_low']:.3f}–{stated['ci_high']:.3f}",
     ]
-    assert [result["model"], f"{result['accuracy']['mean']:.3f}"] in rows
+    means = [float(line.split()[1]) for line in published.splitlines()[1:] if line]
+    assert means == sorted(means, reverse=True)
+    assert len(means) == len(stated["published"]["means"])
 
 
 def test_what_evaluate_asked_is_not_asked_again_by_a_study_and_other_settings_share_nothing(
@@ -211,8 +211,9 @@ def test_a_password_is_in_no_printed_command(tmp_path, capsys, caplog, monkeypat
 def test_a_number_that_is_missing_is_null_in_the_result(evaluated, tmp_path):
     """JSON has no NaN: a model without one readable score has no accuracy."""
     from worldprobe.benchmarks.ewok.contracts import Summaries
-    from worldprobe.benchmarks.ewok.evaluation import collect_evaluation, describe_evaluation
+    from worldprobe.benchmarks.ewok.evaluation import collect_evaluation
     from worldprobe.contracts import read_provenance, read_table, write_table
+    from worldprobe.report.results import describe
 
     made = read_provenance(evaluated / "summaries.parquet")
     numbers = dict.fromkeys(["mean", "low", "high", "ci_low", "ci_high"], float("nan"))
@@ -226,8 +227,8 @@ def test_a_number_that_is_missing_is_null_in_the_result(evaluated, tmp_path):
         tmp_path / "summaries.parquet",
     )
     json.dumps(found, allow_nan=False)
-    assert found["accuracy"]["mean"] is None
-    assert ["m", "–"] in [line.split()[:2] for line in describe_evaluation(found).splitlines()]
+    assert found["benchmarks"]["ewok"]["mean"] is None
+    assert ["overall", "–"] in [line.split()[:2] for line in describe(found, "ewok").splitlines()]
 
 
 def test_a_folder_of_the_same_name_elsewhere_does_not_replace_a_result(
@@ -249,14 +250,14 @@ def test_worldsense_accuracy_is_the_mean_of_its_problems(evaluated):
     from worldprobe.benchmarks.worldsense.contracts import Responses
     from worldprobe.contracts import read_table
 
-    found = json.loads((evaluated / "result.json").read_text())["worldsense"]
-    assert len(found["accuracy_by_problem"]) == 6
-    by_problem = [row["mean"] for row in found["accuracy_by_problem"].values()]
-    assert found["accuracy"]["mean"] == pytest.approx(sum(by_problem) / 6)
-    assert found["accuracy"]["ci_low"] <= found["accuracy"]["mean"] <= found["accuracy"]["ci_high"]
-    assert found["trials"]["n_trials"] == len(
-        read_table(evaluated / "worldsense" / "responses.parquet", Responses)
-    )
+    stated = json.loads((evaluated / "result.json").read_text())["benchmarks"]["worldsense"]
+    by_problem = [row["mean"] for row in stated["parts"] if row["grouping"] == "problem"]
+    assert len(by_problem) == 6
+    assert stated["mean"] == pytest.approx(sum(by_problem) / 6)
+    assert stated["ci_low"] <= stated["mean"] <= stated["ci_high"]
+    n_trials = len(read_table(evaluated / "worldsense" / "responses.parquet", Responses))
+    assert stated["asked"]["items"].startswith(f"{n_trials:,} trials")
+    assert stated["baselines"].keys() >= {"counting (rule)", "single clauses (rule)"}
 
 
 def test_a_checkpoint_with_a_chat_template_is_asked_as_published(tiny_checkpoint, tmp_path):
@@ -288,34 +289,21 @@ def quick(tmp_path, monkeypatch):
 
     def fake(name, option):
         def run(_):
-            mean = {
-                "grouping": "overall",
-                "group": "all",
-                "mean": said[name],
-                "ci_low": None,
-                "ci_high": None,
-                "stderr": None,
-            }
-            found = {
-                "items_digest": said["items"],
-                "eval_type": "logprobs",
-                "means": [mean | {"n_clusters": 1, "n": 1}],
-            }
-            return {
-                "model": "mine",
-                "checkpoint_digest": said["digest"],
-                **FACTS,
-                "benchmarks": {name: found},
-            }, name
+            mean = {"std_error": math.nan, "ci_low": math.nan, "ci_high": math.nan, "n": 1}
+            numbers = benchmark_result(
+                pd.DataFrame([{"mean": said[name], **mean}]),
+                title=name,
+                unit="items",
+                chance=None,
+                interval="items",
+                eval_type="logprobs",
+                asked={},
+                items_digest=said["items"],
+            )
+            loaded = {"model": "mine", "checkpoint_digest": said["digest"], **FACTS}
+            return {**loaded, "benchmarks": {name: numbers}}
 
-        def scores(result):
-            return [
-                SimpleNamespace(items=one["items_digest"])
-                for key, one in result.get("benchmarks", {}).items()
-                if key == name
-            ]
-
-        return Evaluation(run, scores, lambda _: None, (option,))
+        return Evaluation(run, lambda _: None, (option,))
 
     fakes = {"ewok": fake("ewok", "versions"), "worldsense": fake("worldsense", "per_cell")}
     monkeypatch.setattr(
@@ -326,7 +314,7 @@ def quick(tmp_path, monkeypatch):
     def run(*options):
         status = cli.main(["evaluate", "mine", "--work", str(tmp_path), *options])
         result = json.loads((tmp_path / "result.json").read_text())
-        return status, {name: one["means"][0]["mean"] for name, one in result["benchmarks"].items()}
+        return status, {name: stated["mean"] for name, stated in result["benchmarks"].items()}
 
     return said, run
 

@@ -8,32 +8,19 @@ from typing import Any
 import pytest
 
 
-def mean(value: float | None, half: float = 0.02, **counts: int) -> dict[str, Any]:
+def estimate(value: float | None, half: float, n: int, **counts: int) -> dict[str, Any]:
     known = value is not None
-    ends = (
-        {"ci_low": value - half, "ci_high": value + half}
-        if known
-        else {"ci_low": None, "ci_high": None}
-    )
-    row = {
+    numbers = {
         "mean": value,
-        "low": value,
-        "high": value,
-        **ends,
         "stderr": half / 1.96 if known else None,
+        "ci_low": value - half if known else None,
+        "ci_high": value + half if known else None,
     }
-    return row | {"n_items": 100, "n_ties": 0, "n_near_ties": 0, "n_missing": 0} | counts
+    return numbers | {"n": n, "counts": counts}
 
 
-def tuples(value: float) -> dict[str, Any]:
-    spread = {
-        "conf95": 0.05,
-        "ci_low": value - 0.05,
-        "ci_high": value + 0.05,
-        "stderr": 0.05 / 1.96,
-        "n_clusters": 18,
-    }
-    return {"mean": value, **spread, "n_tuples": 60}
+def part(metric: str, grouping: str, group: str, numbers: dict[str, Any]) -> dict[str, Any]:
+    return {"metric": metric, "grouping": grouping, "group": group, **numbers}
 
 
 @pytest.fixture
@@ -47,6 +34,44 @@ def make_result() -> Callable[..., dict[str, Any]]:
         items: str = "a" * 64,
         **changes: Any,
     ) -> dict[str, Any]:
+        ewok = estimate(value, half, 200, ties=3) | {
+            "title": "EWoK",
+            "unit": "items",
+            "chance": 0.5,
+            "interval": "pairs of concepts and versions",
+            "eval_type": "logprobs",
+            "asked": {"ties": "count 0.5", "start tokens": "none"},
+            "items_digest": items,
+            "parts": [
+                part("accuracy", "domain", "social-relations", estimate(value, 0.02, 100)),
+                part("accuracy", "domain", "spatial-relations", estimate(0.6, 0.02, 100)),
+            ],
+            "baselines": {},
+            "published": {
+                "source": "Table 1",
+                "is_comparable": False,
+                "means": {"gpt2_xl": 0.655},
+            },
+            "release": None,
+            "notes": [],
+        }
+        worldsense = estimate(0.55, 0.05, 60, invalid=2) | {
+            "title": "WorldSense",
+            "unit": "tuples",
+            "chance": 0.5,
+            "interval": "skins (18)",
+            "eval_type": "basic",
+            "asked": {"asked by": "basic prompting, as text"},
+            "items_digest": "t" * 64,
+            "parts": [
+                part("accuracy", "problem", "Infer.trivial", estimate(0.6, 0.05, 60)),
+                part("bias", "overall", "all", estimate(-0.1, 0.05, 60)),
+            ],
+            "baselines": {"counting (rule)": estimate(0.5, 0.05, 60)},
+            "published": {"source": "Table 2", "is_comparable": False, "means": {"GPT4": 0.7}},
+            "release": None,
+            "notes": ["A rule that counts has 0.500."],
+        }
         return {
             "schema_version": 1,
             "worldprobe_version": "0.1.0",
@@ -57,35 +82,7 @@ def make_result() -> Callable[..., dict[str, Any]]:
             "dtype": "float32",
             "engine": "transformers",
             "packages": {"transformers": "5.0.0", "worldprobe": "0.1.0"},
-            "materials": {
-                "source": "builtin",
-                "digest": "m" * 64,
-                "items_digest": items,
-                "n_items": 200,
-                "versions": [0, 1],
-                "is_official_release": False,
-            },
-            "eval_type": "logprobs",
-            "measure": "contexts",
-            "metric": "accuracy",
-            "tie_rule": "half",
-            "average": "versions",
-            "start_tokens": [],
-            "accuracy": mean(value, half, n_items=200, n_ties=3),
-            "accuracy_by_domain": {"social-relations": mean(value), "spatial-relations": mean(0.6)},
-            "published": {"gpt2_xl": 0.655},
-            "published_source": "Table 1",
-            "worldsense": {
-                "trials": {"digest": "t" * 64, "n_trials": 240},
-                "prompting": "basic",
-                "form": "text",
-                "accuracy": tuples(0.55),
-                "bias": tuples(-0.1),
-                "accuracy_by_problem": {"Infer.trivial": tuples(0.6)},
-                "invalid": 2,
-                "published": {"GPT4": 0.7},
-                "published_source": "Table 2",
-            },
+            "benchmarks": {"ewok": ewok, "worldsense": worldsense},
         } | changes
 
     return make

@@ -5,7 +5,6 @@ import re
 
 import pytest
 
-from worldprobe.benchmarks import list_scores
 from worldprobe.cli import main
 from worldprobe.report.results import build_rankings
 
@@ -31,7 +30,7 @@ def test_models_that_cannot_be_told_apart_share_a_rank(make_result):
         make_result("c", 0.5, half=0.01),
         make_result("d", None),
     ]
-    ewok, _ = build_rankings([(result, list_scores(result)) for result in results])
+    ewok, _ = build_rankings(results)
     assert [(row.model, row.rank, row.is_tied) for row in ewok.rows] == [
         ("a", 1, True),
         ("b", 1, True),
@@ -46,8 +45,8 @@ def test_a_model_without_an_interval_has_no_rank_and_takes_none(make_result):
     """
     results = [make_result("a", 0.8), make_result("b", 0.7), make_result("c", 0.6)]
     for result in results[:2]:
-        result["accuracy"] |= {"ci_low": None, "ci_high": None, "stderr": None}
-    ewok, _ = build_rankings([(result, list_scores(result)) for result in results])
+        result["benchmarks"]["ewok"] |= {"ci_low": None, "ci_high": None, "stderr": None}
+    ewok, _ = build_rankings(results)
     assert [(row.model, row.rank, row.is_tied) for row in ewok.rows] == [
         ("a", None, False),
         ("b", None, False),
@@ -59,13 +58,13 @@ def test_models_that_were_asked_other_items_are_in_a_ranking_of_their_own(folder
     results = [
         make_result("a"),
         make_result("b", items="b" * 64),
-        make_result("c", average="versions"),
+        make_result("c"),
     ]
-    rankings = build_rankings([(result, list_scores(result)) for result in results])
-    assert [(ranking.benchmark, len(ranking.rows)) for ranking in rankings] == [
-        ("ewok", 2),
-        ("ewok", 1),
-        ("worldsense", 3),
+    rankings = build_rankings(results)
+    assert [(ranking.stated["title"], len(ranking.rows)) for ranking in rankings] == [
+        ("EWoK", 2),
+        ("EWoK", 1),
+        ("WorldSense", 3),
     ]
 
 
@@ -74,14 +73,10 @@ def test_kinds_are_ranked_apart_and_published_numbers_stand_below_those_of_the_s
 ):
     masked = make_result("m", kind="masked", pseudo_log_likelihood="original")
     release = make_result("r", items="b" * 64)
-    release["materials"]["is_official_release"] = True
+    release["benchmarks"]["ewok"]["published"]["is_comparable"] = True
     results = [make_result("a"), masked, release]
-    rankings = [
-        one
-        for one in build_rankings([(result, list_scores(result)) for result in results])
-        if one.benchmark == "ewok"
-    ]
-    assert [(one.kind, one.yardsticks) for one in rankings] == [
+    rankings = [one for one in build_rankings(results) if one.stated["title"] == "EWoK"]
+    assert [(one.kind, one.references) for one in rankings] == [
         ("causal", {"chance": 0.5}),
         ("masked", {"chance": 0.5}),
         ("causal", {"chance": 0.5, "gpt2_xl": 0.655}),

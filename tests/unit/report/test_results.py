@@ -7,9 +7,10 @@ import jsonschema
 import pytest
 import yaml
 
+from worldprobe.benchmarks.ewok.vocabulary import RELEASE
 from worldprobe.cli import main
 from worldprobe.errors import UserError
-from worldprobe.report.results import check_result
+from worldprobe.report.results import check_result, describe
 
 FORMS = Path(__file__).parent / "every_eval_ever"
 
@@ -55,9 +56,8 @@ def test_a_result_that_follows_the_schema_is_read_and_summarised(result_file, ca
     ("change", "said"),
     [
         ({"accurracy": 1}, "unknown key"),
-        ({"tie_rule": "random"}, "tie_rule"),
+        ({"benchmarks": {}}, "benchmarks"),
         ({"schema_version": 2}, "schema_version is 2; this release reads 1"),
-        ({"published": {"gpt2_xl": 65.5}}, "published"),
     ],
 )
 def test_a_result_that_does_not_is_refused_with_the_key(
@@ -74,9 +74,8 @@ def test_a_result_that_does_not_is_refused_with_the_key(
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
-        ("n_items", 99, "is 99, but 200 over the domains"),
-        ("n_ties", 401, "401 is more than two targets"),
-        ("low", 0.8, "low: 0.8 is above mean, 0.7"),
+        ("n", -1, "n"),
+        ("published", {"source": "", "is_comparable": True, "means": {"gpt2_xl": 65.5}}, "gpt2_xl"),
         ("ci_high", 0.6, "mean: 0.7 is above ci_high, 0.6"),
         ("ci_high", 1e308, "ci_high"),
         ("stderr", -0.1, "stderr"),
@@ -85,7 +84,7 @@ def test_a_result_that_does_not_is_refused_with_the_key(
 def test_numbers_that_contradict_each_other_are_refused(make_result, key, value, said):
     result = make_result("tiny")
     check_result(result)
-    result["accuracy"][key] = value
+    result["benchmarks"]["ewok"][key] = value
     with pytest.raises(UserError, match=said):
         check_result(result)
 
@@ -168,8 +167,8 @@ def test_numbers_of_other_items_do_not_pass_for_those_of_the_release(
     )
     assert "--dataset" in capsys.readouterr().err
     official = make_result("tiny")
-    official["materials"]["is_official_release"] = True
-    del official["worldsense"]
+    official["benchmarks"]["ewok"]["release"] = dict(RELEASE)
+    del official["benchmarks"]["worldsense"]
     result_file.write_text(json.dumps(official))
     assert (
         yaml.safe_load(export(result_file, "hub").read_text())[0]["dataset"]["id"]
@@ -189,3 +188,20 @@ def test_a_number_that_is_missing_stays_missing(make_result, tmp_path, form):
         assert "worldprobe_ewok_accuracy" not in [
             entry["evaluation_name"] for entry in record["evaluation_results"]
         ]
+
+
+def test_a_single_model_is_printed_with_interval_number_of_units_and_chance(make_result):
+    text = describe(make_result("tiny"), "worldsense")
+    rows = [line.split() for line in text.splitlines()]
+    assert rows[1] == ["mean", "95%", "interval", "tuples"]
+    assert rows[2] == ["overall", "0.550", "0.500–0.600", "60"]
+    assert rows[3] == ["Infer.trivial", "0.600", "0.550–0.650", "60"]
+    assert rows[4][:2] == ["bias", "−0.100"]
+    assert rows[5] == ["chance", "0.500", "–", "–"]
+    assert rows[6][:3] == ["counting", "(rule)", "0.500"]
+    assert "counts: invalid 2" in text
+    assert "A rule that counts has 0.500." in text
+    own, caveat, published = text.partition("Published, NOT comparable (Table 2)")
+    assert caveat
+    assert published.split() == ["GPT4", "0.700"]
+    assert "GPT4" not in own

@@ -2,20 +2,30 @@
 of several kinds.
 """
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from worldprobe.analysis.comparisons import place
-from worldprobe.report.model_names import against_chance
+from worldprobe.report.findings import against_chance, lead_values
+from worldprobe.report.model_names import Roster
+from worldprobe.report.page import render_template
 
 NONE = float("nan")
 
 
-def means(**rows: tuple[float, float, float]) -> pd.DataFrame:
-    return pd.DataFrame(
-        [(name, *row) for name, row in rows.items()], columns=["name", "mean", "ci_low", "ci_high"]
+def found_of(**rows: tuple[float, float, float]) -> dict[str, Any]:
+    frame = pd.DataFrame(
+        [(name, *row) for name, row in rows.items()],
+        columns=["model", "mean", "ci_low", "ci_high"],
     )
+    return lead_values(against_chance(frame, list(rows), Roster()))
+
+
+def lead_of(**rows: tuple[float, float, float]) -> str:
+    return str(render_template("worldprobe.report", "assets/lead.html.jinja", **found_of(**rows)))
 
 
 ABOVE, AT, BELOW, UNKNOWN = (
@@ -28,57 +38,32 @@ HIGH = (0.7, 0.65, 0.75)
 
 
 @pytest.mark.parametrize(
-    ("rows", "means_are", "against"),
+    ("rows", "lowest", "highest", "n_above", "n_below"),
     [
-        (
-            {"A": ABOVE},
-            "A has a mean accuracy of 0.600 (95% interval 0.550 to 0.650)",
-            ", and the interval lies above it",
-        ),
-        (
-            {"A": AT},
-            "A has a mean accuracy of 0.500 (95% interval 0.450 to 0.550)",
-            ", which the interval contains",
-        ),
-        (
-            {"A": BELOW},
-            "A has a mean accuracy of 0.400 (95% interval 0.350 to 0.450)",
-            ", and the interval lies below it",
-        ),
-        ({"A": UNKNOWN}, "A has a mean accuracy of 0.600", ""),
-        (
-            {"A": ABOVE, "B": AT},
-            "Mean accuracies run from 0.500 (B) to 0.600 (A)",
-            ", and the 95% interval (for all at once) of 1 of 2 models lies above it",
-        ),
-        (
-            {"A": ABOVE, "B": HIGH, "C": AT},
-            "Mean accuracies run from 0.500 (C) to 0.700 (B)",
-            ", and the 95% intervals (for all at once) of 2 of 3 models lie above it",
-        ),
-        (
-            {"A": AT, "B": AT},
-            "Mean accuracies are all 0.500",
-            ", and no model's 95% interval (for all at once) lies above it",
-        ),
-        (
-            {"A": ABOVE, "B": (0.6001, NONE, NONE), "C": (0.5, NONE, NONE)},
-            "Mean accuracies run from 0.500 (C) to 0.600 (A and B)",
-            ", and the one 95% interval, that of A, lies above it",
-        ),
-        (
-            {"A": UNKNOWN, "B": (0.5, NONE, NONE)},
-            "Mean accuracies run from 0.500 (B) to 0.600 (A)",
-            "; no model has an interval",
-        ),
+        ({"A": ABOVE}, 0.6, 0.6, 1, 0),
+        ({"A": AT}, 0.5, 0.5, 0, 0),
+        ({"A": BELOW}, 0.4, 0.4, 0, 1),
+        ({"A": UNKNOWN}, 0.6, 0.6, 0, 0),
+        ({"A": ABOVE, "B": AT}, 0.5, 0.6, 1, 0),
+        ({"A": ABOVE, "B": HIGH, "C": AT}, 0.5, 0.7, 2, 0),
+        ({"A": AT, "B": AT}, 0.5, 0.5, 0, 0),
+        ({"A": ABOVE, "B": (0.6001, NONE, NONE), "C": (0.5, NONE, NONE)}, 0.5, 0.6001, 1, 0),
+        ({"A": UNKNOWN, "B": (0.5, NONE, NONE)}, 0.5, 0.6, 0, 0),
     ],
 )
-def test_means_are_told_against_chance_without_naming_a_best_model(rows, means_are, against):
-    assert against_chance(means(**rows)) == f"{means_are}; chance is 0.5{against}."
+def test_means_are_counted_against_chance(rows, lowest, highest, n_above, n_below):
+    found = found_of(**rows)
+    assert (found["lowest"], found["highest"]) == (lowest, highest)
+    assert (found["n_above"], found["n_below"], found["n_models"]) == (n_above, n_below, len(rows))
 
 
-def test_models_without_an_accuracy_are_said_to_have_none():
-    assert against_chance(means(A=(NONE, NONE, NONE))) == "No model has a mean accuracy."
+def test_the_lead_states_the_numbers():
+    one, several = lead_of(A=ABOVE), lead_of(A=ABOVE, B=AT)
+    assert "A has an accuracy of 0.600 (95% interval: 0.550–0.650)." in one
+    assert "Against chance (0.5): above." in one
+    assert "Accuracy is 0.500 to 0.600, 0.550 on average." in several
+    assert "1 of 2; below: 0." in several
+    assert "No model has an accuracy." in lead_of(A=(NONE, NONE, NONE))
 
 
 def test_twenty_models_at_chance_are_hardly_ever_said_to_be_above_it():
@@ -95,8 +80,8 @@ def test_twenty_models_at_chance_are_hardly_ever_said_to_be_above_it():
             "std_error": 0.02,
             "n_clusters": 366,
         }
-        rows = pd.DataFrame({"name": "m", "mean": mean} | ends)
-        named += "no model's" not in against_chance(rows)
+        rows = pd.DataFrame({"model": [f"m{k}" for k in range(20)], "mean": mean} | ends)
+        named += lead_values(against_chance(rows, list(rows["model"]), Roster()))["n_above"] > 0
     assert named <= 16
 
 

@@ -8,8 +8,7 @@ its own come after that.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -33,17 +32,18 @@ from worldprobe.contracts.results import OVERALL, Summaries
 from worldprobe.errors import UserError
 from worldprobe.paths import StudyPaths
 from worldprobe.provenance import Provenance
-from worldprobe.report.model_names import Roster, against_chance, counted, listed, who_took_part
+from worldprobe.report.findings import against_chance, lead_values, models_sheet
+from worldprobe.report.model_names import Roster
 from worldprobe.report.origins import (
     Methods,
     file_rows,
     model_rows,
+    notes,
     package_versions,
     read_origins,
-    told,
 )
-from worldprobe.report.page import Material, Part, notices
-from worldprobe.report.results import ESTIMATE, Score
+from worldprobe.report.page import Material, Part, notices, render_template
+from worldprobe.report.results import benchmark_result
 from worldprobe.report.sheet import Column, Sheet, decimals, span, whole_number
 from worldprobe.settings.blocks import Block
 
@@ -125,7 +125,7 @@ def _overall_first(summaries: pd.DataFrame) -> pd.DataFrame:
     section=SECTION.id,
     title="Accuracy",
     name="accuracy",
-    caption="Accuracy, with 95% intervals for other clusters of items than these.",
+    caption="Accuracy; the 95% intervals take clusters of items as a random factor.",
 )
 def print_accuracy(summaries: pd.DataFrame, roster: Roster, provenance: Provenance) -> Sheet:
     """Mean accuracy of every model, overall and by group."""
@@ -176,8 +176,7 @@ def _compose(
     """The part of the report."""
     summaries, roster = _overall_first(read_table(material.summary, Summaries)), material.roster
     overall = summaries[summaries["grouping"] == OVERALL]
-    overall = overall.assign(name=[roster[model].name for model in overall["model"]])
-    models = roster.in_order(overall["model"])
+    means = against_chance(overall, list(overall["model"]), roster, chance)
     groupings = [name for name in summaries["grouping"].unique() if name != OVERALL]
     shown = summaries[
         summaries["grouping"].isin([OVERALL, *groupings[:1]])
@@ -191,32 +190,25 @@ def _compose(
     }
     own = read_origins([material.summary])
     origins = [*own, *material.origins]
-    n = int(overall["n"].max())
-    sentences = [
-        (
-            f"Models were asked about the {counted(n, 'item')} of {title} by"
-            f" {listed(summaries['eval_type'].unique())}."
-        ),
-        "Intervals are for other clusters of items than these.",
-        *([f"Means are also taken by {listed(groupings)}."] if groupings else []),
-    ]
+    n_items = int(overall["n"].max())
+    package = "worldprobe.report"
+    text = render_template(
+        package,
+        "assets/methods.html.jinja",
+        title=title,
+        n_items=n_items,
+        ways=list(summaries["eval_type"].unique()),
+        groupings=groupings,
+    )
+    models = model_rows(origins, (scores.Config.name,), roster)
     return Part(
         question=question,
-        lead=against_chance(overall, chance),
-        chance=chance,
-        who=who_took_part(models, roster),
-        more=[],
-        facts=[
-            (str(len(models)), "model" if len(models) == 1 else "models"),
-            (f"{n:,}", "item" if n == 1 else "items"),
-        ],
-        methods=Methods(
-            sentences,
-            package_versions(origins),
-            model_rows(origins, (scores.Config.name,), roster),
-            file_rows(origins),
-        ),
+        lead=render_template(package, "assets/lead.html.jinja", **lead_values(means, chance)),
+        facts={"models": len(means), "items": n_items},
+        methods=Methods(text, package_versions(origins), models, file_rows(origins)),
         cite=cite,
+        tables=[models_sheet(means, chance)],
+        chance=chance,
         notices=notices(own[0].provenance, roster),
         overview=overview,
     )
@@ -232,7 +224,7 @@ def evaluation(name: str, title: str, chance: float | None, source: str) -> Eval
         source: its YAML file, if it has one.
     """
 
-    def evaluate(model: Evaluated) -> tuple[dict[str, Any], str]:
+    def evaluate(model: Evaluated) -> dict[str, Any]:
         scores, summaries = (
             model.folder / name / f"{stem}.parquet" for stem in ("scores", "summaries")
         )
@@ -247,20 +239,18 @@ def evaluation(name: str, title: str, chance: float | None, source: str) -> Eval
         )
         model.step("summarize", scores, "--out", summaries)
         made, means = read_provenance(scores), _overall_first(read_table(summaries, Summaries))
-        found = {
-            "title": title,
-            **({} if chance is None else {"chance": chance}),
-            "items_digest": made.inputs["items"],
-            "eval_type": str(means["eval_type"].iloc[0]),
-            "means": [_plain(row) for row in means.to_dict("records")],
-        }
-        width = max(map(len, means["group"]))
-        lines = [
-            f"{row['group']:{width}}  {row['mean']:.3f}  {row['n']:,} items"
-            for _, row in means.iterrows()
-        ]
-        text = "\n".join([f"{title}: accuracy of {model.name}", *lines]) + told(summaries)
-        return {"model": model.name, **made.of_model(), "benchmarks": {name: found}}, text
+        numbers = benchmark_result(
+            means,
+            title=title,
+            unit="items",
+            chance=chance,
+            interval=f"clusters of items ({means['n_clusters'].iloc[0]})",
+            eval_type=str(means["eval_type"].iloc[0]),
+            asked={"asked by": str(means["eval_type"].iloc[0])},
+            items_digest=made.inputs["items"],
+            notes=notes(read_provenance(summaries), Roster({})),
+        )
+        return {"model": model.name, **made.of_model(), "benchmarks": {name: numbers}}
 
     def refuse_rule(model: Evaluated) -> None:
         if model.card.get("engine") == "rule":
@@ -269,50 +259,4 @@ def evaluation(name: str, title: str, chance: float | None, source: str) -> Eval
                 model.name, problem, "Name the benchmark of these trials with --benchmark."
             )
 
-    def own_scores(result: dict[str, Any]) -> list[Score]:
-        return [score for score in list_scores(result) if score.benchmark == name]
-
-    return Evaluation(evaluate, own_scores, refuse_rule)
-
-
-def list_scores(result: Mapping[str, Any]) -> list[Score]:
-    """The numbers of all such benchmarks in a result of ``worldprobe evaluate``; none of them
-    needs to be installed.
-    """
-    return [
-        Score(
-            benchmark=name,
-            group=_group(mean, stated["means"]),
-            metric="accuracy",
-            value=mean["mean"],
-            low=mean["ci_low"],
-            high=mean["ci_high"],
-            stderr=mean["stderr"],
-            n=mean["n"],
-            unit="items",
-            bounds=(0.0, 1.0),
-            items=stated["items_digest"],
-            asked={"asked by": stated["eval_type"]},
-            interval="analytic",
-            chance=stated.get("chance"),
-        )
-        for name, stated in result.get("benchmarks", {}).items()
-        for mean in stated["means"]
-    ]
-
-
-def _group(mean: Mapping[str, Any], means: Sequence[Mapping[str, Any]]) -> str:
-    """What a group is called: groups of several groupings may have one name."""
-    if mean["grouping"] == OVERALL:
-        return OVERALL
-    has_several = len({one["grouping"] for one in means}) > 2
-    return f"{mean['grouping']} {mean['group']}" if has_several else str(mean["group"])
-
-
-def _plain(row: dict[Any, Any]) -> dict[str, Any]:
-    """One mean as plain values; JSON has no NaN."""
-    numbers = {
-        name: row[key] if math.isfinite(row[key]) else None for name, key in ESTIMATE.items()
-    }
-    counts = {"n_clusters": int(row["n_clusters"]), "n": int(row["n"])}
-    return {"grouping": str(row["grouping"]), "group": str(row["group"])} | numbers | counts
+    return Evaluation(evaluate, refuse_rule)

@@ -235,8 +235,7 @@ class Section:
         id: anchor within the page.
         title: heading.
         intro: one or two sentences below it.
-        is_folded: it is about how the study was made: closed in the page at first, and not in the
-            paper.
+        is_folded: it is about how the study was made: closed in the page at first.
     """
 
     id: str
@@ -311,18 +310,15 @@ class Evaluated:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How ``worldprobe evaluate`` evaluates a model in one benchmark, and what others read in its
-    result.
+    """How ``worldprobe evaluate`` evaluates a model in one benchmark.
 
     Attributes:
-        run: evaluates it -> what ``result.json`` states of it, and the same in words.
-        scores: ``result.json`` -> this benchmark's numbers in it (``report.results.Score``).
+        run: evaluates it -> what ``result.json`` states of it (``report.results.Result``).
         refuse: raises a ``UserError`` for a model that cannot be evaluated.
         options: names of the command's options that are this benchmark's.
     """
 
-    run: Callable[[Evaluated], tuple[dict[str, Any], str]]
-    scores: Callable[[dict[str, Any]], list[Any]]
+    run: Callable[[Evaluated], dict[str, Any]]
     refuse: Callable[[Evaluated], None]
     options: tuple[str, ...] = ()
 

@@ -222,8 +222,8 @@ def compare_models(*judgements: pd.DataFrame) -> pd.DataFrame:
         judgements: what ``score_items`` returned, of models with different names.
 
     Returns:
-        Comparisons: difference, interval and p of every pair of models; ``sentence`` says it in
-        words.
+        Comparisons: difference, interval and p of every pair of models; ``finding`` says what
+        may be said of it.
 
     Raises:
         UserError: there are fewer than two models, or no two have an item in common.

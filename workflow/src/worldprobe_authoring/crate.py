@@ -43,7 +43,6 @@ NO_DATE = (1980, 1, 1, 0, 0, 0)
 #: What a study's folder gives to a crate; items, trials, answers and logs stay where they are.
 RESULTS = (
     "report.html",
-    "paper/*",
     "*/tables/*",
     "*/figures/*",
     "*/*.parquet",

@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.analysis.clusters import Estimates, crossed_means, sum_by_code
-from worldprobe.analysis.comparisons import Z95, corrected, p_in_words
+from worldprobe.analysis.comparisons import Z95, corrected
 from worldprobe.analysis.components import LEVEL, Components, Part, interval
 from worldprobe.analysis.summaries import Group
 from worldprobe.contracts.results import ALL, OVERALL, Comparisons
@@ -659,30 +659,21 @@ def _told_apart(cells: pd.DataFrame) -> pd.Series:
     return names
 
 
-def differences_in_words(comparisons: pd.DataFrame) -> list[str]:
-    """Of every two trainings, whether they differ over all checkpoints and at how many of them.
+def differences(comparisons: pd.DataFrame) -> list[dict[str, Any]]:
+    """Of every two trainings, the comparison over all checkpoints, and where they differ.
 
     Args:
         comparisons: as ``compare_series`` gives them.
     """
-    said = []
     overall = comparisons[comparisons["grouping"] == OVERALL]
-    for (first, second, way), rows in overall.groupby(
-        ["model_a", "model_b", "eval_type"], observed=True, sort=False
-    ):
-        mean = rows[rows["condition_a"] == ALL].iloc[0]
+    pairs = []
+    for _, rows in overall.groupby(["model_a", "model_b", "eval_type"], observed=True, sort=False):
         single = rows[rows["condition_a"] != ALL]
-        found = single.loc[single["p_holm"] < 1 - LEVEL, "condition_a"]
-        which = f" ({', '.join(found)})" if 0 < len(found) <= 10 else ""
-        begin = f"{first} against {second} ({way}): {mean['difference']:+.3f}"
-        if np.isnan(mean["p_holm"]):
-            said.append(
-                f"{begin} over all checkpoints, of too few clusters to tell whether they differ."
-            )
-            continue
-        said.append(
-            f"{begin} [{mean['ci_low']:+.3f}, {mean['ci_high']:+.3f}] over all checkpoints,"
-            f" {p_in_words(mean['p_holm'])} (found in 80%: {mean['detectable']:.3f}); they differ"
-            f" at {len(found)} of {len(single)} checkpoint{'' if len(single) == 1 else 's'}{which}."
+        pairs.append(
+            {
+                "mean": rows[rows["condition_a"] == ALL].iloc[0].to_dict(),
+                "differing": single.loc[single["p_holm"] < 1 - LEVEL, "condition_a"].tolist(),
+                "n_checkpoints": len(single),
+            }
         )
-    return said
+    return pairs

@@ -15,8 +15,8 @@ from worldprobe.contracts import Table
 from worldprobe.contracts.results import OVERALL
 from worldprobe.provenance import Provenance
 from worldprobe.report import style
-from worldprobe.report.model_names import AT_ONCE, HUMAN, Roster, counted, listed
-from worldprobe.report.sheet import Column, Sheet, as_text, decimals
+from worldprobe.report.model_names import HUMAN, Roster
+from worldprobe.report.sheet import Column, Sheet, as_text, decimals, span, whole_number
 from worldprobe_lab.contracts import (
     ALL_SEEDS,
     ALREADY,
@@ -127,7 +127,7 @@ def learning_displays(
             Column("From", ("fall_from",), _step),
             Column("To", ("fall_to",), _step),
         )
-        return Sheet("Onsets and falls", kept, columns, notes=tuple(_onsets_in_words(kept)))
+        return Sheet("Onsets and falls", kept, columns, notes=_count_onsets(kept))
 
     def order_table(order_agreements: pd.DataFrame, roster: Roster) -> Sheet:
         kept = order_agreements[order_agreements["grouping"] != OVERALL]
@@ -145,7 +145,7 @@ def learning_displays(
             "Agreement on the order of onsets",
             kept,
             columns,
-            notes=_agreement_in_words(kept, roster),
+            notes=_mean_agreement(kept),
         )
 
     def spread_table(curves: pd.DataFrame, roster: Roster) -> Sheet:
@@ -153,21 +153,27 @@ def learning_displays(
         kept = _named(kept.assign(half=(kept["ci_high"] - kept["ci_low"]) / 2), roster)
         by_way = kept.groupby(["series", "eval_type", "grouping", "group"], observed=True)["step"]
         last = kept[(kept["grouping"] == OVERALL) & (kept["step"] == by_way.transform("max"))]
+        last = _with_ends(last, kept, rows)
         columns = (
             Column("Series", ("name",), is_number=False),
-            Column("Accuracy", ("mean",), decimals(3)),
+            Column("First checkpoint", ("first_step",), _step),
+            Column("accuracy", ("first_mean",), decimals(3)),
+            Column("Last checkpoint", ("step",), _step),
+            Column("accuracy", ("mean",), decimals(3)),
+            Column("95% interval", ("ci_low", "ci_high"), span),
             Column("Between seeds", ("between_seeds",), decimals(4)),
             Column("Between versions", ("between_versions",), decimals(4)),
             Column("Half the interval", ("half",), decimals(4)),
+            Column("Groups", ("n_groups",), whole_number),
+            Column("above chance", ("n_above",), whole_number),
+            Column("below", ("n_below",), whole_number),
         )
         note = (
             "Standard deviations of the means of seeds and of versions at the last checkpoint, next"
-            " to half the 95% interval."
+            " to half the 95% interval. Groups are above or below chance there by intervals for all"
+            " groups of a series at once."
         )
-        said = _curves_in_words(_main(kept), rows)
-        return Sheet(
-            "What curves differ by", last.reset_index(drop=True), columns, notes=(*said, note)
-        )
+        return Sheet("What curves differ by", last, columns, notes=(note,))
 
     curves_figure = figure(
         name=f"{prefix}_learning_curves",
@@ -311,71 +317,19 @@ def _between_correlations(low: Any, high: Any) -> str:
     return "" if low is None or np.isnan(low) else f"{low:.2f} to {high:.2f}"
 
 
-def _onsets_in_words(rows: pd.DataFrame) -> list[str]:
-    """One sentence for each series."""
-    said = []
-    for name, one in rows[rows["grouping"] != OVERALL].groupby("name", sort=False):
-        counts = one["status"].value_counts()
-        reached = one[one["status"] == REACHED].sort_values("onset")
-        parts = [
-            f"{len(reached)} of {counted(len(one), 'group')}"
-            f" {'has' if 1 in (len(reached), len(one)) else 'have'} an onset"
-        ]
-        if len(reached) == 1:
-            parts[0] += (
-                f", at {_step(reached['onset'].iloc[0])} {reached['unit'].iloc[0]}"
-                f" ({reached['group'].iloc[0]})"
-            )
-        elif len(reached) > 1:
-            parts[0] += f", from {_step(reached['onset'].iloc[0])} ({reached['group'].iloc[0]})"
-            parts[0] += (
-                f" to {_step(reached['onset'].iloc[-1])} {reached['unit'].iloc[0]}"
-                f" ({reached['group'].iloc[-1]})"
-            )
-        levels = " to ".join(
-            sorted(
-                {
-                    f"{level:.3f}"
-                    for level in one.loc[one["status"] == NEVER, "level"].agg(["min", "max"])
-                }
-            )
-        )
-        censored = [
-            f"{counts[key]} {words[int(counts[key] > 1)]}"
-            for key, words in _CENSORED.items()
-            if key in counts
-        ]
-        parts += [words.format(levels) for words in censored]
-        fallen = one.loc[one["fall"] > 0, "group"]
-        parts += (
-            [f"{listed(fallen)} {'falls' if len(fallen) == 1 else 'fall'} again"]
-            if len(fallen)
-            else []
-        )
-        said.append(f"{name}: {'; '.join(parts)}.")
-    return said
+def _count_onsets(rows: pd.DataFrame) -> tuple[str, ...]:
+    """How many groups of each series have an onset."""
+    groups = rows[rows["grouping"] != OVERALL]
+    is_reached = (groups["status"] == REACHED).groupby(groups["name"], sort=False)
+    return tuple(
+        f"{name}: onsets of {reached.sum()} of {len(reached)} groups."
+        for name, reached in is_reached
+    )
 
 
-_CENSORED = {
-    OPEN: (
-        "may have its onset after the last checkpoint",
-        "may have theirs after the last checkpoint",
-    ),
-    NEVER: (
-        "is below {} at the last checkpoint, and may have learned less than that",
-        "are below {} at the last checkpoint, and may have learned less than that",
-    ),
-    ALREADY: (
-        "is above the level from the first checkpoint on",
-        "are above the level from the first checkpoint on",
-    ),
-    NONE: ("is known too badly to tell", "are known too badly to tell"),
-}
-
-
-def _curves_in_words(rows: pd.DataFrame, grouping: str) -> list[str]:
-    """Of each series, where its curve begins and ends, which of its uncertainties is the largest,
-    and what its map shows.
+def _with_ends(last: pd.DataFrame, rows: pd.DataFrame, grouping: str) -> pd.DataFrame:
+    """The last checkpoint of each series with where its curve began, and how many groups end above
+    chance and below.
     """
     from worldprobe.analysis.comparisons import (
         ABOVE,
@@ -383,70 +337,25 @@ def _curves_in_words(rows: pd.DataFrame, grouping: str) -> list[str]:
         place,
     )  # SciPy, which Snakemake need not load
 
-    said = []
-    for name, one in rows.groupby("name", sort=False):
-        overall = one[one["grouping"] == OVERALL].sort_values("step")
-        first, last = overall.iloc[0], overall.iloc[-1]
-        ends = [
-            f"{row['mean']:.3f} at {_step(row['step'])} {row['unit']}"
-            + (
-                ""
-                if np.isnan(row["ci_low"])
-                else f" (95%: {row['ci_low']:.3f} to {row['ci_high']:.3f})"
-            )
-            for row in ([first, last] if len(overall) > 1 else [last])
-        ]
-        spreads = {
-            "the spread between seeds": last["between_seeds"],
-            "the spread between versions": last["between_versions"],
-            "half the interval": last["half"],
-        }
-        known = {what: value for what, value in spreads.items() if not np.isnan(value)}
-        largest = (
-            f"; the largest of {counted(len(known), 'spread')} is"
-            f" {max(known, key=lambda what: known[what])}"
-        )
-        groups = one[one["grouping"] == grouping]
-        groups = groups[groups["step"] == groups["step"].max()]
-        where = place(groups, CHANCE)
-        above, below = (where == ABOVE).sum(), (where == BELOW).sum()
-        shown = (
-            f"; of {counted(len(groups), grouping)}, {above} end above chance and {below} below"
-            if len(groups)
-            else ""
-        )
-        shown += AT_ONCE if len(groups) else ""
-        said.append(
-            f"{name}: accuracy is {' and '.join(ends)}{largest if len(known) > 1 else ''}{shown}."
-        )
-    return said
+    lines = []
+    for row in last.to_dict("records"):
+        own = rows[(rows["name"] == row["name"]) & (rows["eval_type"] == row["eval_type"])]
+        first = own[own["grouping"] == OVERALL].sort_values("step").iloc[0]
+        groups = own[own["grouping"] == grouping]
+        where = place(groups[groups["step"] == groups["step"].max()], CHANCE)
+        counts = {f"n_{name}": int((where == name).sum()) for name in (ABOVE, BELOW)}
+        ends = {"first_step": first["step"], "first_mean": first["mean"], "n_groups": len(where)}
+        lines.append(row | ends | counts)
+    return pd.DataFrame(lines)
 
 
-def _agreement_in_words(rows: pd.DataFrame, roster: Roster) -> tuple[str, ...]:
-    """The mean correlation of seeds of one series, and those of two series, of their means over
-    seeds where there are some.
-    """
-    known, said = rows[rows["correlation"].notna()], []
-    seeds = known[known["same_series"]]
-    if len(seeds):
-        means = seeds.groupby("grouping")["correlation"].mean()
-        said.append(
-            "Mean over pairs of seeds: "
-            + listed(f"{value:.2f} by {name}" for name, value in means.items())
-            + "."
-        )
-    others = known[~known["same_series"]]
-    others = (
-        others[others["seed_a"] == ALL_SEEDS] if (others["seed_a"] == ALL_SEEDS).any() else others
+def _mean_agreement(rows: pd.DataFrame) -> tuple[str, ...]:
+    """The mean correlation of the seeds of one series."""
+    seeds = rows[rows["correlation"].notna() & rows["same_series"]]
+    means = seeds.groupby("grouping")["correlation"].mean()
+    return tuple(
+        f"Mean over pairs of seeds, by {name}: {value:.2f}." for name, value in means.items()
     )
-    for (first, second), some in others.groupby(["model_a", "model_b"], observed=True, sort=False):
-        values = listed(
-            f"{row['correlation']:.2f} ({_between_correlations(row['ci_low'], row['ci_high'])}) by"
-            f" {row['grouping']}"
-            for row in some.to_dict("records")
-        )
-        said.append(f"{roster[str(first)].name} and {roster[str(second)].name}: {values}.")
-    return tuple(said)
 
 
 #: Width that a label of an axis takes, in inches, and the decades that 0 is left of the first step.

@@ -349,22 +349,24 @@ def curves_(
     write_table(curves, Curves, out, made_here)
 
 
-def compare_checkpoints(scores: list[Path]) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Every pair of trainings, at each checkpoint and over all, with one correction; a sentence is
-    printed for each.
+def compare_checkpoints(
+    scores: list[Path],
+) -> tuple[pd.DataFrame, dict[str, Any], str, dict[str, Any]]:
+    """Every pair of trainings, at each checkpoint and over all, with one correction.
 
     Args:
         scores: checkpoint_scores tables of one benchmark.
 
     Returns:
-        The comparisons, and what their provenance says of them.
+        The comparisons, what their provenance says of them, and the template that prints them with
+        its values.
 
     Raises:
         UserError: they are of several benchmarks.
     """
     from worldprobe.contracts import read_provenance, read_tables
     from worldprobe_lab.contracts import CheckpointScores
-    from worldprobe_lab.curves import compare_series, differences_in_words
+    from worldprobe_lab.curves import compare_series, differences
 
     told = {read_provenance(path).details.get("benchmark") for path in scores}
     if len(told) > 1:
@@ -372,5 +374,5 @@ def compare_checkpoints(scores: list[Path]) -> tuple[pd.DataFrame, dict[str, Any
             scores[0], "and others are of several benchmarks.", "Give the tables of one."
         )
     table = compare_series(read_tables(scores, CheckpointScores))
-    print(*differences_in_words(table), sep="\n")
-    return table, {"corrected_over": "checkpoints"}
+    template = "worldprobe_lab/series.txt.jinja"
+    return table, {"corrected_over": "checkpoints"}, template, {"pairs": differences(table)}

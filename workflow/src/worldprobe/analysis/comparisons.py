@@ -35,8 +35,8 @@ def compare_models(
         estimate: how means of a group are estimated.
 
     Returns:
-        Columns of ``contracts.results.Comparisons``, without eval_type, conditions, p_holm and
-        sentence, and with std_error, n_versions, enough_versions and both means' intervals; pairs
+        Columns of ``contracts.results.Comparisons``, without eval_type, conditions and p_holm,
+        and with std_error, n_versions, enough_versions and both means' intervals; pairs
         without a common unit have no row.
     """
     pairs = list(combinations(range(len(models)), 2))

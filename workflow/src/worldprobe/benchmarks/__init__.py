@@ -8,7 +8,7 @@ of it.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -27,7 +27,6 @@ from worldprobe.errors import UserError, did_you_mean
 from worldprobe.paths import REPOSITORY, StudyPaths
 
 if TYPE_CHECKING:
-    from worldprobe.report.results import Score
     from worldprobe.settings import (
         Block,
     )  # pydantic takes a third of a second that `--help` does not need
@@ -39,7 +38,7 @@ GROUP = "worldprobe.benchmarks"
 OWN = ("ewok", "worldsense")
 #: Folders of a study's results that no benchmark may be called like, besides the keys of its
 #: settings.
-_FOLDERS = {"logs", "notebooks", "paper"}
+_FOLDERS = {"logs", "notebooks"}
 
 
 @cache
@@ -184,16 +183,6 @@ def settings_classes(entries: Iterable[str] = OWN) -> dict[str, type[Block]]:
         benchmark.name: extended(benchmark.settings, benchmark.name)
         for benchmark in [*listed(OWN), *named]
     }
-
-
-def list_scores(result: Mapping[str, Any]) -> list[Score]:
-    """All numbers of a result of ``worldprobe evaluate``, of every benchmark, installed or not."""
-    from worldprobe.asked import list_scores
-
-    with_own = [
-        one.evaluation for one in benchmarks().values() if one.evaluation and not one.asking
-    ]
-    return [score for one in with_own for score in one.scores(dict(result))] + list_scores(result)
 
 
 def of_study(study: Study) -> list[Benchmark]:

@@ -73,7 +73,6 @@ _STAGES = {
     "figure": ("report:figure", "draw a figure as PDF, SVG and PNG, and save its numbers as CSV"),
     "notebook": ("report:notebook", "run a notebook"),
     "report": ("report:report", "build the HTML report"),
-    "paper": ("report:paper", "write a study as a LaTeX article, and typeset it"),
     "workflow": ("study:workflow", "print the path of the Snakefile"),
     "status": ("study:status", "which models are done, running, waiting or failed"),
     "unlock": ("study:unlock", "remove the lock that a killed run left behind"),

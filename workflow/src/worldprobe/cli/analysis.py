@@ -512,7 +512,7 @@ def compare(
 ) -> None:
     """Compare every pair of models, and each with baselines, overall and by domain.
 
-    One sentence is printed per pair.
+    What may be said of each pair is printed, with its numbers.
 
     Of checkpoint_scores tables, every pair of trainings is compared at each checkpoint and over
     all, with one correction.
@@ -534,8 +534,8 @@ def compare(
     if groups and (compare_tables or scored):
         raise UserError("--replicates", "is for judgements of EWoK.", "Leave it out.")
     if compare_tables:
-        table, details = compare_tables(judgements)
-        _write_comparisons(step, table, results.Comparisons, out, details)
+        table, *shown = compare_tables(judgements)
+        _write_comparisons(step, table, results.Comparisons, out, *shown)
         return
     if scored:
         from worldprobe.analysis.comparisons import compare_scores
@@ -578,7 +578,7 @@ def compare_conditions(
 
     It is done for every model and eval type that both have.
 
-    Prints one sentence per comparison.
+    What may be said of each is printed, with its numbers.
 
     Args:
         condition_title: name of a condition and what tables and figures call it (default: its
@@ -627,7 +627,12 @@ def compare_conditions(
     details |= {"own_fillings": own} if own else {}
     found = compare_conditions(rows, cluster)
     _write_comparisons(
-        step, found, ConditionComparisons, out, details | {"drawn": str(found["interval_over"][0])}
+        step,
+        found,
+        ConditionComparisons,
+        out,
+        details | {"drawn": str(found["interval_over"][0])},
+        "worldprobe.report/assets/conditions.txt.jinja",
     )
 
 
@@ -637,12 +642,21 @@ def _write_comparisons(
     contract: type[Table],
     out: Path | None,
     details: dict[str, Any],
+    template: str = "worldprobe.report/assets/comparisons.txt.jinja",
+    shown: Mapping[str, Any] | None = None,
 ) -> None:
-    """Print the overall sentences and write the table, as Parquet or JSON."""
-    from worldprobe.contracts import validate
+    """Print the overall comparisons by a template, and write the table, as Parquet or JSON.
 
-    if "sentence" in comparisons:
-        print(*comparisons.loc[comparisons["grouping"] == "overall", "sentence"], sep="\n")
+    Args:
+        template: package and file.
+        shown: what the template prints; None: the rows of the overall comparisons.
+    """
+    from worldprobe.contracts import validate
+    from worldprobe.report.page import render_template
+
+    overall = comparisons[comparisons["grouping"] == "overall"].to_dict("records")
+    package, _, file = template.partition("/")
+    print(render_template(package, file, **(shown or {"rows": overall})), end="")
     for model, kind in step.details.get("kinds", {}).items():
         print(
             f"{model}: {kind}; its scores are another measure than those of causal language models."

@@ -19,7 +19,7 @@ from cyclopts import App, Parameter
 
 from worldprobe import __version__
 from worldprobe.benchmark import Evaluated
-from worldprobe.benchmarks import OWN, benchmarks, list_scores, listed
+from worldprobe.benchmarks import OWN, benchmarks, listed
 from worldprobe.cli.engines import model_name
 from worldprobe.cli.options import (
     PASSWORD_VARIABLE,
@@ -107,7 +107,7 @@ def evaluate(
             results/.answers, where those of studies are)
         out: JSON result (default: result.json in that folder)
     """
-    from worldprobe.report.results import SCHEMA_VERSION, check_result, merge_results
+    from worldprobe.report.results import SCHEMA_VERSION, check_result, describe, merge_results
 
     chosen = named_benchmarks(benchmark)
     version_range(options.versions)
@@ -156,13 +156,10 @@ def evaluate(
         "worldprobe_version": __version__,
         "options": asked,
     }
-    described = []
     for one in evaluations.values():
-        stated, text = one.run(evaluated)
-        evaluation = merge_results(evaluation, stated)
-        described.append(text)
+        evaluation = merge_results(evaluation, one.run(evaluated))
     if not replace:
-        refuse_other_items(out, earlier, evaluation, evaluations)
+        refuse_other_items(out, earlier, evaluation)
     if differing := made_otherwise(earlier, evaluation):
         if not replace:
             fix = (
@@ -187,7 +184,7 @@ def evaluate(
     evaluation = merge_results(earlier, evaluation)
     check_result(evaluation, str(out))
     write_text(out, json.dumps(evaluation, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
-    print("\n\n\n".join([*described, *skipped]))
+    print("\n\n\n".join([*(describe(evaluation, name) for name in evaluations), *skipped]))
     print(f"JSON result: {out}")
 
 
@@ -292,23 +289,16 @@ def refuse_other_options(
                 )
 
 
-def refuse_other_items(
-    place: Path,
-    earlier: Mapping[str, Any],
-    later: Mapping[str, Any],
-    evaluations: Mapping[str, Evaluation],
-) -> None:
+def refuse_other_items(place: Path, earlier: Mapping[str, Any], later: Mapping[str, Any]) -> None:
     """Numbers on some items are not replaced by those on others, as where materials of one path
     were edited.
 
     Raises:
         UserError: they would be.
     """
-    for name, one in evaluations.items():
-        before, now = (
-            {score.items for score in one.scores(dict(result))} for result in (earlier, later)
-        )
-        if before and before != now:
+    for name, stated in later["benchmarks"].items():
+        before = earlier.get("benchmarks", {}).get(name, stated)
+        if before["items_digest"] != stated["items_digest"]:
             problem = f"has {name}'s numbers on other items than these, which would replace them."
             raise UserError(
                 place,
@@ -445,14 +435,14 @@ def check_results(files: list[Path], /) -> None:
     Args:
         files: result.json of `worldprobe evaluate`, any number
     """
-    from worldprobe.report.results import read_result
+    from worldprobe.report.results import list_scores, read_result
 
     for path in files:
         result = read_result(path)
         overall = [
-            f"{s.benchmark} {s.metric} {s.value:.3f}"
-            for s in list_scores(result)
-            if s.group == "overall" and s.value is not None
+            f"{score.benchmark} {score.metric} {mean:.3f}"
+            for score in list_scores(result)
+            if score.group == "overall" and (mean := score.estimate["mean"]) is not None
         ]
         print(f"{path}: {result['model']}: {', '.join(overall) or 'no number'}")
 
@@ -487,7 +477,13 @@ def export(
     """
     import yaml
 
-    from worldprobe.report.results import read_result, to_every_eval_ever, to_hub, to_lm_eval
+    from worldprobe.report.results import (
+        list_scores,
+        read_result,
+        to_every_eval_ever,
+        to_hub,
+        to_lm_eval,
+    )
 
     read = read_result(result)
     scores, day = list_scores(read), day_of(date, result)
@@ -559,12 +555,6 @@ def leaderboard(folder: Path, /, *, title: str = "worldprobe leaderboard", out: 
             "Give the folder that `worldprobe evaluate` wrote, e.g. results/evaluate.",
         )
     found = [read_result(path) for path in paths]
-    rankings = build_rankings([(result, list_scores(result)) for result in found])
-    titles = {name: benchmark.title for name, benchmark in benchmarks().items()}
-    titles |= {
-        name: part.get("title", name)
-        for result in found
-        for name, part in result.get("benchmarks", {}).items()
-    }
-    write_text(out, build_page(rankings, title, titles))
-    LOGGER.info("%d results in %d rankings: %s", len(found), len(rankings), out)
+    rankings = build_rankings(found)
+    write_text(out, build_page(rankings, title))
+    LOGGER.info("results: %d; rankings: %d; page: %s", len(found), len(rankings), out)

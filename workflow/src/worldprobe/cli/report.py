@@ -1,13 +1,7 @@
-"""``table``, ``figure``, ``report``, ``paper`` and ``notebook``: what a study shows, alone and as
-one thing.
-"""
+"""``table``, ``figure``, ``report`` and ``notebook``: what a study shows, alone and as one."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -18,7 +12,7 @@ from cyclopts import App, Parameter
 from worldprobe.benchmarks import benchmark_of, benchmarks
 from worldprobe.cli.options import Names, Registry, shipped_file
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.files import read_text, whole_file, write_text
+from worldprobe.files import read_text, write_text
 from worldprobe.log import LOGGER
 
 if TYPE_CHECKING:
@@ -27,7 +21,6 @@ if TYPE_CHECKING:
     from worldprobe.report.page import ShownPart
 
 report = App(name="report", help="Build the HTML report.")
-paper = App(name="paper", help="Write a study as a LaTeX article, and typeset it.")
 notebook = App(name="notebook", help="Run a notebook.")
 
 RULEGRAPH = (
@@ -122,83 +115,6 @@ def build(
         },
     )
     write_page(page, out)
-
-
-@paper.command
-def write(summaries: Summaries, /, *, contents: Contents = Contents(), out: list[Path]) -> None:
-    """Write paper.tex, with a study's main tables and figures, and numbers.tex.
-
-    numbers.tex has each number and text of the article, by names such as
-    "ewok/mean_accuracy/GPT-2/Mean". Quotes no item.
-
-    Args:
-        out: paper.tex and numbers.tex, in one folder
-    """
-    from worldprobe.report.paper import write_paper
-
-    if [path.name for path in out[1:]] != ["numbers.tex"] or out[1].parent != out[0].parent:
-        problem = "the files are not an article and numbers.tex in one folder."
-        raise UserError("--out", problem, "Name FOLDER/paper.tex FOLDER/numbers.tex.")
-    place, numbers = out
-    parts = read_parts(summaries, contents)
-    article, macros = write_paper(
-        parts, contents.study, [Path(path) for path in contents.figures], place.parent
-    )
-    write_text(place, article)
-    write_text(numbers, macros)
-    LOGGER.info("%d numbers and texts: %s", macros.count("\n\\setresult"), numbers)
-
-
-@paper.command
-def typeset(paper: Path, /, *, out: Path) -> None:
-    """Make a PDF of a paper with latexmk.
-
-    Args:
-        paper: paper.tex of `worldprobe paper write`
-        out: the typeset paper (PDF)
-
-    Raises:
-        UserError: latexmk is missing, or LaTeX finds a mistake.
-    """
-    if shutil.which("latexmk") is None:
-        fix = (
-            "sudo apt-get install latexmk texlive-latex-recommended texlive-fonts-recommended, or"
-            " typeset paper.tex elsewhere."
-        )
-        raise UserError("latexmk", "is not installed, so the paper cannot be typeset.", fix)
-    if not paper.is_file():
-        raise UserError(paper, "there is no such file.", "Write it first: worldprobe paper write.")
-    with tempfile.TemporaryDirectory() as folder:
-        command = [
-            "latexmk",
-            "-pdf",
-            "-interaction=nonstopmode",
-            "-halt-on-error",
-            f"-output-directory={folder}",
-            paper.name,
-        ]
-        dates = {"SOURCE_DATE_EPOCH": "0", "FORCE_SOURCE_DATE": "1"}  # same paper, same bytes
-        environment = os.environ | dates
-        done = subprocess.run(
-            command,
-            cwd=paper.parent,
-            env=environment,
-            capture_output=True,
-            text=True,
-            errors="replace",
-        )
-        if done.returncode:
-            found = next(
-                (line for line in done.stdout.splitlines() if line.startswith("!")),
-                "! LaTeX failed",
-            )
-            raise UserError(
-                paper,
-                f"LaTeX stops: {found[2:].rstrip('.')}.",
-                "Correct it there, or write the paper again.",
-            )
-        with whole_file(out) as temporary:
-            shutil.copyfile(Path(folder) / paper.with_suffix(".pdf").name, temporary)
 
 
 @notebook.command(name="run")

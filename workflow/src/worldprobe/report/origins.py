@@ -46,22 +46,17 @@ class Methods:
     """The methods paragraph and the facts behind it.
 
     Attributes:
-        sentences: of the paragraph.
+        text: the paragraph.
         packages: name -> version, or versions.
         models: a row per model as it was loaded: name, checkpoint, revision, dtype, engine; or also
             notes, in every row.
         files: a row per table: table, file, model, seed, method, inputs.
     """
 
-    sentences: list[str]
+    text: str
     packages: dict[str, str]
     models: list[dict[str, str]]
     files: list[dict[str, str]] = field(default_factory=list)
-
-    @property
-    def text(self) -> str:
-        """The paragraph."""
-        return " ".join(self.sentences)
 
 
 def read_origins(paths: Iterable[Path | str]) -> list[TableOrigin]:
@@ -226,10 +221,3 @@ def file_rows(origins: Sequence[TableOrigin]) -> list[dict[str, str]]:
             }
         )
     return rows
-
-
-def told(path: Path) -> str:
-    """The notes on a summary table, a line each: the models' kinds, and flags of what they
-    answered; empty without any.
-    """
-    return "".join(f"\n{note}" for note in notes(read_provenance(path), Roster({})))

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from worldprobe import __version__
@@ -28,7 +28,7 @@ from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
 from worldprobe.report.origins import NOTES, Methods, TableOrigin, notes
 from worldprobe.report.runtimes import Cost, RunTime, duration_in_words
-from worldprobe.report.sheet import ABSENT, PrintedTable, Sheet
+from worldprobe.report.sheet import ABSENT, PrintedTable, Sheet, decimals, p_value, whole_number
 from worldprobe.report.style import AROUND_CHANCE, between, is_dark, render
 
 #: Cells with accuracies are coloured in so many steps, one CSS class each.
@@ -57,37 +57,25 @@ class Material:
     eval_type: str | None = None
 
 
-@dataclass(frozen=True)
-class Notice:
-    """A box above the sections."""
-
-    title: str
-    text: str
-    emphasis: str = ""
-
-
-def notices(provenance: Provenance, roster: Roster) -> list[Notice]:
-    """What a summary's provenance says that a reader must know first."""
-    return [
-        Notice(title, text) for title, say in NOTES.items() if (text := say(provenance, roster))
-    ]
+def notices(provenance: Provenance, roster: Roster) -> dict[str, str]:
+    """What a summary's provenance says that a reader must know first: title -> text."""
+    return {title: text for title, say in NOTES.items() if (text := say(provenance, roster))}
 
 
 @dataclass(frozen=True)
 class Part:
-    """A benchmark's part of the report, as it composes it; tables and figures are added by the
-    page.
+    """A benchmark's part of the report, as it composes it; its tables and figures follow in their
+    sections.
 
     Attributes:
         question: what the benchmark asks; the page's heading where it is the only one.
-        lead: the finding in one sentence or two.
-        who: who was asked (``sentences.who_took_part``).
-        points: what else a reader asks first, in a sentence each.
-        more: further sentences.
-        facts: number and what it counts.
+        lead: the finding.
+        facts: what was counted -> number.
         methods: how it was done.
         cite: what to cite for the measure.
-        notices: boxes above the sections.
+        tables: the finding in numbers.
+        notices: title -> text of boxes above the sections.
+        caveats: what else a reader must know.
         overview: column -> model's name -> accuracy: the whole first, then its parts.
         chance: what guessing reaches; None where that differs from item to item.
         apart: names in the overview that are no published language models, and stand below them.
@@ -96,14 +84,13 @@ class Part:
     """
 
     question: str
-    lead: str
-    who: str
-    more: Sequence[str]
-    facts: Sequence[tuple[str, str]]
+    lead: Markup
+    facts: Mapping[str, int]
     methods: Methods
     cite: str
-    notices: Sequence[Notice] = ()
-    points: Sequence[str] = ()
+    tables: Sequence[Sheet] = ()
+    notices: Mapping[str, str] = field(default_factory=dict)
+    caveats: Markup | str = ""
     overview: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     chance: float | None = 0.5
     apart: frozenset[str] = frozenset()
@@ -365,25 +352,35 @@ def write_page(page: Page, path: Path | str) -> None:
 
 
 def render_template(package: str, name: str, **values: object) -> Markup:
-    """Markup from a template that lies in a package's folder; values are escaped.
+    """A template that lies in a package's folder; in markup, values are escaped.
 
     Args:
-        package: e.g. ``worldprobe.benchmarks.ewok.report``.
-        name: file name of the template.
+        package: e.g. ``worldprobe.benchmarks.ewok``.
+        name: file name of the template; plain text if it ends in .txt.jinja.
         values: what it shows.
     """
-    template = environment().from_string(
+    template = environment(is_markup=not name.endswith(".txt.jinja")).from_string(
         resources.files(package).joinpath(name).read_text(encoding="utf-8")
     )
     return Markup(template.render(**values))
 
 
-def environment() -> Environment:
-    """Jinja with everything escaped that is not said to be markup."""
+def environment(is_markup: bool = True) -> Environment:
+    """Jinja, which in markup escapes everything that is not said to be markup."""
     made = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        autoescape=is_markup,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=FunctionLoader(asset),
     )
-    made.filters["duration"] = duration_in_words
+    made.filters |= {
+        "duration": duration_in_words,
+        "share": decimals(3),
+        "signed": decimals(1),
+        "number": whole_number,
+        "p": p_value,
+    }
     return made
 
 

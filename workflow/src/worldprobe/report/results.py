@@ -8,245 +8,138 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from markupsafe import Markup
 from pydantic import Field
 
+from worldprobe.contracts.results import OVERALL
 from worldprobe.errors import UserError
 from worldprobe.files import read_text
 from worldprobe.models.registry import CAUSAL
 from worldprobe.report.page import asset, environment
+from worldprobe.report.sheet import decimals, span, whole_number
 from worldprobe.settings import Block, Finding, Source, check
 from worldprobe.settings.blocks import Text, absent
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 #: Raised when a key changes its meaning or is removed.
 SCHEMA_VERSION = 1
-#: What a mean over EWoK's items comes with.
-_OF_ACCURACY = (
-    *("materials", "eval_type", "measure", "metric", "tie_rule", "average", "start_tokens"),
-    *("accuracy_by_domain", "published", "published_source"),
-)
-#: The estimate of a mean: keys of a result, and the columns of a summary that they are from.
-ESTIMATE = {"mean": "mean", "stderr": "std_error", "ci_low": "ci_low", "ci_high": "ci_high"}
 REPAIR = (
     "Give a result.json that `worldprobe evaluate` of this release wrote, or evaluate the model"
     " again."
 )
-
-
 #: By so much a mean may lie outside its interval, as sums are rounded.
 ROUNDING = 1e-9
-#: A share of a whole, a share or a difference of two, and a number of things.
+#: What every mean comes with.
+FIVE = ("mean", "stderr", "ci_low", "ci_high", "n")
 Share = Annotated[float, Field(ge=0, le=1)]
 Signed = Annotated[float, Field(ge=-1, le=1)]
 Number = Annotated[int, Field(ge=0)]
 
 
-class _WithInterval(Block):
-    """A mean between the ends of its interval, and of its range."""
-
-    def findings(self) -> Iterator[Finding]:
-        """Numbers that are not in order."""
-        for names in (("ci_low", "mean", "ci_high"), ("low", "mean", "high")):
-            known = [(getattr(self, name, None), name) for name in names]
-            stated = [(value, name) for value, name in known if value is not None]
-            for (value, name), (next_value, next_name) in pairwise(stated):
-                if value > next_value + ROUNDING:
-                    yield (name,), f"{value:g} is above {next_name}, {next_value:g}.", REPAIR
-
-
-class Mean(_WithInterval):
-    """A mean over EWoK's items."""
-
-    mean: Share | None
-    """The mean of the versions' means."""
-
-    low: Share | None
-    """The lowest mean of a version."""
-
-    high: Share | None
-    """The highest mean of a version."""
-
-    ci_low: Share | None
-    """Lower end of the 95% interval, for other pairs of concepts and versions; with one
-    version, about its fillings only.
-    """
-
-    ci_high: Share | None
-    """Upper end of the 95% interval."""
-
-    stderr: Share | None
-    """The standard error of the mean, for the same other units as the interval."""
-
-    n_items: Number
-    """Number of items."""
-
-    n_ties: Number
-    """Targets whose two probabilities are equal; each counts 0.5."""
-
-    n_near_ties: Number
-    """Targets whose two probabilities differ by less than the precision vouches for."""
-
-    n_missing: Number
-    """Targets without a score."""
-
-    def findings(self) -> Iterator[Finding]:
-        """Likewise, and more ties than there are targets."""
-        yield from super().findings()
-        for name in ("n_ties", "n_near_ties", "n_missing"):
-            if getattr(self, name) > 2 * self.n_items:
-                yield (
-                    (name,),
-                    (
-                        f"{getattr(self, name)} is more than two targets for each of {self.n_items}"
-                        " items."
-                    ),
-                    REPAIR,
-                )
-
-
-class TupleMean(_WithInterval):
-    """A mean over WorldSense's tuples."""
+class Estimate(Block):
+    """A mean with its standard error and its interval."""
 
     mean: Signed | None
-    """The mean over tuples."""
-
-    conf95: Annotated[float, Field(ge=0)] | None
-    """Half of the 95% interval over tuples, as the paper computes it."""
-
-    ci_low: Signed | None
-    """Lower end of the 95% interval over skins and abstract problems."""
-
-    ci_high: Signed | None
-    """Upper end of the 95% interval over skins and abstract problems."""
+    """The mean; null where nothing was scored."""
 
     stderr: Share | None
-    """The standard error of the mean, for the same other units as the interval."""
+    """The standard error of the mean."""
 
-    n_clusters: Number
-    """Number of skins that the interval is over."""
+    ci_low: Signed | None
+    """Lower end of the 95% interval."""
 
-    n_tuples: Number
-    """Number of tuples."""
+    ci_high: Signed | None
+    """Upper end of the 95% interval."""
 
+    n: Number
+    """Number of units that the mean is over."""
 
-class ItemsOfResult(Block):
-    """The items of EWoK."""
+    counts: dict[str, Number]
+    """What else was counted, such as ties and answers that could not be read."""
 
-    source: str
-    """builtin@ and the edition of the built-in materials, a folder or an archive."""
-
-    digest: str
-    """SHA-256 of the materials."""
-
-    items_digest: str
-    """SHA-256 of the items' table, which is equal where two models were asked the same."""
-
-    n_items: int = Field(ge=0)
-    """Number of items, of all versions."""
-
-    versions: list[int]
-    """The versions of the items."""
-
-    is_official_release: bool
-    """Whether these are exactly the items of EWoK-core-1.0."""
+    def findings(self) -> Iterator[Finding]:
+        """A mean that is not between the ends of its interval."""
+        stated = [
+            (value, name)
+            for name in ("ci_low", "mean", "ci_high")
+            if (value := getattr(self, name)) is not None
+        ]
+        for (value, name), (next_value, next_name) in pairwise(stated):
+            if value > next_value + ROUNDING:
+                yield (name,), f"{value:g} is above {next_name}, {next_value:g}.", REPAIR
 
 
-class TrialsOfResult(Block):
-    """The trials that were asked."""
+class PartOfResult(Estimate):
+    """A mean over some units, or of another metric."""
 
-    digest: str
-    """SHA-256 of the trials' table."""
-
-    n_trials: Number
-    """Their number."""
-
-    set: str | None = absent()
-    """The set that they are of."""
-
-
-class WorldSenseResult(Block):
-    """The numbers of WorldSense."""
-
-    trials: TrialsOfResult
-
-    prompting: str
-    """The prompting strategy."""
-
-    form: str
-    """Whether the model was asked as a conversation or as plain text."""
-
-    answer_tokens: dict[str, list[int]] | None = absent()
-    """Numbers of tokens of each answer, where answers were compared."""
-
-    accuracy: TupleMean
-    bias: TupleMean
-
-    accuracy_by_problem: dict[str, TupleMean]
-    """Accuracy in each problem."""
-
-    invalid: Number
-    """Answers that could not be read; they count as wrong."""
-
-    baselines: dict[str, TupleMean] | None = absent()
-    """Accuracy of rules that never chain two clauses, on the same trials."""
-
-    published: dict[str, Share]
-    """Model and its printed accuracy in the paper's Table 2."""
-
-    published_source: str
-    """Where the printed numbers are."""
-
-
-class ItemMean(_WithInterval):
-    """A mean over the items of a benchmark that shared parts ask and score."""
+    metric: str
+    """What the mean is of: accuracy, bias, ..."""
 
     grouping: str
-    """What items are grouped by; overall: not at all."""
+    """What units are grouped by; overall: not at all."""
 
     group: str
     """all, or the group."""
 
-    mean: Share | None
-    """The mean over items."""
 
-    ci_low: Share | None
-    """Lower end of the 95% interval over clusters of items."""
+class Published(Block):
+    """What a paper prints."""
 
-    ci_high: Share | None
-    """Upper end of the 95% interval over clusters of items."""
+    source: str
+    """Paper and table."""
 
-    stderr: Share | None
-    """The standard error of the mean, for the same other units as the interval."""
+    is_comparable: bool
+    """Whether its models were asked the same items, and read as this model does."""
 
-    n_clusters: Number
-    """Number of clusters that the interval is over."""
-
-    n: Number
-    """Number of items."""
+    means: dict[str, Share]
+    """Model and its printed accuracy."""
 
 
-class BenchmarkResult(Block):
-    """The numbers of a benchmark that shared parts ask and score."""
+class BenchmarkResult(Estimate):
+    """A model's accuracy in one benchmark, overall and in parts."""
 
-    title: Text | None = absent()
+    title: Text
     """The benchmark's name as it is written."""
 
-    chance: Share | None = absent()
-    """What guessing reaches, where it is the same for all items."""
+    unit: str
+    """What is averaged, in the plural."""
 
-    items_digest: str
-    """SHA-256 of the items."""
+    chance: Share | None
+    """What guessing reaches; null where that differs from item to item."""
+
+    interval: str
+    """What the intervals are over."""
 
     eval_type: str
-    """How the model was asked."""
+    """How the model was asked, as tables name it."""
 
-    means: list[ItemMean]
-    """Accuracy, overall first."""
+    asked: dict[str, str]
+    """How it was asked and averaged, in words; models are ranked where all of it is equal."""
+
+    items_digest: str
+    """SHA-256 of what was asked, which is equal where two models were asked the same."""
+
+    parts: list[PartOfResult]
+    """Accuracy by group, and other metrics."""
+
+    baselines: dict[str, Estimate]
+    """Accuracy of what knows nothing of the world, on the same items."""
+
+    published: Published | None
+    """What the benchmark's paper prints."""
+
+    release: dict[str, str] | None
+    """The hub's dataset with exactly these items, as ``.eval_results`` names it."""
+
+    notes: list[str]
+    """What must be said next to the numbers."""
 
 
 class Result(Block):
@@ -297,63 +190,41 @@ class Result(Block):
     packages: dict[str, str]
     """Package and its version, of all that the scores depend on."""
 
-    materials: ItemsOfResult | None = absent()
-
-    eval_type: Literal["logprobs"] | None = absent()
-    """How EWoK's items were asked."""
-
-    measure: Literal["contexts"] | None = absent()
-    """What is compared, as in the paper: P(target | its context) with P(target | the other
-    context), for both targets.
-    """
-
-    metric: Literal["accuracy"] | None = absent()
-    """What the means are means of."""
-
-    tie_rule: Literal["half"] | None = absent()
-    """What two equal probabilities count, namely 0.5."""
-
-    average: Literal["versions"] | None = absent()
-    """How the means are taken, as in the paper: over the items of each version, then over
-    versions.
-    """
-
-    start_tokens: list[str] | None = None
-    """Tokens that come before each text; null where the engine does not say."""
-
-    accuracy: Mean | None = absent()
-
-    accuracy_by_domain: dict[str, Mean] | None = absent()
-    """EWoK's accuracy in each domain."""
-
-    published: dict[str, Share] | None = absent()
-    """Model and its printed mean in the paper's Table 1."""
-
-    published_source: str | None = absent()
-    """Where the printed numbers are."""
-
-    worldsense: WorldSenseResult | None = absent()
-
-    benchmarks: dict[str, BenchmarkResult] | None = absent()
-    """Name and numbers of every other benchmark."""
+    benchmarks: Annotated[dict[str, BenchmarkResult], Field(min_length=1)]
+    """Benchmark -> the model's accuracy in it."""
 
     options: dict[str, dict[str, bool | int | str]] | None = absent()
     """Benchmark -> the options of `worldprobe evaluate` with which it was asked."""
 
-    def findings(self) -> Iterator[Finding]:
-        """No benchmark, or one without what belongs to it."""
-        if self.accuracy is None and self.worldsense is None and not self.benchmarks:
-            yield ("accuracy",), "is missing, and so is worldsense.", REPAIR
-        for key in _OF_ACCURACY if self.accuracy else ():
-            if key not in self.model_fields_set:
-                yield (key,), "is missing.", REPAIR
-        parts = sum(one.n_items for one in (self.accuracy_by_domain or {}).values())
-        if self.accuracy and parts not in (0, self.accuracy.n_items):
-            yield (
-                ("accuracy", "n_items"),
-                f"is {self.accuracy.n_items}, but {parts} over the domains.",
-                REPAIR,
-            )
+
+def benchmark_result(
+    summaries: pd.DataFrame, counts: Sequence[str] = (), **stated: Any
+) -> dict[str, Any]:
+    """A benchmark's numbers as plain values.
+
+    Args:
+        summaries: rows of the model's summaries: overall accuracy, then the parts.
+        counts: its columns that count something, each called n_NAME there.
+        stated: further keys of ``BenchmarkResult``.
+    """
+    overall, *others = summaries.to_dict("records")
+    parts = [
+        {key: str(row[key]) for key in ("metric", "grouping", "group")} | estimate(row, counts)
+        for row in others
+    ]
+    optional: dict[str, Any] = {"baselines": {}, "published": None, "release": None, "notes": []}
+    return {**estimate(overall, counts), **optional, **stated, "parts": parts}
+
+
+def estimate(row: Mapping[Any, Any], counts: Sequence[str] = ()) -> dict[str, Any]:
+    """One row of summaries as plain values; JSON has no NaN."""
+    columns = {"mean": "mean", "stderr": "std_error", "ci_low": "ci_low", "ci_high": "ci_high"}
+    numbers = {
+        key: float(row[column]) if math.isfinite(row[column]) else None
+        for key, column in columns.items()
+    }
+    counted = {name: int(row[f"n_{name}"]) for name in counts}
+    return {**numbers, "n": int(row["n"]), "counts": counted}
 
 
 @dataclass(frozen=True)
@@ -362,45 +233,79 @@ class Score:
 
     Attributes:
         benchmark: whose it is.
-        group: ``overall``, or a domain or problem.
+        group: ``overall``, or the name of a group.
         metric: what it measures.
-        value: the number; None where there is none.
-        low, high: the ends of its 95% interval. stderr: its standard error. n: of how many items or
-        tuples. unit: what ``n`` counts. bounds: the smallest and the largest possible value. items:
-        digest of what was asked; scores can be ranked only where it is equal. asked: how it was
-        asked and averaged, in words, in the order in which they are shown. counts: what else was
-        counted, e.g. ties. release: the hub's dataset with exactly what was asked, as
-        ``.eval_results`` names it, if there is one. interval: how the interval was found:
-        ``bootstrap`` or ``analytic``. chance: what guessing reaches; None where that differs from
-        item to item. published: model and its printed number for the same items.
+        estimate: its mean, standard error, interval, number of units and counts.
+        stated: what the result states of the benchmark.
     """
 
     benchmark: str
     group: str
     metric: str
-    value: float | None
-    low: float | None
-    high: float | None
-    stderr: float | None
-    n: int
-    unit: str
-    bounds: tuple[float, float]
-    items: str
-    asked: Mapping[str, str]
-    counts: Mapping[str, int] = field(default_factory=dict)
-    release: Mapping[str, str] | None = None
-    interval: str = "bootstrap"
-    chance: float | None = None
-    published: Mapping[str, float] = field(default_factory=dict)
+    estimate: Mapping[str, Any]
+    stated: Mapping[str, Any]
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The smallest and the largest possible value."""
+        return (0.0, 1.0) if self.metric == "accuracy" else (-1.0, 1.0)
+
+
+def list_scores(result: Mapping[str, Any]) -> list[Score]:
+    """All numbers of a checked result: of each benchmark overall accuracy first, then the parts."""
+    scores = []
+    for name, stated in result["benchmarks"].items():
+        groupings = {part["grouping"] for part in stated["parts"]} - {OVERALL}
+        scores.append(Score(name, OVERALL, "accuracy", stated, stated))
+        for part in stated["parts"]:
+            is_named_alike = len(groupings) > 1 and part["grouping"] != OVERALL
+            group = OVERALL if part["grouping"] == OVERALL else part["group"]
+            group = f"{part['grouping']} {group}" if is_named_alike else group
+            scores.append(Score(name, group, part["metric"], part, stated))
+    return scores
+
+
+def describe(result: Mapping[str, Any], benchmark: str) -> str:
+    """A model's numbers in one benchmark, for a reader."""
+    stated = result["benchmarks"][benchmark]
+    scores = [score for score in list_scores(result) if score.benchmark == benchmark]
+    rows = [(s.group if s.metric == "accuracy" else s.metric, s.estimate) for s in scores]
+    rows += [("chance", {"mean": stated["chance"]})] * (stated["chance"] is not None)
+    rows += stated["baselines"].items()
+    published = stated["published"] or {"means": {}}
+    width = max(len(name) for name in [*dict(rows), *published["means"]])
+    share = decimals(3)
+    lines = [
+        f"{stated['title']}: accuracy of {result['model']} ({', '.join(precision(result))})",
+        f"{'':{width}}  mean   95% interval  {stated['unit']}",
+    ]
+    lines += [
+        f"{name:{width}}  {share(row['mean']):5}"
+        f"  {span(row.get('ci_low'), row.get('ci_high')):12}  {whole_number(row.get('n'))}"
+        for name, row in rows
+    ]
+    lines += ["", f"95% interval: over {stated['interval']}"]
+    counts = [f"{name.replace('_', ' ')} {n:,}" for name, n in stated["counts"].items()]
+    lines += [f"counts: {', '.join(counts)}"] * bool(counts)
+    lines += [f"{name}: {text}" for name, text in stated["asked"].items()]
+    lines += stated["notes"]
+    if published["means"]:
+        what = "the same items" if published["is_comparable"] else "NOT comparable"
+        lines += ["", f"Published, {what} ({published['source']})"]
+        lines += [
+            f"{name:{width}}  {mean:.3f}"
+            for name, mean in sorted(published["means"].items(), key=lambda pair: -pair[1])
+        ]
+    return "\n".join(lines)
 
 
 def merge_results(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
     """Two results of one model as one; of a benchmark in both, the later numbers.
 
     >>> merge_results(
-    ...     {"accuracy": 1, "benchmarks": {"a": 1}}, {"worldsense": 2, "benchmarks": {"b": 3}}
+    ...     {"model": "m", "benchmarks": {"a": 1}}, {"model": "m", "benchmarks": {"b": 3}}
     ... )
-    {'accuracy': 1, 'benchmarks': {'a': 1, 'b': 3}, 'worldsense': 2}
+    {'model': 'm', 'benchmarks': {'a': 1, 'b': 3}}
     """
     nested = {
         key: {**earlier[key], **later[key]}
@@ -461,18 +366,18 @@ class Row:
         is_tied: whether another model has the same rank.
         model: its name.
         facts: how it was loaded, in words.
-        score: the overall number.
-        groups: the numbers of domains or problems, by name.
-        bias: a second overall number, where the benchmark has one.
+        stated: what its result states of the benchmark.
+        groups: name of a group -> its accuracy.
+        others: other metric -> its overall value.
     """
 
     rank: int | None
     is_tied: bool
     model: str
     facts: str
-    score: Score
-    groups: Mapping[str, Score]
-    bias: Score | None
+    stated: Mapping[str, Any]
+    groups: Mapping[str, Mapping[str, Any]]
+    others: Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -480,33 +385,39 @@ class Ranking:
     """Models that were asked the same in the same way.
 
     Attributes:
-        benchmark: whose items.
         kind: of the models.
-        asked: how all of them were asked, in words.
-        groups: the domains or problems.
         rows: models, the highest mean first.
     """
 
-    benchmark: str
     kind: str
-    asked: Mapping[str, str]
-    groups: Sequence[str]
     rows: Sequence[Row]
 
     @property
-    def yardsticks(self) -> dict[str, float]:
+    def stated(self) -> Mapping[str, Any]:
+        """What the first result states: all agree in what was asked and how."""
+        return self.rows[0].stated
+
+    @property
+    def groups(self) -> list[str]:
+        """The domains or problems."""
+        return list(dict.fromkeys(group for row in self.rows for group in row.groups))
+
+    @property
+    def references(self) -> dict[str, float]:
         """Chance, and published numbers of the same items."""
-        score = self.rows[0].score
-        return ({} if score.chance is None else {"chance": score.chance}) | dict(score.published)
+        chance, published = self.stated["chance"], self.stated["published"]
+        return ({} if chance is None else {"chance": chance}) | (
+            published["means"] if published and published["is_comparable"] else {}
+        )
 
     @property
     def axis(self) -> tuple[float, float]:
         """The least and the largest accuracy on the picture of intervals: tenths around all of
         them and chance.
         """
-        scores = [row.score for row in self.rows]
+        keys = ("ci_low", "ci_high", "chance")
         ends = [
-            end for one in scores for end in (one.low, one.high, one.chance) if end is not None
+            end for row in self.rows for key in keys if (end := row.stated[key]) is not None
         ] or [0.0, 1.0]
         return max(0.0, math.floor(10 * min(ends) - 0.1) / 10), min(
             1.0, math.ceil(10 * max(ends) + 0.1) / 10
@@ -518,86 +429,59 @@ class Ranking:
         return f"{100 * (value - low) / (high - low):.2f}%"
 
 
-def build_rankings(results: Sequence[tuple[Mapping[str, Any], Sequence[Score]]]) -> list[Ranking]:
+def build_rankings(results: Sequence[Mapping[str, Any]]) -> list[Ranking]:
     """Rankings of results, one for each benchmark, set of items and way of asking: numbers of
     different items are never compared.
-
-    Args:
-        results: checked results, each with its numbers.
     """
-    together: dict[tuple[Any, ...], list[tuple[Mapping[str, Any], Sequence[Score]]]] = {}
-    for result, scores in results:
-        for benchmark in dict.fromkeys(score.benchmark for score in scores):
-            own = [score for score in scores if score.benchmark == benchmark]
-            asked = {name: text for name, text in own[0].asked.items() if name != "start tokens"}
-            kind = str(result.get("kind") or CAUSAL)
-            together.setdefault((benchmark, own[0].items, kind, tuple(asked.items())), []).append(
-                (result, own)
-            )
+    together: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for result in results:
+        kind = str(result.get("kind") or CAUSAL)
+        for name, stated in result["benchmarks"].items():
+            asked = tuple(pair for pair in stated["asked"].items() if pair[0] != "start tokens")
+            together.setdefault((name, stated["items_digest"], kind, asked), []).append(result)
     return [
-        Ranking(benchmark, kind, dict(asked), _group_names(members), _rank(members))
-        for (benchmark, _, kind, asked), members in sorted(
+        Ranking(kind, _rank(name, members))
+        for (name, _, kind, _), members in sorted(
             together.items(),
             key=lambda entry: (entry[0][0], -len(entry[1]), entry[0][1], entry[0][2]),
         )
     ]
 
 
-def _group_names(members: Sequence[tuple[Mapping[str, Any], Sequence[Score]]]) -> list[str]:
-    return list(
-        dict.fromkeys(
-            score.group for _, scores in members for score in scores if score.group != "overall"
-        )
-    )
-
-
-def _rank(members: Sequence[tuple[Mapping[str, Any], Sequence[Score]]]) -> list[Row]:
-    overall = [
-        next(s for s in scores if s.group == "overall" and s.metric == "accuracy")
-        for _, scores in members
-    ]
-    lower_ends = [score.low for score in overall if score.low is not None]
+def _rank(benchmark: str, results: Sequence[Mapping[str, Any]]) -> list[Row]:
+    overall = [result["benchmarks"][benchmark] for result in results]
+    lower_ends = [stated["ci_low"] for stated in overall if stated["ci_low"] is not None]
     ranks = [
-        None if score.high is None else 1 + sum(low > score.high for low in lower_ends)
-        for score in overall
+        None
+        if stated["ci_high"] is None
+        else 1 + sum(low > stated["ci_high"] for low in lower_ends)
+        for stated in overall
     ]
     rows = []
-    for (result, scores), score, rank in zip(members, overall, ranks, strict=True):
-        groups = {one.group: one for one in scores if one.group != "overall"}
-        bias = next((one for one in scores if one.metric == "bias"), None)
+    for result, stated, rank in zip(results, overall, ranks, strict=True):
+        scores = [score for score in list_scores(result) if score.benchmark == benchmark][1:]
+        groups = {score.group: score.estimate for score in scores if score.metric == "accuracy"}
+        others = {score.metric: score.estimate for score in scores if score.group == OVERALL}
         facts = ", ".join(filter(None, (result["engine"], *precision(result), result["revision"])))
-        rows.append(
-            Row(
-                rank,
-                rank is not None and ranks.count(rank) > 1,
-                result["model"],
-                facts,
-                score,
-                groups,
-                bias,
-            )
-        )
+        is_tied = rank is not None and ranks.count(rank) > 1
+        rows.append(Row(rank, is_tied, result["model"], facts, stated, groups, others))
     return sorted(
-        rows, key=lambda row: (row.score.value is None, -(row.score.value or 0), row.model)
+        rows, key=lambda row: (row.stated["mean"] is None, -(row.stated["mean"] or 0), row.model)
     )
 
 
-def build_page(rankings: Sequence[Ranking], title: str, names: Mapping[str, str]) -> str:
+def build_page(rankings: Sequence[Ranking], title: str) -> str:
     """The page: one HTML file that loads nothing.
 
     Args:
         rankings: what it shows.
         title: its heading.
-        names: benchmark -> its name for readers.
     """
     made = environment()
-    made.filters["share"] = lambda value: "–" if value is None else f"{value:.3f}"
+    made.filters["share"] = decimals(3)
     style, script = Markup(asset("page.css") + asset("leaderboard.css")), Markup(asset("sort.js"))
     template = made.from_string(asset("leaderboard.html.jinja"))
-    return (
-        template.render(title=title, names=names, rankings=rankings, style=style, script=script)
-        + "\n"
-    )
+    return template.render(title=title, rankings=rankings, style=style, script=script) + "\n"
 
 
 #: The version of Every Eval Ever's schema that records follow.
@@ -608,22 +492,7 @@ def task_name(score: Score) -> str:
     """The name of a number among lm-eval's tasks: prefixed, so that it is never taken for another
     implementation's.
 
-    >>> task_name(
-    ...     Score(
-    ...         "ewok",
-    ...         "social-relations",
-    ...         "accuracy",
-    ...         0.5,
-    ...         0.4,
-    ...         0.6,
-    ...         0.05,
-    ...         9,
-    ...         "items",
-    ...         (0, 1),
-    ...         "",
-    ...         {},
-    ...     )
-    ... )
+    >>> task_name(Score("ewok", "social-relations", "accuracy", {}, {}))
     'worldprobe_ewok_social_relations'
     """
     end = "" if score.group == "overall" else f"_{score.group}"
@@ -688,16 +557,15 @@ def to_lm_eval(result: Mapping[str, Any], scores: Sequence[Score], date: float) 
     configs: dict[str, dict[str, Any]] = {}
     for score in scores:
         name, metric = task_name(score), {"accuracy": "acc"}.get(score.metric, score.metric)
-        entry = tasks.setdefault(name, {"alias": name, "name": name, "sample_len": score.n})
+        mean, stderr, n = (score.estimate[key] for key in ("mean", "stderr", "n"))
+        entry = tasks.setdefault(name, {"alias": name, "name": name, "sample_len": n})
         entry |= {
-            f"{metric},none": score.value,
-            f"{metric}_stderr,none": "N/A" if score.stderr is None else score.stderr,
+            f"{metric},none": mean,
+            f"{metric}_stderr,none": "N/A" if stderr is None else stderr,
         }
-        counts[name] = {"original": score.n, "effective": score.n}
-        configs[name] = {
-            "task": name,
-            "metadata": {"version": 1, "items": score.items, **score.asked},
-        }
+        counts[name] = {"original": n, "effective": n}
+        items = {"version": 1, "items": score.stated["items_digest"]}
+        configs[name] = {"task": name, "metadata": {**items, **score.stated["asked"]}}
     adapter = public_adapter(result["adapter"]) if result.get("adapter") else None
     benchmarks = dict.fromkeys(score.benchmark for score in scores)
     groups = {f"worldprobe_{name}": tasks[f"worldprobe_{name}"] for name in benchmarks}
@@ -802,23 +670,23 @@ def to_every_eval_ever(
             },
         },
         "evaluation_results": [
-            _every_eval_ever(score) for score in scores if score.value is not None
+            _every_eval_ever(score) for score in scores if score.estimate["mean"] is not None
         ],
     }
 
 
 def _every_eval_ever(score: Score) -> dict[str, Any]:
-    uncertainty: dict[str, Any] = {"num_samples": score.n}
-    if score.low is not None and score.high is not None and score.stderr is not None:
-        interval = {
-            "lower": score.low,
-            "upper": score.high,
-            "confidence_level": 0.95,
-            "method": score.interval,
-        }
+    mean, stderr, low, high, n = (score.estimate[key] for key in FIVE)
+    uncertainty: dict[str, Any] = {"num_samples": n}
+    if None not in (stderr, low, high):
         uncertainty |= {
-            "confidence_interval": interval,
-            "standard_error": {"value": score.stderr, "method": score.interval},
+            "confidence_interval": {
+                "lower": low,
+                "upper": high,
+                "confidence_level": 0.95,
+                "method": "analytic",
+            },
+            "standard_error": {"value": stderr, "method": "analytic"},
         }
     return {
         "evaluation_name": f"{task_name(score)}_{score.metric}",
@@ -826,8 +694,8 @@ def _every_eval_ever(score: Score) -> dict[str, Any]:
             "dataset_name": score.benchmark,
             "source_type": "other",
             "additional_details": {
-                "items": score.items,
-                "is_official_release": str(score.release is not None).lower(),
+                "items": score.stated["items_digest"],
+                "is_official_release": str(score.stated["release"] is not None).lower(),
             },
         },
         "metric_config": {
@@ -836,11 +704,14 @@ def _every_eval_ever(score: Score) -> dict[str, Any]:
             "score_type": "continuous",
             "min_score": score.bounds[0],
             "max_score": score.bounds[1],
-            "additional_details": {**score.asked, "best": "0" if score.bounds[0] < 0 else "1"},
+            "additional_details": {
+                **score.stated["asked"],
+                "best": "0" if score.bounds[0] < 0 else "1",
+            },
         },
         "score_details": {
-            "score": score.value,
-            "details": {name: str(count) for name, count in score.counts.items()},
+            "score": mean,
+            "details": {name: str(count) for name, count in score.estimate["counts"].items()},
             "uncertainty": uncertainty,
         },
     }
@@ -863,9 +734,9 @@ def to_hub(
     """
     entries, is_of_several = [], len({score.benchmark for score in scores}) > 1
     for score in scores:
-        if score.group != "overall" or score.metric != "accuracy" or score.value is None:
+        if score.group != "overall" or score.metric != "accuracy" or score.estimate["mean"] is None:
             continue
-        if not (dataset or score.release):
+        if not (dataset or score.stated["release"]):
             problem = (
                 f"the numbers of {score.benchmark} are for items that no dataset of the hub is"
                 " known to contain."
@@ -876,14 +747,13 @@ def to_hub(
                 "Name the dataset on the hub with these items: --dataset OWNER/NAME.",
             )
         task = score.benchmark if is_of_several else "default"
-        place = {"id": dataset, "task_id": task} if dataset else dict(score.release or {})
-        how = "; ".join(f"{name}: {text}" for name, text in score.asked.items())
-        interval = (
-            "" if score.low is None else f"95% interval {score.low:.4f} to {score.high:.4f}; "
-        )
+        place = {"id": dataset, "task_id": task} if dataset else dict(score.stated["release"] or {})
+        how = "; ".join(f"{name}: {text}" for name, text in score.stated["asked"].items())
+        low, high = score.estimate["ci_low"], score.estimate["ci_high"]
+        interval = "" if low is None else f"95% interval {low:.4f} to {high:.4f}; "
         notes = (
             f"worldprobe {result['worldprobe_version']}, {score.metric};"
             f" {interval}{', '.join(precision(result))}; {how}"
         )
-        entries.append({"dataset": place, "value": score.value, "notes": notes})
+        entries.append({"dataset": place, "value": score.estimate["mean"], "notes": notes})
     return entries

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -172,7 +172,6 @@ class Sheet:
         group: CSV column whose changes draw a thin rule.
         hidden: columns of ``frame`` that only serve the printing and stay out of the CSV.
         printed: row numbers that LaTeX and Markdown show; None: all of them.
-        headline: what the report's first screen says of it, if anything.
     """
 
     title: str
@@ -182,7 +181,6 @@ class Sheet:
     group: str | None = None
     hidden: tuple[str, ...] = ()
     printed: tuple[int, ...] | None = None
-    headline: str = ""
 
     def shown(self) -> pd.DataFrame:
         """The rows that LaTeX and Markdown show."""
@@ -325,20 +323,15 @@ class Sheet:
             text += ["", " ".join(markdown(note) for note in self.notes)]
         return "\n".join([*text, ""])
 
+    def printed_as(self, name: str) -> PrintedTable:
+        """What is printed, as the report shows it."""
+        columns = tuple(PrintedColumn(c.heading, c.over, c.is_number) for c in self.columns)
+        breaks, notes = sorted(self.breaks()), " ".join(self.notes)
+        return PrintedTable(name, self.title, columns, self.cells(), breaks, notes)
+
     def to_json(self) -> str:
-        """What is printed, as the report reads it: title, columns, rows of text, numbers of rows
-        below a rule, notes.
-        """
-        columns = [
-            {"heading": c.heading, "over": c.over, "is_number": c.is_number} for c in self.columns
-        ]
-        printed: dict[str, Any] = {"title": self.title, "columns": columns, "rows": self.cells()}
-        printed |= {
-            "breaks": sorted(self.breaks()),
-            "notes": " ".join(self.notes),
-            "headline": self.headline,
-        }
-        return json.dumps(printed, ensure_ascii=False, indent=1) + "\n"
+        """What is printed, as the report reads it."""
+        return json.dumps(asdict(self.printed_as("")), ensure_ascii=False, indent=1) + "\n"
 
     def write(self, paths: Sequence[Path | str]) -> None:
         """Write each path in the form that its suffix names.
@@ -382,16 +375,14 @@ class PrintedTable:
         rows: cells as printed.
         breaks: row numbers above which a thin rule is drawn.
         notes: text below it.
-        headline: what the report's first screen says of it, if anything.
     """
 
     name: str
     title: str
     columns: tuple[PrintedColumn, ...]
     rows: list[list[str]]
-    breaks: frozenset[int]
+    breaks: Sequence[int]
     notes: str
-    headline: str
 
     def spans(self) -> list[tuple[str, int]]:
         """Shared headings and how many columns each spans; empty where no column shares one."""
@@ -425,11 +416,7 @@ def read_printed(path: Path | str) -> PrintedTable:
     try:
         printed = json.loads(text)
         columns = tuple(PrintedColumn(**column) for column in printed["columns"])
-        breaks = frozenset(printed["breaks"])
-        words = printed["notes"], printed["headline"]
-        return PrintedTable(
-            Path(path).stem, printed["title"], columns, printed["rows"], breaks, *words
-        )
+        return PrintedTable(**printed | {"name": Path(path).stem, "columns": columns})
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(
             path, "is not a printed table.", "Give the .json file that `worldprobe table` wrote."

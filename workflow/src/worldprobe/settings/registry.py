@@ -313,7 +313,9 @@ class Card(Loading):
     """How this pipeline trains the model, for control models only."""
 
     series: Series | None = absent()
-    """The checkpoints of the model's training, for learning curves (docs/extras/learning_curves.md)."""
+    """The checkpoints of the model's training, for learning curves
+    (docs/extras/learning_curves.md).
+    """
 
     def findings(self) -> Iterator[Finding]:
         """Keys that contradict each other."""

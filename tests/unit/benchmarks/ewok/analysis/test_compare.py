@@ -56,7 +56,7 @@ def test_one_version_is_about_its_fillings_only():
     assert (row["status"], row["n_versions"]) == ("one_version", 1)
     assert np.isnan([row["p"], row["p_holm"]]).all()
     assert row["ci_low"] < row["difference"] < row["ci_high"]
-    assert "better" not in row["sentence"]
+    assert row["finding"].startswith("about these fillings only")
 
 
 def test_items_with_fillings_of_their_own_have_no_versions_to_draw():
@@ -74,19 +74,19 @@ def test_a_pair_that_was_compared_is_named_as_missing_in_neither_order():
     assert pairs_without_items(compared, ["cow", "bee", "ant"]) == [["ant", "cow"], ["bee", "cow"]]
 
 
-def test_a_real_difference_is_found_and_the_sentence_says_which_is_better():
+def test_a_real_difference_is_found_and_the_better_one_is_named():
     table = validate(compare_models(two_models(1.0)), Comparisons)
     overall = table[table["grouping"] == "overall"].iloc[0]
     assert overall["p"] < 0.05
     assert overall["ci_low"] > 0
-    assert "ant is better" in overall["sentence"]
+    assert overall["finding"] == "ant is better"
     assert overall["n"] == 480
     assert not (table["p_holm"] < table["p"]).any()
     assert (table["grouping"] == "domain").sum() == 3
 
 
-def overall_sentence(rows):
-    return compare_models(rows).query("grouping == 'overall'")["sentence"].iloc[0]
+def overall_finding(rows):
+    return compare_models(rows).query("grouping == 'overall'")["finding"].iloc[0]
 
 
 def test_a_difference_between_guesses_makes_neither_better():
@@ -94,21 +94,21 @@ def test_a_difference_between_guesses_makes_neither_better():
     rows = two_models(0.0)
     share = np.where(rows["model"] == "ant", 0.5, 0.2)
     drawn = np.random.default_rng(1).random(len(rows))
-    assert "is better" not in overall_sentence(rows.assign(accuracy=(drawn < share).astype(float)))
+    assert "is better" not in overall_finding(rows.assign(accuracy=(drawn < share).astype(float)))
 
 
 def test_near_ties_and_what_a_model_has_read_qualify_which_is_better():
     rows = two_models(1.0)
     is_bee = rows["model"] == "bee"
-    assert "is better, on other pairs of concepts" in overall_sentence(rows)
-    assert "is better" not in overall_sentence(rows.assign(is_near_tie=is_bee))
-    taught = overall_sentence(rows.assign(taught=np.where(is_bee, None, "story")))
+    assert overall_finding(rows) == "ant is better"
+    assert "is better" not in overall_finding(rows.assign(is_near_tie=is_bee))
+    taught = overall_finding(rows.assign(taught=np.where(is_bee, None, "story")))
     assert "ant is better on these items" in taught
 
 
 def test_models_without_a_difference_are_not_told_apart():
     rows = two_models(0.0)
-    assert "cannot tell the two apart" in overall_sentence(rows)
+    assert overall_finding(rows) == "no difference shown"
     ant = rows[rows["model"] == "ant"]
     same = compare_models(pd.concat([ant, ant.assign(model="bee")]))
     assert (same["status"] == "no_spread").all()

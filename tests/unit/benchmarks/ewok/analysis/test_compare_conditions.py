@@ -33,7 +33,7 @@ def test_a_templates_value_is_the_mean_of_its_items_and_only_common_templates_ar
     assert (row["n_items_b"], row["n_items_a"]) == (162, 216)
     assert row["difference"] == pytest.approx(row["mean_a"] - row["mean_b"])
     assert row["p_holm"] < 0.05
-    assert "the condition hurts" in row["sentence"]
+    assert row["finding"] == "the condition hurts"
     assert not (table["p_holm"] < table["p"]).any()
 
 
@@ -104,7 +104,7 @@ def test_one_version_in_a_condition_leaves_no_test_unless_each_item_has_its_own_
     assert set(table["status"]) == {"one_version"}
     assert table["p"].isna().all()
     assert table["ci_low"].notna().all()
-    assert "about these fillings only" in table["sentence"].iloc[0]
+    assert "about these fillings only" in table["finding"].iloc[0]
     own = compare_conditions(
         {name: rows.assign(filling="own") for name, rows in conditions.items()}
     )

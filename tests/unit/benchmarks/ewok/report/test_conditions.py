@@ -42,7 +42,9 @@ def compared() -> pd.DataFrame:
                 "n": 100,
                 "n_clusters": 40,
             }
-            rows.append(row | {"n_items_b": 500, "n_items_a": 500, "sentence": "x"})
+            rows.append(
+                row | {"n_items_b": 500, "n_items_a": 500, "enough_versions": 0, "finding": "x"}
+            )
     return validate(pd.DataFrame(rows), ConditionComparisons)
 
 

@@ -16,7 +16,14 @@ import pytest
 from worldprobe.benchmarks.ewok.benchmark import BENCHMARK as EWOK
 from worldprobe.benchmarks.ewok.contracts import Items, Summaries, TargetScores
 from worldprobe.benchmarks.ewok.figures.paradigms import paradigms
-from worldprobe.benchmarks.ewok.report import describe_methods, lead, more, points, read_examples
+from worldprobe.benchmarks.ewok.report import (
+    compose,
+    describe_methods,
+    domains_sheet,
+    mean_accuracies,
+    read_examples,
+    ways_sheet,
+)
 from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.benchmarks.ewok.tables import accuracy
 from worldprobe.cli import main
@@ -25,6 +32,7 @@ from worldprobe.errors import UserError
 from worldprobe.inference.requests import collect, describe_origins
 from worldprobe.inference.store import Store
 from worldprobe.provenance import Provenance
+from worldprobe.report.findings import lead_values
 from worldprobe.report.origins import TableOrigin, read_origins
 from worldprobe.report.page import Material, Page, build_page, build_part
 from worldprobe.report.runtimes import Cost, RunTime, read_run_times
@@ -180,22 +188,24 @@ def test_every_domain_opens_to_its_concepts_lowest_mean_first(page, small_study)
     assert re.findall(r'<th scope="row">([^<]+)</th>', block) == expected
 
 
-def test_the_lead_gives_the_range_of_means_without_the_untrained_control(small_study):
+def test_the_lead_counts_trained_controls_and_no_untrained_one(small_study):
     wanted = "grouping == 'overall' and metric == 'accuracy' and condition == 'all'"
     rows = small_study.summaries.query(f"{wanted} and eval_type == 'logprobs'")
     trained = rows[rows.model.str.startswith("control_") & (rows.model != "control_untrained")]
-    said = lead(small_study.summaries, small_study.roster)
-    assert said.startswith(f"Mean accuracies run from {trained['mean'].min():.3f} (")
-    assert f"to {trained['mean'].max():.3f} (" in said
-    assert f"of all {len(trained)} models lie above it" in said
+    found = lead_values(mean_accuracies(small_study.summaries, small_study.roster))
+    assert (found["lowest"], found["highest"]) == (trained["mean"].min(), trained["mean"].max())
+    assert found["n_models"] == found["n_above"] == len(trained)
+    assert not found["has_published"]
     means = small_study.summaries["mean"].where(
         small_study.summaries.model != trained.model.iloc[0]
     )
-    said = lead(small_study.summaries.assign(mean=means), small_study.roster)
-    assert f"of all {len(trained) - 1} models lie above it" in said
+    summaries = small_study.summaries.assign(mean=means)
+    assert lead_values(mean_accuracies(summaries, small_study.roster))["n_models"] == (
+        len(trained) - 1
+    )
 
 
-def test_what_a_published_model_knows_comes_before_the_controls(small_study):
+def test_what_a_published_model_knows_is_in_numbers(small_study):
     """Its domains by where they lie, the order as far as it is sure, contexts, and ways of
     asking on the same items.
     """
@@ -212,18 +222,22 @@ def test_what_a_published_model_knows_comes_before_the_controls(small_study):
     ways = {"choice_constrained_zero": 0.5, "logprobs": 0.6}
     prompted = [overall.assign(eval_type=way, mean=mean) for way, mean in ways.items()]
     rows = pd.concat([rows, *prompted], ignore_index=True)
-    assert lead(rows, small_study.roster).startswith("real has a mean accuracy of 0.550")
-    domains, contexts, ways, _ = points(rows, small_study.roster)
-    assert f"above chance: {in_words(first)} 0.90; not shown to differ from chance: " in domains
-    assert (
-        f"below chance: {in_words(last)} 0.30. Order that is sure: {in_words(first)} above "
-        in domains
-    )
-    assert "0.550 (0.450 to 0.650)" in contexts
-    assert "LogProbs 0.600 (0.450 to 0.650); Choice, constrained, no examples 0.500 (0.450" in ways
+    found = lead_values(mean_accuracies(rows, small_study.roster))
+    assert (found["n_models"], found["first"]["name"]) == (1, "real")
+    assert found["first"]["mean"] == 0.55
+    domains = domains_sheet(rows, ["real"], small_study.roster).frame.set_index("group")
+    assert domains.loc[[first, last], "against"].tolist() == ["above", "below"]
+    assert set(domains["against"].drop([first, last])) == {"not shown to differ"}
+    assert in_words(last) in domains.loc[first, "lower"]
+    assert domains.loc[last, "lower"] == ""
+    asked = ways_sheet(rows, ["real"], small_study.roster)
+    assert ["real", "direct contexts", "0.550", "0.450–0.650"] in [row[:4] for row in asked.cells()]
+    ways = asked.frame.set_index("asked")["mean"]
+    assert ways["LogProbs"] == 0.6
+    assert ways["Choice, constrained, no examples"] == 0.5
     rows.loc[rows.eval_type == "choice_constrained_zero", "n"] = 30
-    said = points(rows, small_study.roster)
-    assert not any("Ways of asking" in one for one in said), "they are not the same items"
+    asked = ways_sheet(rows, ["real"], small_study.roster).frame["asked"]
+    assert "LogProbs" not in set(asked), "they are not the same items"
 
 
 def test_what_was_asked_about_a_share_stands_beside_others_on_that_share(paper_study):
@@ -236,8 +250,11 @@ def test_what_was_asked_about_a_share_stands_beside_others_on_that_share(paper_s
     shown = paradigms(rows, roster)
     assert set(shown["mean"]) == {0.625}
     assert {"logprobs", "human_likert"} <= set(shown.eval_type)
-    assert "Humans reach 0.625" in lead(rows, roster, "likert_constrained_two")
-    assert lead(rows, roster) == lead(paper_study.summaries, roster)
+    people = mean_accuracies(rows, roster, "likert_constrained_two").set_index("model")
+    assert people.loc["human", "mean"] == 0.625
+    pd.testing.assert_frame_equal(
+        mean_accuracies(rows, roster), mean_accuracies(paper_study.summaries, roster)
+    )
     assert set(accuracy.accuracy_by_paradigm(rows, roster).frame["logprobs_mean"]) == {0.625}
 
 
@@ -249,19 +266,23 @@ def one_model(summaries, **numbers):
 def test_a_single_model_that_may_be_guessing_is_said_to(small_study):
     rows, roster = small_study.summaries, small_study.roster
     above = one_model(rows, mean=0.6, ci_low=0.55, ci_high=0.65)
-    assert lead(above, roster).endswith("the interval lies above it.")
+    assert lead_values(mean_accuracies(above, roster))["first"]["against"] == "above"
     guessing = one_model(rows, mean=0.505, ci_low=0.49, ci_high=0.52)
-    assert lead(guessing, roster).endswith("which the interval contains.")
+    found = lead_values(mean_accuracies(guessing, roster))
+    assert found["first"]["against"] == "not shown to differ"
     everyone = rows.assign(mean=0.5, ci_low=0.48, ci_high=0.52)
-    assert "no model's 95% interval (for all at once) lies above it" in lead(everyone, roster)
+    assert lead_values(mean_accuracies(everyone, roster))["n_above"] == 0
 
 
-def test_an_untrained_control_off_chance_is_called_a_reason_for_doubt(small_study):
+def test_an_untrained_control_off_chance_is_called_a_reason_for_doubt(small_study, tmp_path):
     summaries = small_study.summaries.copy()
     off = (summaries.model == "control_untrained") & (summaries.condition == "all")
-    summaries.loc[off, ["mean", "ci_low", "ci_high"]] = [0.6, 0.57, 0.63]
-    said = more(summaries, small_study.roster)
-    assert any("where 0.5 is expected: look for a leak" in sentence for sentence in said)
+    for numbers, is_off in (((0.6, 0.57, 0.63), True), ((0.5, 0.47, 0.53), False)):
+        summaries.loc[off, ["mean", "ci_low", "ci_high"]] = numbers
+        write_table(summaries, Summaries, tmp_path / "summaries.parquet", Provenance())
+        said = compose(Material(tmp_path / "summaries.parquet", small_study.roster)).caveats
+        assert ("where 0.5 is expected. Look for a leak" in said) == is_off
+        assert "small calibration models" in said
 
 
 def test_the_methods_paragraph_takes_its_numbers_from_provenance(small_study, tmp_path):
@@ -275,7 +296,7 @@ def test_the_methods_paragraph_takes_its_numbers_from_provenance(small_study, tm
     scores = TableOrigin("target_scores", Path("t.parquet"), scored)
     said = describe_methods(small_study.summaries, [*made, scores], small_study.roster).text
     bare = describe_methods(small_study.summaries, [], small_study.roster).text
-    for part in ("weights in bfloat16", "torch 9.8.7", "official EWoK materials", "(version 0)"):
+    for part in ("weights in bfloat16", "torch 9.8.7", "official EWoK materials", "(versions: 0)"):
         assert part in said
         assert part not in bare
     assert "zurple" not in said

@@ -431,7 +431,7 @@ class Agreements(Table, name="agreements", version=1, key=["model", "setup", "li
     )
 
 
-class Comparisons(results.Comparisons):
+class Comparisons(results.Comparisons, version=6):
     """Two models on the same items, over versions; corrected over the rows of the same grouping."""
 
     grouping: str = column(isin=(results.OVERALL, "domain"))
@@ -440,10 +440,18 @@ class Comparisons(results.Comparisons):
     n_a_better: int = column(ge=0, description="Items.")
     n_b_better: int = column(ge=0)
     n_equal: int = column(ge=0)
-    sentence: str = column(description="The finding in plain words.")
+    n_targets: int = column(ge=0, description="Targets of these items.")
+    n_tied_a: int = column(ge=0, description="Ties and near ties among them.")
+    n_tied_b: int = column(ge=0)
+    dtype_a: str = column(description="Precision; empty of a baseline.")
+    dtype_b: str
+    enough_versions: int = column(
+        ge=0, description="Versions that halve the smallest difference found; 0: none do."
+    )
+    finding: str = column(description="What may be said.")
 
 
-class ConditionComparisons(results.Comparisons, name="condition_comparisons"):
+class ConditionComparisons(results.Comparisons, name="condition_comparisons", version=6):
     """A model in a condition (a) of a study and in its first one (b), over versions, paired by
     template; n: templates.
     """
@@ -457,7 +465,10 @@ class ConditionComparisons(results.Comparisons, name="condition_comparisons"):
     n_versions_b: int = column(gt=0)
     n_items_a: int = column(gt=0, description="Items of these templates.")
     n_items_b: int = column(gt=0)
-    sentence: str = column(description="The finding in plain words.")
+    enough_versions: int = column(
+        ge=0, description="Versions that halve the smallest difference found; 0: none do."
+    )
+    finding: str = column(description="What may be said.")
 
 
 class Reproduction(results.Reproduction):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
+from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from itertools import compress
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from markupsafe import Markup
 
 from worldprobe.benchmarks.ewok import selection
 from worldprobe.benchmarks.ewok.canaries import is_own, is_protected
@@ -21,7 +21,6 @@ from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import ALL
 from worldprobe.errors import UserError
 from worldprobe.models.registry import (
-    BASELINES,
     ENCODER_DECODER,
     MASKED,
     ORIGINAL,
@@ -30,16 +29,14 @@ from worldprobe.models.registry import (
 )
 from worldprobe.paths import BUILTIN, EDITIONS
 from worldprobe.provenance import Provenance
-from worldprobe.report.model_names import (
-    HUMAN,
-    Roster,
+from worldprobe.report.findings import (
+    KINDS,
     against_chance,
-    counted,
-    is_yardstick,
-    listed,
-    ranging,
-    who_took_part,
+    lead_values,
+    models_sheet,
+    standing,
 )
+from worldprobe.report.model_names import HUMAN, Roster, is_yardstick
 from worldprobe.report.origins import (
     Methods,
     TableOrigin,
@@ -50,10 +47,16 @@ from worldprobe.report.origins import (
     package_versions,
     read_origins,
 )
-from worldprobe.report.page import Cell, Material, Notice, Part, cell_of, notices, render_template
+from worldprobe.report.page import Cell, Material, Part, cell_of, notices, render_template
+from worldprobe.report.sheet import Column, Sheet, decimals, span, whole_number
 
 QUESTION = "Does a language model know how the world works?"
 CITE = "The measure: Ivanova et al. (2024), Elements of World Knowledge (EWoK), arXiv 2405.09605."
+
+
+PACKAGE = "worldprobe.benchmarks.ewok"
+#: So many published models are described one by one.
+FEW = 2
 
 
 def compose(material: Material) -> Part:
@@ -69,30 +72,42 @@ def compose(material: Material) -> Part:
     extras = {}
     if any(domain.concepts for domain in domains):
         extras["concepts"] = render_template(
-            "worldprobe.benchmarks.ewok", "concepts.html.jinja", models=models, domains=domains
+            PACKAGE, "concepts.html.jinja", models=models, domains=domains
         )
     if examples:
-        extras["materials"] = render_template(
-            "worldprobe.benchmarks.ewok", "examples.html.jinja", examples=examples
-        )
+        extras["materials"] = render_template(PACKAGE, "examples.html.jinja", examples=examples)
     own = read_origins([material.summary])
     origins = [
         *own,
         *(one for one in material.origins if one.path.resolve() != material.summary.resolve()),
     ]
-    asked = selection.language_models(
-        selection.pick(summaries, "overall", eval_type)
-    ).model.unique()
+    means = mean_accuracies(summaries, roster, eval_type)
+    published = [model for model in means["model"] if _is_published(model, roster)]
     return Part(
         question=QUESTION,
-        lead=lead(summaries, roster, eval_type),
-        who=who_took_part(asked, roster),
-        more=more(summaries, roster, eval_type),
-        facts=_facts(summaries, eval_type),
+        lead=_lead(means),
+        facts=_facts(summaries, means, eval_type),
         methods=describe_methods(summaries, origins, roster),
         cite=CITE,
-        notices=[*notices(own[0].provenance, roster), *_control_notice(summaries, roster)],
-        points=points(summaries, roster, eval_type),
+        tables=[
+            models_sheet(
+                means,
+                notes=(
+                    "Counted: published models; where there are none, trained controls. Any other"
+                    " row stands on its own interval.",
+                ),
+            ),
+            *(
+                sheet
+                for sheet in (
+                    domains_sheet(summaries, published, roster, eval_type),
+                    ways_sheet(summaries, published, roster, eval_type),
+                )
+                if len(published) <= FEW and len(sheet.frame)
+            ),
+        ],
+        notices=notices(own[0].provenance, roster),
+        caveats=_caveats(means, roster),
         overview=_overview(summaries, roster, eval_type),
         apart=frozenset(
             roster[model].name
@@ -104,256 +119,145 @@ def compose(material: Material) -> Part:
     )
 
 
-#: So many published models are described one by one; of more, the text says ranges and means.
-FEW = 2
-
-
 def _is_published(model: str, roster: Roster) -> bool:
     """Whether it is a language model that this pipeline did not make."""
     return not (is_yardstick(model) or roster[model].is_control)
 
 
-def points(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> list[str]:
-    """Of each published model, while they are few: its domains, direct and indirect contexts, and
-    ways of asking; baselines.
-    """
-    rows = selection.over_versions(summaries[summaries.metric == "accuracy"])
-    models = [
-        model
-        for model in roster.in_order(rows[rows.eval_type == eval_type].model)
-        if _is_published(model, roster)
-    ]
-    said = []
-    for model in models if len(models) <= FEW else []:
-        own = rows[(rows.model == model) & rows["mean"].notna()]
-        asked = own[own.eval_type == eval_type]
-        before = f"{roster[model].name}. " if len(models) > 1 else ""
-        said += [
-            before + sentence
-            for sentence in (_domains(asked), _contexts(asked), _ways(own))
-            if sentence
-        ]
-    return [
-        *said,
-        *_baselines_reached(
-            selection.over_versions(selection.pick(summaries, "overall", eval_type)), roster
-        ),
-    ]
-
-
-def _baselines_reached(means: pd.DataFrame, roster: Roster) -> list[str]:
-    """What is reached by knowing which words are related."""
-    rows = means[means.model.isin(BASELINES) & means["mean"].notna()].sort_values(
-        "mean", ascending=False
-    )
-    reached = [
-        f"{mean:.3f} ({roster[model].name})"
-        for model, mean in zip(rows.model, rows["mean"], strict=True)
-    ]
-    return (
-        [f"Relatedness of target and context alone reaches {listed(reached)}."] if reached else []
-    )
-
-
-def _domains(rows: pd.DataFrame) -> str:
-    """The domains from the highest to the lowest mean, by where they lie, and the pairs whose order
-    is sure.
-    """
-    from worldprobe.analysis.comparisons import (
-        ABOVE,
-        BELOW,
-        at_once,
-        place,
-    )  # SciPy, which Snakemake need not load
-
-    rows = (
-        rows[rows.grouping == "domain"]
-        .sort_values(["mean", "group"], ascending=[False, True])
-        .reset_index(drop=True)
-    )
-    if len(rows) < 2:
-        return ""
-    where, ends = place(rows), at_once(rows)
-    named = [
-        f"{selection.in_words(group)} {mean:.2f}"
-        for group, mean in zip(rows["group"], rows["mean"], strict=True)
-    ]
-    kinds = {
-        "above chance": where == ABOVE,
-        "not shown to differ from chance": ~where.isin([ABOVE, BELOW]),
-        "below chance": where == BELOW,
-    }
-    parts = [
-        f"{kind}: {listed(compress(named, is_so))}" for kind, is_so in kinds.items() if is_so.any()
-    ]
-    pairs = [
-        (high, low)
-        for high in rows.index
-        for low in rows.index[high + 1 :]
-        if ends["ci_low"][high] > ends["ci_high"][low]
-    ]
-    names = rows["group"].map(selection.in_words)
-    order = [
-        f"{names[high]} above {listed(names[low] for one, low in pairs if one == high)}"
-        for high in dict(pairs)
-    ] or ["none; for other items any two may change places"]
-    return (
-        f"By domain (intervals for all at once), {'; '.join(parts)}. Order that is sure:"
-        f" {'; '.join(order)}."
-    )
-
-
-def _contexts(rows: pd.DataFrame) -> str:
-    """Accuracy after contexts that name the concept, and after those from which it follows."""
-    found = _means(rows[rows.grouping == "context_type"], "group")
-    if not {"direct", "indirect"} <= found.keys():
-        return ""
-    return (
-        f"Contexts that name the concept (direct): {found['direct']}; from which it follows"
-        f" (indirect): {found['indirect']}."
-    )
-
-
-def _ways(rows: pd.DataFrame) -> str:
-    """The ways of asking side by side, on items that all of them asked about."""
-    same = rows[rows.grouping == ("prompted" if (rows.grouping == "prompted").any() else "overall")]
-    found = _means(same, "eval_type")
-    if same.n.nunique() > 1:
-        return ""
-    for row in same[same.n_missing > 0].to_dict("records"):
-        found[str(row["eval_type"])] += (
-            f", {row['n_missing'] / (2 * row['n']):.0%} of targets unread"
-        )
-    means = [f"{selection.in_words(name)} {found[name]}" for name in EVAL_TYPES if name in found]
-    return (
-        f"Ways of asking, on the same {counted(int(same.n.min()), 'item')}: {'; '.join(means)}."
-        if len(means) > 1
-        else ""
-    )
-
-
-def _means(rows: pd.DataFrame, column: str) -> dict[str, str]:
-    """Value of a column -> the mean with its 95% interval."""
-    found = {}
-    for row in rows.to_dict("records"):
-        ends = "" if pd.isna(row["ci_low"]) else f" ({row['ci_low']:.3f} to {row['ci_high']:.3f})"
-        found[str(row[column])] = f"{row['mean']:.3f}{ends}"
-    return found
-
-
-def lead(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> str:
-    """Means against chance, which models are not among them, and, where present, humans.
+def mean_accuracies(
+    summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs"
+) -> pd.DataFrame:
+    """Accuracy of every model, people and baseline against chance.
 
     No model is called best: that is for the comparisons, which are corrected for their number.
+
+    Raises:
+        UserError: there is none.
     """
     means = selection.over_versions(selection.pick(summaries, "overall", eval_type))
-    answered = selection.subjects(means, roster)
-    answered = answered[answered["mean"].notna()]
+    answered = selection.subjects(means, roster).dropna(subset="mean")
     if answered.empty:
         raise UserError(
             "summaries",
             "no model has an accuracy.",
             "Check the judgements: every answer is missing.",
         )
-    has_published = any(_is_published(model, roster) for model in answered.model)
-    sentence = against_chance(
-        answered.assign(name=[roster[model].name for model in answered.model])
+    return against_chance(means, list(answered["model"]), roster)
+
+
+def _lead(means: pd.DataFrame) -> Markup:
+    """The finding, beside what people and baselines reach."""
+    references = means[means["kind"].isin(["people", "baseline"]) & means["mean"].notna()]
+    return render_template(
+        PACKAGE,
+        "findings.html.jinja",
+        references=references.to_dict("records"),
+        **lead_values(means),
     )
-    left_out = [
-        roster[model]
-        for model in selection.language_models(means).model.unique()
-        if model not in set(answered.model)
-    ]
-    for reason, names in (
-        (
-            "which learned nothing",
-            [model.name for model in left_out if model.is_untrained and not has_published],
-        ),
-        (
-            "without an accuracy",
-            [
-                model.name
-                for model in left_out
-                if not (model.is_untrained or (has_published and model.is_control))
-            ],
-        ),
-    ):
-        if names:
-            sentence += f" Not counted here: {listed(names)}, {reason}."
-    human = means[means.model == HUMAN]["mean"].dropna()
-    return f"{sentence} Humans reach {human.iloc[0]:.3f}." if len(human) else sentence
 
 
-def more(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> list[str]:
-    """The mean over models, means by domain, and the untrained control."""
-    from worldprobe.analysis.comparisons import place  # SciPy, which Snakemake need not load
-
-    means = selection.over_versions(selection.pick(summaries, "overall", eval_type)).dropna(
-        subset="mean"
-    )
-    pool = selection.subjects(means, roster)
-    said = (
-        [f"The mean over these {len(pool)} models is {pool['mean'].mean():.3f}."]
-        if len(pool) > 1
-        else []
-    )
-    if (summaries.grouping == "domain").any():
-        domains = (
-            selection.subjects(
-                selection.over_versions(selection.pick(summaries, "domain", eval_type)), roster
-            )
-            .groupby("group")["mean"]
-            .mean()
-            .dropna()
-        )
-        if len(domains) > 1:
-            found = ranging(domains.rename(index=selection.in_words), "Means by domain")
-            is_order = domains.map("{:.3f}".format).nunique() > 1
-            order = (
-                "; which of these orders hold for other items, the table of pooled domains says"
-                if is_order
-                else ""
-            )
-            said.append(f"{found}{order}.")
-    asked = selection.language_models(means)
-    untrained = asked[[roster[model].is_untrained for model in asked["model"]]]
-    for where, row in zip(place(untrained), untrained.to_dict("records"), strict=True):
-        said.append(
-            _untrained(roster[row["model"]].name, row["mean"], row["ci_low"], row["ci_high"], where)
-        )
-    return said
-
-
-def _untrained(name: str, mean: float, low: float, high: float, where: str) -> str:
-    """Whether a model that knows nothing is at chance, as it must be if the measure is sound.
-
-    >>> _untrained("U", 0.5, 0.48, 0.52, "open")
-    'U, a control that knows nothing, reaches 0.500 (95% interval 0.480 to 0.520); 0.5 is expected.'
+def domains_sheet(
+    summaries: pd.DataFrame, models: Sequence[str], roster: Roster, eval_type: str = "logprobs"
+) -> Sheet:
+    """Domains of some models from the highest to the lowest mean, and those that are lower on
+    other items too.
     """
-    sentence = f"{name}, a control that knows nothing, reaches {mean:.3f}"
-    if math.isnan(low):
-        return f"{sentence}; 0.5 is expected."
-    sentence += f" (95% interval {low:.3f} to {high:.3f})"
-    if where not in ("above", "below"):
-        return f"{sentence}; 0.5 is expected."
-    return (
-        f"{sentence}, where 0.5 is expected: look for a leak, unless this is the one interval in 20"
-        " that misses by chance."
+    from worldprobe.analysis.comparisons import at_once  # SciPy, which Snakemake need not load
+
+    rows = _accuracies(summaries)
+    rows = rows[(rows.grouping == "domain") & (rows.eval_type == eval_type)]
+    parts = []
+    for model in models:
+        own = rows[rows.model == model].sort_values(["mean", "group"], ascending=[False, True])
+        ends = at_once(own)
+        domains = own["group"].map(selection.in_words)
+        lower = [", ".join(domains[ends["ci_high"] < low]) for low in ends["ci_low"]]
+        parts.append(
+            own.assign(name=roster[model].name, domain=domains, against=standing(own), lower=lower)
+        )
+    return Sheet(
+        "Accuracy by domain.",
+        pd.concat(parts, ignore_index=True) if parts else rows.iloc[:0],
+        (
+            Column("Model", ("name",), is_number=False, once=True),
+            Column("Domain", ("domain",), is_number=False),
+            Column("Accuracy", ("mean",), decimals(3)),
+            Column("95% interval", ("ci_low", "ci_high"), span),
+            Column("Against chance", ("against",), is_number=False),
+            Column("Higher than", ("lower",), is_number=False),
+        ),
+        notes=("The last two columns are by intervals that hold for all domains at once.",),
+        group="name",
     )
 
 
-def _facts(summaries: pd.DataFrame, eval_type: str) -> list[tuple[str, str]]:
-    overall = selection.pick(summaries, "overall", eval_type)
-    models = selection.language_models(overall)
-    numbers = {
-        "language model": models.model.nunique(),
-        "domain": summaries[summaries.grouping == "domain"].group.nunique(),
-        "concept": summaries[summaries.grouping == "concept"].group.nunique(),
-        "item": int(selection.over_versions(models).n.max()),
-        "version": selection.single_versions(overall).condition.nunique(),
+def ways_sheet(
+    summaries: pd.DataFrame, models: Sequence[str], roster: Roster, eval_type: str = "logprobs"
+) -> Sheet:
+    """Some models by type of context, and by way of asking on items that all ways asked about."""
+    rows = _accuracies(summaries)
+    parts = []
+    for model in models:
+        own = rows[(rows.model == model) & rows["mean"].notna()]
+        contexts = own[(own.grouping == "context_type") & (own.eval_type == eval_type)]
+        is_same = own.grouping == ("prompted" if (own.grouping == "prompted").any() else "overall")
+        ways = own[is_same & own.eval_type.isin(EVAL_TYPES)].sort_values(
+            "eval_type", key=lambda names: names.map(EVAL_TYPES.index)
+        )
+        parts += [
+            contexts.assign(name=roster[model].name, asked=contexts["group"] + " contexts"),
+            ways.assign(name=roster[model].name, asked=ways["eval_type"].map(selection.in_words))
+            if len(ways) > 1 and own[is_same].n.nunique() == 1
+            else ways.iloc[:0],
+        ]
+    frame = pd.concat(parts, ignore_index=True) if parts else rows.iloc[:0]
+    return Sheet(
+        "Accuracy by type of context, and by way of asking on the same items.",
+        frame.assign(unread=frame["n_missing"] / (2 * frame["n"])),
+        (
+            Column("Model", ("name",), is_number=False, once=True),
+            Column("Asked", ("asked",), is_number=False),
+            Column("Accuracy", ("mean",), decimals(3)),
+            Column("95% interval", ("ci_low", "ci_high"), span),
+            Column("Items", ("n",), whole_number),
+            Column("Unread targets", ("unread",), "{:.0%}".format),
+        ),
+        notes=("Direct contexts name the concept; from indirect ones it follows.",),
+        group="name",
+    )
+
+
+def _accuracies(summaries: pd.DataFrame) -> pd.DataFrame:
+    return selection.over_versions(summaries[summaries.metric == "accuracy"])
+
+
+def _caveats(means: pd.DataFrame, roster: Roster) -> Markup:
+    """What control models are, and one that knows nothing and is not at chance, as it must be if
+    the measure is sound.
+    """
+    models = [model for model in means["model"] if not is_yardstick(model)]
+    controls = [model for model in roster.in_order(models) if roster[model].is_control]
+    untrained = means[means["kind"] == "untrained control"]
+    is_off = standing(untrained).isin(["above", "below"])
+    return render_template(
+        PACKAGE,
+        "caveats.html.jinja",
+        controls=[roster[model].name for model in controls],
+        are_all_controls=len(controls) == len(models),
+        materials=BUILTIN,
+        off_chance=untrained[is_off].to_dict("records"),
+    )
+
+
+def _facts(summaries: pd.DataFrame, means: pd.DataFrame, eval_type: str) -> dict[str, int]:
+    overall = selection.language_models(selection.pick(summaries, "overall", eval_type))
+    kinds = means["kind"].value_counts()
+    return {f"{kind}s": int(kinds[kind]) for kind in KINDS if kind in kinds} | {
+        "domains": summaries[summaries.grouping == "domain"].group.nunique(),
+        "concepts": summaries[summaries.grouping == "concept"].group.nunique(),
+        "items": int(selection.over_versions(overall).n.max()),
+        "versions": selection.single_versions(overall).condition.nunique(),
     }
-    pairs = (counted(number, noun).split(" ", 1) for noun, number in numbers.items() if number)
-    return [(number, noun) for number, noun in pairs]
 
 
 def _overview(
@@ -394,30 +298,6 @@ def _first_eval_type(summaries: pd.DataFrame) -> str:
             "Summarize the judgements of at least one model.",
         )
     return asked
-
-
-def _control_notice(summaries: pd.DataFrame, roster: Roster) -> list[Notice]:
-    """What control models are, for readers who might take them for published ones."""
-    models = roster.in_order(selection.language_models(summaries).model.unique())
-    controls = [roster[model] for model in models if roster[model].is_control]
-    if not controls:
-        return []
-    text = (
-        f"{'; '.join(model.name for model in controls)}: small calibration models that this"
-        " pipeline made from scratch, in minutes, of short stories generated from worldprobe's own"
-        f" materials ({BUILTIN}). They know nothing else."
-    )
-    if any(model.is_untrained for model in controls):
-        text += " An untrained one learned nothing at all and must be at chance."
-    everything = len(controls) == len(models)
-    emphasis = (
-        "Nothing here says how well published models know the world."
-        if everything
-        else "Their numbers say nothing about published language models."
-    )
-    return [
-        Notice(f"What {'these models' if everything else 'the control models'} are", text, emphasis)
-    ]
 
 
 @dataclass(frozen=True)
@@ -580,104 +460,46 @@ def describe_methods(
         roster: names of the models.
     """
     packages = package_versions(origins)
-    sentences = [
-        *_materials(summaries, origins),
-        *_conditions(origins),
-        *_models(summaries, origins, roster),
-        *_accuracy(origins),
-        *_baselines(origins),
-        *_regression(origins),
-        _software(packages),
-    ]
+    text = render_template(
+        PACKAGE,
+        "methods.html.jinja",
+        **_of_items(summaries, origins),
+        **_of_models(summaries, origins, roster),
+        **_of_statistics(origins),
+        version=packages.get("worldprobe"),
+        software=[f"{name} {packages[name]}" for name in NAMED_PACKAGES if name in packages],
+    )
     models = model_rows(origins, ("target_scores", "responses", "judgements"), roster)
-    return Methods([s for s in sentences if s], packages, models, file_rows(origins))
+    return Methods(text, packages, models, file_rows(origins))
 
 
-def _of(origins: Sequence[TableOrigin], kind: str) -> list[TableOrigin]:
-    return [one for one in origins if one.kind == kind]
+def _of(origins: Sequence[TableOrigin], *kinds: str) -> list[Provenance]:
+    return [one.provenance for one in origins if one.kind in kinds]
 
 
-def _materials(summaries: pd.DataFrame, origins: Sequence[TableOrigin]) -> list[str]:
+def _of_items(summaries: pd.DataFrame, origins: Sequence[TableOrigin]) -> dict[str, Any]:
+    """Items and conditions; scores lie in folders named by condition and eval type."""
     overall = summaries[
         (summaries.grouping == "overall")
         & (summaries.condition == ALL)
         & ~summaries.model.map(is_yardstick)
     ]
-    n_items = int(overall.n.max()) if len(overall) else 0
-    n_domains = summaries[summaries.grouping == "domain"].group.nunique()
-    items = _of(origins, "items")
-    origin = _origin(items[0].provenance) if items else "the materials named in the configuration"
-    text = f"The test set had {counted(n_items, 'item')}" + (
-        f" in {counted(n_domains, 'domain')}" if n_domains else ""
-    )
-    sizes = items[0].provenance.details if items else {}
-    if "situations" in sizes:
-        parts = counted(sizes["concept_pairs"], "pair"), counted(sizes["situations"], "situation")
-        text += f", from templates of {parts[0]} of concepts and {parts[1]}"
-    sentences = [f"{text}, compiled from {origin} in the format of EWoK (Ivanova et al., 2024)."]
-    if items:
-        details = items[0].provenance.details
-        if details.get("mode") == "fixed":
-            named = [str(version) for version in details.get("versions", [])]
-            noun = "version" if len(named) == 1 else "versions"
-            sentences.append(
-                f"Each version filled all templates from one fixed set of fillers ({noun}"
-                f" {listed(named)})."
-            )
-        elif details.get("mode") == "balanced":
-            n, seed = len(details.get("versions", [])), items[0].provenance.seed
-            often = "once" if n == 1 else f"{n} times"
-            balance = (
-                "so that names of each sex and origin and all listed fillers were used about"
-                " equally often"
-            )
-            sentences.append(
-                f"Each template was filled {often}, {balance} in every version (seed {seed})."
-            )
-        elif details.get("mode") == "independent":
-            per, seed = details.get("per_template"), items[0].provenance.seed
-            often = "once" if per == 1 else f"{per} times"
-            sentences.append(
-                f"Each template was filled {often}, independently of the others (seed {seed})."
-            )
-        if details.get("compat"):
-            sentences.append(
-                "Compilation reproduced the original software exactly, including its known quirks."
-            )
-        if details.get("swap"):
-            sentences.append(f"Filler classes were swapped: {listed(map(str, details['swap']))}.")
-        if details.get("filter"):
-            sentences.append(f"Only items matching the filter {details['filter']} were kept.")
-        if details.get("limit"):
-            share = (
-                f"A share of {details['limit']} templates was taken, spread evenly over domains and"
-                " their pairs of concepts"
-            )
-            sentences.append(f"{share}, so its mean does not estimate the mean over all templates.")
-        if details.get("release_filter"):
-            sentences.append("Only items of the official release were kept.")
-    for limit in sorted(
-        {one.provenance.details.get("limit") or 0 for one in _of(origins, "responses")} - {0}
-    ):
-        sentences.append(f"Prompts asked about {limit} of these templates, chosen in the same way.")
-    return sentences
-
-
-def _conditions(origins: Sequence[TableOrigin]) -> list[str]:
-    """Which conditions there are besides the one that is described; scores lie in folders named by
-    condition and eval type.
-    """
+    items = next(iter(_of(origins, "items")), None)
+    limits = {made.details.get("limit") for made in _of(origins, "responses")} - {None, 0}
     scored = [one.path.parts for one in origins if one.kind in ("target_scores", "responses")]
-    first, *others = dict.fromkeys(
+    condition, *others = dict.fromkeys(
         parts[-3] for parts in scored if parts[-4:-3] in (("scores",), ("responses",))
     ) or ("",)
-    if not others:
-        return []
-    noun = "condition" if len(others) == 1 else "conditions"
-    return [
-        f"These are the items of the condition {first}; the {noun} {listed(others)} differed in"
-        " items or prompts."
-    ]
+    return {
+        "n_items": int(overall.n.max()) if len(overall) else 0,
+        "n_domains": summaries[summaries.grouping == "domain"].group.nunique(),
+        "origin": _origin(items) if items else "the materials named in the configuration",
+        "fill": defaultdict(lambda: None, items.details if items else {}),
+        "seed": items.seed if items else None,
+        "prompt_limits": sorted(limits),
+        "condition": condition,
+        "other_conditions": others,
+    }
 
 
 def _origin(provenance: Provenance) -> str:
@@ -694,148 +516,68 @@ def _origin(provenance: Provenance) -> str:
     return f"{name} (SHA-256 {digest}…)" if digest else name
 
 
-def _models(summaries: pd.DataFrame, origins: Sequence[TableOrigin], roster: Roster) -> list[str]:
-    models = roster.in_order(m for m in summaries.model.unique() if not is_yardstick(m))
-    controls = [m for m in models if roster[m].is_control]
-    text = f"We evaluated {counted(len(models), 'language model')}"
-    if controls:
-        rest = len(models) - len(controls)
-        which = (
-            counted(len(controls), "small calibration control")
-            if rest
-            else "small calibration controls"
-        )
-        text += f"{', among them' if rest else ':'} {which} that the pipeline made from scratch"
-    sentences = [text + "."]
-    for one in _of(origins, "summaries")[:1]:
-        sentences += notes(one.provenance, roster)
-    asked = [name for name in summaries.eval_type.unique() if name in EVAL_TYPES]
-    imported = [one.provenance for one in origins if one.provenance.details.get("imported")]
-    if imported:
-        digest = imported[0].inputs.get("release", "")[:12]
-        steps = [
-            step["step"].replace("_", " ")
-            for step in imported[0].details["steps"]
-            if step["note"] != "switched off"
-        ]
-        sentences.append(
-            "Their scores and answers are those that the authors of EWoK released (SHA-256"
-            f" {digest}…), after these steps of the released analysis: {listed(steps) or 'none'}."
-        )
-        return sentences
-    if "logprobs" in asked:
-        dtypes = sorted(
-            {
-                described_precision(one.provenance)
-                for one in origins
-                if one.kind in ("target_scores", "judgements") and one.provenance.dtype
-            }
-        )
-        weights = f"; weights in {listed(dtypes)}" if dtypes else ""
-        sentences.append(
-            "LogProbs: a target's score is the sum of the natural log probabilities of its tokens"
-            " after its context, tokenised once as a whole, with the joining space counted to the"
-            f" target (log-softmax in float32{weights})."
-        )
-        sentences += _other_kinds(origins)
-    prompted = [name for name in sorted(asked) if is_prompted(name)]
-    if prompted:
-        ways = "; ".join(map(selection.in_words, prompted))
-        sentences.append(f"Models were also prompted (Ivanova et al., Appendix A.4): {ways}.")
-    return sentences
-
-
-def _other_kinds(origins: Sequence[TableOrigin]) -> list[str]:
-    """How masked and encoder-decoder models were scored."""
+def _of_models(
+    summaries: pd.DataFrame, origins: Sequence[TableOrigin], roster: Roster
+) -> dict[str, Any]:
+    models = [model for model in summaries.model.unique() if not is_yardstick(model)]
+    imported = next((one for one in origins if one.provenance.details.get("imported")), None)
     kinds = {
         str(kind)
-        for one in _of(origins, "summaries")
-        for kind in one.provenance.details.get("kinds", {}).values()
+        for made in _of(origins, "summaries")
+        for kind in made.details.get("kinds", {}).values()
     }
-    sentences = []
-    if any(kind.startswith(MASKED) for kind in kinds):
-        alone = describe_kind(MASKED, ORIGINAL) in kinds
-        way = "each token hidden alone (Salazar et al., 2020)" if alone else ""
-        within = "each token hidden together with the rest of its word (Kauf and Ivanova, 2023)"
-        ways = [
-            one
-            for one in (way, within if describe_kind(MASKED, WITHIN_WORD) in kinds else "")
-            if one
-        ]
-        sentences.append(
-            "Masked models were scored by the target's pseudo-log-likelihood in its context,"
-            f" {listed(ways)}."
-        )
-    if describe_kind(ENCODER_DECODER) in kinds:
-        sentences.append(
-            "Encoder-decoder models read the context in the encoder, and the target was scored in"
-            " the decoder."
-        )
-    return sentences
+    masked = {
+        ORIGINAL: "each token hidden alone (Salazar et al., 2020)",
+        WITHIN_WORD: "each token hidden with the rest of its word (Kauf and Ivanova, 2023)",
+    }
+    asked = sorted(name for name in summaries.eval_type.unique() if name in EVAL_TYPES)
+    scored = _of(origins, "target_scores", "judgements")
+    return {
+        "n_models": len(models),
+        "n_controls": sum(roster[model].is_control for model in models),
+        "notes": [note for made in _of(origins, "summaries")[:1] for note in notes(made, roster)],
+        "imported": imported
+        and {
+            "digest": imported.provenance.inputs.get("release", "")[:12],
+            "steps": [
+                step["step"].replace("_", " ")
+                for step in imported.provenance.details["steps"]
+                if step["note"] != "switched off"
+            ],
+        },
+        "has_logprobs": "logprobs" in asked,
+        "dtypes": sorted({described_precision(made) for made in scored if made.dtype}),
+        "masked": [way for name, way in masked.items() if describe_kind(MASKED, name) in kinds],
+        "has_encoder_decoder": describe_kind(ENCODER_DECODER) in kinds,
+        "prompted": [selection.in_words(name) for name in asked if is_prompted(name)],
+    }
 
 
-def _accuracy(origins: Sequence[TableOrigin]) -> list[str]:
-    sentences = [
-        "For each target, accuracy is 1 if its matching context scores higher, 0.5 on an exact tie"
-        " and 0 otherwise; an item's accuracy is the mean of its two targets, and a model's"
-        " accuracy is the mean over versions."
-    ]
-    summaries = _of(origins, "summaries")
-    if summaries:
-        one = summaries[0].provenance
-        if drawn := one.details.get("drawn"):
-            sentences.append(
-                f"95% intervals take {drawn} as crossed samples: the half width is the standard"
-                " error times a quantile between the normal one and Student's t of the part of the"
-                " variance that is known from the fewest units."
-            )
-    return sentences
-
-
-def _baselines(origins: Sequence[TableOrigin]) -> list[str]:
-    sentences = []
-    for one in _of(origins, "judgements"):
-        if text := BASELINE_NOTES.get(str(one.provenance.model)):
-            n_vectors = one.provenance.details.get("n_vectors")
-            counted = f" ({n_vectors:,} word vectors)" if isinstance(n_vectors, int) else ""
-            sentences.append(f"Baseline {one.provenance.model}: {text.removesuffix('.')}{counted}.")
-    for one in _of(origins, "surface_features"):
-        unit = one.provenance.details.get("unit")
-        source = one.provenance.details.get("source")
-        sentences.append(
-            "Surface features are the number of words and the mean log word frequency of (C1 +"
-            f" C2)/2 + T (source: {source}" + (f", {unit})." if unit else ").")
-        )
-    return sentences
-
-
-def _regression(origins: Sequence[TableOrigin]) -> list[str]:
-    sentences = []
-    for one in _of(origins, "coefficients"):
-        details: dict[str, Any] = one.provenance.details
-        formula, n_rows = details.get("formula"), details.get("n_rows")
-        if not formula:
-            continue
-        is_mixed = "(1|" in str(formula)
-        kind = (
-            "A mixed-effects logistic regression"
-            if is_mixed
-            else "As a cross-check, a logistic regression without random effects"
-        )
-        text = (
-            f"{kind} was fitted to {n_rows:,} target rows: {formula}."
-            if isinstance(n_rows, int)
-            else f"{kind}: {formula}."
-        )
-        sentences.append(text)
-    return sentences
-
-
-def _software(packages: dict[str, str]) -> str:
-    own = packages.get("worldprobe")
-    named = [f"{name} {packages[name]}" for name in NAMED_PACKAGES if name in packages]
-    if not own:
-        return ""
-    return f"All steps were run with worldprobe {own}" + (
-        f" ({', '.join(named)})." if named else "."
-    )
+def _of_statistics(origins: Sequence[TableOrigin]) -> dict[str, Any]:
+    """Intervals, baselines, surface features and regressions."""
+    summaries, fits = _of(origins, "summaries"), _of(origins, "coefficients")
+    return {
+        "drawn": summaries[0].details.get("drawn") if summaries else None,
+        "baselines": [
+            {
+                "name": made.model,
+                "note": BASELINE_NOTES[str(made.model)],
+                "n_vectors": made.details.get("n_vectors"),
+            }
+            for made in _of(origins, "judgements")
+            if made.model in BASELINE_NOTES
+        ],
+        "features": [
+            {key: made.details.get(key) for key in ("source", "unit")}
+            for made in _of(origins, "surface_features")
+        ],
+        "fits": [
+            {
+                "is_mixed": "(1|" in made.details["formula"],
+                "formula": made.details["formula"],
+                "n_rows": made.details.get("n_rows"),
+            }
+            for made in fits
+            if made.details.get("formula")
+        ],
+    }

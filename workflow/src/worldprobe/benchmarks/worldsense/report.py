@@ -6,8 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
+from markupsafe import Markup
 
 from worldprobe.benchmarks.worldsense import selection
 from worldprobe.benchmarks.worldsense.analysis.answers import read_series
@@ -20,14 +22,14 @@ from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
-from worldprobe.report.model_names import (
-    Roster,
+from worldprobe.report.findings import (
+    KINDS,
     against_chance,
-    counted,
-    listed,
-    ranging,
-    who_took_part,
+    lead_values,
+    models_sheet,
+    standing,
 )
+from worldprobe.report.model_names import Roster
 from worldprobe.report.origins import (
     Methods,
     TableOrigin,
@@ -36,31 +38,11 @@ from worldprobe.report.origins import (
     package_versions,
     read_origins,
 )
-from worldprobe.report.page import Cell, Material, Notice, Part, cell_of, notices, render_template
+from worldprobe.report.page import Cell, Material, Part, cell_of, notices, render_template
+from worldprobe.report.sheet import Column, Sheet, decimals, span, whole_number
 
-#: Rules of reading, and where they differ, in words.
-RULES = {"explicit": "what they say", "last_word": "their last word, as in the paper"}
-DIFFERENCES = {
-    "another_answer": "another answer",
-    "only_explicit": "an answer by what they say only",
-    "only_last_word": "an answer by the last word only",
-}
+PACKAGE = "worldprobe.benchmarks.worldsense"
 QUESTION = "Does a language model keep a small world in mind?"
-#: Rule -> what it must come to.
-RULE_WORDS = {
-    "rule_solver": "The solver reads the text and must be right about everything.",
-    "rule_random": "Random answers must be at chance.",
-    "rule_positive": "One-sided answers must be at chance.",
-    "rule_mention": "The order of mention shows what the wording gives away.",
-    "rule_query": "The query alone shows what the question gives away.",
-    "rule_counting": "Counting mentions shows how far one gets without chaining two clauses.",
-    "rule_together": "Matching single clauses shows the same.",
-    "rule_ngrams": "N-grams of words show what a classifier learns from other trials.",
-    "rule_roles": (
-        "N-grams of relations and roles show the same without names; they join clauses that stand"
-        " side by side."
-    ),
-}
 #: The rule that a model must beat.
 COUNTING = "rule_counting"
 CITE = "The measure: Benchekroun et al. (2023), WorldSense, arXiv 2311.15930."
@@ -87,27 +69,34 @@ def compose(material: Material) -> Part:
     )
     extras = {}
     if examples:
-        extras["problems"] = render_template(
-            "worldprobe.benchmarks.worldsense", "conversations.html.jinja", problems=examples
-        )
+        extras["problems"] = render_template(PACKAGE, "conversations.html.jinja", problems=examples)
+    means = mean_accuracies(summaries, overall, asked, roster)
+    biases = find_biases(summaries, asked, roster)
+    problems, values = find_problems(summaries, by_problem, asked)
+    sheets = [
+        _models_sheet(means),
+        problems,
+        _biases_sheet(biases),
+        _reading_sheet(own[0].provenance, asked, roster),
+    ]
     return Part(
         question=QUESTION,
-        lead=_lead(overall, asked, roster),
-        who=who_took_part(models, roster),
-        points=[
-            *_shallow(overall, asked, roster),
-            *_bias(summaries, asked, roster),
-            *_invalid(summaries, roster),
-        ],
-        more=[*_by_problem(by_problem, asked), *_seen(summaries, asked)],
-        facts=_facts(summaries, models),
+        lead=_lead(means),
+        facts=_facts(summaries, means),
         methods=_methods(summaries, origins, roster),
         cite=CITE,
-        notices=[
-            *notices(own[0].provenance, roster),
-            *_reading(own[0].provenance, asked, roster),
-            *_rules(models, roster),
-        ],
+        tables=[sheet for sheet in sheets if len(sheet.frame)],
+        notices=notices(own[0].provenance, roster),
+        caveats=render_template(
+            PACKAGE,
+            "caveats.html.jinja",
+            biases={
+                "n_differing": int(biases["against"].isin(["above", "below"]).sum()),
+                "n": len(biases),
+            },
+            rules={model: roster[model].name for model in models if roster[model].is_rule},
+            **values,
+        ),
         overview=_overview(overall, by_problem, models, roster),
         apart=frozenset(roster[model].name for model in models if roster[model].is_rule),
         extras=extras,
@@ -132,126 +121,94 @@ def _overview(
     }
 
 
-def _lead(overall: pd.DataFrame, asked: Sequence[str], roster: Roster) -> str:
-    """Means against chance, by intervals that hold for all models at once."""
-    rows = overall[overall["model"].isin(asked)]
-    said = against_chance(
-        rows.assign(name=[roster[model].name for model in rows["model"]]), over=" over skins"
-    )
-    if len(rows) == 1 and rows["ci_low"].isna().all():
-        n_skins = int(rows["n_clusters"].iloc[0])
-        said += (
-            f" It is the same in all {n_skins} skins."
-            if n_skins > 1
-            else " One skin gives no interval."
-        )
-    return (
-        f"{said} Prompting:"
-        f" {listed(dict.fromkeys(selection.prompting_name(way) for way in rows['eval_type']))}."
-    )
-
-
-def _shallow(overall: pd.DataFrame, asked: Sequence[str], roster: Roster) -> list[str]:
-    """What a rule has that never chains two clauses, and which models are not above it for other
-    skins as well.
+def mean_accuracies(
+    summaries: pd.DataFrame, overall: pd.DataFrame, asked: Sequence[str], roster: Roster
+) -> pd.DataFrame:
+    """Accuracy of every model and rule against chance and against the rule that never chains two
+    clauses, and the share of answers that could not be read.
     """
-    from worldprobe.analysis.comparisons import ABOVE, NO_INTERVAL, place
-
-    rows = overall.set_index("model")
-    if COUNTING not in rows.index:
-        return []
-    bar = float(rows["mean"][COUNTING])
-    sentence = (
-        "A rule that counts mentions and matches single clauses, and never chains two, has an"
-        f" accuracy of {bar:.3f}"
+    means = against_chance(overall, asked, roster)
+    invalid = selection.of_main(selection.pick(summaries, OVERALL, "invalid"))
+    counting = means.loc[means["model"] == COUNTING, "mean"]
+    others = means[means["is_counted"] & (means["model"] != COUNTING)]
+    return means.assign(
+        prompting=means["eval_type"].map(selection.prompting_name),
+        invalid=means["model"].map(invalid.set_index("model")["mean"]),
+        against_rule=standing(others, None if counting.empty else float(counting.iloc[0])),
     )
-    others = rows.loc[[model for model in asked if model != COUNTING]]
-    where = place(others, bar)
-    is_alike = (where == NO_INTERVAL) & (others["n_clusters"] > 1)
-    below, alike = (
-        [roster[model].name for model in others.index[one]]
-        for one in ((where != ABOVE) & ~is_alike, is_alike)
+
+
+def _lead(means: pd.DataFrame) -> Markup:
+    """The finding, and which models are not above the rule that never chains two clauses."""
+    counting = means.loc[means["model"] == COUNTING, "mean"]
+    below = means["is_counted"] & means["against_rule"].notna() & (means["against_rule"] != "above")
+    return render_template(
+        PACKAGE,
+        "findings.html.jinja",
+        counting=None if counting.empty else counting.iloc[0],
+        not_above=list(means.loc[below, "name"]),
+        **lead_values(means),
     )
-    if below:
-        sentence += (
-            f"; {listed(below)} {'is' if len(below) == 1 else 'are'} not shown to be above it, and"
-            " so not to reason"
-        )
-    if alike:
-        verb = "is" if len(alike) == 1 else "are"
-        sentence += (
-            f"; whether {listed(alike)} {verb} above it for other skins nothing tells, as all are"
-            " alike"
-        )
-    return [f"{sentence}."]
 
 
-def _by_problem(by_problem: pd.DataFrame, asked: Sequence[str]) -> list[str]:
-    """The range of the problems' means, and in how many models the ends differ for other skins as
-    well.
+def _models_sheet(means: pd.DataFrame) -> Sheet:
+    more = [
+        Column("Against the counting rule", ("against_rule",), is_number=False),
+        Column("Prompting", ("prompting",), is_number=False),
+        Column("Unreadable", ("invalid",), "{:.1%}".format),
+    ]
+    note = (
+        "No interval: one skin, or all skins alike. Unreadable: share of the answers; they count as"
+        " wrong."
+    )
+    return models_sheet(means, over=" over skins", more=more, notes=(note,))
+
+
+def find_problems(
+    summaries: pd.DataFrame, by_problem: pd.DataFrame, asked: Sequence[str]
+) -> tuple[Sheet, dict[str, Any]]:
+    """Means over models by problem, and by whether the training sets have the skin's relation; in
+    how many models the ends differ for other skins as well.
     """
-    rows = by_problem[by_problem["model"].isin(asked)]
+    skins = selection.of_main(selection.pick(summaries, "intraining", columns=("intraining",)))
+    rows, skins = (part[part["model"].isin(asked)] for part in (by_problem, skins))
     means = rows.groupby("problem")["mean"].mean()
-    is_trivial = means.index.isin(TRIVIAL)
-    normal, trivial = means[~is_trivial], means[is_trivial]
-    found = []
+    normal = means[~means.index.isin(TRIVIAL)]
+    lines = [(selection.PROBLEM_NAMES[str(name)], mean) for name, mean in means.items()]
+    trivial = means[means.index.isin(TRIVIAL)]
+    if len(normal) and len(trivial):
+        lines.append(("Trivial controls, which need no world", trivial.mean()))
+    values = {"ends": {"n_known": 0}, "seen": {"n_known": 0}}
     if len(normal) > 1:
-        names = {str(name): selection.PROBLEM_NAMES[str(name)].lower() for name in normal.index}
         most, least = (
             rows[rows["problem"] == name].set_index("model")
             for name in (normal.idxmax(), normal.idxmin())
         )
-        ends = _whose(most, least, _apart(most, least, len(normal)), rows["model"].nunique())
-        said = (
-            f"; the 95% intervals of the ends over skins (for all problems at once) {ends}"
-            if ends
-            else ""
+        values["ends"] = _count_apart(most, least, _apart(most, least, len(normal)))
+    by_skin = skins.groupby("intraining")["mean"].mean()
+    if {IN, OUT} <= set(by_skin.index):
+        shared, other = (
+            skins[skins["intraining"] == name].set_index("model") for name in (IN, OUT)
         )
-        found.append(f"{ranging(normal.rename(index=names), 'Means by problem')}{said}.")
-    if len(normal) and len(trivial):
-        found.append(f"The trivial controls, which need no world, come to {trivial.mean():.3f}.")
-    return found
-
-
-def _seen(summaries: pd.DataFrame, asked: Sequence[str]) -> list[str]:
-    """Accuracy on the test skins whose relation the training sets have, and on the others."""
-    rows = selection.of_main(selection.pick(summaries, "intraining", columns=("intraining",)))
-    rows = rows[rows["model"].isin(asked)]
-    means = rows.groupby("intraining")["mean"].mean()
-    if not {IN, OUT} <= set(means.index):
-        return []
-    shared, other = (rows[rows["intraining"] == name].set_index("model") for name in (IN, OUT))
-    where = _whose(
-        shared, other, _apart(shared, other) | _apart(other, shared), rows["model"].nunique()
+        apart = _apart(shared, other) | _apart(other, shared)
+        values["seen"] = _count_apart(shared, other, apart)
+        lines += [
+            ("Skins whose relation is in the training sets", by_skin[IN]),
+            ("Other skins", by_skin[OUT]),
+        ]
+    columns = (
+        Column("Trials", ("trials",), is_number=False),
+        Column("Mean over models", ("mean",), decimals(3)),
     )
-    said = (
-        f"Skins whose relation is in the training sets come to {means[IN]:.3f}, others to"
-        f" {means[OUT]:.3f}"
-    )
-    said += " on average" if rows["model"].nunique() > 1 else ""
-    return [f"{said}; the intervals over skins {where}." if where else f"{said}."]
+    frame = pd.DataFrame(lines, columns=["trials", "mean"])
+    return Sheet("Accuracy by problem and by skin.", frame, columns), values
 
 
-def _whose(first: pd.DataFrame, second: pd.DataFrame, apart: pd.Series, n_asked: int) -> str:
-    """In how many models the intervals of two means are apart, of those that have both; empty where
-    none has.
-
-    Args:
-        first: rows by model.
-        second: likewise.
-        apart: of each model, whether they are.
-        n_asked: models that the means are of.
-    """
+def _count_apart(first: pd.DataFrame, second: pd.DataFrame, apart: pd.Series) -> dict[str, int]:
+    """In how many models the intervals of two means are apart, of those that have both."""
     known = [set(side.index[side["ci_low"].notna()]) for side in (first, second)]
     both = sorted(known[0] & known[1])
-    if not both:
-        return ""
-    n_apart = int(apart[both].sum())
-    if n_apart == 0 or n_asked == 1:
-        return "are apart" if n_apart else "overlap"
-    return f"are apart in {n_apart} of {counted(len(both), 'model')}" + (
-        " that have them" if len(both) < n_asked else ""
-    )
+    return {"n_apart": int(apart[both].sum()), "n_known": len(both)}
 
 
 def _apart(higher: pd.DataFrame, lower: pd.DataFrame, n_compared: int = 1) -> pd.Series:
@@ -265,126 +222,93 @@ def _apart(higher: pd.DataFrame, lower: pd.DataFrame, n_compared: int = 1) -> pd
     return at_once(higher, n_compared)["ci_low"].reindex(models) > below.reindex(models)
 
 
-def _bias(summaries: pd.DataFrame, asked: Sequence[str], roster: Roster) -> list[str]:
-    """How many mean biases differ from 0, by intervals that hold for all of them at once, and their
-    range.
-    """
-    from worldprobe.analysis.comparisons import ABOVE, BELOW, NO_INTERVAL, place  # SciPy
-
+def find_biases(summaries: pd.DataFrame, asked: Sequence[str], roster: Roster) -> pd.DataFrame:
+    """Mean biases by model and problem, and where they lie with respect to 0."""
     rows = selection.of_main(selection.pick(summaries, "problem", "bias", columns=("problem",)))
     rows = rows[rows["model"].isin(asked)]
-    where = place(rows, 0.0)
-    shown, alike = (
-        rows[where.isin([ABOVE, BELOW])],
-        rows[(where == NO_INTERVAL) & (rows["mean"] != 0) & (rows["n_clusters"] > 1)],
+    return rows.assign(
+        name=[roster[model].name for model in rows["model"]],
+        problem=rows["problem"].map(selection.PROBLEM_NAMES),
+        against=standing(rows, 0.0),
+    ).sort_values("mean", ignore_index=True)
+
+
+def _biases_sheet(biases: pd.DataFrame) -> Sheet:
+    is_alike = (biases["against"] == "no interval") & (biases["n_clusters"] > 1)
+    is_shown = biases["against"].isin(["above", "below"]) | (is_alike & (biases["mean"] != 0))
+    return Sheet(
+        "Response biases that differ from 0, or are the same in all skins.",
+        biases[is_shown].reset_index(drop=True),
+        (
+            Column("Model", ("name",), is_number=False),
+            Column("Problem", ("problem",), is_number=False),
+            Column("Bias", ("mean",), decimals(2)),
+            Column("95% interval over skins", ("ci_low", "ci_high"), span),
+            Column("Against 0", ("against",), is_number=False),
+        ),
     )
-    said = []
-    if len(shown):
-        verb = "differs" if len(shown) == 1 else "differ"
-        said.append(
-            f"{len(shown)} of {counted(len(rows), 'mean response bias', 'mean response biases')}"
-            f" {verb} from 0, by 95% intervals for all at once: {_ends(shown, roster)}."
-        )
-    if len(alike):
-        said.append(
-            "Mean response biases without an interval, as all skins are alike:"
-            f" {_ends(alike, roster)}."
-        )
-    explained = "Above 0: towards TRUE, POSSIBLE, KNOWN; below: FALSE, IMPOSSIBLE, UNKNOWN."
-    return [" ".join([*said, explained])] if said else []
 
 
-def _ends(biases: pd.DataFrame, roster: Roster) -> str:
-    """The lowest and the highest of some mean biases, and whose they are."""
-    found = [
-        f"{row['mean']:+.2f} ({roster[row['model']].name},"
-        f" {selection.PROBLEM_NAMES[row['problem']].lower()})".replace("-", "−")
-        for row in biases.sort_values("mean").iloc[[0, -1]].to_dict("records")
-    ]
-    return f"they run from {found[0]} to {found[1]}" if len(biases) > 1 else found[0]
-
-
-def _invalid(summaries: pd.DataFrame, roster: Roster) -> list[str]:
-    rows = selection.of_main(selection.pick(summaries, OVERALL, "invalid"))
-    many = rows[rows["mean"] >= 0.01].sort_values("mean", ascending=False)
-    if many.empty:
-        return []
-    named = [
-        f"{roster[model].name} {share:.1%}"
-        for model, share in zip(many["model"], many["mean"], strict=True)
-    ]
-    return [f"Answers that could not be read count as wrong: {listed(named)} of the trials."]
-
-
-def _facts(summaries: pd.DataFrame, models: Sequence[str]) -> list[tuple[str, str]]:
+def _facts(summaries: pd.DataFrame, means: pd.DataFrame) -> dict[str, int]:
     here = selection.pick(summaries, "problem", columns=("problem",))
     name = selection.main_set(summaries)
     whole = int(here[here["condition"] == name].groupby(["eval_type", "model"])["n"].sum().max())
-    n_ways = summaries["eval_type"].nunique()
-    found = [
-        counted(len(models), "model or rule", "models and rules"),
-        counted(len(selection.problems_of(here)), "problem"),
-        counted(whole, f"tuple ({name})", f"tuples ({name})"),
-        *([counted(n_ways, "way of asking", "ways of asking")] if n_ways > 1 else []),
-    ]
-    return [(number, noun) for number, noun in (one.split(" ", 1) for one in found)]
+    kinds = means["kind"].value_counts()
+    return {f"{kind}s": int(kinds[kind]) for kind in KINDS if kind in kinds} | {
+        "problems": len(selection.problems_of(here)),
+        f"tuples ({name})": whole,
+        "ways of asking": summaries["eval_type"].nunique(),
+    }
 
 
 def _methods(summaries: pd.DataFrame, origins: Sequence[TableOrigin], roster: Roster) -> Methods:
-    packages = package_versions(origins)
-    made = origins[0].provenance
-    sets = sorted(summaries["condition"].unique())
-    how = [selection.prompting_name(name) for name in sorted(summaries["eval_type"].unique())]
-    sentences = [
-        f"Models answered the trials of {listed(sets)}, asked by {listed(how)} prompting.",
-        (
-            "A tuple's accuracy and bias are means over its trials with the paper's weights, after"
-            " 1 and 2 are folded into one; tuples that were not answered as a whole are left out."
-        ),
-        (
-            "Sizes weigh equally within a problem, and problems in an average; ± in tables is the"
-            " paper's 1.96 standard errors over tuples, which hold for these skins only."
-        ),
-        (
-            "Intervals in figures and sentences and p values are for other skins and abstract"
-            " problems: Student's t with one degree of freedom less than skins."
-        ),
-    ]
-    left_out = sum(int(row.get("incomplete_tuples", 0)) for row in made.details.get("answers", []))
-    if left_out:
-        sentences.append(f"{counted(left_out, 'tuple was', 'tuples were')} left out.")
-    if any("calibrated_forms" in one.provenance.details for one in origins):
-        sentences.append(
-            "Constrained answers are those whose odds a text raises most, relative to the mean log"
-            " odds over the tuples of its problem, wording and form of query, which have each"
-            " answer (batch calibration, Zhou et al. 2024)."
-        )
-    models = _with_tokens(model_rows(origins, ("worldsense_responses",), roster), origins, roster)
-    return Methods(sentences, packages, models, file_rows(origins))
-
-
-def _reading(made: Provenance, asked: Sequence[str], roster: Roster) -> list[Notice]:
-    """How replies were read, and how many the other rule reads otherwise."""
-    found = {
-        model: ways for model, ways in made.details.get("reading", {}).items() if model in asked
-    }
-    if not found:
-        return []
-    rules = {one["rule"] for ways in found.values() for one in ways.values()}
-    shown = []
-    for model, ways in found.items():
-        for way, one in ways.items():
-            kinds = [f"{one[key]:,} {words}" for key, words in DIFFERENCES.items() if one.get(key)]
-            counted = f"{sum(one.get(key, 0) for key in DIFFERENCES):,} of {one['replies']:,}"
-            shown.append(
-                f"{roster[model].name}, {way}: {counted}" + (f" ({listed(kinds)})" if kinds else "")
-            )
-    text = (
-        f"Replies were read by {listed(sorted(RULES[rule] for rule in rules))}. Replies that the"
-        f" two rules, {RULES['explicit']} and {RULES['last_word']}, read otherwise:"
-        f" {'; '.join(shown)}."
+    answers = origins[0].provenance.details.get("answers", [])
+    text = render_template(
+        PACKAGE,
+        "methods.html.jinja",
+        sets=sorted(summaries["condition"].unique()),
+        promptings=[
+            selection.prompting_name(name) for name in sorted(summaries["eval_type"].unique())
+        ],
+        left_out=sum(int(row.get("incomplete_tuples", 0)) for row in answers),
+        is_calibrated=any("calibrated_forms" in one.provenance.details for one in origins),
     )
-    return [Notice("How replies were read", text)]
+    models = _with_tokens(model_rows(origins, ("worldsense_responses",), roster), origins, roster)
+    return Methods(text, package_versions(origins), models, file_rows(origins))
+
+
+def _reading_sheet(made: Provenance, asked: Sequence[str], roster: Roster) -> Sheet:
+    """How many replies the two rules of reading read otherwise."""
+    counts = {
+        "another_answer": "Another answer",
+        "only_explicit": "An answer by what they say only",
+        "only_last_word": "An answer by the last word only",
+    }
+    lines = [
+        {
+            "name": roster[model].name,
+            "prompting": way,
+            "read_by": {"explicit": "what they say", "last_word": "last word, as in the paper"}[
+                replies["rule"]
+            ],
+            "replies": replies["replies"],
+            **{key: replies.get(key, 0) for key in counts},
+        }
+        for model, ways in made.details.get("reading", {}).items()
+        if model in asked
+        for way, replies in ways.items()
+    ]
+    return Sheet(
+        "Replies that the two rules of reading, what they say and their last word, read otherwise.",
+        pd.DataFrame(lines),
+        (
+            Column("Model", ("name",), is_number=False, once=True),
+            Column("Prompting", ("prompting",), is_number=False),
+            Column("Read by", ("read_by",), is_number=False),
+            Column("Replies", ("replies",), whole_number),
+            *(Column(heading, (key,), whole_number) for key, heading in counts.items()),
+        ),
+    )
 
 
 def _with_tokens(
@@ -399,18 +323,6 @@ def _with_tokens(
                 f"tokens per answer: {selection.show_tokens(tokens)}"
             )
     return [row | {"notes": found.get(row["name"], "–")} for row in models] if found else models
-
-
-def _rules(models: Sequence[str], roster: Roster) -> list[Notice]:
-    rules = [roster[model].name for model in models if roster[model].is_rule]
-    if not rules:
-        return []
-    known = [words for rule, words in RULE_WORDS.items() if rule in models]
-    text = (
-        f"{listed(rules)}: of known behaviour, so they stay out of averages over models."
-        f" {' '.join(known)}".rstrip()
-    )
-    return [Notice("What the rules are", text)]
 
 
 #: Which tuples of a problem are shown, by their place from the highest mean of the models to the

@@ -1,5 +1,5 @@
-"""Pairs of models on the same items, pairs of conditions of one model, and what may be said of each
-in a sentence.
+"""Pairs of models on the same items, pairs of conditions of one model, and what may be said of
+each.
 
 Conditions of a study differ in how its items are filled, swapped, filtered or prompted. The
 templates of two conditions are the same, so they are pairs. Where both conditions have the same
@@ -30,9 +30,7 @@ from worldprobe.analysis.clusters import (
 from worldprobe.analysis.comparisons import (
     ABOVE,
     NEAR_TIES,
-    NO_INTERVAL,
     corrected,
-    p_in_words,
     place,
 )
 from worldprobe.analysis.comparisons import compare_models as compare_pairs
@@ -56,12 +54,9 @@ from worldprobe.models.registry import BASELINES
 REPLICATES = ", and replicates of each model"
 #: status of a comparison that is not ok -> what is said of it.
 NOT_TESTED = {
-    "one_version": (
-        "this is about these fillings only, as there is one version; a claim about others takes at"
-        " least two, and five to find much"
-    ),
-    "one_cluster": "there is nothing to test this with, as all items are of one {cluster}",
-    "no_spread": "there is nothing to test this with, as the difference is the same everywhere",
+    "one_version": "about these fillings only, as there is one version",
+    "one_cluster": "not tested, as all items are of one cluster",
+    "no_spread": "not tested, as the difference is the same everywhere",
 }
 
 
@@ -187,8 +182,9 @@ def compare_models(
         table.assign(eval_type=eval_type, condition_a=ALL, condition_b=ALL), ["grouping"], beside
     )
     table["interval_over"] += REPLICATES if replicates else ""
-    table["sentence"] = [
-        _sentence(row, cluster, panel.has_own_fillings) for row in table.to_dict("records")
+    table["finding"] = [
+        _finding(row, f"{row['model_a']} is better", f"{row['model_b']} is better")
+        for row in table.to_dict("records")
     ]
     return table[[name for name in Comparisons.columns if name in table]]
 
@@ -280,131 +276,28 @@ def estimate_columns(found: Estimates, place: int) -> dict[str, Any]:
     }
 
 
-def _sentence(row: Mapping[Any, Any], cluster: str, is_own: bool) -> str:
-    """What may be said about one comparison."""
-    where = "" if row["grouping"] == OVERALL else f" in {row['group']}"
-    means = (
-        f"{row['model_a']} has {row['mean_a']:.1%} and {row['model_b']} {row['mean_b']:.1%} of the"
-        f" targets right{where}"
-    )
-    pairs = (
-        f"{_number(row['n_clusters'], 'pair')} of concepts, " if cluster == "concept_pair" else ""
-    )
-    versions = _number(row["n_versions"], "item per template" if is_own else "version")
-    if is_own and "versions" in row["interval_over"]:
-        versions += " (whose means differ more than items with fillings of their own should)"
-    basis = (
-        f"{pairs}{row['n_templates']} templates, {versions}, {row['n']} items{_ties_in_words(row)}"
-    )
-    if row["n_a_better"] + row["n_b_better"] == 0:
-        return f"{means}: no item tells them apart ({basis})."
-    numbers = f"{means} ({numbers_in_words(row)}; {basis})"
+def _finding(row: Mapping[Any, Any], if_positive: str, if_negative: str) -> str:
+    """What may be said of one comparison.
+
+    Args:
+        row: of the table.
+        if_positive: what a difference above 0 means.
+        if_negative: what one below 0 means.
+    """
     if row["status"] != "ok":
-        return f"{numbers}: {not_tested(row, cluster)}."
+        return NOT_TESTED[row["status"]]
     if row["p"] >= 0.05:
-        return f"{numbers}: these items cannot tell the two apart; {unseen(row)}."
-    if reason := _why_neither(row):
-        return (
-            f"{numbers}: the difference is more than chance, but neither is called better, as"
-            f" {reason}."
-        )
-    better = row["model_a"] if row["difference"] > 0 else row["model_b"]
-    taught = [str(row[f"model_{side}"]) for side in "ab" if row[f"taught_{side}"]]
+        return "no difference shown"
+    places = (row["place_a"], row["place_b"])
+    if NEAR_TIES in places:
+        return "a difference, but most targets are near ties, where rounding decides"
+    if ABOVE not in places:
+        return "a difference, but neither is shown to be above chance (50%)"
+    better = if_positive if row["difference"] > 0 else if_negative
+    taught = [str(row[f"model_{side}"]) for side in "ab" if row.get(f"taught_{side}")]
     if taught:
-        said = (
-            f"{better} is better on these items, but {' and '.join(taught)} learned from part of "
-        )
-        said += f"their templates: this says nothing of other {row['interval_over']}"
-    else:
-        said = f"{better} is better, on other {row['interval_over']} of this kind too, "
-        said += "unless one of them has read some of these"
-    if row["p_holm"] < 0.05:
-        return f"{numbers}: {said}."
-    corrected_p = p_in_words(row["p_holm"])
-    return (
-        f"{numbers}: {said}. After correction for the number of comparisons it may be chance"
-        f" ({corrected_p})."
-    )
-
-
-def _why_neither(row: Mapping[Any, Any]) -> str:
-    """Why a difference that is more than chance makes neither side better; empty: one is."""
-    tied = [str(row[f"model_{side}"]) for side in "ab" if row[f"place_{side}"] == NEAR_TIES]
-    if tied:
-        return (
-            f"most targets of {' and '.join(dict.fromkeys(tied))} are near ties, where rounding"
-            " decides"
-        )
-    if ABOVE in (row["place_a"], row["place_b"]):
-        return ""
-    alike = [str(row[f"model_{side}"]) for side in "ab" if row[f"place_{side}"] == NO_INTERVAL]
-    if alike:
-        words = " and ".join(dict.fromkeys(alike))
-        return (
-            f"neither is shown to be above chance (50%): the accuracy of {words} is the same"
-            " everywhere and has no interval"
-        )
-    return "neither is shown to be above chance (50%)"
-
-
-def _ties_in_words(row: Mapping[Any, Any]) -> str:
-    """Ties and near ties of both models, and in which precision they were scored; empty where there
-    is nothing to say.
-    """
-    dtypes = {row[f"dtype_{side}"] for side in "ab" if row[f"model_{side}"] not in BASELINES}
-    if not row["n_tied_a"] + row["n_tied_b"] and len(dtypes) == 1:
-        return ""
-    told = [
-        f"{row[f'n_tied_{side}']:,}"
-        f" ({row[f'model_{side}']}{', ' if row[f'dtype_{side}'] else ''}{row[f'dtype_{side}']})"
-        for side in "ab"
-    ]
-    return f"; ties and near ties: {' and '.join(told)} of {row['n_targets']:,} targets"
-
-
-def numbers_in_words(row: Mapping[Any, Any]) -> str:
-    """A difference in points, with its interval and p where there are any."""
-    interval = (
-        ""
-        if np.isnan(row["ci_low"])
-        else f", 95% interval {100 * row['ci_low']:+.1f} to {100 * row['ci_high']:+.1f}"
-    )
-    return f"{100 * row['difference']:+.1f} points{interval}" + (
-        "" if np.isnan(row["p"]) else f", {p_in_words(row['p'])}"
-    )
-
-
-def unseen(row: Mapping[Any, Any]) -> str:
-    """Which differences a test would have missed, and how many versions would find smaller ones."""
-    if row["detectable"] >= 1:
-        missed = "no difference, however large, would be found with certainty"
-    else:
-        missed = (
-            f"a difference below {100 * row['detectable']:.1f} points would be missed in more than"
-            " one of five such samples"
-        )
-    return missed + (
-        f"; half of that takes {row['enough_versions']} versions"
-        if row.get("enough_versions")
-        else ""
-    )
-
-
-def not_tested(row: Mapping[Any, Any], cluster: str) -> str:
-    """Why a difference has no p."""
-    return NOT_TESTED[row["status"]].format(
-        cluster={"concept_pair": "pair of concepts"}.get(cluster, cluster)
-    )
-
-
-def _number(count: int, thing: str) -> str:
-    """A number of things.
-
-    >>> _number(1, "version"), _number(3, "item per template")
-    ('1 version', '3 items per template')
-    """
-    first, *rest = thing.split(" ", 1)
-    return " ".join([f"{count} {first}{'' if count == 1 else 's'}", *rest])
+        better += f" on these items only: {', '.join(taught)} learned from part of their templates"
+    return better if row["p_holm"] < 0.05 else f"{better}, but not after Holm's correction"
 
 
 TEMPLATE = ["domain", "meta_template", "template"]
@@ -499,7 +392,10 @@ def compare_conditions(
         }
         own |= {"n": table[f"n_items_{side}"], "n_clusters": table["n_clusters"]}
         table[f"place_{side}"] = place(pd.DataFrame(own).assign(n_ties=0), n_intervals=2)
-    table["sentence"] = [_sentence_of_conditions(row, cluster) for row in table.to_dict("records")]
+    table["finding"] = [
+        _finding(row, "the condition helps", "the condition hurts")
+        for row in table.to_dict("records")
+    ]
     return table[[name for name in ConditionComparisons.columns if name in table]]
 
 
@@ -650,32 +546,3 @@ def _spread(versions: pd.DataFrame, side: str) -> dict[str, float | int]:
         f"high_{side}": float(means.max()),
         f"n_versions_{side}": len(means),
     }
-
-
-def _sentence_of_conditions(row: Mapping[Any, Any], cluster: str) -> str:
-    """What may be said about one comparison."""
-    where = "" if row["grouping"] == OVERALL else f" in {row['group']}"
-    means = (
-        f"{row['model_a']} ({row['eval_type']}) has {row['mean_a']:.1%} of the targets right in"
-        f" {row['condition_a']} and {row['mean_b']:.1%} in {row['condition_b']}{where}"
-    )
-    basis = (
-        f"{row['n']} templates in both, {row['n_versions_b']} and {row['n_versions_a']} versions"
-    )
-    if row["status"] != "ok":
-        found = not_tested(row, cluster)
-    elif row["p"] < 0.05 and (reason := _why_neither(row)):
-        found = (
-            "the difference is more than chance, but the condition neither helps nor hurts, as"
-            f" {reason}"
-        )
-    elif row["p_holm"] < 0.05:
-        found = f"the condition {'helps' if row['difference'] > 0 else 'hurts'}"
-    elif row["p"] < 0.05:
-        found = (
-            "after correction for the number of comparisons it may be chance"
-            f" ({p_in_words(row['p_holm'])})"
-        )
-    else:
-        found = f"no difference is found; {unseen(row)}"
-    return f"{means} ({numbers_in_words(row)}; {basis}): {found}."

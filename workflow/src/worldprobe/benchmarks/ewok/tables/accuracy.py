@@ -21,7 +21,7 @@ from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, TARGET_CONTRASTS, 
 from worldprobe.errors import UserError
 from worldprobe.models.registry import BASELINES
 from worldprobe.provenance import Provenance
-from worldprobe.report.model_names import HUMAN, Roster, counted, is_yardstick, listed, ranging
+from worldprobe.report.model_names import HUMAN, Roster, is_yardstick
 from worldprobe.report.sheet import Column, Sheet, decimals, p_value, span, whole_number
 
 #: ways of asking a model, in the order of the columns.
@@ -99,19 +99,17 @@ def accuracy_by_domain(
     if not who:
         columns.pop()
     notes = [
-        f"Average over {counted(int(frame.n_models.max()), 'model')}; domains in its order, which"
-        " was not tested."
+        f"Models in the average: {frame.n_models.max()}. Domains are in its order, which was not"
+        " tested."
     ]
     if frame.n_models.max() > 1:
         notes.append(
             "The highest of several means tends to be more than its model reaches on other items."
         )
     if len(calibration):
-        names = roster.in_order(calibration.model)
-        what = "an untrained control" if len(names) == 1 else "untrained controls"
-        who_else = f"{listed(roster[model].name for model in names)}, {what}"
+        names = ", ".join(roster[model].name for model in roster.in_order(calibration.model))
         notes.append(
-            f"The average leaves out {who_else}, with a mean of"
+            f"Untrained controls, which the average leaves out: {names}; their mean is"
             f" {decimals(3)(frame.untrained.mean())}."
         )
     return Sheet(
@@ -278,16 +276,13 @@ def mean_accuracy(
     kept = "one half" if metric == "accuracy" else "as wrong"
     of_models = frame[frame.kind == "model"]
     notes.append(
-        f"Exact ties count {kept}; the models have {_rows(int(of_models.n_ties.sum()))} with a tie."
+        f"Exact ties count {kept}. Target rows of the models: {of_models.n_ties.sum():,.0f} ties,"
+        f" {of_models.n_missing.sum():,.0f} without a readable answer."
     )
-    if of_models.n_missing.sum():
-        notes.append(
-            f"{_rows(int(of_models.n_missing.sum()))} of the models without a readable answer."
-        )
     return Sheet(
         title=(
-            f"Accuracy by model ({selection.in_words(eval_type)}), mean and range over"
-            f" {counted(count, 'version')}; chance is 0.5."
+            f"Accuracy by model ({selection.in_words(eval_type)}), mean and range over versions"
+            f" (number: {count}); chance is 0.5."
         ),
         frame=frame,
         columns=(
@@ -309,10 +304,6 @@ def _by_domains(provenance: Provenance | None) -> list[str]:
         "Mean of the domains' means, as in BabyLM's leaderboards: every domain weighs the same. It"
         " has no interval."
     ]
-
-
-def _rows(count: int) -> str:
-    return counted(count, "target row")
 
 
 @table(
@@ -576,12 +567,10 @@ def control_accuracy(
                 " new, as they share situations or words with what was taught, or as stories of"
                 " another template tell them, too."
             ),
-            *say_what_reading_does(accuracies, roster),
-            *say_what_misleads(accuracies, roster),
-            *say_what_a_leak_does(by_dose(accuracies)),
+            *_note_below_chance(accuracies, roster),
+            *_note_gains(by_dose(accuracies)),
         ),
         group="model",
-        headline=say_what_knowledge_scores(accuracies, roster),
     )
 
 
@@ -595,78 +584,17 @@ def _left_out(accuracies: pd.DataFrame, provenance: Provenance | None) -> str:
     return f"{fewest:,}{f' to {most:,}' if most > fewest else ''} of {n_items:,} items "
 
 
-def say_what_knowledge_scores(accuracies: pd.DataFrame, roster: Roster) -> str:
-    """What the measure gives for knowledge, and what for ignorance: ranges over the models that
-    learned something.
-    """
-    rows = accuracies[(accuracies["targets"] == "all") & accuracies["mean"].notna()]
-    rows = rows[[not roster[model].is_untrained for model in rows["model"]]]
-    rows = rows.assign(name=[roster[model].name for model in rows["model"]]).sort_values(
-        "dose", ascending=False
-    )
-    known = rows[rows["group"].isin(["read", "new_filling"])].sort_values(
-        "group", ascending=False, kind="stable"
-    )
-    known = known.drop_duplicates("model")  # the items themselves where they were read
-    new = rows[rows["group"] == "new_concept"].drop_duplicates("model")
-    if known.empty or new.empty:
-        return ""
-    taught, untaught = (
-        ranging(part.set_index("name")["mean"], what)
-        for part, what in (
-            (known, "Accuracies of control models on what they were taught"),
-            (new, "those on concepts that they were not taught"),
-        )
-    )
-    return f"{taught}; {untaught}."
-
-
-def say_what_reading_does(accuracies: pd.DataFrame, roster: Roster) -> list[str]:
-    """Of each model, what it has of what it read or was taught, and of what is new to it; then what
-    leaked items do.
-    """
-    rows = accuracies[(accuracies["targets"] == "all") & accuracies["mean"].notna()]
-    said = []
-    for model in roster.in_order(rows["model"].unique()):
-        if roster[model].is_untrained:
-            continue
-        of_model = rows[rows["model"] == model].sort_values("dose", ascending=False)
-        parts: list[str] = []
-        for group, what in (
-            ("read", "of items that it had read"),
-            ("new_filling", "of {} templates with other fillings"),
-        ):
-            best = of_model[of_model["group"] == group].head(1)
-            parts += [
-                f"{_interval(row)} {what.format('their' if parts else 'taught')}{_times(row)}"
-                for row in best.to_dict("records")
-            ]
-        new = [
-            f"{_interval(row)} of concepts that it had not"
-            for row in of_model[of_model["group"] == "new_concept"].to_dict("records")
-        ]
-        if parts and new:
-            said.append(f"{roster[model].name} is right about {', '.join([*parts, *new])}.")
-    return said
-
-
-def say_what_misleads(accuracies: pd.DataFrame, roster: Roster) -> list[str]:
-    """Where a model's interval is below chance: what it learned points the wrong way there."""
+def _note_below_chance(accuracies: pd.DataFrame, roster: Roster) -> list[str]:
+    """How many intervals are below chance: what a model learned points the wrong way there."""
     is_untrained = accuracies["model"].map(lambda model: roster[model].is_untrained).astype(bool)
     rows = accuracies[accuracies["ci_high"].notna() & ~is_untrained]
-    below = [
-        f"{roster[row['model']].name} on"
-        f" {'items' if row['targets'] == 'all' else row['targets'] + 's'} of {READ[row['group']]}:"
-        f" {_with_interval(row['mean'], row['ci_low'], row['ci_high'])}"
-        for row in rows[rows["ci_high"] < 0.5].to_dict("records")
-    ]
-    if not below:
-        return []
-    return [
-        f"Below chance, with {len(below)} of {len(rows)} intervals (of so many,"
-        f" {0.025 * len(rows):.1f} would be by chance): {'; '.join(below)}. What is learned of a"
-        " pair of concepts can point the wrong way in its other templates."
-    ]
+    n_below = int((rows["ci_high"] < 0.5).sum())
+    note = (
+        f"Intervals below chance: {n_below} of {len(rows)}, where {0.025 * len(rows):.1f} are"
+        " expected by chance. What is learned of a pair of concepts can point the wrong way in its"
+        " other templates."
+    )
+    return [note] * (n_below > 0)
 
 
 def by_dose(accuracies: pd.DataFrame) -> pd.DataFrame:
@@ -706,35 +634,20 @@ def by_dose(accuracies: pd.DataFrame) -> pd.DataFrame:
     ]
 
 
-def say_what_a_leak_does(doses: pd.DataFrame) -> list[str]:
+def _note_gains(doses: pd.DataFrame) -> list[str]:
     """How much more often items are right that were read so many times than the same templates with
     other fillings.
     """
     gains = doses[doses["group"] == "gain"].to_dict("records")
-    if not gains:
-        return []
-    said = listed(
-        [
-            f"{_interval(row)} if read"
-            f" {'once' if row['dose'] == 1 else str(row['dose']) + ' times'}"
-            for row in gains
-        ]
-    )
-    return [
-        "A leak: what items that were read have in accuracy more than the same templates with"
-        f" other fillings, which the same model also knows: {said} (mean and 95% interval over"
-        f" {counted(gains[0]['n_models'], 'training')})."
+    shown = [
+        f"{_with_interval(row['mean'], row['ci_low'], row['ci_high'])} if read {row['dose']}×"
+        for row in gains
     ]
-
-
-def _interval(row: dict) -> str:
-    """A mean with its interval, if it has one."""
-    interval = "" if pd.isna(row["ci_low"]) else f" ({row['ci_low']:.2f} to {row['ci_high']:.2f})"
-    return f"{row['mean']:.2f}{interval}"
-
-
-def _times(row: dict) -> str:
-    return f" {row['dose']} times" if row["dose"] > 1 else ""
+    note = (
+        "A leak: accuracy on items that were read, minus that on the same templates with other"
+        f" fillings (mean and 95% interval over trainings): {', '.join(shown)}."
+    )
+    return [note] * (len(gains) > 0)
 
 
 def _with_interval(mean: float, low: float, high: float) -> str:

@@ -24,7 +24,6 @@ from worldprobe.benchmarks.ewok.vocabulary import (
     TARGET_CONTRASTS,
     contrast_group,
 )
-from worldprobe.report.model_names import counted
 from worldprobe.report.sheet import Column, Sheet, whole_number
 
 _COLUMNS = (
@@ -83,8 +82,8 @@ def dataset(templates: pd.DataFrame, items: pd.DataFrame) -> Sheet:
     ]
     return Sheet(
         title=(
-            "The materials by domain: pairs of concepts, situations, templates, items in"
-            f" {counted(versions, 'version')}."
+            "The materials by domain: pairs of concepts, situations, templates, items"
+            f" (versions: {versions})."
         ),
         frame=frame,
         columns=(

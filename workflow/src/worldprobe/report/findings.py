@@ -1,0 +1,127 @@
+"""What a part of the report finds: each model's accuracy against chance, in numbers.
+
+The sentences are templates (``assets/*.html.jinja``, and beside each benchmark).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from worldprobe.report.model_names import HUMAN, Roster, is_yardstick
+from worldprobe.report.sheet import Column, Sheet, decimals, span
+
+#: Where a mean lies (``analysis.comparisons.place``), as tables print it.
+STANDING = {
+    "above": "above",
+    "below": "below",
+    "open": "not shown to differ",
+    "no interval": "no interval",
+    "near ties": "most targets are near ties",
+}
+
+
+#: What a row of a table may be about.
+KINDS = ("language model", "control model", "untrained control", "rule", "baseline", "people")
+
+
+def standing(rows: pd.DataFrame, reference: float | None = 0.5) -> pd.Series:
+    """Where each mean lies, by intervals that hold for all rows at once; empty without a
+    reference.
+
+    Args:
+        rows: as for ``analysis.comparisons.place``.
+        reference: chance, or what else means are compared with.
+    """
+    from worldprobe.analysis.comparisons import place  # SciPy, which Snakemake need not load
+
+    if reference is None or rows.empty:
+        return pd.Series("", rows.index, dtype=object)
+    return place(rows, reference).map(STANDING)
+
+
+def kind_of(model: str, roster: Roster) -> str:
+    """What a row of a table is about."""
+    if is_yardstick(model):
+        return "people" if model == HUMAN else "baseline"
+    if roster[model].is_untrained:
+        return "untrained control"
+    if roster[model].is_control:
+        return "control model"
+    return "rule" if roster[model].is_rule else "language model"
+
+
+def against_chance(
+    rows: pd.DataFrame, counted: Sequence[str], roster: Roster, chance: float | None = 0.5
+) -> pd.DataFrame:
+    """Rows with name and kind of each model, the highest mean first, and where the mean lies.
+
+    Args:
+        rows: a row per model.
+        counted: models whose intervals are read together; each other one is read alone.
+        roster: names of the models.
+        chance: what guessing reaches; None where that differs from item to item.
+    """
+    is_counted = rows["model"].isin(list(counted))
+    others = [rows.loc[[index]] for index in rows.index[~is_counted]]
+    return rows.assign(
+        name=[roster[model].name for model in rows["model"]],
+        kind=[kind_of(model, roster) for model in rows["model"]],
+        is_counted=is_counted,
+        against=pd.concat([standing(part, chance) for part in [rows[is_counted], *others]]),
+    ).sort_values("mean", ascending=False, kind="stable", ignore_index=True)
+
+
+def lead_values(rows: pd.DataFrame, chance: float | None = 0.5) -> dict[str, Any]:
+    """What ``assets/lead.html.jinja`` says of rows of ``against_chance``."""
+    counted = rows[rows["is_counted"] & rows["mean"].notna()]
+    against = counted["against"].value_counts()
+    values: dict[str, Any] = {"chance": chance, "n_models": len(counted)}
+    if len(counted):
+        first = counted.iloc[0].to_dict()
+        values["first"] = {**first, "interval": span(first["ci_low"], first["ci_high"])}
+    return values | {
+        "n_above": int(against.get("above", 0)),
+        "n_below": int(against.get("below", 0)),
+        "lowest": counted["mean"].min(),
+        "highest": counted["mean"].max(),
+        "average": counted["mean"].mean(),
+        "has_published": bool((rows["kind"] == "language model").any()),
+    }
+
+
+def models_sheet(
+    rows: pd.DataFrame,
+    chance: float | None = 0.5,
+    over: str = "",
+    more: Sequence[Column] = (),
+    notes: Sequence[str] = (),
+) -> Sheet:
+    """Every model against chance.
+
+    Args:
+        rows: of ``against_chance``.
+        chance: what guessing reaches.
+        over: what the intervals are over.
+        more: further columns.
+        notes: below the table.
+    """
+    stated = [] if chance is None else [Column("Against chance", ("against",), is_number=False)]
+    return Sheet(
+        "Accuracy of each model" + ("." if chance is None else f"; chance is {chance:g}."),
+        rows,
+        (
+            Column("Model", ("name",), is_number=False),
+            Column("Kind", ("kind",), is_number=False),
+            Column("Accuracy", ("mean",), decimals(3)),
+            Column(f"95% interval{over}", ("ci_low", "ci_high"), span),
+            *stated,
+            *more,
+        ),
+        notes=(
+            "“Above” and “below” are by intervals that hold for all counted models at once.",
+            *notes,
+        ),
+    )
