@@ -16,7 +16,7 @@ from cyclopts import App
 from worldprobe.archives import is_encrypted
 from worldprobe.cli.options import OutFolder
 from worldprobe.errors import UserError
-from worldprobe.files import digest_file, source_of, whole_folder
+from worldprobe.files import whole_folder
 from worldprobe.log import LOGGER
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def unpack(archive: Path, /, *, out: OutFolder) -> None:
 
     word = ask_password(RELEASE_VARIABLE, archive.name) if is_encrypted(archive) else None
     contents = dict(read_release(archive, word, f"Set {RELEASE_VARIABLE}."))
-    with whole_folder(out, "release unpack", source_of(digest_file(archive))) as folder:
+    with whole_folder(out) as folder:
         for name, content in contents.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
