@@ -77,8 +77,7 @@ _STAGES = {
     "paper": ("report:paper", "write a study as a LaTeX article, and typeset it"),
     "crate": ("report:crate", "pack a finished study as an RO-Crate"),
     "workflow": ("study:workflow", "print the path of the Snakefile"),
-    "status": ("study:status", "which models are done, running, waiting or failed"),
-    "unlock": ("study:unlock", "remove the lock that a killed run left behind"),
+    "status": ("study:status", "which models are done, failed, unfinished or not begun"),
 }
 #: Those of extensions last.
 STAGES = {
