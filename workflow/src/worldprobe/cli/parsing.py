@@ -291,7 +291,7 @@ EXTRAS = {
         *("sentencepiece", "google"),
     ),
     "vllm": ("vllm",),
-    "openai": ("openai", "tenacity"),
+    "openai": ("openai",),
     "workflow": ("snakemake", "gensim", "nbconvert", "nbformat", "nbclient", "ipykernel"),
     "r": ("rpy2",),
     "survey": ("fastapi", "starlette", "uvicorn", "jwt", "cryptography", "mistune"),
