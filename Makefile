@@ -5,7 +5,6 @@ QUICK = not (slow or whole_run or vllm or slurm or survey or release)
 .PHONY: reproduce test test-all test-slurm test-survey release-check rulegraph numbers settings docs format python
 
 reproduce: python
-	@.venv/bin/worldprobe unlock
 	@rm -rf results/*/logs/fetch_model results/*/logs/fetch_baseline
 	@$(RUN) --quiet all --until fetch_model fetch_baseline || echo "Going on without what could not be fetched."
 	@if envs/install-r; then $(RUN); else echo "Going on without the mixed-effects model."; $(RUN) --config "ewok={mixed_model: {enabled: false}}"; fi

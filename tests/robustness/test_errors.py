@@ -11,8 +11,6 @@ import signal
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from worldprobe.cli import main
 
@@ -21,42 +19,26 @@ SCORE = "score logprobs {items} --checkpoint {checkpoint} --out {out}"
 SERVER = "score logprobs {items} --engine openai --checkpoint m"
 
 LINES = [
-    "frobnicate",
     "--password {secret} items build",
     f"{BUILD} --passwrod {{secret}} --out {{out}}",
-    f"{BUILD} --seed nan --out {{out}}",
-    f"{BUILD} --out {{out}}/x",
     f"{BUILD} --out {{materials}}/README.md",
     "summarize {judgements_a} --out {judgements_a}",
     "compare {judgements_a} --out {out}",
     "judge {items} {scores_a} {scores_b} --out {out}",
-    "judge {items} {folder} --out {out}",
-    "judge {items} {folder}/missing.parquet --out {out}",
-    "judge {items} {scores_a} --model ../a --out {out}",
     "items gather {items} {items} --out {out}",
-    "table mean_accuracy {items} --out {folder}/t.md",
     "score logprobs {items} --checkpoint nobody/no-such-model --out {out}",
-    "controls write-corpus {templates} {materials} --taught nan --out {folder}/c",
     f"{SERVER} --endpoint http://u:hunter2secret@host/v1 --out {{out}}",
-    f"{SERVER} --endpoint http://host/v1?key=hunter2secret --out {{out}}",
-    f"{SERVER} --endpoint http://127.0.0.1:9/v1 --dtype bfloat16 --out {{out}}",
-    "worldsense generate test --sizes 2 --out {folder}/t.parquet",
     "worldsense generate test --per-cell 1000000 --out {folder}/t.parquet",
 ]
 
 #: Name of a file, its content, and the command that reads it as ``{file}``.
 FILES = [
     ("study.yaml", "study: a\nstudy: b", "config check {file}"),
-    ("study.yaml", "[" * 100_000, "config check {file}"),
     ("study.yaml", "ewok: {materials: {passwrod: hunter2secret}}", "config check {file}"),
-    ("study.yaml", b"study: caf\xe9", "config check {file}"),
     ("models.yaml", "a: {checkpoint: x, dtyp: y}", "models list --registry {file}"),
-    ("t.parquet", "item_id,target\n", "judge {items} {file} --out {out}"),
     ("r.csv", "item_id;target\n", "import human-ratings {items} {file} --out {out}"),
     ("m.zip", b"PK", "items build {file} --password {secret} --versions 0 --out {out}"),
-    ("r.zip", b"PK", "import released {file} --out {out}"),
     ("t.jsonl", "{", "worldsense audit {file} --out {out}"),
-    ("t.jsonl.bz2", b"not compressed", "worldsense audit {file} --out {out}"),
     (
         "p.yaml",
         "choice: {block: 5}",
@@ -81,13 +63,6 @@ def test_a_spoiled_file_is_named(
     path = tmp_path / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     check(line, name, file=path)
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(text=st.text(alphabet="aeu:{}[]-'\"\n #&*!|>%@`\t0159.\\\x85\u2028", max_size=30))
-def test_any_text_is_a_configuration_or_a_message(tmp_path: Path, text: str) -> None:
-    (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
-    assert main(["config", "check", str(tmp_path / "mine.yaml")]) in (0, 2)
 
 
 CONCEPT, CONTEXT = "concepts/concept-garden-work.yml", "contexts/context-garden-work.yml"
@@ -129,16 +104,12 @@ def test_small_materials_can_be_filled(check, garden: Path) -> None:
     ("name", "old", "new", "words"),
     [
         (CONCEPT, "concept: lift", "concept: raise", "no concept"),
-        (CONCEPT, "concept: lift", "concept: li\x07ft", "is not valid YAML"),
         (CONTEXT, "conceptB: lower", "conceptB: lift", "are the same"),
-        (CONTEXT, "{segment1}", "{segment2}", "2 places"),
         (CONTEXT, "[object1]", "[objct1]", "no fillers/filler-objct.csv"),
         (CONTEXT, "upward", "downward", "are the same"),
         (CONTEXT, "upward", '"up\\u202eward"', "invisible character"),
-        (TARGET, "{CONCEPT}", "CONCEPT", "no {CONCEPT}"),
         (TARGET, "criteria: agentive", "criteria: non_agentive", "no target"),
         (OBJECT, "the pot0,", "the {pot0},", "would be part of a sentence"),
-        (OBJECT, "the pot0,true", "the pot0", "cells"),
         (OBJECT, "the pot0,true", "the pot1,false", "already"),
     ],
 )
@@ -174,15 +145,12 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("file", "change", "words"),
     [
         ("config.json", {"n_embd": 16}, "shapes"),
-        ("config.json", {"architectures": ["BertForMaskedLM"]}, "not a causal"),
         (
             "config.json",
             {"auto_map": {"AutoModelForCausalLM": "x.Y"}, "model_type": "own"},
             "Python code",
         ),
         ("tokenizer.json", {"model": {}}, "tokenizer"),
-        ("tokenizer.json", None, "no tokenizer"),
-        ("model.safetensors", None, "no weights"),
         ("model.safetensors", b"garbage", "cannot be loaded"),
     ],
 )
@@ -218,11 +186,11 @@ def test_an_added_word_without_an_embedding_is_refused(check, tiny_model, tmp_pa
 
 
 def test_sigterm_leaves_nothing_half_written(study, tmp_path: Path, monkeypatch) -> None:
-    def stop(path: Path) -> None:
-        assert path.stat().st_size
+    def stop(source: Path, target: Path) -> None:
+        assert Path(source).stat().st_size
         os.kill(os.getpid(), signal.SIGTERM)
 
-    monkeypatch.setattr("worldprobe.files._synchronize", stop)
+    monkeypatch.setattr("worldprobe.files.os.replace", stop)
     build = ["items", "build", str(study["materials"]), "--versions", "0"]
     with pytest.raises(SystemExit) as ended:
         main([*build, "--out", str(tmp_path / "items.parquet")])

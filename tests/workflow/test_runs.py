@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -127,7 +126,6 @@ def test_a_run_that_was_killed_is_finished_by_the_next_with_the_same_bytes(
     unscored: Path,
     finished: Path,
     reduced: tuple[Path, ...],
-    repository: Path,
 ) -> None:
     run = start(snakemake_command(unscored, configuration=reduced), environment)
     wait_for(run, unscored, "results/reduced/ewok/judgements/main/logprobs/*.parquet")
@@ -143,9 +141,7 @@ def test_a_run_that_was_killed_is_finished_by_the_next_with_the_same_bytes(
         "--rerun-incomplete" in refused.stdout + refused.stderr
         or "--unlock" in refused.stdout + refused.stderr
     )
-    unlock = [sys.executable, "-m", "worldprobe", "unlock", str(unscored)]
-    source = environment | {"PYTHONPATH": str(repository / "workflow" / "src")}
-    subprocess.run(unlock, env=source, check=True, capture_output=True)
+    assert snakemake(unscored, "--unlock", configuration=reduced).returncode == 0
     resumed = snakemake(unscored, "--rerun-incomplete", configuration=reduced)
     assert resumed.returncode == 0, resumed.stdout + resumed.stderr
     assert digests(unscored) == digests(finished)

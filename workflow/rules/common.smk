@@ -74,7 +74,7 @@ from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import digest_state
 from worldprobe.models.controls import corpus
 from worldprobe.operations.resources import limits, needs, tuning_needs
-from worldprobe.operations.status import missing_models, not_fetched, share_with_jobs, sign
+from worldprobe.operations.status import missing_models, not_fetched, share_with_jobs
 from worldprobe.operations.settings import (
     as_written,
     is_folder,

@@ -136,9 +136,8 @@ def test_an_interrupted_training_leaves_nothing_and_an_older_model_untouched(
         progress.done += 1
 
     assert train(folder, "stopped/old", "--steps", "20") == 2
-    assert "with other settings" in capsys.readouterr().err
+    assert "is not empty" in capsys.readouterr().err
     monkeypatch.setattr(scratch.Progress, "advance", interrupt)
-    assert train(folder, "stopped/old", "--steps", "10") == 130
     assert train(folder, "stopped/new", "--steps", "10") == 130
     assert [path.name for path in (folder / "stopped").iterdir()] == ["old"]
     assert digest_file(folder / "stopped" / "old") == before

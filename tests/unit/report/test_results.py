@@ -1,9 +1,7 @@
 """Results in other forms: the readers of each form find the same numbers."""
 
 import json
-from pathlib import Path
 
-import jsonschema
 import pytest
 import yaml
 
@@ -11,8 +9,6 @@ from worldprobe.benchmarks.ewok.vocabulary import RELEASE
 from worldprobe.cli import main
 from worldprobe.errors import UserError
 from worldprobe.report.results import check_result, describe
-
-FORMS = Path(__file__).parent / "every_eval_ever"
 
 
 @pytest.fixture
@@ -89,25 +85,8 @@ def test_numbers_that_contradict_each_other_are_refused(make_result, key, value,
         check_result(result)
 
 
-def test_every_eval_evers_schema_accepts_the_record(result_file):
-    record = json.loads(export(result_file, "eee", "--organization", "A lab").read_text())
-    schema = json.loads((FORMS / "eval.schema.json").read_text())
-    jsonschema.Draft7Validator(schema).validate(record)
-    assert record["schema_version"] == schema["version"]
-    found = {
-        entry["evaluation_name"]: entry["score_details"]["score"]
-        for entry in record["evaluation_results"]
-    }
-    assert found["worldprobe_ewok_accuracy"] == 0.7
-    assert found["worldprobe_worldsense_bias"] == -0.1
-    broken = record | {"evaluation_results": [{"evaluation_name": "x"}]}
-    assert list(jsonschema.Draft7Validator(schema).iter_errors(broken))
-
-
 def test_exports_say_nothing_that_nobody_said_and_no_folder(make_result, tmp_path):
-    """`third_party` and `open_weights` of any local folder, whose path was published as the
-    model's id.
-    """
+    """The path of a local folder was published as the model's id."""
     made = {"revision": None, "checkpoint": "/home/ada/secret/tiny"}
     made["adapter"] = {
         "name": "/home/ada/adapters/mine",
@@ -117,22 +96,16 @@ def test_exports_say_nothing_that_nobody_said_and_no_folder(make_result, tmp_pat
     }
     path = tmp_path / "result.json"
     path.write_text(json.dumps(make_result("tiny") | made))
-    for form in (["lm-eval"], ["eee"], ["hub", "--dataset", "lab/items"]):
+    for form in (["lm-eval"], ["hub", "--dataset", "lab/items"]):
         text = export(path, *form).read_text()
         assert "/home" not in text
         assert "secret" not in text
-    record = json.loads(export(path, "eee").read_text())
-    assert record["source_metadata"]["evaluator_relationship"] == "other"
-    assert record["model_info"]["id"] == "tiny"
-    assert record["model_info"]["additional_details"]["model_availability"] == "unknown"
-    said = export(path, "eee", "--relationship", "first_party", "--availability", "closed_weights")
-    assert (
-        json.loads(said.read_text())["source_metadata"]["evaluator_relationship"] == "first_party"
-    )
+    record = json.loads(export(path, "lm-eval").read_text())
+    assert record["model_name"] == "tiny"
     path.write_text(
         json.dumps(make_result("tiny") | {"revision": "607a30d", "checkpoint": "lab/tiny"})
     )
-    assert json.loads(export(path, "eee").read_text())["model_info"]["id"] == "lab/tiny"
+    assert json.loads(export(path, "lm-eval").read_text())["model_name"] == "lab/tiny"
 
 
 def test_the_hubs_own_reader_understands_the_entries(result_file):
@@ -176,18 +149,12 @@ def test_numbers_of_other_items_do_not_pass_for_those_of_the_release(
     )
 
 
-@pytest.mark.parametrize("form", ["lm-eval", "eee"])
-def test_a_number_that_is_missing_stays_missing(make_result, tmp_path, form):
+def test_a_number_that_is_missing_stays_missing(make_result, tmp_path):
     path = tmp_path / "result.json"
     path.write_text(json.dumps(make_result("tiny", value=None)))
-    record = json.loads(export(path, form).read_text())
-    if form == "lm-eval":
-        assert record["results"]["worldprobe_ewok"]["acc,none"] is None
-        assert record["results"]["worldprobe_ewok"]["acc_stderr,none"] == "N/A"
-    else:
-        assert "worldprobe_ewok_accuracy" not in [
-            entry["evaluation_name"] for entry in record["evaluation_results"]
-        ]
+    record = json.loads(export(path, "lm-eval").read_text())
+    assert record["results"]["worldprobe_ewok"]["acc,none"] is None
+    assert record["results"]["worldprobe_ewok"]["acc_stderr,none"] == "N/A"
 
 
 def test_a_single_model_is_printed_with_interval_number_of_units_and_chance(make_result):

@@ -37,7 +37,8 @@ class Extension:
         asks: a function of study and registry: ids of models that the rules ask.
         outputs: a function of the study: files that it is for.
         compares: name of a table -> what ``worldprobe compare`` does with files of it: a function
-            of the files that gives comparisons, and details of their provenance.
+            of the files that gives comparisons, details of their provenance, and the template that
+            prints them with its values.
     """
 
     commands: Mapping[str, tuple[str, str]] = field(default_factory=dict)
@@ -170,7 +171,9 @@ def _listed(part: str, *given: Any) -> list[str]:
     return [name for place in places for name in load(place)(*given)]
 
 
-def comparing(table: str) -> Callable[[list[Path]], tuple[Any, dict[str, Any]]] | None:
+def comparing(
+    table: str,
+) -> Callable[[list[Path]], tuple[Any, dict[str, Any], str, dict[str, Any]]] | None:
     """What compares files of a table, if an extension does."""
     for extension in extensions():
         if table in extension.compares:

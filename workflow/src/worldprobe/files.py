@@ -5,18 +5,12 @@ it. And web addresses.
 from __future__ import annotations
 
 import contextlib
-import contextvars
 import errno
 import functools
-import glob
 import hashlib
-import json
 import os
-import re
-import shutil
-import socket
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+import tempfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
@@ -28,48 +22,6 @@ _DISK_ERRORS = {errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EFBIG, errno.EIO}
 #: Bytes of a file from which on its date stands for its content, where many files are looked at
 #: often.
 _LARGE = 1_000_000
-#: Lists the files of a folder that a command wrote, so that the same command may replace it.
-MANIFEST = ".worldprobe.json"
-#: What is in a folder besides its files: the manifest, and the date that Snakemake notes in folders
-#: that a rule writes.
-_NOTES = {MANIFEST, ".snakemake_timestamp"}
-
-
-@dataclass
-class _Batch:
-    """Files that are written but kept back."""
-
-    paths: set[Path]
-    renames: list[Callable[[], None]] = field(default_factory=list)
-    leftovers: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
-
-
-_batch: contextvars.ContextVar[_Batch | None] = contextvars.ContextVar("_batch", default=None)
-
-
-@contextlib.contextmanager
-def whole_files(paths: Collection[Path | str]) -> Iterator[None]:
-    """Keep back these files and folders while they are written; at the end of the block all take
-    their places, or none.
-
-    Inside the block they cannot be read at their final places yet. Anything else is written at
-    once.
-
-    Args:
-        paths: the files and folders that belong together.
-
-    Raises:
-        UserError: a file or folder cannot take its place.
-    """
-    batch = _Batch({Path(path).resolve() for path in paths})
-    token = _batch.set(batch)
-    try:
-        with batch.leftovers:
-            yield
-            for rename in batch.renames:
-                rename()
-    finally:
-        _batch.reset(token)
 
 
 @contextlib.contextmanager
@@ -77,76 +29,55 @@ def whole_file(path: Path | str) -> Iterator[Path]:
     """Yield a temporary path next to ``path``; on success it becomes ``path``, on failure it is
     removed.
 
-    The bytes are on disk before the file takes its name. The temporary name contains host and
-    process, so two writers on a shared disk cannot collide: the later rename wins whole. What
-    killed processes of this machine left there is removed. A link stays one: what it leads to is
-    replaced.
+    A link stays one: what it leads to is replaced.
 
     Raises:
         UserError: the file cannot be written here.
     """
     check_place(path)
-    path = _behind_link(path)
-    temporary = _temporary(path)
-    with _disk_errors(path, always=True):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _remove_leftovers(path)
-        with open(temporary, "wb"):
-            pass
-
-    def rename() -> None:
-        with _disk_errors(path, always=True):
-            os.replace(temporary, path)
-            _synchronize(path.parent)
-
-    yield from _fill_and_keep(path, temporary, rename)
+    with _beside(path) as (temporary, target):
+        temporary.touch()
+        yield temporary
+        os.replace(temporary, target)
 
 
 @contextlib.contextmanager
-def whole_folder(path: Path | str, command: str, source: str | None = None) -> Iterator[Path]:
-    """Yield a temporary folder next to ``path``; on success it takes the place of ``path``, on
-    failure it is removed.
+def whole_folder(path: Path | str) -> Iterator[Path]:
+    """Yield a temporary folder next to ``path``; on success it becomes ``path``, on failure it is
+    removed.
 
-    An existing folder is replaced only if it is empty, or the same command wrote it, from the same
-    source, and nothing was added or edited since: the folder contains a manifest of its files. A
-    link stays one: what it leads to is replaced.
-
-    Args:
-        path: the folder.
-        command: the command that writes it, e.g. ``controls write-corpus``.
-        source: what it is made from, see ``source_of``; None for what is made again in seconds.
+    A folder that contains anything is never replaced. A link stays one: where it leads to is
+    written.
 
     Raises:
-        UserError: the folder cannot be written, ``path`` is a file, or the folder contains anything
-            else.
+        UserError: the folder cannot be written, ``path`` is a file, or the folder is not empty.
     """
-    check_place(path, is_folder=True, command=command, source=source)
-    path = _behind_link(path)
-    temporary = _temporary(path)
-    with _disk_errors(path, always=True):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _remove_leftovers(path)
+    check_place(path, is_folder=True)
+    with _beside(path) as (temporary, target):
         temporary.mkdir()
+        yield temporary
+        check_place(path, is_folder=True)  # it may have changed while we were computing
+        os.replace(temporary, target)
 
-    def rename() -> None:
-        old = temporary.with_name(f"{temporary.name}.old")
-        with _disk_errors(path, always=True):
-            check_place(
-                path, is_folder=True, command=command, source=source
-            )  # it may have changed while we were computing
-            if path.exists():
-                os.replace(path, old)
-            os.replace(temporary, path)
-            _synchronize(path.parent)
-        shutil.rmtree(old, ignore_errors=True)
 
-    def finish() -> None:
-        states = {name: _state(temporary / name) for name in sorted(_members(temporary))}
-        noted = {"command": command, **({"source": source} if source else {}), "files": states}
-        text = json.dumps(noted, indent=1, ensure_ascii=False)
-        (temporary / MANIFEST).write_text(text + "\n", encoding="utf-8")
+@contextlib.contextmanager
+def _beside(path: Path | str) -> Iterator[tuple[Path, Path]]:
+    """A path in a temporary folder next to ``path``, and where it belongs; what is left of it goes.
 
-    yield from _fill_and_keep(path, temporary, rename, finish)
+    Raises:
+        UserError: the disk is full, or refuses to be written.
+    """
+    target = Path(path).resolve() if Path(path).is_symlink() else Path(path)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(
+            prefix=f".{target.name[:100]}.", suffix=".part", dir=target.parent
+        ) as scratch:
+            yield Path(scratch) / target.name, target
+    except OSError as error:
+        if error.errno not in _DISK_ERRORS:
+            raise
+        raise _unwritable(target, error) from error
 
 
 def write_members(folder: Path, members: Iterable[tuple[str, bytes]]) -> None:
@@ -162,53 +93,12 @@ def write_members(folder: Path, members: Iterable[tuple[str, bytes]]) -> None:
         path.write_bytes(content)
 
 
-def _fill_and_keep(
-    path: Path,
-    temporary: Path,
-    rename: Callable[[], None],
-    finish: Callable[[], None] = lambda: None,
-) -> Iterator[Path]:
-    """Let the caller write the temporary file or folder; rename it at once, or with all others of
-    ``whole_files``.
-    """
-    batch = _batch.get()
-    is_kept_back = False
-    try:
-        with _own_names(path, temporary), _disk_errors(path):
-            yield temporary
-            finish()
-            for member in [*(temporary.rglob("*") if temporary.is_dir() else []), temporary]:
-                _synchronize(member)
-        if batch is None or path.resolve() not in batch.paths:
-            rename()
-        else:
-            batch.renames.append(rename)
-            batch.leftovers.callback(_remove, temporary)
-            is_kept_back = True
-    finally:
-        if not is_kept_back:
-            _remove(temporary)
-
-
-def source_of(*parts: object) -> str:
-    """A short digest of what a folder is made from: digests of inputs, and settings.
-
-    >>> source_of("items", {"seed": 1}) == source_of("items", {"seed": 2})
-    False
-    """
-    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
-
-
-def check_place(
-    path: Path | str, is_folder: bool = False, command: str = "", source: str | None = None
-) -> None:
+def check_place(path: Path | str, is_folder: bool = False) -> None:
     """Check that a file, or a folder, may be written here, without writing anything.
 
     Args:
         path: where it is to be written.
         is_folder: a folder is to be written.
-        command: the command that writes the folder.
-        source: what it writes the folder from; None: not known yet, or of no matter.
 
     Raises:
         UserError: the path has no name, is something else, or cannot be written.
@@ -221,25 +111,17 @@ def check_place(
             "Give a path that ends in a name.",
         )
     try:
-        if (
-            path.exists() and not path.is_dir() and not path.is_file()
-        ):  # e.g. /dev/null, which a rename would replace
-            raise UserError(
-                path, "is a device, pipe or socket, not a regular file.", "Give the path of a file."
-            )
-        if is_folder:
-            if path.is_file():
-                raise UserError(
-                    path,
-                    "is a file, but a folder is to be written here.",
-                    "Give the path of a folder.",
-                )
-            if path.is_dir():
-                _check_folder(path, command, source)
-        elif path.is_dir():
-            raise UserError(
-                path, "is a folder, but a file is to be written here.", "Give the path of a file."
-            )
+        if path.exists() and not path.is_dir() and not path.is_file():
+            # e.g. /dev/null, which a rename would replace
+            problem = "is a device, pipe or socket, not a regular file."
+            raise UserError(path, problem, "Give the path of a file.")
+        if path.exists() and path.is_dir() != is_folder:
+            kind, other = ("folder", "file") if path.is_dir() else ("file", "folder")
+            problem = f"is a {kind}, but a {other} is to be written here."
+            raise UserError(path, problem, f"Give the path of a {other}.")
+        if is_folder and path.is_dir() and any(path.iterdir()):
+            problem = "is not empty; what it contains would be replaced."
+            raise UserError(path, problem, "Choose a new folder, or remove this one yourself.")
         nearest = path.absolute().parent
         while not os.path.lexists(nearest):
             nearest = nearest.parent
@@ -260,150 +142,6 @@ def check_place(
         raise _unwritable(path, error) from error
 
 
-def _check_folder(path: Path, command: str, source: str | None) -> None:
-    """Refuse to replace a folder that this command did not write, or from something else, or in
-    which something was changed.
-    """
-    members = _members(path)
-    if not members:
-        return
-    fix = "Choose a new or empty folder, or remove this one yourself."
-    try:
-        manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
-        author, ours = str(manifest["command"]), dict(manifest["files"])
-    except (OSError, ValueError, TypeError, KeyError):
-        raise UserError(
-            path, "is not empty and was not written by this command; it would be replaced.", fix
-        ) from None
-    if author != command:
-        raise UserError(
-            path, f"was written by another command ({author}); it would be replaced.", fix
-        )
-    if surplus := sorted(members - ours.keys() - _NOTES):
-        raise UserError(
-            path,
-            f"also contains {surplus[0]}, which this command did not write; it would be deleted.",
-            fix,
-        )
-    if edited := [
-        name for name in sorted(members & ours.keys()) if _state(path / name) != ours[name]
-    ]:
-        raise UserError(
-            path,
-            f"contains {edited[0]}, which was edited since this command wrote it; it would be"
-            " replaced.",
-            fix,
-        )
-    if source is not None and manifest.get("source") != source:
-        problem = (
-            "was written by the same command, but from other inputs or with other settings; it"
-            " would be replaced."
-        )
-        raise UserError(path, problem, fix)
-
-
-def _state(path: Path) -> str:
-    """What shows that a file was edited: its content, of a large one its size."""
-    size = path.stat().st_size if path.is_file() else 0
-    return digest_file(path)[:16] if path.is_file() and size <= _LARGE else f"{size} bytes"
-
-
-def _members(folder: Path) -> set[str]:
-    """All files and empty folders in a folder, by relative name."""
-    found = set()
-    for parent, folders, names in os.walk(folder):
-        place = Path(parent).relative_to(folder)
-        found |= {(place / name).as_posix() for name in names}
-        if not folders and not names and place != Path():
-            found.add(place.as_posix())
-    return found
-
-
-def _behind_link(path: Path | str) -> Path:
-    """The path, or where it leads if it is a link."""
-    return Path(path).resolve() if Path(path).is_symlink() else Path(path)
-
-
-def _temporary(path: Path) -> Path:
-    return path.with_name(f".{path.name}.{socket.gethostname()}.{os.getpid()}.part")
-
-
-def _remove_leftovers(path: Path) -> None:
-    """Remove what killed processes of this machine left next to ``path``."""
-    begin = f".{path.name}.{socket.gethostname()}."
-    for left in path.parent.glob(f"{glob.escape(begin)}*.part*"):
-        number = left.name.removeprefix(begin).partition(".")[0]
-        if not (number.isdigit() and (int(number) == os.getpid() or _is_running(int(number)))):
-            if left.name.endswith(".part.old") and not path.exists():
-                os.replace(left, path)  # killed between the two renames of a folder
-            else:
-                _remove(left)
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        with contextlib.suppress(OSError):
-            path.unlink()
-
-
-def _synchronize(path: Path) -> None:
-    """Force a file or a folder's list of names onto the disk, so that a power cut leaves no empty
-    file behind the rename.
-    """
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # a file system that cannot
-            raise
-    finally:
-        os.close(handle)
-
-
-@contextlib.contextmanager
-def _own_names(path: Path, temporary: Path) -> Iterator[None]:
-    """Let errors about a file in the temporary folder name the file that it was to become."""
-    try:
-        yield
-    except UserError as error:
-        if not Path(error.where).is_relative_to(temporary):
-            raise
-        raise UserError(
-            path / Path(error.where).relative_to(temporary), error.problem, error.fix
-        ) from error
-
-
-@contextlib.contextmanager
-def _disk_errors(path: Path, always: bool = False) -> Iterator[None]:
-    """Turn a full disk, a quota or a read-only place into a message.
-
-    Args:
-        path: what is being written.
-        always: every OSError is one of writing.
-    """
-    try:
-        yield
-    except UserError:
-        raise
-    except Exception as error:
-        cause: BaseException | None = (
-            error  # libraries raise errors of their own while they close a file on a full disk
-        )
-        while cause is not None:
-            told = re.search(
-                r"\(os error (\d+)\)", str(cause)
-            )  # of a library in Rust, such as safetensors
-            disk = (
-                cause if isinstance(cause, OSError) else OSError(int(told[1]), "") if told else None
-            )
-            if disk is not None and (always or disk.errno in _DISK_ERRORS):
-                raise _unwritable(path, disk) from error
-            cause = cause.__cause__ or cause.__context__
-        raise
-
-
 def _unwritable(path: Path, error: OSError) -> UserError:
     reason = os.strerror(error.errno) if error.errno else str(error)
     return MachineError(
@@ -411,16 +149,6 @@ def _unwritable(path: Path, error: OSError) -> UserError:
         f"cannot be written ({reason}).",
         "Free some disk space, or choose a place where you may write.",
     )
-
-
-def _is_running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def write_text(path: Path | str, text: str) -> None:

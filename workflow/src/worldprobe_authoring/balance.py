@@ -90,11 +90,9 @@ def cramers_v(counts: np.ndarray) -> float:
     ... )
     (1.0, 0.0)
     """
-    if min(counts.shape) < 2:
-        return 0.0
-    expected = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0) / counts.sum()
-    statistic = float(((counts - expected) ** 2 / expected).sum())
-    return float(np.sqrt(statistic / counts.sum() / (min(counts.shape) - 1)))
+    from scipy.stats.contingency import association
+
+    return float(association(counts.astype(int))) if min(counts.shape) > 1 else 0.0
 
 
 def sentence_pairs(templates: pd.DataFrame, part: str) -> Pairs:

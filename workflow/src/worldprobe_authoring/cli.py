@@ -78,7 +78,7 @@ def stats(
     )
     print(text)
     if out:
-        with whole_folder(out, "materials stats") as folder:
+        with whole_folder(out) as folder:
             for name, table in tables.items():
                 csv = table.to_csv(index=False, float_format="%.9g", lineterminator="\n")
                 (folder / f"{name}.csv").write_text(csv, encoding="utf-8", newline="")

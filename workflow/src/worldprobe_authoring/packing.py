@@ -12,7 +12,7 @@ from worldprobe.archives import Archive, encrypt
 from worldprobe.benchmarks.ewok.canaries import OFFICIAL
 from worldprobe.benchmarks.ewok.materials.materials import canary_lines
 from worldprobe.errors import UserError
-from worldprobe.files import MANIFEST, whole_file
+from worldprobe.files import whole_file
 from worldprobe_authoring.search import is_word_list, lacks_canary, open_content
 
 README = "README.txt"
@@ -239,8 +239,6 @@ def _refuse_unwritable(path: Path, names: Sequence[str]) -> None:
                 f'the name of member "{name[:20]}..." has more than {_LONGEST} bytes, which no disk'
                 " takes."
             )
-        elif place == MANIFEST:
-            problem = f'member "{name}" has the name of the list of files that is written there.'
         else:
             continue
         raise UserError(path, problem, "Ask for the archive again, with other names.")

@@ -18,7 +18,7 @@ from worldprobe.archives import is_encrypted
 from worldprobe.benchmarks import settings_classes
 from worldprobe.cli.options import ConfigFiles, OutFolder
 from worldprobe.errors import UserError
-from worldprobe.files import digest_file, source_of, whole_file, whole_folder
+from worldprobe.files import whole_file, whole_folder
 from worldprobe.log import LOGGER
 from worldprobe.paths import REPOSITORY
 
@@ -138,7 +138,7 @@ def unpack(archive: Path, /, *, out: OutFolder) -> None:
 
     word = ask_password(RELEASE_VARIABLE, archive.name) if is_encrypted(archive) else None
     contents = dict(read_release(archive, word, f"Set {RELEASE_VARIABLE}."))
-    with whole_folder(out, "release unpack", source_of(digest_file(archive))) as folder:
+    with whole_folder(out) as folder:
         for name, content in contents.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -23,7 +23,7 @@ from worldprobe.benchmarks.ewok.materials.materials import Materials
 from worldprobe.benchmarks.ewok.materials.slots import Fillers, open_slots
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.files import whole_files, write_text
+from worldprobe.files import write_text
 from worldprobe.paths import RESOURCES
 
 
@@ -196,7 +196,6 @@ def start_domain(folder: Path, name: str, canary: str | None) -> list[Path]:
     names = folder / "fillers" / "filler-agent.csv"
     if not names.exists():
         texts[names] = values["canary"] + (_START / names.name).read_text(encoding="utf-8")
-    with whole_files(list(texts)):
-        for path, text in texts.items():
-            write_text(path, text)
+    for path, text in texts.items():
+        write_text(path, text)
     return list(texts)

@@ -371,7 +371,7 @@ def stem_of(model: str) -> str:
 
 
 def groups_of(rows: pd.DataFrame) -> list[Group]:
-    """All rows, and those of each domain, type and contrast; pairs of concepts are samples of more,
+    """All rows, and those of each domain, type and contrast; pairs of concepts are random factors,
     or items without these.
     """
     facts = ["domain", "concept_a", "concept_b"]

@@ -67,8 +67,8 @@ def to_cells(
 
     Args:
         values: shape (units,); missing (NaN) where a unit has no score.
-        condition: label of each unit's version, shape (units,); empty where versions are no sample
-            of more.
+        condition: label of each unit's version, shape (units,); empty where versions are no random
+            factor.
         stratum: label of each unit's stratum, shape (units,).
         groups: units that are averaged together.
     """
@@ -135,7 +135,7 @@ def estimate(
 
     Args:
         steps: shape (checkpoints,).
-        values: shape (seeds, checkpoints, cells); several seeds are a sample of more.
+        values: shape (seeds, checkpoints, cells); several seeds are a random factor.
         cluster: label of each cell's cluster; see ``analysis.clusters.crossed_means``.
         version: label of each cell's version.
         stratum: label of each cell's stratum.
@@ -393,7 +393,7 @@ def trace(
     Args:
         cells: ``contracts.CheckpointScores`` of one series.
         unit: of the steps.
-        over: grouping -> what its intervals take as samples of more, in words.
+        over: grouping -> what its intervals take as random factors, in words.
         level: see ``onset_of``.
         seed: of the draws.
 

@@ -35,7 +35,7 @@ from worldprobe_lab.power import (
     variances_with_people,
 )
 
-#: Groupings of templates that are pooled, and what a sample of more is in their groups.
+#: Groupings of templates that are pooled, and the random factor in their groups.
 POOLED = {"domain": "concept_pair", "concept_pair": "template"}
 
 
@@ -83,7 +83,7 @@ def plan_studies(
         judgements: contracts.Judgements of the pilot: two models or more, two versions or more.
         difference: of accuracies.
         eval_type: the paradigm.
-        cluster: what is a sample of more: ``concept_pair`` or ``template``.
+        cluster: the random factor: ``concept_pair`` or ``template``.
         n_clusters: numbers of clusters (multiples of the pilot's).
         n_versions: numbers of versions (2 to 50).
         replicates: name -> the models that are replicates of one another, such as training runs

@@ -216,7 +216,7 @@ def simulate_(
         "abandon": settings.abandon,
     }
     inputs = {"lists": lists, "key": key}
-    with whole_folder(out, "human simulate") as folder:
+    with whole_folder(out) as folder:
         write_export(
             folder,
             export,

@@ -21,7 +21,7 @@ from worldprobe.cli.options import PASSWORD_VARIABLE, OutFolder, Password, betwe
 from worldprobe.cli.options import password as password_of
 from worldprobe.commented_csv import read_frame
 from worldprobe.errors import UserError
-from worldprobe.files import source_of, whole_file, whole_folder
+from worldprobe.files import whole_file, whole_folder
 from worldprobe.log import LOGGER
 from worldprobe.paths import REPOSITORY
 from worldprobe.provenance import made
@@ -112,8 +112,8 @@ def _check_host(host: str, public: bool) -> bool:
     is_local = host in ("127.0.0.1", "::1", "localhost")
     if not is_local and not public:
         fix = (
-            "Put a proxy with TLS in front of 127.0.0.1 (docs/extras/human_study.md), or add --public"
-            " to allow it all the same."
+            "Put a proxy with TLS in front of 127.0.0.1 (docs/extras/human_study.md), or add"
+            " --public to allow it all the same."
         )
         raise UserError(f"--host {host}", "can be reached by other machines.", fix)
     return is_local
@@ -248,9 +248,8 @@ def backup(folder: Survey, /, *, out: OutFolder) -> None:
     refuse_checkout(out)
     with (
         _databases(folder) as (answers, identities),
-        whole_folder(out, "human backup") as temporary,
+        whole_folder(out) as temporary,
     ):
-        _check_backup(out / ANSWERS, answers)
         temporary.chmod(0o700)
         # Identities last: everybody in the answers is in them.
         for database, name in ((answers, ANSWERS), (identities, IDENTITIES)):
@@ -266,34 +265,6 @@ def backup(folder: Survey, /, *, out: OutFolder) -> None:
         for name in (KEY, TOKEN):
             if (folder / name).is_file():
                 shutil.copy2(folder / name, temporary / name)
-
-
-def _check_backup(backup: Path, answers: Database) -> None:
-    """Refuse to replace a backup of another survey, or of answers that the survey has lost.
-
-    Raises:
-        UserError: the backup has sessions, and the survey none of them.
-    """
-    if not backup.is_file():
-        return
-    asked = "SELECT session FROM sessions"
-    try:
-        with closing(
-            sqlite3.connect(f"{backup.absolute().as_uri()}?immutable=1", uri=True)
-        ) as connection:
-            kept = {session for (session,) in connection.execute(asked)}
-    except sqlite3.Error as error:
-        raise UserError(
-            backup, f"cannot be read ({error}); it would be replaced.", "Choose a new folder."
-        ) from error
-    with answers.read() as connection:
-        lost = kept.isdisjoint(session for (session,) in connection.execute(asked)) and kept
-    if lost:
-        problem = (
-            f"is a backup of {len(lost)} sessions, of which the survey has none; it would be"
-            " replaced."
-        )
-        raise UserError(backup.parent, problem, "Choose a new folder, and keep this one.")
 
 
 def export(
@@ -319,11 +290,7 @@ def export(
         raise UserError(
             "--password", "is only for an export with texts.", "Add --with-text, or leave it out."
         )
-    with _databases(folder) as (answers, identities):
-        with identities.read() as connection:
-            token = connection.execute(
-                "SELECT value FROM facts WHERE name = 'token_digest'"
-            ).fetchone()[0]
+    with _databases(folder) as (answers, _):
         before = answers.now() - int(read_fact(answers, "expiry_ms"))
         with answers.read() as connection:
             designs = exports.export_designs(connection)
@@ -332,7 +299,7 @@ def export(
                 exports.export_participants(connection, before),
                 exports.export_demographics(connection),
             )
-    with whole_folder(out, "human export", source_of(token)) as temporary:
+    with whole_folder(out) as temporary:
         temporary.chmod(0o700)
         details = {"designs": sorted(designs)}
         write_export(

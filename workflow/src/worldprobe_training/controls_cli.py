@@ -5,7 +5,6 @@ controls.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -27,7 +26,7 @@ from worldprobe.cli.options import (
 )
 from worldprobe.cli.templates import read_and_check
 from worldprobe.errors import UserError
-from worldprobe.files import check_place, source_of, whole_folder
+from worldprobe.files import check_place, whole_folder
 from worldprobe.log import LOGGER
 from worldprobe.models.checkpoint import facts, pin
 from worldprobe.provenance import digests, made
@@ -90,7 +89,7 @@ def write_corpus(
         details={"taught": taught, "fillings": fillings, "doses": list(doses), "compat": compat}
         | corpus.counts(),
     )
-    with whole_folder(out, "controls write-corpus") as folder:
+    with whole_folder(out) as folder:
         write_table(corpus.documents, ControlDocuments, folder / DOCUMENTS, provenance)
         write_table(corpus.templates, ControlTemplates, folder / TEMPLATES, provenance)
 
@@ -124,7 +123,7 @@ def train_tokenizer_(corpus: Corpus, /, *, vocabulary: Count = 3000, out: OutFol
         ["tokenizers"],
         details={"vocabulary": tokenizer.get_vocab_size()},
     )
-    with whole_folder(out, "controls train-tokenizer") as folder:
+    with whole_folder(out) as folder:
         save_tokenizer(tokenizer, folder)
         (folder / "provenance.json").write_text(provenance.to_json() + "\n", encoding="utf-8")
     lengths = [len(encoding.ids) for encoding in tokenizer.encode_batch(list(texts[:2000]))]
@@ -206,8 +205,7 @@ def train(
         out.name,
         digests({"documents": corpus / DOCUMENTS, "tokenizer": tokenizer / "tokenizer.json"}),
     )
-    source = source_of(inputs, asdict(settings) | {"reads": list(reads)})
-    check_place(out, is_folder=True, command="controls train", source=source)
+    check_place(out, is_folder=True)
     saved: dict[int, dict[str, Any]] = {}
 
     def keep(step: int, model: Any) -> None:
@@ -236,7 +234,7 @@ def train(
             **facts(),
         },
     )
-    with whole_folder(out, "controls train", source) as folder:
+    with whole_folder(out) as folder:
         scratch.save_model(model, tokenizer, folder, name, settings, provenance)
         trained = (
             model.state_dict()

@@ -23,7 +23,7 @@ from worldprobe.benchmarks.worldsense.inference.prompts import PromptSet, load_p
 from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_all_wordings
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.errors import UserError
-from worldprobe.files import check_place, digest_file, source_of, whole_folder
+from worldprobe.files import digest_file, whole_folder
 from worldprobe.log import LOGGER
 from worldprobe.models.chat import Encoder, has_template
 from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, facts, short_name
@@ -56,8 +56,6 @@ from worldprobe_training.trainings import FinetuningSettings
 WARM_UP = 0.01
 #: Checkpoints of a whole training.
 CHECKPOINTS = 20
-#: What may replace a folder that it wrote.
-COMMAND = "worldsense finetune"
 
 
 @dataclass(frozen=True)
@@ -266,8 +264,6 @@ def _train(prepared: Prepared, checkpoints: Path, every: int, out: Path) -> None
     """Load, train, and in the first process write the folder of the model."""
     how, base = prepared.how, prepared.checkpoint
     provenance = _provenance(prepared, out.name)
-    source = source_of(prepared.digests, how.described(), prepared.details)
-    check_place(out, is_folder=True, command=COMMAND, source=source)
     work = tuning.work_folder(checkpoints, out.name, provenance.to_json())
     if processes.is_process():  # noted here, as another number of GPUs may continue
         together = {"processes": int(os.environ["WORLD_SIZE"])}
@@ -285,7 +281,7 @@ def _train(prepared: Prepared, checkpoints: Path, every: int, out: Path) -> None
         )
         if not processes.is_first():
             return
-        with whole_folder(out, COMMAND, source) as folder:
+        with whole_folder(out) as folder:
             tuning.save_tuned(work / "final", base, prepared.config, how.tuning == "lora", folder)
             write_record(record, folder / RECORD)
             (folder / "provenance.json").write_text(provenance.to_json() + "\n", encoding="utf-8")

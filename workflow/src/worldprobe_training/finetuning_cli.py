@@ -8,7 +8,6 @@ import logging
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -31,7 +30,7 @@ from worldprobe.cli.options import (
     between,
 )
 from worldprobe.errors import UserError
-from worldprobe.files import check_place, source_of, whole_folder, write_text
+from worldprobe.files import check_place, whole_folder, write_text
 from worldprobe.log import LOGGER
 from worldprobe.models.checkpoint import facts, locate, pin
 from worldprobe.provenance import digests, made
@@ -123,7 +122,7 @@ def finetune(
     from worldprobe_training.trainings import FinetuningSettings
 
     processes.end_with_parent()
-    check_place(out, is_folder=True, command="worldsense finetune")
+    check_place(out, is_folder=True)
     stated = {"steps": steps, "warm_up": warm_up, "learning_rate": learning_rate}
     how = parse_given(
         FinetuningSettings, settings, prompt_set=prompt_set, chat=chat, share=share, **stated
@@ -266,7 +265,7 @@ def write_phrases(
     tokenizer = phrase_tokenizer(tokens_of(read_skins(folder, wording_version)))
     details = {"vocabulary": tokenizer.get_vocab_size()}
     provenance = made(methods.PHRASES, {"skins": folder}, ["tokenizers"], details=details)
-    with whole_folder(out, "worldsense write-phrases") as place:
+    with whole_folder(out) as place:
         save_tokenizer(tokenizer, place)
         (place / "provenance.json").write_text(provenance.to_json() + "\n", encoding="utf-8")
     LOGGER.info("%d tokens: %s", tokenizer.get_vocab_size(), out)
@@ -353,8 +352,7 @@ def start_model(
         encoder = train_tokenizer(training_files.read_texts(train), vocabulary)
         inputs = {f"train {place}": path for place, path in enumerate(train, 1)}
     found = digests(inputs)
-    source = source_of(found, asdict(settings), vocabulary)
-    check_place(out, is_folder=True, command="worldsense start-model", source=source)
+    check_place(out, is_folder=True)
     model, _ = scratch.train([], encoder, settings, out.name)
     provenance = made(
         methods.START_MODEL,
@@ -369,7 +367,7 @@ def start_model(
             **facts(),
         },
     )
-    with whole_folder(out, "worldsense start-model", source) as folder:
+    with whole_folder(out) as folder:
         if not tokenizer:
             save_tokenizer(encoder, folder)
         scratch.save_model(model, tokenizer or folder, folder, out.name, settings, provenance)

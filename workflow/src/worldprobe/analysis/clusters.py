@@ -132,8 +132,8 @@ def crossed_means(
     Args:
         values: shape (series, n); missing values (NaN) are left out of their series. For a
             comparison, the differences.
-        cluster: label of each value's cluster, shape (n,): what is a sample of more.
-        version: label of each value's version, shape (n,), where versions are a sample of more too;
+        cluster: label of each value's cluster, shape (n,): the random factor.
+        version: label of each value's version, shape (n,), where versions are a random factor too;
             None: no such factor. One version only is a claim about this version: ``status`` says
             so.
         stratum: label of each value's stratum, shape (n,), where these are the ones that matter

@@ -44,8 +44,8 @@ class Group:
         grouping: what units are grouped by.
         name: of the group.
         units: their positions.
-        cluster: label of the cluster of each of them, which is a sample of more.
-        interval_over: what the interval takes as samples of more besides versions, in words.
+        cluster: label of the cluster of each of them, which is a random factor.
+        interval_over: what the interval takes as random factors besides versions, in words.
         by_condition: whether each condition has a row too.
     """
 
@@ -64,7 +64,7 @@ def summarize(scored: Scored, groups: Iterable[Group], are_random: bool = True) 
     Args:
         scored: the scores.
         groups: which units are averaged.
-        are_random: whether conditions are a sample of more that all units of one share, as versions
+        are_random: whether conditions are a random factor that all units of one share, as versions
             with one set of fillings are.
 
     Returns:

@@ -8,6 +8,7 @@ inside, so that ``--help`` answers at once.
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -21,7 +22,6 @@ from worldprobe import __version__, extensions, log
 from worldprobe.benchmarks import OWN
 from worldprobe.cli import parsing
 from worldprobe.errors import UserError, did_you_mean, is_text, lack_of_memory
-from worldprobe.files import whole_files
 from worldprobe.inference.preemption import Preemption
 
 #: Every stage in the order of the data's way: where it is, and its line in the list of all.
@@ -74,8 +74,7 @@ _STAGES = {
     "notebook": ("report:notebook", "run a notebook"),
     "report": ("report:report", "build the HTML report"),
     "workflow": ("study:workflow", "print the path of the Snakefile"),
-    "status": ("study:status", "which models are done, running, waiting or failed"),
-    "unlock": ("study:unlock", "remove the lock that a killed run left behind"),
+    "status": ("study:status", "which models are done, failed, unfinished or not begun"),
 }
 #: Those of extensions last.
 STAGES = {
@@ -191,18 +190,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     is whole then, too.
     """
     words = [str(word) for word in (sys.argv[1:] if arguments is None else arguments)]
-    parsing.open_closed_streams()
     log.configure("--verbose" in takewhile(lambda word: word.startswith("-"), words))
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError):
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     call = None
     try:
-        # Of several files none takes its place before all are written: a late failure leaves what
-        # was there before.
-        with Preemption(), parsing.patient_output():
+        with Preemption():
             call = parse(words)
             if call is None:
                 return 0
-            with whole_files(call.check_outputs()):
-                return call.run() or 0
+            call.check_outputs()
+            code = call.run() or 0
+            print(end="", flush=True)
+            return code
+    except BrokenPipeError:  # its reader has gone (``| head -1``)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except UserError as error:
         told = lack_of_memory(error) or (_with_file(error, call) if call else error)
         with contextlib.suppress(OSError):

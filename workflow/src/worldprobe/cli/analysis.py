@@ -534,8 +534,8 @@ def compare(
     if groups and (compare_tables or scored):
         raise UserError("--replicates", "is for judgements of EWoK.", "Leave it out.")
     if compare_tables:
-        table, *shown = compare_tables(judgements)
-        _write_comparisons(step, table, results.Comparisons, out, *shown)
+        table, details, template, shown = compare_tables(judgements)
+        _write_comparisons(step, table, results.Comparisons, out, details, template, shown)
         return
     if scored:
         from worldprobe.analysis.comparisons import compare_scores

@@ -452,38 +452,25 @@ def export(
     result: Path,
     /,
     *,
-    format: Literal["lm-eval", "eee", "hub"],
+    format: Literal["lm-eval", "hub"],
     date: str | None = None,
-    organization: str = "unknown",
-    relationship: Literal["first_party", "third_party", "collaborative", "other"] = "other",
-    availability: Literal["open_weights", "closed_weights", "unknown"] = "unknown",
     dataset: str | None = None,
     out: Path,
 ) -> None:
-    """Write a result for lm-eval's readers, Every Eval Ever or the hub.
+    """Write a result for lm-eval's readers or the hub.
 
     No form has any item's text.
 
     Args:
         result: result.json of `worldprobe evaluate`
-        format: lm-eval: a results file of lm-evaluation-harness; eee: a record of Every Eval Ever;
-            hub: .eval_results/*.yaml
+        format: lm-eval: a results file of lm-evaluation-harness; hub: .eval_results/*.yaml
         date: day of the evaluation, e.g. 2026-01-31 (default: the file's own)
-        organization: eee: who computed the numbers
-        relationship: eee: of whoever computed the numbers to the model; first_party made it
-        availability: eee: whether others can have the model's weights
         dataset: hub: the dataset with these items (default: EWoK's release, for its items)
         out: JSON, or YAML for the hub
     """
     import yaml
 
-    from worldprobe.report.results import (
-        list_scores,
-        read_result,
-        to_every_eval_ever,
-        to_hub,
-        to_lm_eval,
-    )
+    from worldprobe.report.results import list_scores, read_result, to_hub, to_lm_eval
 
     read = read_result(result)
     scores, day = list_scores(read), day_of(date, result)
@@ -491,12 +478,7 @@ def export(
         entries = to_hub(read, scores, dataset)
         write_text(out, yaml.safe_dump(entries, sort_keys=False, allow_unicode=True, width=200))
         return
-    said = (organization, relationship, availability)
-    record = (
-        to_lm_eval(read, scores, day)
-        if format == "lm-eval"
-        else to_every_eval_ever(read, scores, day, *said)
-    )
+    record = to_lm_eval(read, scores, day)
     write_text(out, json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 

@@ -23,7 +23,7 @@ from worldprobe.cli.options import (
 )
 from worldprobe.cli.templates import made_from_materials, read_and_check
 from worldprobe.errors import UserError
-from worldprobe.files import digest_file, source_of, whole_file, whole_folder, write_members
+from worldprobe.files import digest_file, whole_file, whole_folder, write_members
 from worldprobe.log import LOGGER
 from worldprobe.paths import RESOURCES, materials_place
 from worldprobe.provenance import made
@@ -282,7 +282,7 @@ def forms(
     made.details |= (
         {"mode": "forms", "forms": forms, "frames": frames} | apart | sizes_of(templates)
     )
-    with whole_folder(out, "items forms", source_of(made.to_json())) as folder:
+    with whole_folder(out) as folder:
         for number, table in enumerate(filled.tables, start=1):
             write_table(
                 finish_items(table, read.rules, None),
@@ -435,8 +435,7 @@ def export(
         problem = "comes from EWoK's own materials, whose terms forbid plain-text files of them."
         raise UserError(items, problem, fixes[format])
     files = _exported(format, items, templates, task or TASK, encrypt, copy)
-    source = source_of(format, task, *(digest_file(path) for path in (items, templates) if path))
-    with whole_folder(out, "items export", source) as folder:
+    with whole_folder(out) as folder:
         write_members(folder, files)
     LOGGER.info("written for %s: %s", format, out)
 

@@ -157,8 +157,8 @@ Cluster = Annotated[
     Literal["concept_pair", "template"],
     Parameter(
         help=(
-            "what is a sample of more, as versions are; templates of a pair of concepts share"
-            " sentences"
+            "random factor of the intervals besides versions; templates of a pair of concepts"
+            " share sentences"
         )
     ),
 ]

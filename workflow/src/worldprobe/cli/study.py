@@ -1,10 +1,7 @@
-"""``config``, ``fetch``, ``workflow``, ``status`` and ``unlock``: what surrounds a run of the
-workflow.
-"""
+"""``config``, ``fetch``, ``workflow`` and ``status``: what surrounds a run of the workflow."""
 
 from __future__ import annotations
 
-import shlex
 import sys
 from pathlib import Path
 
@@ -20,7 +17,7 @@ from worldprobe.benchmarks import (
 from worldprobe.cli.options import ConfigFiles, shipped_file
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
-from worldprobe.paths import REPOSITORY, RESULTS, StudyPaths
+from worldprobe.paths import REPOSITORY, RESULTS
 
 config = App(name="config", help="Check configuration files.")
 
@@ -110,23 +107,22 @@ def workflow() -> None:
 def status(
     *, configfile: ConfigFiles = (), directory: Path = Path(), prefix: Path = Path()
 ) -> None:
-    """Print whether each model of a study is done, running, waiting or failed.
+    """Print whether each model of a study is done, failed, unfinished or not begun, and why.
 
-    The next step is printed as well.
-
-    From the results tree, the processes of this machine and SLURM's queue, with the last line of
-    each log. Changes nothing.
+    From the results tree and the logs. `snakemake -n --quiet rules` counts what is to be made,
+    `squeue --me` lists jobs of SLURM.
 
     Args:
         directory: working folder, as given to snakemake
         prefix: prefix of the module, where another workflow uses this one as a module with a prefix
     """
-    from worldprobe.operations import status
     from worldprobe.operations.settings import read_settings
+    from worldprobe.operations.status import progress
     from worldprobe.settings import merge, read_yaml
 
     settings: dict = {}
-    files = list(configfile) or ([status.BASE] if status.BASE.exists() else [])
+    base = Path("config", "config.yaml")  # which the Snakefile reads where no other is given
+    files = list(configfile) or ([base] if base.exists() else [])
     for path in files:
         stated = read_yaml(path).document
         if not isinstance(stated, dict | None):
@@ -137,7 +133,7 @@ def status(
             )
         settings = merge(settings, stated or {})
     results = (prefix / RESULTS).as_posix()
-    study, registry, _, _ = read_settings(
+    study, *_ = read_settings(
         settings,
         files,
         {},
@@ -149,62 +145,12 @@ def status(
         all_models,
     )
     print(f"Study {study['study']}")
-    models = all_models(study)
-    if not any(answers_by_rule(study, model) for model in models):
+    models = [model for model in all_models(study) if answers_by_rule(study, model)]
+    if not models:
         print(
             "No model is asked: this study uses released results, or none of its benchmarks asks"
             " models."
         )
-        return
-    found = status.read_queue(directory)
-    queue, silence = found or ([], "")
-    pids = status.running(directory)
-    # A workflow that uses this one as a module has a configuration of its own.
-    others = status.of_other_studies(pids, configfile) if prefix == Path() else {}
-    pids = [pid for pid in pids if pid not in others]
-    on_cluster = bool(queue) or status.is_on_cluster(pids)
-    is_running = bool(pids or (not others and status.held_elsewhere(directory)))
-    states = status.model_states(
-        study, registry, answers_by_rule, directory, queue, is_running, on_cluster, silence, models
-    )
-    width = max(len(state.model) for state in states)
-    for state in states:
-        print(f"{state.model:{width}}  {state.state:11}  {state.detail}".rstrip())
-    print()
-    has_own = any(Path(place).is_file() for place in ("Snakefile", "workflow/Snakefile"))
-    options = "" if has_own else ' -s "$(worldprobe workflow)"'
-    options += f" --configfile {shlex.join(map(str, configfile))}" if configfile else ""
-    options += f" --directory {shlex.quote(str(directory))}" if directory != Path() else ""
-    logs = StudyPaths.of(study).logs
-    for step in status.next_steps(
-        states, directory, queue, pids, found is not None, silence, options, logs, others
-    ):
-        print(step)
-
-
-def unlock(folder: Path = Path(), /) -> None:
-    """Remove the lock of a run that was killed.
-
-    It stays where a Snakemake of this machine is still at work there, the run began on another
-    machine, or jobs of the killed one are still in SLURM's queue, whose work would be done twice.
-
-    Args:
-        folder: folder where Snakemake ran
-    """
-    from worldprobe.operations import status
-
-    if status.is_locked(folder):
-        jobs, _silence = status.read_queue(folder) or ([], "")
-        if alive := " ".join(job.number for job in jobs if job.is_alive):
-            problem = (
-                "jobs of the run that held this lock are still in SLURM's queue; a new run would do"
-                " their work a second time."
-            )
-            raise UserError(
-                folder, problem, f"scancel {alive}, or wait for them; then run this command again."
-            )
-    if status.unlock(folder):
-        print(
-            "An earlier run was cut short; its lock is removed, and this run continues from what it"
-            " finished."
-        )
+    width = max(map(len, models), default=0)
+    for model, state, detail in progress(study, answers_by_rule, models, directory):
+        print(f"{model:{width}}  {state:10}  {detail}".rstrip())

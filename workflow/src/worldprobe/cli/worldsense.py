@@ -38,8 +38,6 @@ from worldprobe.cli.options import (
 from worldprobe.errors import UserError
 from worldprobe.files import (
     digest_file,
-    source_of,
-    whole_files,
     whole_folder,
     write_members,
     write_text,
@@ -211,10 +209,8 @@ def analyse(
     questions = read_questions(trials, skin_folder)
     series = read_series(results, questions)
     statistics, counts = compute_statistics(questions, series), count_answers(questions, series)
-    places = {out / "statistics.csv": statistics, out / "answers.csv": counts}
-    with whole_files(places):
-        for place, table in places.items():
-            write_text(place, table.to_csv(index=False, lineterminator="\n"))
+    for name, table in {"statistics": statistics, "answers": counts}.items():
+        write_text(out / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
     print(describe_analysis(statistics, counts))
 
 
@@ -565,9 +561,7 @@ def export(
         files = (
             _task_files(trials, task, encrypt) if format == "lm-eval" else _dataset_files(trials)
         )
-        with whole_folder(
-            out, "worldsense export", source_of(format, task, digest_file(trials))
-        ) as folder:
+        with whole_folder(out) as folder:
             write_members(folder, files)
         return
     if not is_official(out):

@@ -26,39 +26,12 @@ from worldprobe.provenance import Provenance
 KINDS = {"str": "text", "int": "whole numbers", "float": "numbers", "bool": "true or false"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Column:
-    """What a column may contain."""
+    """What a column may contain.
 
-    kind: str
-    nullable: bool
-    ge: float | None
-    gt: float | None
-    le: float | None
-    isin: tuple[Any, ...] | None
-    str_matches: str | None
-    str_startswith: str | None
-    min_length: int | None
-    description: str
-    optional: bool
-
-
-def column(
-    *,
-    nullable: bool = False,
-    ge: float | None = None,
-    gt: float | None = None,
-    le: float | None = None,
-    isin: Collection[Any] | None = None,
-    str_matches: str | None = None,
-    str_startswith: str | None = None,
-    min_length: int | None = None,
-    description: str = "",
-    optional: bool = False,
-) -> Any:
-    """The rules of a column, written next to its name and type in the body of a contract.
-
-    Args:
+    Attributes:
+        kind: its type, by the annotation.
         nullable: values may be missing.
         ge: every value is at least this.
         gt: every value is more than this.
@@ -70,21 +43,25 @@ def column(
         description: what the values mean, where the name does not say it.
         optional: a file lacks it where no row has a value; it is then read without values.
     """
-    values = None if isin is None else tuple(isin)
-    is_nullable = nullable or optional
-    return Column(
-        "",
-        is_nullable,
-        ge,
-        gt,
-        le,
-        values,
-        str_matches,
-        str_startswith,
-        min_length,
-        description,
-        optional,
-    )
+
+    kind: str = ""
+    nullable: bool = False
+    ge: float | None = None
+    gt: float | None = None
+    le: float | None = None
+    isin: Collection[Any] | None = None
+    str_matches: str | None = None
+    str_startswith: str | None = None
+    min_length: int | None = None
+    description: str = ""
+    optional: bool = False
+
+
+def column(**rules: Any) -> Any:
+    """The rules of a column (see ``Column``), written next to its name and type in the body of a
+    contract.
+    """
+    return Column(**{"nullable": rules.get("optional", False)} | rules)
 
 
 @dataclass(frozen=True)
@@ -206,7 +183,7 @@ def check_rows(
 _RULES: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any], str]]] = {
     "isin": (
         lambda values, known: compute.invert(
-            compute.is_in(values, value_set=arrow.array(known).cast(values.type))
+            compute.is_in(values, value_set=arrow.array(list(known)).cast(values.type))
         ),
         lambda known: (
             "is not one of"
@@ -539,9 +516,17 @@ def _read(
         table.validate(full=True)
         check_rows(table, contract, names)
     except ContractError as error:
-        raise _breaks(path, contract, str(error)) from error
+        raise UserError(
+            path,
+            f"does not fit the contract of {contract.Config.name}: {error}.",
+            "Make the file again with this worldprobe.",
+        ) from error
     except (arrow.ArrowException, OSError, ValueError) as error:
-        raise _damaged(path, error) from error
+        raise UserError(  # the library's own words may quote bytes of the file
+            path,
+            "is damaged: its pages cannot be read or do not match their checksums.",
+            "Delete it and make it again.",
+        ) from error
     for name, column in contract.columns.items():
         if column.optional and name not in table.column_names:
             table = table.append_column(
@@ -624,26 +609,3 @@ def _footer(path: Path | str) -> dict[bytes, bytes]:
             "is not a readable Parquet file.",
             "If worldprobe wrote it, delete it and make it again; it may be cut short.",
         ) from error
-
-
-def _breaks(path: Path | str, contract: type[Table], problem: str) -> UserError:
-    return UserError(
-        path,
-        f"does not fit the contract of {contract.Config.name}: {problem}.",
-        "Make the file again with this worldprobe.",
-    )
-
-
-def _damaged(path: Path | str, error: Exception) -> UserError:
-    """Which of the library's errors it was is in the traceback's cause; its text may quote bytes of
-    the file.
-    """
-    if isinstance(error, PermissionError):
-        return UserError(
-            path, "cannot be read: permission denied.", "Ask its owner for permission to read it."
-        )
-    return UserError(
-        path,
-        "is damaged: its pages cannot be read or do not match their checksums.",
-        "Delete it and make it again.",
-    )

@@ -22,17 +22,16 @@ import hashlib
 import json
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from worldprobe.errors import UserError
 from worldprobe.files import write_text
 from worldprobe.log import LOGGER
-from worldprobe.models.server.capabilities import is_same_set_up
 
 if TYPE_CHECKING:
-    from worldprobe.models.engine import Engine, EngineFacts
+    from worldprobe.models.engine import Engine
 
 
 @dataclass(frozen=True)
@@ -224,26 +223,9 @@ def open_store(
     since: float | None = None,
     kept_since: float = 0.0,
 ) -> Store:
-    """The store of a loaded engine; see ``Store``. A served model's set-up is from here on as it
-    was when its store began.
-    """
-    engine.facts = facts = _known_set_up(Path(root), engine.facts)
+    """The store of a loaded engine; see ``Store``."""
+    facts = engine.facts
     return Store(root, facts.identity(), facts.process(), facts.devices, canary, since, kept_since)
-
-
-def _known_set_up(root: Path, facts: EngineFacts) -> EngineFacts:
-    """The facts, with the set-up of a store that differs from a served model's by nothing but
-    noise.
-    """
-    for path in sorted(root.glob("*/identity.json")) if facts.set_up else ():
-        identity = (_read_identity(path) or {"identity": {}})["identity"]
-        if identity.get("set_up") and is_same_set_up(identity["set_up"], facts.set_up or {}):
-            known = replace(
-                facts, set_up=identity["set_up"], checkpoint_digest=identity["checkpoint_digest"]
-            )
-            if known.identity() == identity:
-                return known
-    return facts
 
 
 def read_parts(folder: Path) -> list[tuple[Part, list[Any]]]:

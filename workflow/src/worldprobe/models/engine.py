@@ -176,8 +176,7 @@ class EngineFacts:
             server knows.
         adapter: of a checkpoint with an adapter of peft: its name, revision and digest, and its
             base's name and digest; ``checkpoint_digest`` is of both.
-        set_up: of a served model, what the server tells of it and how it answers fixed prompts, see
-            ``server.capabilities``.
+        set_up: of a served model, what its server says of it, see ``server.capabilities``.
         notes: how this process works. ``mode``, ``device`` and ``attention`` are part of the
             identity; the others are recorded.
     """
@@ -198,7 +197,7 @@ class EngineFacts:
     tokenizer: str | None = None
     quantisation: str | None = None
     adapter: dict[str, Any] | None = None
-    set_up: dict[str, Any] | None = None
+    set_up: dict[str, Any] = field(default_factory=dict)
     notes: dict[str, Any] = field(default_factory=dict)
 
     def identity(self) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
 import importlib.util
 import io
 import json
@@ -17,7 +18,7 @@ from typing import Any
 from unittest import mock
 
 from worldprobe.errors import UserError
-from worldprobe.files import digest_file, source_of, whole_folder
+from worldprobe.files import digest_file, whole_folder
 from worldprobe.log import LOGGER
 from worldprobe.models.packages import alone, cache
 from worldprobe.provenance import made, versions
@@ -38,8 +39,9 @@ def imported(path: Path) -> Path:
         UserError: see ``import_file``.
     """
     _require(path)
-    made_from = source_of(digest_file(path), METHOD, versions(PACKAGES))
-    folder = cache() / "models" / f"{path.stem}-{made_from[:12]}"
+    made_from = json.dumps([digest_file(path), METHOD, versions(PACKAGES)])
+    digest = hashlib.sha256(made_from.encode()).hexdigest()
+    folder = cache() / "models" / f"{path.stem}-{digest[:12]}"
     if not folder.is_dir():
         with alone(folder):
             if not folder.is_dir():
@@ -124,7 +126,7 @@ def import_file(path: Path, out: Path) -> None:
     note = made(
         METHOD, packages=PACKAGES, digests={"gguf": digest}, dtype="float32", details=details
     )
-    with whole_folder(out, "models import", source_of(digest)) as written:
+    with whole_folder(out) as written:
         model.save_pretrained(written)
         tokenizer.save_pretrained(written)
         (written / NOTE).write_text(note.to_json() + "\n", encoding="utf-8")

@@ -147,7 +147,7 @@ def fetch(url: str) -> Path:
                     f"{file.name} contains no {wanted.path}.",
                     "Correct what stands behind the #.",
                 )
-            with whole_folder(folder, "models fetch", wanted.sha256) as unpacked:
+            with whole_folder(folder) as unpacked:
                 archive.extractall(
                     unpacked, **({} if file.suffix == ".whl" else {"filter": "data"})
                 )

@@ -484,10 +484,6 @@ def build_page(rankings: Sequence[Ranking], title: str) -> str:
     return template.render(title=title, rankings=rankings, style=style, script=script) + "\n"
 
 
-#: The version of Every Eval Ever's schema that records follow.
-EEE_VERSION = "0.3.0"
-
-
 def task_name(score: Score) -> str:
     """The name of a number among lm-eval's tasks: prefixed, so that it is never taken for another
     implementation's.
@@ -618,102 +614,6 @@ def to_lm_eval(result: Mapping[str, Any], scores: Sequence[Score], date: float) 
         "chat_template": None,
         "chat_template_sha": None,
         "total_evaluation_time_seconds": None,
-    }
-
-
-def to_every_eval_ever(
-    result: Mapping[str, Any],
-    scores: Sequence[Score],
-    date: float,
-    organization: str,
-    relationship: str = "other",
-    availability: str = "unknown",
-) -> dict[str, Any]:
-    """A record of Every Eval Ever (arXiv 2606.14516); numbers that are missing are left out, as it
-    has no place for them.
-
-    Args:
-        result: a checked result.
-        scores: its numbers.
-        date: seconds since 1970.
-        organization: who computed them.
-        relationship: of them to the model.
-        availability: of the model's weights.
-    """
-    adapter = {"adapter": str(public_adapter(result["adapter"]))} if result.get("adapter") else {}
-    return {
-        "schema_version": EEE_VERSION,
-        "evaluation_id": f"worldprobe/{result['model']}/{date:.0f}",
-        "retrieved_timestamp": f"{date:.0f}",
-        "source_metadata": {
-            "source_name": "worldprobe",
-            "source_type": "evaluation_run",
-            "source_organization_name": organization,
-            "evaluator_relationship": relationship,
-        },
-        "eval_library": {"name": "worldprobe", "version": result["worldprobe_version"]},
-        "model_info": {
-            "name": result["model"],
-            "id": public_name(result),
-            "inference_engine": {"name": str(result["engine"])},
-            "additional_details": {
-                "deployment_type": "unknown" if result["engine"] == "openai" else "self_deployed",
-                "model_availability": availability,
-                "dtype": str(result["dtype"]),
-                "checkpoint_digest": str(result["checkpoint_digest"]),
-                **(
-                    {"quantisation": str(result["quantisation"])}
-                    if result.get("quantisation")
-                    else {}
-                ),
-                **adapter,
-            },
-        },
-        "evaluation_results": [
-            _every_eval_ever(score) for score in scores if score.estimate["mean"] is not None
-        ],
-    }
-
-
-def _every_eval_ever(score: Score) -> dict[str, Any]:
-    mean, stderr, low, high, n = (score.estimate[key] for key in FIVE)
-    uncertainty: dict[str, Any] = {"num_samples": n}
-    if None not in (stderr, low, high):
-        uncertainty |= {
-            "confidence_interval": {
-                "lower": low,
-                "upper": high,
-                "confidence_level": 0.95,
-                "method": "analytic",
-            },
-            "standard_error": {"value": stderr, "method": "analytic"},
-        }
-    return {
-        "evaluation_name": f"{task_name(score)}_{score.metric}",
-        "source_data": {
-            "dataset_name": score.benchmark,
-            "source_type": "other",
-            "additional_details": {
-                "items": score.stated["items_digest"],
-                "is_official_release": str(score.stated["release"] is not None).lower(),
-            },
-        },
-        "metric_config": {
-            "metric_name": score.metric,
-            "lower_is_better": False,
-            "score_type": "continuous",
-            "min_score": score.bounds[0],
-            "max_score": score.bounds[1],
-            "additional_details": {
-                **score.stated["asked"],
-                "best": "0" if score.bounds[0] < 0 else "1",
-            },
-        },
-        "score_details": {
-            "score": mean,
-            "details": {name: str(count) for name, count in score.estimate["counts"].items()},
-            "uncertainty": uncertainty,
-        },
     }
 
 

@@ -1,15 +1,13 @@
 """Finds out what an OpenAI-compatible server offers (models, echoes, constrained answers) by
 asking, never by its name.
 
-What sets one served model apart is its set-up, as far as it shows: what the server tells, and how
-fixed prompts are answered. The same set-up gives slightly different numbers after a restart. So
-numbers are compared with those of the first time, within a tolerance: rounding them would make
-others of those near a border. What is told must be equal.
+What sets one served model apart is what its server says of it, how many tokens it counts in fixed
+prompts, and where it writes thoughts. Weights that change behind one name show only where the
+server says so (vLLM: ``root``, llama.cpp: ``meta``).
 """
 
 from __future__ import annotations
 
-import functools
 import json
 import math
 import os
@@ -46,13 +44,9 @@ HELLO = [{"role": "user", "content": "a"}]
 #: count.
 PROBE = "Nine cats sat on 31 mats; the 2nd dog didn't."
 FEWER = 5
-#: What chats are probed with: one message, and several, which a chat template may write otherwise.
 ONE_MESSAGE = [{"role": "user", "content": PROBE}]
-MESSAGES = [*ONE_MESSAGE, {"role": "assistant", "content": PROBE}, *HELLO]
-#: Tokens of the answer that represents a model's weights where a server echoes nothing.
+#: Tokens of the answer to a probe.
 PROBE_LENGTH = 8
-#: Seconds until the list of models counts as lost: a server that lives has it ready.
-LIST_TIMEOUT = 60.0
 
 #: A question that needs one word, and how many tokens a model that thinks may take for it.
 ONE_WORD = [{"role": "user", "content": "Reply with one word: yes"}]
@@ -112,15 +106,10 @@ def find_model(endpoint: Endpoint, model: str) -> dict[str, Any]:
     """What the server says of the model; an empty card where it keeps no list."""
 
     async def question(server: Client) -> list[dict[str, Any]]:
-        return [
-            dict(card)
-            for card in (await server.get("/models", timeout=min(LIST_TIMEOUT, endpoint.timeout)))[
-                "data"
-            ]
-        ]
+        return [dict(card) for card in (await server.get("/models"))["data"]]
 
     try:
-        cards = endpoint.ask_one(question, attempts=min(2, endpoint.attempts))
+        cards = endpoint.ask_one(question)
     except UserError as error:
         if getattr(error.__cause__, "status_code", None) in (404, 405):
             return {}
@@ -170,15 +159,12 @@ def attempt(
 
 def probe_text(endpoint: Endpoint, model: str) -> dict[str, Any] | None:
     """How a fixed text is continued; None where the server offers no completions."""
-    return _probe(endpoint, "/completions", {"model": model, "prompt": PROBE}, {"logprobs": 2})
+    return _probe(endpoint, "/completions", {"model": model, "prompt": PROBE})
 
 
-def probe_chat(
-    endpoint: Endpoint, model: str, messages: Sequence[Mapping[str, str]] = ONE_MESSAGE
-) -> dict[str, Any] | None:
-    """The answer to fixed messages; None where the server offers no chat."""
-    body = {"model": model, "messages": list(messages)}
-    return _probe(endpoint, "/chat/completions", body, {"logprobs": True, "top_logprobs": 2})
+def probe_chat(endpoint: Endpoint, model: str) -> dict[str, Any] | None:
+    """The answer to a fixed message; None where the server offers no chat."""
+    return _probe(endpoint, "/chat/completions", {"model": model, "messages": ONE_MESSAGE})
 
 
 def probe_dialects(endpoint: Endpoint, model: str) -> dict[str, Any] | None:
@@ -208,11 +194,7 @@ def drops_messages(endpoint: Endpoint, model: str, n_prompt: int | None) -> bool
     return isinstance(n_short, int) and n_prompt < n_short + FEWER
 
 
-def _probe(
-    endpoint: Endpoint, path: str, body: Mapping[str, Any], numbers: Mapping[str, Any]
-) -> dict[str, Any] | None:
-    """What a server answers, with log probabilities where it gives any."""
-
+def _probe(endpoint: Endpoint, path: str, body: Mapping[str, Any]) -> dict[str, Any] | None:
     def read(answer: Any) -> dict[str, Any]:
         read_text(answer)
         return dict(answer)
@@ -220,10 +202,7 @@ def _probe(
     length = (
         PROBE_LENGTH if endpoint.dialect.takes_temperature else ONE_WORD_TOKENS
     )  # reasoning models refuse a few
-    short = {**body, "max_tokens": length, "temperature": 0}
-    return attempt(endpoint, path, {**short, **numbers}, read) or attempt(
-        endpoint, path, short, read
-    )
+    return attempt(endpoint, path, {**body, "max_tokens": length, "temperature": 0}, read)
 
 
 def opens_unseen(endpoint: Endpoint, model: str, how: Mapping[str, Any]) -> bool:
@@ -269,27 +248,29 @@ def opens_unseen(endpoint: Endpoint, model: str, how: Mapping[str, Any]) -> bool
     return False
 
 
-def probe_echo(endpoint: Endpoint, model: str) -> tuple[int, list[str], bool] | str | None:
-    """Number and names of the server's start tokens, and whether it adds a space of its own.
-
-    None where it does not echo; where it does, but not log probabilities of the prompt, what it
-    does instead.
+def probe_echo(endpoint: Endpoint, model: str) -> tuple[int, list[str], bool] | None:
+    """Number and names of the server's start tokens, and whether it adds a space of its own; None
+    where it does not echo the log probabilities of a prompt.
     """
+
+    def read(answer: Any) -> dict[str, Any] | None:
+        try:
+            echoed = str(answer["choices"][0]["text"])
+            return read_echo(answer) if echoed.strip() == text.strip() else None
+        except (MalformedAnswerError, KeyError, IndexError, TypeError, AttributeError):
+            return None
+
     found = []
     for text in ("a a", "a", " a"):
-        logprobs = attempt(
-            endpoint, "/completions", echo_body(model, text), functools.partial(_read_probe, text)
-        )
-        if not isinstance(logprobs, dict):
-            return logprobs
+        logprobs = attempt(endpoint, "/completions", echo_body(model, text), read)
+        if logprobs is None:
+            return None
         found.append(logprobs)
     values = [
         value for logprobs in found for value in logprobs["token_logprobs"] if value is not None
     ]
-    if values and not any(values):
-        return "returns 0.0 as the log probability of every token"
     located = spans("a a", found[0]["tokens"], found[0]["text_offset"])
-    if located is None:
+    if located is None or (values and not any(values)):  # zeros are no log probabilities
         return None
     starts = located[0]
     inside, alone, spaced = (logprobs["tokens"][starts:] for logprobs in found)
@@ -305,58 +286,24 @@ def has_marks(endpoint: Endpoint, model: str) -> bool:
     return echoed is not None and any(token.strip() in MARKS for token in echoed["tokens"])
 
 
-def _read_probe(text: str, answer: Any) -> dict[str, Any] | str | None:
-    """The log probabilities of an echo of this text; None where the answer is not one, or what is
-    wrong with it.
-    """
-    try:
-        echoed = str(answer["choices"][0].get("text", ""))
-        if echoed.strip() == text.strip():
-            return read_echo(answer)
-        is_longer = echoed.lstrip().startswith(text.strip())
-        return (
-            "writes a token behind every prompt, also where none is asked for"
-            if is_longer
-            else None
-        )
-    except (MalformedAnswerError, KeyError, IndexError, TypeError, AttributeError):
-        return None
-
-
 def find_set_up(
-    endpoint: Endpoint,
     model: str,
     card: Mapping[str, Any],
     completed: Mapping[str, Any] | None,
     chatted: Mapping[str, Any] | None,
-    echoes_text: bool,
 ) -> dict[str, Any]:
     """What sets one served model apart from another, or from itself with another chat template or
     parser.
 
     Args:
-        endpoint: the server.
         model: the model's name there.
         card: what the server says of it.
         completed: how it continued a fixed text.
         chatted: how it answered a fixed message.
-        echoes_text: the server echoes log probabilities.
     """
-    echoed = (
-        attempt(endpoint, "/completions", echo_body(model, PROBE), dict) if echoes_text else None
-    )
-    told = {
-        "model": model,
-        **{key: card[key] for key in ("root", "parent", "owned_by") if card.get(key) is not None},
-    }
-    several = probe_chat(endpoint, model, MESSAGES) if chatted else None
-    answers = {"echo": echoed, "completion": completed, "chat": chatted, "messages": several}
-    set_up = describe_set_up(
-        told, {name: answer for name, answer in answers.items() if answer is not None}
-    )
-    return (
-        set_up if endpoint.dialect.takes_temperature else set_up | {"steps": {}}
-    )  # drawn words tell nothing
+    told = {key: card[key] for key in ("root", "parent", "owned_by", "meta") if card.get(key)}
+    probes = {"completion": completed, "chat": chatted}
+    return {"model": model, **told, **{name: _told(one) for name, one in probes.items() if one}}
 
 
 def probe_constraint(endpoint: Endpoint, model: str, chat: bool) -> str | None:
@@ -416,59 +363,6 @@ def check_tokenizer(endpoint: Endpoint, model: str, encoder: Encoder, name: str)
     )
 
 
-#: How far a token's log probability may be from the kept one, in nats: the farthest, and on
-#: average.
-FARTHEST = 0.2
-AVERAGE = 0.05
-
-
-def describe_set_up(told: Mapping[str, Any], answers: Mapping[str, Any]) -> dict[str, Any]:
-    """A set-up as plain values.
-
-    Args:
-        told: what the server says of the model.
-        answers: name of a probe -> the server's answer.
-    """
-    return {
-        "told": {**told, **{name: _told(answer) for name, answer in answers.items()}},
-        "steps": {n: _steps(a) for n, a in answers.items()},
-    }
-
-
-def is_same_set_up(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Do two set-ups differ by nothing but noise?
-
-    >>> steps = (["4", -0.1, 2], ["4", -0.12, 2], ["1", -0.1, 2])
-    >>> first, again, other = ({"told": {}, "steps": {"chat": [step]}} for step in steps)
-    >>> is_same_set_up(first, again), is_same_set_up(first, other)
-    (True, False)
-    """
-    steps, others = one["steps"], other["steps"]
-    is_told = one["told"] == other["told"] and steps.keys() == others.keys()
-    return is_told and all(_are_alike(steps[name], others[name]) for name in steps)
-
-
-def _are_alike(steps: Sequence[Sequence[Any]], others: Sequence[Sequence[Any]]) -> bool:
-    """Are the tokens the same, up to a place where two were about equally likely, and their log
-    probabilities near?
-    """
-    differences = [0.0]
-    for (token, value, lead), (other_token, other_value, other_lead) in zip(
-        steps, others, strict=False
-    ):
-        if token != other_token:
-            if lead is None or other_lead is None or max(lead, other_lead) > 2 * FARTHEST:
-                return False
-            break  # what follows may be any other text
-        if (value is None) != (other_value is None):
-            return False
-        differences += [] if value is None else [abs(value - other_value)]
-    else:
-        if len(steps) != len(others):
-            return False
-    return max(differences) <= FARTHEST and sum(differences) <= AVERAGE * len(differences)
-
-
 def _told(answer: Mapping[str, Any]) -> dict[str, Any]:
     """The prompt's number of tokens, as a chat template moves it, and the parts of the answer, as a
     parser of thoughts does.
@@ -479,49 +373,6 @@ def _told(answer: Mapping[str, Any]) -> dict[str, Any]:
         "prompt_tokens": n_tokens,
         "parts": sorted(name for name, value in message.items() if value and name != "role"),
     }
-
-
-def _steps(answer: Mapping[str, Any]) -> list[list[Any]]:
-    """Token by token: the token, its log probability, and how far the second likeliest is behind;
-    else the whole text alone.
-    """
-    choice = answer["choices"][0]
-    logprobs, message = choice.get("logprobs") or {}, choice.get("message") or {}
-    try:
-        if logprobs.get("content"):
-            found = [
-                [one["token"], one["logprob"], _lead([t["logprob"] for t in one["top_logprobs"]])]
-                for one in logprobs["content"]
-            ]
-        elif logprobs.get("tokens"):
-            tops = logprobs.get("top_logprobs") or [None] * len(logprobs["tokens"])
-            leads = [_lead(list(top.values()) if top else []) for top in tops]
-            found = [
-                list(one)
-                for one in zip(logprobs["tokens"], logprobs["token_logprobs"], leads, strict=True)
-            ]
-        else:
-            found = []
-        if found and all(isinstance(value, float | int | None) for _, value, _ in found):
-            return found
-    except (
-        AttributeError,
-        KeyError,
-        TypeError,
-        ValueError,
-    ):  # numbers in a form of the server's own
-        pass
-    parts = [
-        choice.get("text"),
-        *(message.get(name) for name in ("reasoning", "reasoning_content", "content")),
-    ]
-    return [["\n".join(str(part) for part in parts if part), None, None]]
-
-
-def _lead(values: Sequence[float]) -> float | None:
-    """How far the second best of the likeliest tokens is behind the best, in nats."""
-    ranked = sorted(values, reverse=True)
-    return ranked[0] - ranked[1] if len(ranked) > 1 else None
 
 
 #: More than any reply or prompt has.

@@ -16,8 +16,7 @@ import ssl
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, cast
-from urllib.parse import urlsplit
+from typing import Any, TypeVar
 
 from worldprobe.errors import UserError, did_you_mean, printable
 from worldprobe.files import check_address
@@ -26,22 +25,12 @@ from worldprobe.log import LOGGER, SECONDS_BETWEEN_LINES
 KEY_VARIABLE = "OPENAI_API_KEY"
 #: Requests in flight.
 CONCURRENCY = 16
-#: Tries per question, and seconds before the second one; each further wait is twice as long, up to
-#: ``LONGEST_WAIT``.
+#: Tries per question, with the growing waits of the openai package.
 ATTEMPTS = 8
-FIRST_WAIT = 0.5
-LONGEST_WAIT = 60.0
-#: Tries of a question that was not answered in time, or was answered in another form than the
-#: API's: more rarely help.
-TIMEOUT_ATTEMPTS = 2
-MALFORMED_ATTEMPTS = 3
 #: Seconds until an answer counts as lost.
 TIMEOUT = 300.0
 #: Seconds that questions in flight may still take after one has failed for good.
 SECONDS_FOR_THE_LAST = 2.0
-#: Statuses that pass by themselves: time-out, conflict, too many requests, and every fault of the
-#: server (500 and above).
-PASSING = (408, 409, 425, 429)
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 #: Error codes that are printed, such as invalid_value or BadRequestError; any other may repeat a
 #: key or a prompt.
@@ -57,11 +46,10 @@ class MalformedAnswerError(Exception):
 
 @dataclass
 class Spending:
-    """What a process asked of a server, and what it may; retries count, a limit stops it before the
-    next question.
+    """What a process asked of a server, and what it may; a limit stops it before the next question.
 
     Attributes:
-        requests: requests that were begun.
+        requests: requests that were begun; trying one again counts no more.
         tokens: tokens that the server counted, read and written.
         max_requests, max_tokens: the limits; None for none.
         is_blind: the server gave an answer without counting its tokens.
@@ -133,17 +121,14 @@ class Client:
     def __init__(self, connection: Any, spending: Spending, dialect: Dialect = PLAIN) -> None:
         self._connection, self._spending, self._dialect = connection, spending, dialect
 
-    async def get(self, path: str, timeout: float | None = None) -> Any:
-        """The JSON at a path; ``timeout`` in seconds, where it is shorter than the endpoint's."""
-        options = {"timeout": timeout} if timeout else {}
-        return await self._whole(
-            self._connection.get(path, cast_to=object, options=options), timeout
-        )
+    async def get(self, path: str) -> Any:
+        """The JSON at a path."""
+        return await self._connection.get(path, cast_to=object)
 
     async def post(self, path: str, body: Mapping[str, Any]) -> Any:
         """The JSON that answers a request."""
-        found = await self._whole(
-            self._connection.post(path, body=self._dialect.spoken(path, body), cast_to=object)
+        found = await self._connection.post(
+            path, body=self._dialect.spoken(path, body), cast_to=object
         )
         usage = found.get("usage") if isinstance(found, dict) else None
         name = found.get("model") if isinstance(found, dict) else None
@@ -162,17 +147,6 @@ class Client:
             self._spending.is_blind = True
         return found
 
-    async def _whole(self, answer: Awaitable[Any], timeout: float | None = None) -> Any:
-        """An answer that is all there in time: the client's own limit begins again with every byte
-        that comes.
-        """
-        import openai
-
-        try:
-            return await asyncio.wait_for(answer, timeout or self._connection.timeout)
-        except TimeoutError as error:
-            raise openai.APITimeoutError(cast(Any, None)) from error
-
 
 #: One question: given the server, awaits the answer.
 Question = Callable[[Client], Awaitable[Answer]]
@@ -185,7 +159,6 @@ class Endpoint:
         url: base URL, up to and with /v1.
         concurrency: requests in flight at most.
         attempts: tries per question.
-        first_wait: seconds before the second try.
         timeout: seconds until an answer counts as lost.
         spending: limits of what is asked; none, if not given.
 
@@ -199,7 +172,6 @@ class Endpoint:
         url: str,
         concurrency: int = CONCURRENCY,
         attempts: int = ATTEMPTS,
-        first_wait: float = FIRST_WAIT,
         timeout: float = TIMEOUT,
         spending: Spending | None = None,
     ) -> None:
@@ -214,12 +186,7 @@ class Endpoint:
                 f"--concurrency {concurrency}", "leaves no request in flight.", "Give 1 or more."
             )
         self.url = url.rstrip("/")
-        self.concurrency, self.attempts, self.first_wait, self.timeout = (
-            concurrency,
-            attempts,
-            first_wait,
-            timeout,
-        )
+        self.concurrency, self.attempts, self.timeout = concurrency, attempts, timeout
         self.spending = spending or Spending()
         self.dialect = PLAIN
         self.is_local = parts.hostname in LOOPBACK
@@ -236,7 +203,7 @@ class Endpoint:
                 )
 
     def ask(  # noqa: C901  (what is in flight, finished or failed is one state)
-        self, questions: Iterable[tuple[Key, Question[Answer]]], attempts: int | None = None
+        self, questions: Iterable[tuple[Key, Question[Answer]]]
     ) -> Iterator[tuple[Key, Answer]]:
         """Answers as they come; only as many questions as fit in flight are taken ahead.
 
@@ -245,7 +212,6 @@ class Endpoint:
 
         Args:
             questions: each with the key under which its answer is yielded.
-            attempts: tries per question, where not the endpoint's own number.
 
         Raises:
             UserError: the server refuses, or fails for longer than we wait.
@@ -277,9 +243,7 @@ class Endpoint:
                 if (limit := self.spending.reached()) is not None:
                     break
                 self.spending.requests += 1
-                running[
-                    loop.create_task(self._patiently(client, question, attempts or self.attempts))
-                ] = name
+                running[loop.create_task(self._answer(client, question))] = name
                 while len(running) >= self.concurrency:
                     yield from finished()
             while running:
@@ -298,9 +262,9 @@ class Endpoint:
             loop.run_until_complete(connection.close())
             loop.close()
 
-    def ask_one(self, question: Question[Answer], attempts: int | None = None) -> Answer:
+    def ask_one(self, question: Question[Answer]) -> Answer:
         """One question, at once."""
-        return next(iter(dict(self.ask([(0, question)], attempts)).values()))
+        return next(iter(dict(self.ask([(0, question)])).values()))
 
     def _connect(self) -> Any:
         """The client of the openai package; a server on this machine is reached without the
@@ -326,7 +290,7 @@ class Endpoint:
         return AsyncOpenAI(
             api_key=self._key or "none",
             base_url=self.url,
-            max_retries=0,
+            max_retries=self.attempts - 1,
             timeout=self.timeout,
             http_client=transport,
         )
@@ -347,64 +311,24 @@ class Endpoint:
                 "%s: no answer for %.0f s; %d requests in flight", self.url, waited, len(running)
             )
 
-    async def _patiently(self, client: Client, question: Question[Answer], attempts: int) -> Answer:
-        """Ask again, with growing waits, while what is wrong may pass."""
-        import tenacity
-
-        begun = 0
-
-        async def once() -> Answer:
-            nonlocal begun
-            begun += 1
-            self.spending.requests += begun > 1  # the first try was counted when it was begun
-            try:
-                return await question(client)
-            except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
-                raise MalformedAnswerError(type(error).__name__) from error
-
-        def is_over(state: Any) -> bool:
-            return state.attempt_number >= tries(state.outcome.exception(), attempts)
-
-        retrying = tenacity.AsyncRetrying(
-            retry=tenacity.retry_if_exception(is_passing),
-            stop=is_over,
-            wait=self._wait,
-            before_sleep=lambda state: LOGGER.info(
-                "%s: %s; asking again in %.1f s (try %d of %d)",
-                self.url,
-                describe_error(state.outcome.exception() if state.outcome else None),
-                state.next_action.sleep if state.next_action else 0,
-                state.attempt_number + 1,
-                tries(state.outcome.exception() if state.outcome else None, attempts),
-            ),
-            reraise=True,
-        )
+    async def _answer(self, client: Client, question: Question[Answer]) -> Answer:
         import openai
 
         try:
-            return await retrying(once)
+            return await question(client)
         except (openai.OpenAIError, MalformedAnswerError) as error:
-            raise self._refusal(error, attempts) from error
+            raise self._refusal(error) from error
+        except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
+            raise self._refusal(MalformedAnswerError(type(error).__name__)) from error
 
-    def _wait(self, state: Any) -> float:
-        """Twice as long each time, with jitter, and never shorter than the server asks for."""
-        import tenacity
-
-        backoff = tenacity.wait_random_exponential(multiplier=self.first_wait, max=LONGEST_WAIT)(
-            state
-        )
-        return max(
-            backoff + self.first_wait / 2, min(_asked_wait(state.outcome.exception()), LONGEST_WAIT)
-        )
-
-    def _refusal(self, error: BaseException, attempts: int) -> UserError:
+    def _refusal(self, error: BaseException) -> UserError:
         """What the user can fix, without the server's words where they may repeat a key or a
         prompt.
         """
         import openai
 
         status = getattr(error, "status_code", None)
-        tried = "once" if (count := tries(error, attempts)) == 1 else f"{count} times"
+        tried = "once" if self.attempts == 1 else f"{self.attempts} times"
         kept = "Finished answers are kept: rerun the command once the server is back."
         if isinstance(error, openai.APITimeoutError):
             return UserError(
@@ -427,8 +351,7 @@ class Endpoint:
         if status is not None and 300 <= status < 400:
             return UserError(
                 self.url,
-                f"sends questions on to another address{_redirected(error)} (status {status}),"
-                " which is not followed.",
+                f"sends questions on to another address (status {status}), which is not followed.",
                 "Name that address yourself (--endpoint) if items may go there.",
             )
         key = f"Set the environment variable {KEY_VARIABLE}."
@@ -462,28 +385,6 @@ class Endpoint:
 def _certificates() -> ssl.SSLContext:
     """The system's certificates, read once: that takes longer than most questions."""
     return ssl.create_default_context()
-
-
-def is_passing(error: BaseException) -> bool:
-    """May the same question succeed later?"""
-    import openai
-
-    if isinstance(error, openai.APIStatusError):
-        if getattr(error, "code", None) == "insufficient_quota":
-            return False
-        return error.status_code in PASSING or error.status_code >= 500
-    return isinstance(error, (openai.APIConnectionError, MalformedAnswerError))
-
-
-def tries(error: BaseException | None, attempts: int) -> int:
-    """How often a question is asked that ends in this error."""
-    import openai
-
-    if isinstance(error, openai.APITimeoutError):
-        return min(attempts, TIMEOUT_ATTEMPTS)
-    return (
-        min(attempts, MALFORMED_ATTEMPTS) if isinstance(error, MalformedAnswerError) else attempts
-    )
 
 
 def describe_error(error: BaseException | None) -> str:
@@ -525,41 +426,9 @@ def _root(error: BaseException) -> str:
     """
     while (cause := error.__cause__ or error.__context__) is not None:
         error = cause
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return "its certificate is not trusted"
-    if isinstance(error, socket.gaierror):
-        return "unknown host name"
-    if (
-        isinstance(error, OSError)
-        and error.errno
-        and error.errno > 0
-        and not isinstance(error, ssl.SSLError)
-    ):
-        return os.strerror(error.errno).lower()
+    if isinstance(error, OSError) and not isinstance(error, ssl.SSLError | socket.gaierror):
+        return os.strerror(error.errno or 0).lower()
     return type(error).__name__
-
-
-def _redirected(error: BaseException) -> str:
-    """Where a redirect leads: scheme, host and port alone, as the rest may repeat a key."""
-    location = getattr(getattr(error, "response", None), "headers", {}).get("location", "")
-    try:
-        parts = urlsplit(location)
-        return (
-            f", {parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}"
-            if parts.hostname
-            else ""
-        )
-    except ValueError:
-        return ""
-
-
-def _asked_wait(error: BaseException | None) -> float:
-    """Seconds that the server's Retry-After asks for."""
-    headers = getattr(getattr(error, "response", None), "headers", {})
-    try:
-        return max(float(headers.get("retry-after", 0)), 0.0)
-    except (TypeError, ValueError):
-        return 0.0
 
 
 def unknown_model(url: str, name: str, served: list[str]) -> UserError:

@@ -106,11 +106,10 @@ class OpenaiEngine:
                 the text for certain.
         """
         if self.starts is None:
-            echo = self.facts.notes.get("echo")
             raise UserError(
                 self.endpoint.url,
-                f"{echo or 'does not return the log probabilities of a prompt'} for"
-                f" {self.model}, so LogProbs cannot be had there.",
+                f"does not return the log probabilities of a prompt for {self.model}, so LogProbs"
+                " cannot be had there.",
                 "Ask it for Likert and Choice only, or score the weights themselves (engine:"
                 " transformers or vllm).",
             )
@@ -333,8 +332,8 @@ class OpenaiEngine:
 
     @cached_property
     def _drops_messages(self) -> bool:
-        told = (self.facts.set_up or {"told": {}})["told"].get("chat", {})
-        return capabilities.drops_messages(self.endpoint, self.model, told.get("prompt_tokens"))
+        n_tokens = self.facts.set_up.get("chat", {}).get("prompt_tokens")
+        return capabilities.drops_messages(self.endpoint, self.model, n_tokens)
 
     @cached_property
     def _opens_thoughts(self) -> bool:
@@ -459,7 +458,7 @@ def open_engine(
         bos: auto, always or never, with a tokenizer; see ``Encoder``.
         concurrency: requests in flight.
         trust_remote_code: the tokenizer's own code may run.
-        **patience: attempts, first_wait, timeout and spending; see ``Endpoint``.
+        **patience: attempts, timeout and spending; see ``Endpoint``.
 
     Raises:
         UserError: the server is not there, refuses the key, or serves no such model; or the
@@ -493,8 +492,7 @@ def open_engine(
             model,
             endpoint.url,
         )
-    found = capabilities.probe_echo(endpoint, model) if plain else None
-    echoed = found if isinstance(found, tuple) else None
+    echoed = capabilities.probe_echo(endpoint, model) if plain else None
     keeps_special = is_vllm and (echoed is None or capabilities.has_marks(endpoint, model))
     if encoder is not None and echoed is not None:
         capabilities.check_tokenizer(endpoint, model, encoder, tokenizer or "")
@@ -518,7 +516,7 @@ def open_engine(
         )
     # Not the address: the same weights behind another port are the same model, other weights behind
     # the same one are not.
-    set_up = capabilities.find_set_up(endpoint, model, card, plain, chat, echoed is not None)
+    set_up = capabilities.find_set_up(model, card, plain, chat)
     facts = EngineFacts(
         checkpoint=model,
         revision=None,
@@ -545,7 +543,6 @@ def open_engine(
                 if echoed
                 else "no log probabilities"
             ),
-            "echo": found if isinstance(found, str) else None,
             "request": request,
             "constraint": constraint or ("logit_bias" if encoder else "none"),
             "answered_by": (

@@ -1,10 +1,10 @@
-"""Judgements as arrays, and what intervals and tests take as samples of more.
+"""Judgements as arrays, and what intervals and tests take as random factors.
 
 A panel has series (model, eval_type) by items by targets, with the items' design: twenty models,
 nine eval types and five versions are 1.6 million judgements; as arrays they are a few megabytes and
 every mean is a matrix product.
 
-Pairs of concepts are samples of more, and so are versions where all templates share their fillings.
+Pairs of concepts are random factors, and so are versions where all templates share their fillings.
 The templates of one pair of concepts share target sentences and often contexts (2,380 built-in
 templates: 568 pairs of targets, 366 pairs of concepts). Taking templates as clusters treats
 templates that share sentences as independent, so its intervals are narrower. The fillings of a
@@ -27,7 +27,7 @@ from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.provenance import Provenance
 
-#: unit that is a sample of more -> columns that identify it.
+#: unit that is a random factor -> columns that identify it.
 CLUSTERS = {
     "concept_pair": ("domain", "concept_a", "concept_b"),
     "template": ("domain", "meta_template", "template"),

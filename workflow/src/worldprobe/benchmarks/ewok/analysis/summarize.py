@@ -48,14 +48,14 @@ def summarize(
 
     An item is the mean of its two targets. A version's mean is over its items, the mean is over the
     versions, and the range is from the lowest to the highest version. The interval takes clusters
-    and versions as samples of more (``analysis.clusters``); with one version it is about its
+    and versions as random factors (``analysis.clusters``); with one version it is about its
     fillings only, which ``status`` says. Clusters are pairs of concepts, as their templates share
     sentences. A concept's own rows, which mostly have one pair, have templates as clusters: they
     are about this concept.
 
     Args:
         judgements: contracts.Judgements of any number of models and eval types.
-        cluster: what is a sample of more: ``concept_pair`` or ``template``.
+        cluster: the random factor: ``concept_pair`` or ``template``.
         average: what weighs equally in a version's overall mean: ``items``, as in the paper, or
             ``domains``, as in BabyLM's leaderboards; an overall mean of domains has no interval.
 
@@ -171,7 +171,7 @@ def groups_of(
 
     Args:
         items: one row for each, as ``build_panel`` gives them.
-        cluster: what is a sample of more: ``concept_pair`` or ``template``.
+        cluster: the random factor: ``concept_pair`` or ``template``.
         prompted: positions of the items that models were prompted about, where these are only some:
             on them, ways of asking can be compared.
     """
@@ -211,7 +211,7 @@ def measure_families(judgements: pd.DataFrame, items: pd.DataFrame) -> pd.DataFr
 
     The levels of a base have the same targets and fillers. So the slope is within bases: of
     accuracy on the level by least squares in each base and version, then their mean. Bases are
-    samples of more (``analysis.clusters``); versions are not, as each base is filled on its own.
+    random factors (``analysis.clusters``); versions are not, as each base is filled on its own.
 
     Args:
         judgements: contracts.Judgements of items of families, of any number of models and eval

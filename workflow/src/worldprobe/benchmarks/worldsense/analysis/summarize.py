@@ -142,7 +142,7 @@ _TYPES = {"str": "str", "int": "int64", "float": "float64"}
 
 #: Keys of ``analysis.clusters.STATUSES`` that a mean over tuples can have.
 OK, ONE_CLUSTER, NO_SPREAD = "ok", "one_cluster", "no_spread"
-#: What intervals of means over tuples take as samples of more.
+#: What intervals of means over tuples take as random factors.
 OVER = "skins and abstract problems"
 _STRATUM = ["problem", "size", "complexity", "query"]
 
