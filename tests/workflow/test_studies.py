@@ -217,6 +217,7 @@ def worldsense_study(**block: Any) -> dict[str, Any]:
     return {
         "study": "trial",
         "models": ["a", "b"],
+        "series": [],
         "allow_missing": True,
         "benchmarks": ["worldsense"],
         "worldsense": known | block,

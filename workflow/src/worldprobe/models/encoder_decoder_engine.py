@@ -19,7 +19,7 @@ from worldprobe.models import engine
 from worldprobe.models.answers import add_up
 from worldprobe.models.batching import Budget, spread
 from worldprobe.models.chat import Encoder, drops_text
-from worldprobe.models.selfcheck import Yardstick
+from worldprobe.models.selfcheck import Reference
 
 MODES = ("batches", "plain")
 
@@ -140,7 +140,7 @@ class EncoderDecoderEngine(engine.ScoringEngine):
         self.device = model.get_input_embeddings().weight.device
         self.padding = encoder.tokenizer.pad_token_id or 0
         pairs = self._probes()
-        yardstick = Yardstick(
+        reference = Reference(
             model,
             lambda: [values for pair in pairs for _, values in self._plain(pair)],
             facts.checkpoint,
@@ -150,7 +150,7 @@ class EncoderDecoderEngine(engine.ScoringEngine):
             if fastest == "plain"
             else {"batches": lambda: [values for _, values in self._batch(pairs)]}
         )
-        self.mode, differences = yardstick.choose(ways)
+        self.mode, differences = reference.choose(ways)
         self.budget = Budget.for_model(model, self.device, 1)
         facts.notes.update(
             mode=self.mode,
@@ -202,7 +202,7 @@ class EncoderDecoderEngine(engine.ScoringEngine):
 
     @torch.inference_mode()
     def _plain(self, pair: Pair) -> list[tuple[Pair, list[float]]]:
-        """One pair alone: the yardstick."""
+        """One pair alone: the reference."""
         context = torch.tensor([pair.context], device=self.device)
         starts = torch.tensor([[*self.encoder.starts, *pair.target[:-1]]], device=self.device)
         logits = self.model(input_ids=context, decoder_input_ids=starts, use_cache=False).logits

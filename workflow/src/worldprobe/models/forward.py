@@ -1,7 +1,7 @@
 """Forward passes of a causal language model that return log probabilities of given tokens, in
 float32.
 
-``plain`` is the yardstick: one sequence, the model's own logits. ``padded`` pads on the right (a
+``plain`` is the reference: one sequence, the model's own logits. ``padded`` pads on the right (a
 causal model cannot look there), and ``rows`` runs packed tries. Both apply the output projection
 only where a target token is predicted, in blocks of the vocabulary, so that full logits are never
 in memory at once.

@@ -29,7 +29,7 @@ from worldprobe.models.engine import (
     ScoringEngine,
 )
 from worldprobe.models.registry import PSEUDO, WITHIN_WORD
-from worldprobe.models.selfcheck import Yardstick
+from worldprobe.models.selfcheck import Reference
 
 #: Fast to slow. gaps: padded rows, the head at hidden positions only. batches: padded rows. plain:
 #: one row at a time.
@@ -62,7 +62,7 @@ class MaskedEngine(ScoringEngine):
             model.base_model.register_forward_hook(self._keep_gaps)
         self.mode = "plain"
         rows = self._probes()
-        yardstick = Yardstick(
+        reference = Reference(
             model,
             lambda: [[value for row in rows for _, value in self._values([row])]],
             facts.checkpoint,
@@ -71,7 +71,7 @@ class MaskedEngine(ScoringEngine):
         ways = {
             mode: partial(self._computed, mode, rows) for mode in MODES[MODES.index(fastest) : -1]
         }
-        self.mode, differences = yardstick.choose(ways)
+        self.mode, differences = reference.choose(ways)
         self.budget = Budget.for_model(model, self.device, 1)
         facts.notes.update(
             mode=self.mode,

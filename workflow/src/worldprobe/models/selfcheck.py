@@ -154,7 +154,7 @@ def in_float32(model: Any) -> Iterator[None]:
             narrow(module)
 
 
-class Yardstick:
+class Reference:
     """What the plain pass says of the probes, in the model's own precision and in float32.
 
     Args:
@@ -236,7 +236,7 @@ class Yardstick:
         return agrees, difference
 
 
-def ensure_causal(yardstick: Yardstick, sequences: Sequence[Sequenced], name: str) -> None:
+def ensure_causal(reference: Reference, sequences: Sequence[Sequenced], name: str) -> None:
     """Refuse a model whose log probabilities of a token depend on later tokens, such as an encoder.
 
     The first two probes differ in their last third: what the model says of the tokens before it
@@ -247,7 +247,7 @@ def ensure_causal(yardstick: Yardstick, sequences: Sequence[Sequenced], name: st
     """
     start = sequences[0][1]
     one, other = (
-        values[: shared(sequences[0][0], sequences[1][0]) - start] for values in yardstick.exact[:2]
+        values[: shared(sequences[0][0], sequences[1][0]) - start] for values in reference.exact[:2]
     )
     if largest_difference([one], [other]) > TOLERANCE * CAUSAL_SHARE:
         raise UserError(
@@ -263,7 +263,7 @@ def ensure_causal(yardstick: Yardstick, sequences: Sequence[Sequenced], name: st
 def choose_mode(
     passes: ForwardPasses,
     sequences: Sequence[Sequenced],
-    yardstick: Yardstick,
+    reference: Reference,
     fastest: str = "tries",
 ) -> tuple[str, dict[str, float]]:
     """The fastest mode that agrees with the plain pass, and the largest difference of each mode
@@ -272,7 +272,7 @@ def choose_mode(
     Args:
         passes: the model's passes.
         sequences: the probes.
-        yardstick: what the plain pass says of them.
+        reference: what the plain pass says of them.
         fastest: the first mode to try.
     """
 
@@ -287,7 +287,7 @@ def choose_mode(
         )
         return [
             *found,
-            max(one, other, key=lambda values: largest_difference([values], yardstick.exact[-1:])),
+            max(one, other, key=lambda values: largest_difference([values], reference.exact[-1:])),
         ]
 
     ways: dict[str, Callable[[], list[list[float]]]] = {
@@ -295,7 +295,7 @@ def choose_mode(
         "batches": lambda: passes.padded(sequences),
         "logits": lambda: passes.padded(sequences, own_head=True),
     }
-    return yardstick.choose({mode: ways[mode] for mode in MODES[MODES.index(fastest) : -1]})
+    return reference.choose({mode: ways[mode] for mode in MODES[MODES.index(fastest) : -1]})
 
 
 def check_caches(

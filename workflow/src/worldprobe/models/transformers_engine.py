@@ -72,15 +72,15 @@ class TransformersEngine:
         differences: dict[str, float] = {}
         vocabulary = min(model.get_input_embeddings().weight.shape[0], len(encoder.tokenizer))
         probes = selfcheck.probes(vocabulary, encoder.max_length)
-        yardstick = selfcheck.Yardstick(
+        reference = selfcheck.Reference(
             model, lambda: [self.passes.plain(*probe) for probe in probes], facts.checkpoint
         )
-        selfcheck.ensure_causal(yardstick, probes, facts.checkpoint)
+        selfcheck.ensure_causal(reference, probes, facts.checkpoint)
         if fastest != "plain":
             put_back = split_gelu(model)
             if not loading.has_plain_head(model.config):
                 fastest = "logits"
-            self.mode, differences = selfcheck.choose_mode(self.passes, probes, yardstick, fastest)
+            self.mode, differences = selfcheck.choose_mode(self.passes, probes, reference, fastest)
             if self.mode == "plain":
                 put_back()
         self._checks = selfcheck.check_caches(self.passes, probes[0][0], self.mode)

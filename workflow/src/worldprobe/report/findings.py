@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from worldprobe.report.model_names import HUMAN, Roster, is_yardstick
+from worldprobe.report.model_names import HUMAN, Roster, is_baseline
 from worldprobe.report.sheet import Column, Sheet, decimals, span
 
 #: Where a mean lies (``analysis.comparisons.place``), as tables print it.
@@ -44,7 +44,7 @@ def standing(rows: pd.DataFrame, reference: float | None = 0.5) -> pd.Series:
 
 def kind_of(model: str, roster: Roster) -> str:
     """What a row of a table is about."""
-    if is_yardstick(model):
+    if is_baseline(model):
         return "people" if model == HUMAN else "baseline"
     if roster[model].is_untrained:
         return "untrained control"

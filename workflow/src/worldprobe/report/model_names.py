@@ -17,8 +17,8 @@ from worldprobe.models.registry import BASELINES, CAUSAL
 from worldprobe.settings import read_registry
 
 HUMAN = "human"
-#: Yardsticks are listed with the models in every table; they have no entry in the registry.
-YARDSTICKS = {
+#: Baselines are listed with the models in every table; they have no entry in the registry.
+BASELINES_AND_PEOPLE = {
     HUMAN: "Humans",
     "sentence_vectors": "Sentence vectors",
     "wordnet": "WordNet (bag of words)",
@@ -81,14 +81,16 @@ class Roster:
     models: Mapping[str, Model] = field(default_factory=dict)
 
     def __getitem__(self, model: str) -> Model:
-        if model in YARDSTICKS:
-            return Model(model, YARDSTICKS[model], family=model)
+        if model in BASELINES_AND_PEOPLE:
+            return Model(model, BASELINES_AND_PEOPLE[model], family=model)
         return self.models.get(model) or Model(model, model)
 
     def in_order(self, models: Iterable[str]) -> list[str]:
         """Unique ids in the registry's order: humans first, then models, then baselines."""
         among = set(models)
-        listed = sorted(among - set(YARDSTICKS), key=lambda model: (self[model].position, model))
+        listed = sorted(
+            among - set(BASELINES_AND_PEOPLE), key=lambda model: (self[model].position, model)
+        )
         return (
             [HUMAN] * (HUMAN in among) + listed + [model for model in BASELINES if model in among]
         )
@@ -116,13 +118,13 @@ class Roster:
         return Roster(models)
 
 
-def is_yardstick(model: str) -> bool:
+def is_baseline(model: str) -> bool:
     """Whether the rows belong to humans or a baseline rather than to a language model.
 
-    >>> is_yardstick("human"), is_yardstick("gpt2_xl")
+    >>> is_baseline("human"), is_baseline("gpt2_xl")
     (True, False)
     """
-    return model in YARDSTICKS
+    return model in BASELINES_AND_PEOPLE
 
 
 def read_roster(path: Path | str | None) -> Roster:

@@ -231,7 +231,7 @@ class Overview:
     Attributes:
         spans: benchmark and its number of columns.
         columns: headings.
-        groups: language models, then rules and other yardsticks: name -> cells, from the highest
+        groups: language models, then rules and other baselines: name -> cells, from the highest
             mean to the lowest.
         chance: what guessing reaches, in words.
     """

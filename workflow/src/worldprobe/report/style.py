@@ -28,7 +28,7 @@ from worldprobe.errors import UserError
 from worldprobe.files import whole_file, write_text
 from worldprobe.log import LOGGER
 from worldprobe.models.registry import BASELINES
-from worldprobe.report.model_names import CONTROL_FAMILY, HUMAN, YARDSTICKS, Roster
+from worldprobe.report.model_names import BASELINES_AND_PEOPLE, CONTROL_FAMILY, HUMAN, Roster
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -516,7 +516,7 @@ def model_colours(roster: Roster, models: Iterable[str]) -> dict[str, str]:
 
     A model that no registry knows has a hue of its own.
     """
-    models = [model for model in dict.fromkeys(models) if model not in YARDSTICKS]
+    models = [model for model in dict.fromkeys(models) if model not in BASELINES_AND_PEOPLE]
     family_of = {
         model: roster[model].family if model in roster.models else model for model in models
     }
@@ -537,7 +537,7 @@ def model_order(roster: Roster, models: Iterable[str]) -> list[str]:
     """Models in blocks of one family, in the registry's order of families, from small to large;
     controls last.
     """
-    inside = [model for model in dict.fromkeys(models) if model not in YARDSTICKS]
+    inside = [model for model in dict.fromkeys(models) if model not in BASELINES_AND_PEOPLE]
     position = {
         family: min(roster[m].position for m in inside if roster[m].family == family)
         for family in {roster[m].family for m in inside}

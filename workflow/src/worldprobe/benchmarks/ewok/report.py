@@ -36,7 +36,7 @@ from worldprobe.report.findings import (
     models_sheet,
     standing,
 )
-from worldprobe.report.model_names import HUMAN, Roster, is_yardstick
+from worldprobe.report.model_names import HUMAN, Roster, is_baseline
 from worldprobe.report.origins import (
     Methods,
     TableOrigin,
@@ -121,7 +121,7 @@ def compose(material: Material) -> Part:
 
 def _is_published(model: str, roster: Roster) -> bool:
     """Whether it is a language model that this pipeline did not make."""
-    return not (is_yardstick(model) or roster[model].is_control)
+    return not (is_baseline(model) or roster[model].is_control)
 
 
 def mean_accuracies(
@@ -235,7 +235,7 @@ def _caveats(means: pd.DataFrame, roster: Roster) -> Markup:
     """What control models are, and one that knows nothing and is not at chance, as it must be if
     the measure is sound.
     """
-    models = [model for model in means["model"] if not is_yardstick(model)]
+    models = [model for model in means["model"] if not is_baseline(model)]
     controls = [model for model in roster.in_order(models) if roster[model].is_control]
     untrained = means[means["kind"] == "untrained control"]
     is_off = standing(untrained).isin(["above", "below"])
@@ -263,7 +263,7 @@ def _facts(summaries: pd.DataFrame, means: pd.DataFrame, eval_type: str) -> dict
 def _overview(
     summaries: pd.DataFrame, roster: Roster, eval_type: str
 ) -> dict[str, dict[str, float]]:
-    """Accuracy of every model and yardstick, in all and by domain, in the order of the domains."""
+    """Accuracy of every model and baseline, in all and by domain, in the order of the domains."""
     found = {}
     wanted = [("overall", ["all"])]
     if (summaries.grouping == "domain").any():
@@ -482,7 +482,7 @@ def _of_items(summaries: pd.DataFrame, origins: Sequence[TableOrigin]) -> dict[s
     overall = summaries[
         (summaries.grouping == "overall")
         & (summaries.condition == ALL)
-        & ~summaries.model.map(is_yardstick)
+        & ~summaries.model.map(is_baseline)
     ]
     items = next(iter(_of(origins, "items")), None)
     limits = {made.details.get("limit") for made in _of(origins, "responses")} - {None, 0}
@@ -519,7 +519,7 @@ def _origin(provenance: Provenance) -> str:
 def _of_models(
     summaries: pd.DataFrame, origins: Sequence[TableOrigin], roster: Roster
 ) -> dict[str, Any]:
-    models = [model for model in summaries.model.unique() if not is_yardstick(model)]
+    models = [model for model in summaries.model.unique() if not is_baseline(model)]
     imported = next((one for one in origins if one.provenance.details.get("imported")), None)
     kinds = {
         str(kind)

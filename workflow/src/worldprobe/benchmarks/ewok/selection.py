@@ -16,16 +16,16 @@ from worldprobe.benchmarks.ewok.vocabulary import (
 from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.models.registry import BASELINES
-from worldprobe.report.model_names import HUMAN, Roster, is_yardstick
+from worldprobe.report.model_names import HUMAN, Roster, is_baseline
 
 EVAL_TYPE = Option("eval_type", "way of asking", EVAL_TYPES)
 METRIC = Option(
     "metric", "whether ties count one half (accuracy) or as wrong (strict)", ("accuracy", "strict")
 )
 SETUP = Option("setup", "prompting set-up", tuple(f"{g}_{s}" for g in GENERATIONS for s in SHOTS))
-#: Yardstick -> the only eval_type under which it has rows; it is shown with every eval_type of the
+#: Baseline -> the only eval_type under which it has rows; it is shown with every eval_type of the
 #: models.
-YARDSTICK_TYPES = {HUMAN: "human_likert", **dict(zip(BASELINES, BASELINES, strict=True))}
+BASELINE_TYPES = {HUMAN: "human_likert", **dict(zip(BASELINES, BASELINES, strict=True))}
 
 
 def pick(
@@ -33,7 +33,7 @@ def pick(
     grouping: str,
     eval_type: str | None = "logprobs",
     metric: str = "accuracy",
-    yardsticks: bool = True,
+    baselines: bool = True,
 ) -> pd.DataFrame:
     """Rows of one grouping and metric, all versions, for one eval_type (None: each), with humans
     and baselines or without.
@@ -51,14 +51,14 @@ def pick(
     ):
         grouping = "prompted"
     rows = summaries[(summaries.grouping == grouping) & (summaries.metric == metric)]
-    is_model = ~rows.model.map(is_yardstick).astype(bool)
+    is_model = ~rows.model.map(is_baseline).astype(bool)
     wanted = is_model if eval_type is None else is_model & (rows.eval_type == eval_type)
     if not wanted.any():
         raise UserError(
             f"summaries, eval_type {eval_type}", *_nothing(summaries, grouping, eval_type, metric)
         )
-    if yardsticks:
-        wanted |= rows.model.map(lambda model: YARDSTICK_TYPES.get(model, "")).eq(rows.eval_type)
+    if baselines:
+        wanted |= rows.model.map(lambda model: BASELINE_TYPES.get(model, "")).eq(rows.eval_type)
     return rows[wanted].reset_index(drop=True)
 
 
@@ -74,7 +74,7 @@ def single_versions(rows: pd.DataFrame) -> pd.DataFrame:
 
 def language_models(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows of language models, without humans and baselines."""
-    return rows[~rows.model.map(is_yardstick).astype(bool)].reset_index(drop=True)
+    return rows[~rows.model.map(is_baseline).astype(bool)].reset_index(drop=True)
 
 
 def subjects(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:

@@ -435,7 +435,7 @@ def read_evidence(path: Path, model: str | None = None) -> Evidence:
 
 
 def _check_name(name: str, kind: str, path: Path) -> None:
-    """Refuse names that tables cannot show, and a model named like a yardstick: tables would not
+    """Refuse names that tables cannot show, and a model named like a baseline: tables would not
     list it with the models.
 
     Raises:
@@ -452,7 +452,7 @@ def _check_name(name: str, kind: str, path: Path) -> None:
     if kind in ("target_scores", "responses") and name in NAMES.values():
         raise UserError(
             path,
-            f'"{name}" is the name of a yardstick, but the file contains a model\'s {kind}.',
+            f'"{name}" is the name of a baseline, but the file contains a model\'s {kind}.',
             fix,
         )
 

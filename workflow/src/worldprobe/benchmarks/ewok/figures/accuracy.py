@@ -39,7 +39,13 @@ from worldprobe.errors import UserError
 from worldprobe.models.registry import BASELINES
 from worldprobe.provenance import Provenance
 from worldprobe.report import style
-from worldprobe.report.model_names import CONTROL_FAMILY, HUMAN, YARDSTICKS, Roster, family_name
+from worldprobe.report.model_names import (
+    BASELINES_AND_PEOPLE,
+    CONTROL_FAMILY,
+    HUMAN,
+    Roster,
+    family_name,
+)
 from worldprobe.report.style import Block, draw_block
 
 if TYPE_CHECKING:
@@ -684,13 +690,13 @@ def draw_families(frame: pd.DataFrame, width: str = "double") -> Figure:
     shows_sizes=True,
 )
 def scaling(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> pd.DataFrame:
-    """One row per model with a known number of parameters, and the yardsticks without one.
+    """One row per model with a known number of parameters, and the baselines without one.
 
     Raises:
         UserError: the registry knows no model's number of parameters.
     """
     rows = style.with_identity(over_versions(pick(summaries, "overall", eval_type)), roster)
-    rows = rows[rows.parameters.notna() | rows.model.isin(YARDSTICKS)]
+    rows = rows[rows.parameters.notna() | rows.model.isin(BASELINES_AND_PEOPLE)]
     if rows.parameters.isna().all():
         raise UserError(
             "--registry",
@@ -768,7 +774,7 @@ def draw_scaling(frame: pd.DataFrame, width: str = "double") -> Figure:
     axes.tick_params(labelsize=size)
     axes.set_xlabel("parameters", fontsize=size)
     axes.set_ylabel(
-        f"accuracy ({in_words(frame.eval_type[~frame.model.isin(YARDSTICKS)].iloc[0])})",
+        f"accuracy ({in_words(frame.eval_type[~frame.model.isin(BASELINES_AND_PEOPLE)].iloc[0])})",
         fontsize=size,
     )
     handles: list[Any] = [

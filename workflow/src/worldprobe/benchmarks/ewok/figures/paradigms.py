@@ -383,7 +383,7 @@ def _setups(summaries: pd.DataFrame, roster: Roster, by: str, metric: str) -> pd
         rows = style.with_identity(
             selection.language_models(
                 selection.over_versions(
-                    selection.pick(summaries, "overall", None, metric, yardsticks=False)
+                    selection.pick(summaries, "overall", None, metric, baselines=False)
                 )
             ),
             roster,
@@ -394,7 +394,7 @@ def _setups(summaries: pd.DataFrame, roster: Roster, by: str, metric: str) -> pd
     else:
         every = selection.subjects(
             selection.over_versions(
-                selection.pick(summaries, "domain", None, metric, yardsticks=False)
+                selection.pick(summaries, "domain", None, metric, baselines=False)
             ),
             roster,
         )

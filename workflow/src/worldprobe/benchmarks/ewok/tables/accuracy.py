@@ -21,7 +21,7 @@ from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, TARGET_CONTRASTS, 
 from worldprobe.errors import UserError
 from worldprobe.models.registry import BASELINES
 from worldprobe.provenance import Provenance
-from worldprobe.report.model_names import HUMAN, Roster, is_yardstick
+from worldprobe.report.model_names import HUMAN, Roster, is_baseline
 from worldprobe.report.sheet import Column, Sheet, decimals, p_value, span, whole_number
 
 #: ways of asking a model, in the order of the columns.
@@ -235,7 +235,7 @@ def mean_accuracy(
         metric: "accuracy" (ties count one half) or "strict" (ties count as wrong).
     """
     rows = selection.pick(summaries, "overall", eval_type, metric)
-    if metric == "strict" or eval_type != "logprobs":  # cosines are a yardstick for LogProbs only
+    if metric == "strict" or eval_type != "logprobs":  # cosines are a baseline for LogProbs only
         rows = rows[~rows.model.isin(BASELINES)]
     versions = selection.single_versions(rows).groupby("model")["condition"].nunique()
     means = selection.over_versions(rows).set_index("model", drop=False)
@@ -243,7 +243,7 @@ def mean_accuracy(
     frame = means.loc[order].reset_index(drop=True)
     frame = frame.assign(
         name=[roster[model].name for model in order],
-        kind=["yardstick" if is_yardstick(model) else "model" for model in order],
+        kind=["baseline" if is_baseline(model) else "model" for model in order],
         n_versions=[int(versions.get(model, 0)) for model in order],
     )
     wanted = [
@@ -689,7 +689,7 @@ def pick_levels(levels: pd.DataFrame, eval_type: str) -> pd.DataFrame:
     Raises:
         UserError: there is none of this eval_type.
     """
-    is_yardstick = levels["model"].map(selection.YARDSTICK_TYPES).eq(levels["eval_type"])
+    is_baseline = levels["model"].map(selection.BASELINE_TYPES).eq(levels["eval_type"])
     if not (levels["eval_type"] == eval_type).any():
         known = ", ".join(sorted(levels["eval_type"].unique()))
         raise UserError(
@@ -698,7 +698,7 @@ def pick_levels(levels: pd.DataFrame, eval_type: str) -> pd.DataFrame:
             f"Choose one of: {known}.",
         )
     order = [*LEVEL_NAMES, *sorted(set(levels["family"]) - set(LEVEL_NAMES))]
-    rows = levels[is_yardstick | (levels["eval_type"] == eval_type)]
+    rows = levels[is_baseline | (levels["eval_type"] == eval_type)]
     return rows.sort_values("family", key=lambda column: column.map(order.index), kind="stable")
 
 
