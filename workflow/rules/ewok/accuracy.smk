@@ -41,7 +41,7 @@ rule summarize:
     """Means per model and group, by version and over versions, with range and interval."""
     input:
         judgement_tables=ewok_outputs.judgements(study, MODELS_WITH_ANSWERS)
-        + ewok_outputs.baselines(study),
+        + ewok_outputs.judgements_besides(study),
     output:
         summary_table="<ewok>/summaries.parquet",
     log:
@@ -154,7 +154,7 @@ rule correlate:
     """Correlation of accuracy with that of baselines, sentence length and word frequency, model by model."""
     input:
         judgement_tables=ewok_outputs.judgements(study, MODELS_WITH_ANSWERS, ["logprobs"])
-        + ewok_outputs.baselines(study),
+        + ewok_outputs.judgements_besides(study),
         feature_table=ewok_outputs.surface_features(study),
     output:
         point_table="<ewok>/feature_means.parquet",

@@ -11,7 +11,7 @@ rule run_notebook:
         notebook=notebook_file,
         summary_table="<ewok>/summaries.parquet",
         judgement_tables=ewok_outputs.judgements(study, MODELS_WITH_ANSWERS)
-        + ewok_outputs.baselines(study),
+        + ewok_outputs.judgements_besides(study),
         registry=registry_file,
         materials=builtin_files(),
     output:

@@ -164,7 +164,7 @@ def compared(study: Study, models: Iterable[str]) -> list[str]:
     )
 
 
-def baselines(study: Study) -> list[str]:
+def judgements_besides(study: Study) -> list[str]:
     """Judgements of what models are compared with: baselines, and people where their ratings are
     given.
     """
