@@ -141,14 +141,23 @@ def _source(module: str) -> tuple[str, frozenset[Path]]:
     path = _path(module)
     assert path, module
     text = path.read_text(encoding="utf-8")
-    read = {path}
-    for one in path.parent.iterdir():
-        below = [*files_below(one)] if one.is_dir() else [one]
-        if not any(file.suffix == ".py" for file in below):
-            named = [file for file in below if file.name in text]
-            read |= {*(named or (below if f'"{one.name}"' in text else []))}
-    read |= _resources(text)
-    return text, frozenset(one for one in read if "__pycache__" not in one.parts)
+    read = {path} | _resources(text)
+    for name, files in _data(path.parent).items():
+        named = [file for file in files if file.name in text]
+        read |= {*(named or (files if f'"{name}"' in text else []))}
+    return text, frozenset(read)
+
+
+@cache
+def _data(folder: Path) -> dict[str, list[Path]]:
+    """What lies beside modules and is no module: a file's own name, or a folder's -> its files."""
+    found = {}
+    for one in folder.iterdir():
+        if one.is_dir() and one.name != "__pycache__" and not (one / "__init__.py").exists():
+            found[one.name] = [*files_below(one)]
+        elif one.is_file() and one.suffix != ".py":
+            found[one.name] = [one]
+    return found
 
 
 def _resources(text: str) -> set[Path]:
@@ -165,5 +174,5 @@ _digest = cache(digest_file)
 
 def forget() -> None:
     """Read the code again at the next call."""
-    for function in (digest_code, _function, _imports, _path, _packages, _source, _digest):
+    for function in (digest_code, _function, _imports, _path, _packages, _source, _data, _digest):
         function.cache_clear()
