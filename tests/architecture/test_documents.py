@@ -92,7 +92,12 @@ def test_the_page_on_clusters_shows_what_models_plan_prints(
 
 
 def test_the_page_on_human_studies_names_every_setting() -> None:
-    settings = (ROOT / "docs" / "extras" / "human_study.md").read_text().split("## Settings")[1].split("##")[0]
+    settings = (
+        (ROOT / "docs" / "extras" / "human_study.md")
+        .read_text()
+        .split("## Settings")[1]
+        .split("##")[0]
+    )
     assert set(re.findall(r"^- `(\w+)`", settings, re.MULTILINE)) == set(Settings.model_fields)
 
 

@@ -35,6 +35,7 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
     changed,
     count_worlds,
     decide,
+    rename,
 )
 from worldprobe.benchmarks.worldsense.skins.rendering import StatementReader
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
@@ -48,8 +49,31 @@ from worldprobe_lab.motion import (
     BLIND_FROM,
     follow_alone,
     view_incomplete,
-    view_moving,
 )
+
+
+def view_moving(description: Description, query: Relation) -> tuple[object, ...]:
+    """All but where the entities are at first that the question is not about: updates, question,
+    and initial places.
+
+    The observation of a consistency problem is the question. Other entities are known by the order
+    in which updates mention them.
+    """
+    first = next(
+        (i for i, relation in enumerate(description) if relation.kind in UPDATES), len(description)
+    )
+    facts, rest = description[:first], description[first:]
+    asked = (query if query.kind == "before" else rest[-1]).entities
+    there = sorted(
+        {entity for fact in facts for entity in fact.entities}
+    )  # they are in this order at first
+    places = tuple(there.index(entity) if entity in there else -1 for entity in asked)
+    label = {entity: number for number, entity in enumerate(asked)}
+    for relation in rest:
+        for entity in relation.entities if relation.kind in UPDATES else ():
+            label.setdefault(entity, len(label))
+    names = [label.get(entity, -1) for entity in range(9)]
+    return (*places, len(there)), tuple(rename(relation, names) for relation in rest)
 
 
 @pytest.fixture(scope="module")

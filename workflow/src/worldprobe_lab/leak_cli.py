@@ -29,8 +29,8 @@ LIMITS = (
     " model that never read them. It sees whether the model has read these items, with these"
     " fillings. It does not see whether it has read their templates with other fillings,"
     " paraphrases or translations: these raise the accuracy of all forms alike. A p that is not"
-    " small does not show that the model has read nothing (docs/extras/leak.md: power by the number of"
-    " times that items were read)."
+    " small does not show that the model has read nothing (docs/extras/leak.md: power by the number"
+    " of times that items were read)."
 )
 
 

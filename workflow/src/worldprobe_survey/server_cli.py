@@ -112,8 +112,8 @@ def _check_host(host: str, public: bool) -> bool:
     is_local = host in ("127.0.0.1", "::1", "localhost")
     if not is_local and not public:
         fix = (
-            "Put a proxy with TLS in front of 127.0.0.1 (docs/extras/human_study.md), or add --public to"
-            " allow it all the same."
+            "Put a proxy with TLS in front of 127.0.0.1 (docs/extras/human_study.md), or add"
+            " --public to allow it all the same."
         )
         raise UserError(f"--host {host}", "can be reached by other machines.", fix)
     return is_local
