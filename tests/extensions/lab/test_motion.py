@@ -16,7 +16,6 @@ import pytest
 from worldprobe.benchmarks.worldsense.analysis.answers import Series
 from worldprobe.benchmarks.worldsense.analysis.questions import add_properties, from_frame
 from worldprobe.benchmarks.worldsense.analysis.summarize import summarize
-from worldprobe.benchmarks.worldsense.benchmark import BENCHMARK
 from worldprobe.benchmarks.worldsense.contracts import Summaries
 from worldprobe.benchmarks.worldsense.problems.problems import (
     Cell,
@@ -50,6 +49,7 @@ from worldprobe_lab.motion import (
     follow_alone,
     view_incomplete,
 )
+from worldprobe_lab.motion_displays import motion, motion_lines
 
 
 def view_moving(description: Description, query: Relation) -> tuple[object, ...]:
@@ -240,18 +240,13 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_accuracy_by_changes_is_in_a_table_and_a_figure(summaries: Path) -> None:
-    shown = {
-        display.kind: display
-        for display in BENCHMARK.displays
-        if display.name == "worldsense_motion"
-    }
     rows = read_table(summaries, Summaries)
-    table = shown["table"](rows, Roster()).frame.query("axis == 'changes'").set_index("problem")
+    table = motion(rows, Roster()).frame.query("axis == 'changes'").set_index("problem")
     for problem in MOTION:
         means = [table.loc[problem, f"{number}_mean"] for number in range(7)]
         none = [float("nan")] if problem in ("Consist.motion", "Infer.before") else [1.0]
         assert means == pytest.approx([*none, 1, 1, 0, 0, 0, 0], nan_ok=True)
-    figure = shown["figure"](rows, Roster())
+    figure = motion_lines(rows, Roster())
     figure = figure.query("axis == 'changes that count' and panel == 'Inference, in motion'")
     assert figure["x"].min() == 0
     assert (

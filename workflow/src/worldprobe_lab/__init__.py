@@ -34,7 +34,10 @@ EXTENSION = Extension(
     },
     displays={
         "ewok": ("worldprobe_lab.displays", "worldprobe_lab.ewok_series:DISPLAYS"),
-        "worldsense": ("worldprobe_lab.worldsense_series:DISPLAYS",),
+        "worldsense": (
+            "worldprobe_lab.motion_displays",
+            "worldprobe_lab.worldsense_series:DISPLAYS",
+        ),
     },
     sections={
         "ewok": (("people", "worldprobe_lab.learning_curves:SECTION"),),
