@@ -32,8 +32,8 @@ from worldprobe.settings.blocks import (  # noqa: E402
     meaning,
     schema_at,
 )
-from worldprobe.settings.registry import Card, Registry  # noqa: E402
-from worldprobe.settings.study import Site, study_class  # noqa: E402
+from worldprobe.settings.registry import Card, registry_class  # noqa: E402
+from worldprobe.settings.study import Site, extended, study_class  # noqa: E402
 from worldprobe.sources import Sources  # noqa: E402
 from worldprobe_survey.settings import Settings as Survey  # noqa: E402
 
@@ -41,8 +41,8 @@ STUDY = study_class(benchmarks.settings_classes())
 #: File of workflow/schemas -> the class that it describes.
 SCHEMAS: dict[str, type[BaseModel]] = {
     "config": STUDY,
-    "models": Registry,
-    "cluster": Site,
+    "models": registry_class(),
+    "cluster": extended(Site),
     "survey": Survey,
     "prompting": PromptSet,
     "skin": SkinFile,
@@ -56,8 +56,8 @@ REFERENCES: dict[str, dict[str, type[Block]]] = {
         "study": STUDY,
         **benchmarks.settings_classes(),
         "pairs": MinimalPairs,
-        "card": Card,
-        "site": Site,
+        "card": extended(Card),
+        "site": extended(Site),
     },
     "docs/extras/human_study.md": {"survey": Survey},
 }

@@ -13,8 +13,6 @@ import yaml
 
 from worldprobe import settings
 from worldprobe.paths import REPOSITORY
-from worldprobe.settings.registry import Registry
-from worldprobe.settings.study import Site
 
 _SPEC = importlib.util.spec_from_file_location("reference", REPOSITORY / "docs" / "reference.py")
 reference = importlib.util.module_from_spec(_SPEC)
@@ -77,7 +75,7 @@ def test_the_site_file_states_every_fact(repository: Path) -> None:
 )
 def test_every_file_of_the_folder_is_valid(path: Path) -> None:
     source = settings.read_yaml(path)
-    kind = {"models": Registry, "cluster": Site}.get(path.stem, reference.STUDY)
+    kind = reference.SCHEMAS[path.stem if path.stem in ("models", "cluster") else "config"]
     # Files that a user downloads are not there.
     assert [
         str(one)

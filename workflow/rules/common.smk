@@ -162,14 +162,24 @@ def per_attempt(amount):
     return look_up
 
 
-def limit_resources(study, registry, site):
-    """On one machine, keep to its GPUs and memory; a limit given by --resources is kept, a cluster has a scheduler of its own."""
+#: Resources that --resources limits.
+GIVEN = set(workflow.global_resources)
+
+
+def limit_resources(models):
+    """On one machine, keep to its GPUs and memory; a limit given by --resources is kept, a cluster has a scheduler of its own.
+
+    Args:
+        models: that jobs ask.
+    """
     if ON_CLUSTER:
         return
-    given = set(workflow.global_resources)
-    models = [*benchmarks.all_models(study), *extensions.asked_models(study, registry)]
     wanted = {model: needs(registry[model], site["gpu_memory_gb"]).gpus for model in models}
-    for name, limit in limits(wanted, given).items():
+    try:
+        found = limits(wanted, GIVEN)
+    except UserError as error:
+        sys.exit(error.lines())
+    for name, limit in found.items():
         workflow.register_resource(name, Resource(name, limit))
 
 
@@ -197,9 +207,9 @@ try:
         benchmarks.all_models,
     )
     registry_file = shown_registry(study, registry, registry_file, Path(".snakemake/registries"))
-    limit_resources(study, registry, site)
 except UserError as error:
     sys.exit(error.lines())
+limit_resources(benchmarks.all_models(study))
 
 STUDY = StudyPaths.of(study)
 #: Whether jobs ask SLURM for GPUs by --gres instead of --gpus.

@@ -1,21 +1,24 @@
-"""Displays of learning curves show what the analysis computed, and can be read with few and
-with many checkpoints.
+"""Displays of learning curves show what the analysis computed: of two invented trainings, one of
+them with three seeds.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from learning import trace_learning
 from worldprobe.benchmarks.ewok.analysis.reproduction import people_of_paper, read_published
 from worldprobe.benchmarks.ewok.contracts import Summaries
 from worldprobe.paths import RESOURCES
 from worldprobe.provenance import Provenance
+from worldprobe.report import style
 from worldprobe.report.model_names import HUMAN, Roster
 from worldprobe_lab.contracts import ALL_SEEDS, NEVER
-from worldprobe_lab.curves import agree
+from worldprobe_lab.curves import agree, trace
 from worldprobe_lab.learning_curves import (
     PEOPLE,
     PEOPLE_OF_PAPER,
@@ -28,7 +31,104 @@ DISPLAYS = {one.name: one for one in learning_displays("ewok", ["domain"], "conc
 GROUPS = {"overall": ["all"], "domain": ["early", "later", "last"], "concept": ["left", "right"]}
 NOBODY = pd.DataFrame(
     columns=["model", "condition", "metric", "grouping", "group", "mean", "low", "high"]
-)
+).astype({"mean": float, "low": float, "high": float})
+STEPS = (1, 10, 100, 1000, 10000)
+#: Series -> its trainings and their seeds.
+TRAININGS = {
+    "small": {"small": "one"},
+    "large": {f"large.seed-{seed}": str(seed) for seed in range(3)},
+}
+#: So many groups of a grouping are traced, each of which is learned at another place; further ones
+#: repeat all but the first.
+TRACED = len(STEPS) + 1
+
+
+def trace_learning(
+    groups: Mapping[str, Sequence[str]], eval_type: str
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Curves and onsets: groups are learned one after the other, and the first is forgotten.
+
+    Args:
+        groups: grouping -> its groups.
+        eval_type: how the models were asked.
+    """
+    return _traced(tuple((grouping, tuple(names)) for grouping, names in groups.items()), eval_type)
+
+
+@cache
+def _traced(
+    groups: tuple[tuple[str, tuple[str, ...]], ...], eval_type: str
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    rng = np.random.default_rng(0)
+    curves, onsets = [], []
+    for series, seeds in TRAININGS.items():
+        rows = []
+        for model, seed in seeds.items():
+            for grouping, names in groups:
+                for number, group in enumerate(names[:TRACED]):
+                    for place, step in enumerate(STEPS):
+                        learned = 0.35 if place > number % len(STEPS) else 0.0
+                        forgotten = 0.2 if number == 0 and step == STEPS[-1] else 0.0
+                        for cluster in range(6):
+                            key = (
+                                series,
+                                model,
+                                seed,
+                                step,
+                                eval_type,
+                                grouping,
+                                group,
+                                str(cluster),
+                                "",
+                                "",
+                            )
+                            rows.append(
+                                (
+                                    *key,
+                                    float(
+                                        np.clip(
+                                            0.5 + learned - forgotten + rng.normal(0, 0.03), 0, 1
+                                        )
+                                    ),
+                                    4,
+                                )
+                            )
+        columns = [
+            "series",
+            "model",
+            "seed",
+            "step",
+            "eval_type",
+            "grouping",
+            "group",
+            "cluster",
+            "condition",
+            "stratum",
+            "mean",
+            "n",
+        ]
+        found = trace(
+            pd.DataFrame(rows, columns=columns),
+            "steps",
+            dict.fromkeys(dict(groups), "pairs of concepts"),
+        )
+        curves.append(found[0])
+        onsets.append(found[1])
+    return _repeat(pd.concat(curves), groups), _repeat(pd.concat(onsets), groups)
+
+
+def _repeat(table: pd.DataFrame, groups: tuple[tuple[str, tuple[str, ...]], ...]) -> pd.DataFrame:
+    """The rows of all groups, from those of the traced ones."""
+    rows = [table]
+    for grouping, names in groups:
+        for number, group in enumerate(names[TRACED:], TRACED):
+            traced = names[1 + (number - 1) % len(STEPS)]
+            rows.append(
+                table[(table["grouping"] == grouping) & (table["group"] == traced)].assign(
+                    group=group
+                )
+            )
+    return pd.concat(rows, ignore_index=True)
 
 
 @pytest.fixture(scope="module")
@@ -130,3 +230,17 @@ def test_people_are_those_of_the_study_or_else_of_the_paper_where_its_items_are_
 def test_the_papers_people_have_a_mean_overall_and_in_each_domain():
     found = people_of_paper(read_published(RESOURCES / "published")).set_index("group")["mean"]
     assert (len(found), found["all"], found["spatial-relations"]) == (12, 0.951, 0.958)
+
+
+def test_every_table_is_printed_and_every_figure_drawn(traced):
+    curves, onsets = traced
+    tables = {"curves": curves, "onsets": onsets, "summaries": NOBODY}
+    tables["order_agreements"] = agree(onsets)
+    style.apply_settings()
+    for display in DISPLAYS.values():
+        shown = display(*(tables[one.name] for one in display.inputs), roster=Roster())
+        if display.kind == "table":
+            assert len(shown.frame)
+        else:
+            saved = style.from_csv(style.to_csv(shown), style.text_columns(shown))
+            assert display.draw(saved).axes

@@ -16,7 +16,6 @@ import pytest
 from worldprobe.benchmarks.worldsense.analysis.answers import Series
 from worldprobe.benchmarks.worldsense.analysis.questions import add_properties, from_frame
 from worldprobe.benchmarks.worldsense.analysis.summarize import summarize
-from worldprobe.benchmarks.worldsense.benchmark import BENCHMARK
 from worldprobe.benchmarks.worldsense.contracts import Summaries
 from worldprobe.benchmarks.worldsense.problems.problems import (
     Cell,
@@ -35,6 +34,7 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
     changed,
     count_worlds,
     decide,
+    rename,
 )
 from worldprobe.benchmarks.worldsense.skins.rendering import StatementReader
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
@@ -48,8 +48,32 @@ from worldprobe_lab.motion import (
     BLIND_FROM,
     follow_alone,
     view_incomplete,
-    view_moving,
 )
+from worldprobe_lab.motion_displays import motion, motion_lines
+
+
+def view_moving(description: Description, query: Relation) -> tuple[object, ...]:
+    """All but where the entities are at first that the question is not about: updates, question,
+    and initial places.
+
+    The observation of a consistency problem is the question. Other entities are known by the order
+    in which updates mention them.
+    """
+    first = next(
+        (i for i, relation in enumerate(description) if relation.kind in UPDATES), len(description)
+    )
+    facts, rest = description[:first], description[first:]
+    asked = (query if query.kind == "before" else rest[-1]).entities
+    there = sorted(
+        {entity for fact in facts for entity in fact.entities}
+    )  # they are in this order at first
+    places = tuple(there.index(entity) if entity in there else -1 for entity in asked)
+    label = {entity: number for number, entity in enumerate(asked)}
+    for relation in rest:
+        for entity in relation.entities if relation.kind in UPDATES else ():
+            label.setdefault(entity, len(label))
+    names = [label.get(entity, -1) for entity in range(9)]
+    return (*places, len(there)), tuple(rename(relation, names) for relation in rest)
 
 
 @pytest.fixture(scope="module")
@@ -216,18 +240,13 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_accuracy_by_changes_is_in_a_table_and_a_figure(summaries: Path) -> None:
-    shown = {
-        display.kind: display
-        for display in BENCHMARK.displays
-        if display.name == "worldsense_motion"
-    }
     rows = read_table(summaries, Summaries)
-    table = shown["table"](rows, Roster()).frame.query("axis == 'changes'").set_index("problem")
+    table = motion(rows, Roster()).frame.query("axis == 'changes'").set_index("problem")
     for problem in MOTION:
         means = [table.loc[problem, f"{number}_mean"] for number in range(7)]
         none = [float("nan")] if problem in ("Consist.motion", "Infer.before") else [1.0]
         assert means == pytest.approx([*none, 1, 1, 0, 0, 0, 0], nan_ok=True)
-    figure = shown["figure"](rows, Roster())
+    figure = motion_lines(rows, Roster())
     figure = figure.query("axis == 'changes that count' and panel == 'Inference, in motion'")
     assert figure["x"].min() == 0
     assert (

@@ -15,9 +15,10 @@ import pytest
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.errors import UserError
-from worldprobe.settings.registry import Series, complete_card
+from worldprobe.settings.registry import complete_card
 from worldprobe_lab.contracts import CheckpointScores, Curves, Onsets
 from worldprobe_lab.series import Revisions, add_trainings
+from worldprobe_lab.settings import Series
 
 torch = pytest.importorskip("torch")
 

@@ -26,6 +26,8 @@ class Extension:
         commands: first word of a command -> its cyclopts app or function, and a line of help.
         settings: dotted key of a study -> the class of its block. It inherits the core's class
             where the core has that key, as `ewok.human`.
+        inherits: name of a class of the core's settings, as ``Card`` -> a class that inherits it
+            and has more keys.
         displays: benchmark -> modules that declare tables and figures of it, or
             "module:attribute" of a tuple of them.
         sections: benchmark -> sections of its report, each behind the core's section of an id.
@@ -34,7 +36,6 @@ class Extension:
         makes: a function of the study: ids of the models that the study makes.
         adds: a function of study and registry: cards that are added to the registry, or replace
             others.
-        asks: a function of study and registry: ids of models that the rules ask.
         outputs: a function of the study: files that it is for.
         compares: name of a table -> what ``worldprobe compare`` does with files of it: a function
             of the files that gives comparisons, details of their provenance, and the template that
@@ -43,13 +44,13 @@ class Extension:
 
     commands: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
+    inherits: Mapping[str, str] = field(default_factory=dict)
     displays: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     sections: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     rules: Path | None = None
     actions: Mapping[str, str] = field(default_factory=dict)
     makes: str = ""
     adds: str = ""
-    asks: str = ""
     outputs: str = ""
     compares: Mapping[str, str] = field(default_factory=dict)
 
@@ -100,6 +101,12 @@ def settings_below(key: str = "") -> dict[str, Any]:
         for name, block in extension.settings.items()
         if name.startswith(prefix) and "." not in name.removeprefix(prefix)
     }
+
+
+def inheriting(name: str) -> tuple[Any, ...]:
+    """The classes that extensions put in place of a class of settings."""
+    places = (extension.inherits.get(name) for extension in extensions())
+    return tuple(load(place) for place in places if place)
 
 
 def displays_of(benchmark: str) -> Iterator[Any]:
@@ -155,20 +162,15 @@ def add_models(study: Mapping[str, Any], registry: Mapping[str, Any]) -> dict[st
     return cards
 
 
-def asked_models(study: Mapping[str, Any], registry: Mapping[str, Any]) -> list[str]:
-    """Ids of the models that rules of extensions ask."""
-    return _listed("asks", study, registry)
-
-
 def outputs(study: Mapping[str, Any]) -> list[str]:
     """The files that a study is for, as extensions make them."""
     return _listed("outputs", study)
 
 
-def _listed(part: str, *given: Any) -> list[str]:
+def _listed(part: str, study: Mapping[str, Any]) -> list[str]:
     """What a function that some extensions name gives, of all of them."""
     places = filter(None, (getattr(extension, part) for extension in extensions()))
-    return [name for place in places for name in load(place)(*given)]
+    return [name for place in places for name in load(place)(study)]
 
 
 def comparing(

@@ -29,9 +29,15 @@ EXTENSION = Extension(
             "was a model trained on these items? given items against parallel forms",
         ),
     },
+    inherits={
+        name: f"worldprobe_lab.settings:{name}" for name in ("Card", "SharedSettings", "Site")
+    },
     displays={
         "ewok": ("worldprobe_lab.displays", "worldprobe_lab.ewok_series:DISPLAYS"),
-        "worldsense": ("worldprobe_lab.worldsense_series:DISPLAYS",),
+        "worldsense": (
+            "worldprobe_lab.motion_displays",
+            "worldprobe_lab.worldsense_series:DISPLAYS",
+        ),
     },
     sections={
         "ewok": (("people", "worldprobe_lab.learning_curves:SECTION"),),
@@ -39,7 +45,6 @@ EXTENSION = Extension(
     },
     rules=Path(__file__).parent / "rules" / "main.smk",
     adds="worldprobe_lab.series:add_trainings",
-    asks="worldprobe_lab.series:trainings",
     outputs="worldprobe_lab.series:outputs",
     compares={"checkpoint_scores": "worldprobe_lab.series_cli:compare_checkpoints"},
 )

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from worldprobe import methods
 from worldprobe.cli.engines import Model, model_name
 from worldprobe.cli.options import AllowPickle, Dtype, OutFolder, Password, TrustRemoteCode, between
-from worldprobe.errors import MachineError, UserError, lack_of_memory
-from worldprobe_lab.series_cli import Checkpoints
+from worldprobe.errors import UserError
+from worldprobe_lab.series_cli import Checkpoints, leaving_out, nothing_scored
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from worldprobe.models.engine import Engine
 
 
-def babylm(  # noqa: C901  (the loop over a track's checkpoints is read best as a whole)
+def babylm(
     model: str,
     /,
     *,
@@ -143,31 +143,18 @@ def babylm(  # noqa: C901  (the loop over a track's checkpoints is read best as 
     with Progress(f"Scoring checkpoints of {name} (BabyLM, {backend})", n_rows, "rows") as progress:
         for revision, place in places.items():
             one = data_of[revision]
-            try:
+            with leaving_out(left_out, revision, name, progress, len(rows[one])):
                 scores = kept[one].score(
                     place, ask[one], f"{name}, {revision}", progress, len(rows[one])
                 )
-            except MachineError:
-                raise
-            except UserError as error:
-                if told := lack_of_memory(error):
-                    raise told from error
-                LOGGER.warning(
-                    "%s of %s is left out: %s %s", revision, name, error.where, error.problem
-                )
-                left_out[revision] = error.problem
-                progress.advance(len(rows[one]))
-            else:
+            if revision not in left_out:
                 judged = found[one][revision] = challenge.judge(
                     scores, backend, str(options.dtype), rules
                 )
                 folder = challenge.place_of(out, model, revision, backend, one)
                 challenge.write_predictions(rows[one], judged.right[0], folder, rules)
     if not any(found.values()):
-        first = next(iter(left_out.values()))
-        raise UserError(
-            name, f"none of its {len(places)} checkpoints can be scored.", f"The first: {first}"
-        )
+        raise nothing_scored(name, left_out)
     details = {
         "benchmark": "babylm",
         "series": series or name,

@@ -25,7 +25,7 @@ writes within an hour.
 from __future__ import annotations
 
 import sys
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import combinations, islice, permutations, product
@@ -354,16 +354,6 @@ def balance(found: Sequence[Candidate], most: int = KEPT) -> list[Candidate]:
         options=options,
     )
     return [one for one, weight in zip(left, whole.x, strict=True) if weight > 0.5]
-
-
-def is_balanced(found: Sequence[Candidate]) -> bool:
-    """Whether every view occurs equally often with each answer."""
-    counts = (
-        [Counter(one.views[number] for one in found) for number in range(len(found[0].views))]
-        if found
-        else []
-    )
-    return all(count == counts[0] for count in counts)
 
 
 def _sets(problem: str, size: int, chosen: Sequence[Candidate]) -> list[str]:

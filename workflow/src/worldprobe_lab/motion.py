@@ -61,30 +61,6 @@ DRAWN = (3_000, 40_000)
 _KINDS = dict(zip(UPDATES, (0.25, 0.25, 0.3, 0.08, 0.06, 0.06), strict=True))
 
 
-def view_moving(description: Description, query: Relation) -> View:
-    """All but where the entities are at first that the question is not about: updates, question,
-    and initial places.
-
-    The observation of a consistency problem is the question. Other entities are known by the order
-    in which updates mention them.
-    """
-    first = next(
-        (i for i, relation in enumerate(description) if relation.kind in UPDATES), len(description)
-    )
-    facts, rest = description[:first], description[first:]
-    asked = [*query.entities] if query.kind == "before" else [*rest[-1].entities]
-    there = sorted(
-        {entity for fact in facts for entity in fact.entities}
-    )  # they are in this order at first
-    places = tuple(there.index(entity) if entity in there else -1 for entity in asked)
-    label = {entity: number for number, entity in enumerate(asked)}
-    for relation in rest:
-        for entity in relation.entities if relation.kind in UPDATES else ():
-            label.setdefault(entity, len(label))
-    told = tuple(rename(relation, [label.get(e, -1) for e in range(9)]) for relation in rest)
-    return (*places, len(there)), told
-
-
 def draw_updates(
     rng: np.random.Generator, size: int, number: int
 ) -> tuple[int, tuple[Relation, ...]] | None:

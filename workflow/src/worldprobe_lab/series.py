@@ -14,7 +14,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +26,8 @@ from worldprobe.files import write_text
 from worldprobe.models import checkpoint as hub
 from worldprobe.models.checkpoint import folder_of
 from worldprobe.paths import StudyPaths
-from worldprobe.settings.registry import Series
 from worldprobe_lab.contracts import ONE_SEED
+from worldprobe_lab.settings import Series
 
 NUMBER = "{n}"
 #: Between the id of a card and a seed.
@@ -97,45 +96,25 @@ class Place:
     revision: str | None = None
 
 
-def find_places(
-    checkpoint: str,
-    numbers: Sequence[int],
-    revisions: str | None = None,
-    folders: str | None = None,
-    factor: float = 1,
-) -> list[Place]:
+def find_places(checkpoint: str, series: Series) -> list[Place]:
     """The checkpoints of a training, in order.
 
     Args:
         checkpoint: hub id, or the folder that the checkpoints are in.
-        numbers: what stands for {n}; without any, those of the folders that are there.
-        revisions: pattern of revisions.
-        folders: pattern of folders.
-        factor: what one of the numbers stands for.
+        series: which they are.
 
     Raises:
-        UserError: neither or both patterns, no checkpoint, numbers that are not in ascending order,
-            or two folders of one number.
+        UserError: no checkpoint, or two folders of one number.
     """
-    if bool(revisions) == bool(folders) or str(revisions or folders).count(NUMBER) != 1:
-        fix = 'Write e.g. --revisions "step{n}" or --folders "chck_{n}M".'
-        raise UserError(
-            "series", "needs one pattern, of revisions or of folders, with {n} in it once.", fix
-        )
-    if any(later <= earlier for earlier, later in pairwise(numbers)):
-        problem = "the numbers are not in ascending order, or one is there twice."
-        raise UserError("series", problem, "Sort them, and give each once.")
-    if revisions:
-        if not numbers:
-            problem = "needs numbers: revisions are not looked up on the hub."
-            raise UserError(
-                "series", problem, "List those of the checkpoints, e.g. --numbers 1000 2000."
-            )
+    numbers = series.numbers()
+    if series.revisions:
         return [
-            Place(n, n * factor, checkpoint, revisions.replace(NUMBER, str(n))) for n in numbers
+            Place(n, n * series.factor, checkpoint, series.revisions.replace(NUMBER, str(n)))
+            for n in numbers
         ]
-    names = _folders_below(Path(os.path.expanduser(checkpoint)), str(folders))
-    chosen = list(numbers) or sorted(names)
+    folders = str(series.folders)
+    names = _folders_below(Path(os.path.expanduser(checkpoint)), folders)
+    chosen = numbers or sorted(names)
     if not chosen:
         raise UserError(
             checkpoint, f"contains no folder {folders}.", "Correct the path or the pattern."
@@ -148,7 +127,7 @@ def find_places(
         )
     root = checkpoint.rstrip("/")
     return [
-        Place(n, n * factor, f"{root}/{names.get(n, [str(folders).replace(NUMBER, str(n))])[0]}")
+        Place(n, n * series.factor, f"{root}/{names.get(n, [folders.replace(NUMBER, str(n))])[0]}")
         for n in chosen
     ]
 
@@ -171,11 +150,7 @@ def places_of(card: Mapping[str, Any]) -> list[Place]:
     Raises:
         UserError: there is none.
     """
-    series = card["series"]
-    numbers = Series.model_validate(series).numbers()
-    return find_places(
-        card["checkpoint"], numbers, series["revisions"], series["folders"], series["factor"]
-    )
+    return find_places(card["checkpoint"], Series.model_validate(card["series"]))
 
 
 def trainings(study: Mapping[str, Any], registry: Mapping[str, Mapping[str, Any]]) -> list[str]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +19,7 @@ from worldprobe.cli.engines import Model, ModelOptions
 from worldprobe.cli.options import Seed, between
 from worldprobe.errors import MachineError, UserError, did_you_mean, lack_of_memory
 from worldprobe.extensions import load
+from worldprobe.log import LOGGER
 from worldprobe.models.checkpoint import NO_ADAPTER
 
 if TYPE_CHECKING:
@@ -83,10 +84,12 @@ def score_(
     import pandas as pd
 
     from worldprobe.contracts import write_table
-    from worldprobe.log import LOGGER, Progress
+    from worldprobe.log import Progress
     from worldprobe.provenance import digests, made
+    from worldprobe.settings import Source, parse
     from worldprobe_lab.contracts import CheckpointScores
     from worldprobe_lab.series import LEARNING, find_places
+    from worldprobe_lab.settings import Series
 
     if benchmark not in LEARNING:
         problem = f"there is no such benchmark{did_you_mean(benchmark, LEARNING)}"
@@ -96,7 +99,8 @@ def score_(
             "--adapter", "would be put on every checkpoint of the series.", "Leave it out."
         )
     name, learning = model.name, load(LEARNING[benchmark])
-    places = find_places(model.checkpoint, list(numbers), revisions, folders, factor)
+    stated = {"revisions": revisions, "folders": folders, "n": list(numbers), "factor": factor}
+    places = find_places(model.checkpoint, parse(Series, stated, [Source("series", stated)]))
     # Released sets of WorldSense differ in their folders alone.
     inputs = digests(
         {
@@ -112,34 +116,18 @@ def score_(
         fetch,
         keep_weights,
     )
-    tables, left_out = [], {}
+    tables: list[pd.DataFrame] = []
+    left_out: dict[str, str] = {}
     with Progress(
         f"Scoring checkpoints of {name} ({benchmark})", len(places), "checkpoints"
     ) as progress:
         for place in places:
-            try:
+            with leaving_out(left_out, str(place.number), name, progress):
                 cells = kept.score(place, measure, f"{name}, {place.step:g}", progress)
                 tables.append(cells.assign(step=float(place.step)))
-            except MachineError:
-                raise
-            except UserError as error:
-                if told := lack_of_memory(error):
-                    raise told from error
-                LOGGER.warning(
-                    "checkpoint %d of %s is left out: %s %s",
-                    place.number,
-                    name,
-                    error.where,
-                    error.problem,
-                )
-                left_out[str(place.number)] = error.problem
-                progress.advance()
+
     if not tables and not part:
-        raise UserError(
-            name,
-            f"none of its {len(places)} checkpoints can be scored.",
-            f"The first: {next(iter(left_out.values()))}",
-        )
+        raise nothing_scored(name, left_out)
     scores = pd.DataFrame(
         {column: pd.Series(dtype=facts.kind) for column, facts in CheckpointScores.columns.items()}
     )
@@ -167,6 +155,40 @@ def score_(
         details=details,
     )
     write_table(scores[list(CheckpointScores.columns)], CheckpointScores, out, made_here)
+
+
+@contextmanager
+def leaving_out(
+    left_out: dict[str, str], checkpoint: str, name: str, progress: Progress, units: int = 1
+) -> Iterator[None]:
+    """Name a checkpoint that cannot be scored, and leave it out; where memory, disk or a connection
+    lacks, stop.
+
+    Args:
+        left_out: checkpoint -> what is wrong with it.
+        checkpoint: as it is named.
+        name: of the model.
+        progress: counts it.
+        units: that it has.
+    """
+    try:
+        yield
+    except MachineError:
+        raise
+    except UserError as error:
+        if told := lack_of_memory(error):
+            raise told from error
+        LOGGER.warning(
+            "checkpoint %s of %s is left out: %s %s", checkpoint, name, error.where, error.problem
+        )
+        left_out[checkpoint] = error.problem
+        progress.advance(units)
+
+
+def nothing_scored(name: str, left_out: Mapping[str, str]) -> UserError:
+    """None of a model's checkpoints can be scored."""
+    problem = f"none of its {len(left_out)} checkpoints can be scored."
+    return UserError(name, problem, f"The first: {next(iter(left_out.values()))}")
 
 
 class Checkpoints:

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from learning import write_learning
 from worldprobe.analysis.reproduction import summary_line
 from worldprobe.benchmarks.worldsense.analysis.answers import Series
 from worldprobe.benchmarks.worldsense.analysis.questions import (
@@ -256,12 +255,8 @@ def test_only_sets_whose_trials_are_the_released_ones_are_compared(summaries: pd
     }
 
 
-#: Those of this study; fine-tuned models and worlds in motion are tested with them.
-SHOWN = [
-    one
-    for one in BENCHMARK.displays
-    if one.section != "finetuning" and one.name != "worldsense_motion"
-]
+#: Those of this study; fine-tuned models are tested with them.
+SHOWN = [one for one in BENCHMARK.displays if one.section != "finetuning"]
 
 
 def files(
@@ -279,11 +274,6 @@ def files(
     checked = check_reproduction(read_published(), summaries, released={"test"})
     made = Provenance(details={"summary": summary_line(checked)})
     write_table(checked, Reproduction, folder / "reproduction.parquet", made)
-    write_learning(
-        folder,
-        {"overall": ["all"], "problem": ["Infer.normal", "Consist.normal", "Compl.normal"]},
-        "basic",
-    )
     return folder
 
 

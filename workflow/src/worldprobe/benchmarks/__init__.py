@@ -118,12 +118,12 @@ def find(entry: str) -> Benchmark:
 
 
 def _check_name(name: str, entry: str, taken: Collection[str]) -> None:
-    from worldprobe.settings.study import SharedSettings
+    from worldprobe.settings.study import SharedSettings, extended
 
     if not re.fullmatch("[a-z][a-z0-9_]{0,59}", name):
         fix = "Rename it: at most 60 lower-case letters, digits and underscores, a letter first."
         raise UserError(f"benchmark {entry}", f"{name} cannot be the name of a benchmark.", fix)
-    if name in {*taken, *SharedSettings.model_fields, *_FOLDERS}:
+    if name in {*taken, *extended(SharedSettings, "").model_fields, *_FOLDERS}:
         what = "an installed benchmark" if name in taken else "something else in a study"
         raise UserError(
             f"benchmark {entry}",

@@ -20,7 +20,7 @@ from worldprobe.models.weights import files_of
 from worldprobe.paths import RESULTS
 from worldprobe.settings import check_models, read_registry, read_site, read_study
 from worldprobe.settings.registry import Card
-from worldprobe.settings.study import Blocks
+from worldprobe.settings.study import Blocks, extended
 
 
 class Settings(NamedTuple):
@@ -181,7 +181,7 @@ def shown_registry(
     """
     if not any(card.get("tuned") for card in registry.values()):
         return registry_file
-    known = Card.model_fields
+    known = extended(Card).model_fields
     cards = {
         model: {
             key: value

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import pairwise
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, RootModel
+from pydantic import AfterValidator, Field, RootModel, create_model
 
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.settings.blocks import (
@@ -26,6 +25,7 @@ from worldprobe.settings.blocks import (
     parse,
 )
 from worldprobe.settings.documents import Source, place, read_yaml
+from worldprobe.settings.study import extended
 
 #: Keys that do something with some engines only.
 _OF_ENGINES = {
@@ -46,8 +46,6 @@ _OF_ENGINES = {
 }
 #: Keys about a tokenizer.
 _OF_TOKENIZERS = ("trust_remote_code", "bos")
-#: first-last/by
-_RANGE = re.compile(r"(\d+)-(\d+)(?:/(\d+))?")
 #: Rows of tables that are not models.
 _TAKEN = ("human", "sentence_vectors", "wordnet", "word2vec", "released")
 
@@ -100,88 +98,6 @@ class Control(Block):
                 "rotary positions need an even width per head.",
                 "Change heads or width.",
             )
-
-
-class Series(Block):
-    """The checkpoints of one training, whose learning curve a study draws (`series` of the
-    study).
-    """
-
-    revisions: Text | None = None
-    """Revisions of a hub id, with {n} for the number, e.g. "step{n}"."""
-
-    folders: Text | None = None
-    """Folders below `checkpoint`, with {n} for the number, e.g. "chck_{n}M"."""
-
-    n: Distinct[Whole] = []
-    """Numbers of the checkpoints in ascending order. Without any, and without `ranges`, they are
-    those of the folders that are there.
-    """
-
-    ranges: Distinct[Text] = []
-    """Further numbers; "1000-143000/1000" stands for every thousandth."""
-
-    unit: Text = "steps"
-    """What is counted, after multiplication by `factor`; the label of the axis."""
-
-    factor: float = Field(1, gt=0)
-    """What one of the numbers stands for, e.g. the tokens of a step."""
-
-    seeds: Distinct[Text] = []
-    """The same training with other seeds: other cards with a series, hub ids or folders, or, for a
-    control model, numbers in quotes. "{1-9}" stands for nine of them.
-    """
-
-    keep: bool = False
-    """Whether weights from the hub stay on disk; otherwise each checkpoint's are deleted before the
-    next are fetched.
-    """
-
-    def findings(self) -> Iterator[Finding]:
-        """Patterns without a number, and numbers that are not in order."""
-        if (self.revisions is None) == (self.folders is None):
-            yield (), "needs either revisions or folders.", 'Write e.g. revisions: "step{n}".'
-            return
-        key = "revisions" if self.revisions else "folders"
-        if str(self.revisions or self.folders).count("{n}") != 1:
-            yield (key,), "must contain {n} once.", 'Write e.g. "step{n}".'
-        if self.revisions and not (self.n or self.ranges):
-            yield (
-                ("n",),
-                "is missing: revisions are not looked up on the hub.",
-                "List the numbers of the checkpoints.",
-            )
-        try:
-            found = self.numbers()
-        except ValueError as error:
-            yield ("ranges",), str(error), 'Write e.g. "1000-143000/1000".'
-            return
-        if any(later <= earlier for earlier, later in pairwise(found)):
-            yield (
-                ("n",),
-                "the numbers are not in ascending order, or one is there twice.",
-                "Sort them, and give each once.",
-            )
-
-    def numbers(self) -> list[int]:
-        """The numbers that are stated, ranges written out.
-
-        Raises:
-            ValueError: a text is not a range.
-
-        >>> Series(revisions="step{n}", n=[0, 512], ranges=["1000-3000/1000"]).numbers()
-        [0, 512, 1000, 2000, 3000]
-        """
-        found = list(self.n)
-        for one in self.ranges:
-            match = _RANGE.fullmatch(one)
-            if not match:
-                raise ValueError(f'"{one}" is not a range.')
-            first, last, by = (int(part or 1) for part in match.groups())
-            if last < first or by < 1:
-                raise ValueError(f'"{one}" contains no number.')
-            found += range(first, last + 1, by)
-        return found
 
 
 class Prices(Block):
@@ -312,58 +228,21 @@ class Card(Loading):
     control: Control | None = absent()
     """How this pipeline trains the model, for control models only."""
 
-    series: Series | None = absent()
-    """The checkpoints of the model's training, for learning curves
-    (docs/extras/learning_curves.md).
-    """
-
     def findings(self) -> Iterator[Finding]:
         """Keys that contradict each other."""
-        yield from self._series_findings()
         if not self.checkpoint and not self.control:
             fix = "Give a hub id or a folder in Hugging Face format."
             yield ("checkpoint",), "is missing.", fix
         if self.kind != "causal" and (self.control or self.chat):
             problem = "control models and models for chat are causal."
             yield ("kind",), problem, "Remove kind, or what contradicts it."
-        if self.adapter not in (None, "none") and (self.control or self.series):
-            problem = "does nothing for a series or a model that is trained here."
+        if self.adapter not in (None, "none") and self.control:
+            problem = "does nothing for a model that is trained here."
             yield ("adapter",), problem, "Remove it."
         if self.control and self.engine == "openai":
             problem = "a model that is trained here cannot be on a server."
             yield ("engine",), problem, "Remove engine, or remove control."
         yield from super().findings()
-
-    def _series_findings(self) -> Iterator[Finding]:
-        """A series whose checkpoints cannot be found or made."""
-        if self.series is None:
-            return
-        if self.engine != "transformers":
-            yield (
-                ("series",),
-                "checkpoints are loaded by the engine transformers.",
-                "Remove engine, or remove series.",
-            )
-        numbers = [] if any(self.series.findings()) else self.series.numbers()
-        if self.control and not (self.series.folders and numbers):
-            yield (
-                ("series",),
-                "a control model saves folders, at the steps that n lists.",
-                "Give folders and n.",
-            )
-        elif self.control and numbers[-1] > self.control.steps:
-            yield (
-                ("series", "n"),
-                f"there are only {self.control.steps} steps.",
-                "Remove the later ones, or train longer.",
-            )
-        for number, seed in enumerate(self.series.seeds):
-            if self.control and not re.fullmatch(r"\d+|\{\d+-\d+\}", seed):
-                yield (
-                    ("series", "seeds", number),
-                    "is not the seed of a control model.",
-                    'Write a number in quotes, or "{1-4}".',
-                )
 
 
 def _free(model: str) -> str:
@@ -379,8 +258,13 @@ _ADVICE = (
 ModelId = Annotated[str, name("[A-Za-z][A-Za-z0-9_.+-]*", _ADVICE, 100), AfterValidator(_free)]
 
 
-class Registry(RootModel[dict[ModelId, Card]]):
-    """Model id to card. `BASE+VARIANT` is a fine-tuned model."""
+@cache
+def registry_class() -> type[RootModel]:
+    """The class of a registry, with the keys that extensions add to cards."""
+    card: Any = extended(Card)
+    fields: dict[str, Any] = {"root": (dict[ModelId, card], ...)}
+    doc = "Model id to card. `BASE+VARIANT` is a fine-tuned model."
+    return create_model("Registry", __base__=RootModel, __doc__=doc, **fields)
 
 
 #: What can move an answer or reach a server; over how many GPUs weights are spread is not among it.
@@ -404,7 +288,7 @@ def loading_words(card: Mapping[str, Any], keys: Iterable[str] | None = None) ->
 
 def complete_card(model: str, **stated: Any) -> dict[str, Any]:
     """A card of ours with all defaults."""
-    return {"model": model} | Card(**stated).model_dump()
+    return {"model": model} | extended(Card)(**stated).model_dump()
 
 
 def read_registry(path: Path | str) -> dict[str, dict[str, Any]]:
@@ -414,13 +298,13 @@ def read_registry(path: Path | str) -> dict[str, dict[str, Any]]:
         UserError: the file is missing, an entry is not a card, or a card cannot work.
     """
     source = read_yaml(path)
-    registry = parse(Registry, source.document, [source], is_listed=True).model_dump()
+    registry = parse(registry_class(), source.document, [source], is_listed=True).model_dump()
     return {model: {"model": model} | card for model, card in registry.items()}
 
 
 def registry_problems(source: Source) -> list[UserError]:
     """Every problem of a registry: of its form, and of cards whose keys contradict each other."""
-    return check(Registry, source.document, [source])[1]
+    return check(registry_class(), source.document, [source])[1]
 
 
 def check_models(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -109,11 +110,6 @@ class SharedSettings(Block):
     of benchmarks that are not named have no effect.
     """
 
-    series: Distinct[str] = []
-    """Models of the registry whose checkpoints are scored one after the other, for learning curves;
-    their cards have a `series`.
-    """
-
     allow_missing: bool = True
     """Whether the models that have answers are summarised when others failed. Tables, captions and
     the report name the missing ones.
@@ -156,28 +152,30 @@ def study_class(blocks: Mapping[str, type[Block]]) -> type[SharedSettings]:
     named = copy(SharedSettings.model_fields["benchmarks"])
     named.default = list(blocks)
     fields["benchmarks"] = (named.annotation, named)
-    return create_model(
-        "Study", __base__=extended(SharedSettings), __doc__="Configuration of a study.", **fields
-    )
+    base = extended(SharedSettings, "")
+    return create_model("Study", __base__=base, __doc__="Configuration of a study.", **fields)
 
 
-def extended(kind: type[B], key: str = "") -> type[B]:
-    """A class of settings with the blocks that extensions add, or put in place of its own.
+@cache
+def extended(kind: type[B], key: str | None = None) -> type[B]:
+    """A class of settings with the keys that extensions add, and with their blocks in place of its
+    own.
 
     Args:
         kind: the core's class.
-        key: dotted key of the block in a study; empty: the study itself.
+        key: dotted key of the block in a study; empty: the study itself; None: it is of no study.
     """
-    blocks = extensions.settings_below(key)
-    if not blocks:
-        return kind
+    heirs = extensions.inheriting(kind.__name__)
+    blocks = {} if key is None else extensions.settings_below(key)
     fields: dict[str, Any] = {
         name: (block, Field(block(), description=kind_of_field.description))
         if (kind_of_field := kind.model_fields.get(name))
         else (block, block())
         for name, block in blocks.items()
     }
-    return create_model(kind.__name__, __base__=kind, __doc__=kind.__doc__, **fields)
+    if not heirs and not blocks:
+        return kind
+    return create_model(kind.__name__, __base__=heirs or kind, __doc__=kind.__doc__, **fields)
 
 
 def _refuse_null(block: Any) -> Any:
@@ -371,9 +369,6 @@ class Site(Block):
     more. null means no limit.
     """
 
-    checkpoints_per_job: Count | None = None
-    """Number of checkpoints of a series that one job scores; null scores all in one job."""
-
 
 def read_site(path: Path | str, environment: Mapping[str, str]) -> dict[str, Any]:
     """The facts of a SLURM site; ``WORLDPROBE_PARTITION`` and its like in the environment override
@@ -383,7 +378,8 @@ def read_site(path: Path | str, environment: Mapping[str, str]) -> dict[str, Any
         UserError: the file is missing, or it or the environment contains something else.
     """
     source = read_yaml(path)
-    site = parse(Site, source.document or {}, [source]).model_dump()
+    kind = extended(Site)
+    site = parse(kind, source.document or {}, [source]).model_dump()
     given = {fact: text for fact in site if (text := environment.get(f"WORLDPROBE_{fact.upper()}"))}
-    stated = parse(Site, given, [Source("the environment's WORLDPROBE_...", given)], strict=False)
+    stated = parse(kind, given, [Source("the environment's WORLDPROBE_...", given)], strict=False)
     return site | stated.model_dump(exclude_unset=True)

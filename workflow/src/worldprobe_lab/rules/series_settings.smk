@@ -12,6 +12,7 @@ PARTS = {
     for places in [places_of(registry[model])]
     for size in [site["checkpoints_per_job"] or len(places)]
 }
+limit_resources(PARTS)
 
 
 def items_of_series(wildcards):

@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 import yaml
 
-from learning import write_learning
 from simulated_judgements import simulate_items, simulate_judgements
 from worldprobe.benchmarks.ewok import contracts
 from worldprobe.benchmarks.ewok.analysis.summarize import summarize
@@ -116,8 +115,6 @@ class Study:
     feature_means: pd.DataFrame
     agreements: pd.DataFrame
     control_accuracies: pd.DataFrame
-    curves: pd.DataFrame
-    onsets: pd.DataFrame
     folder: Path
 
     @property
@@ -432,9 +429,6 @@ def study_of(
         points,
         agreements_of(models),
         control_accuracies_of(models),
-        *write_learning(
-            folder, {name: GROUPINGS[name] for name in ("overall", "domain", "concept")}, "logprobs"
-        ),
         folder,
     )
     if human:  # as `agree --people` adds them

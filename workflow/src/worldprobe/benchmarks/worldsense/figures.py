@@ -28,8 +28,8 @@ from worldprobe.benchmarks.worldsense.selection import (
     split_tuned,
 )
 from worldprobe.benchmarks.worldsense.skins.skins import TEST_SKINS
-from worldprobe.benchmarks.worldsense.skins.vocabulary import HARD, MOTION, SETS
-from worldprobe.benchmarks.worldsense.tables import by_changes, by_part
+from worldprobe.benchmarks.worldsense.skins.vocabulary import HARD, SETS
+from worldprobe.benchmarks.worldsense.tables import by_part
 from worldprobe.contracts.results import OVERALL
 from worldprobe.errors import UserError
 from worldprobe.report import style
@@ -386,7 +386,7 @@ def size(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
         parts.append(
             rows.assign(panel=rows["variant"] + " problems", axis=axis, x=rows[column].astype(int))
         )
-    return _by_axis(pd.concat(parts, ignore_index=True), roster)
+    return by_axis(pd.concat(parts, ignore_index=True), roster)
 
 
 @figure(
@@ -435,29 +435,11 @@ def depth(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
             "contain no normal problem.",
             "Add one to the study, or leave this figure out.",
         )
-    return _by_axis(both, roster)
+    return by_axis(both, roster)
 
 
-@figure(
-    name="worldsense_motion",
-    inputs=[SUMMARIES],
-    title="Changes",
-    section="difficulty",
-    caption=(
-        "Accuracy in worlds in motion by number of changes that are stated and of changes that"
-        " count for the question, with 95% intervals over skins."
-    ),
-    when=(outputs.is_asked, outputs.has_motion),
-)
-def motion(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
-    """By changes that are stated and changes that count, in the first set in motion."""
-    rows = of_main(by_changes(summaries))
-    order = {name: number for number, name in enumerate(MOTION)}
-    rows = rows.sort_values("problem", key=lambda column: column.map(order), kind="stable")
-    return _by_axis(rows.assign(panel=rows["problem"].map(PROBLEM_NAMES), x=rows["number"]), roster)
-
-
-def _by_axis(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+def by_axis(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+    """Rows of ``panel``, ``axis`` and ``x`` as ``draw_lines`` draws them."""
     rows = rows.assign(order=pd.factorize(rows["panel"] + rows["axis"])[0])
     named = style.with_identity(rows, roster).sort_values(["order"], kind="stable")
     return named[list(AXIS_COLUMNS)].reset_index(drop=True)
@@ -465,7 +447,6 @@ def _by_axis(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
 
 @size.drawn_by
 @depth.drawn_by
-@motion.drawn_by
 def draw_lines(frame: pd.DataFrame, width: str = "double") -> Figure:
     """A panel for each problem and axis, a line per model."""
     from matplotlib.ticker import MaxNLocator

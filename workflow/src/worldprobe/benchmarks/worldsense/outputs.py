@@ -183,7 +183,7 @@ def has_tuned_models(study: Study) -> bool:
 
 def has_normal_problems(study: Study) -> bool:
     """Whether the main set has a problem that needs a world in mind."""
-    return _has_any(
+    return has_any(
         study,
         _main_set(study),
         (*vocabulary.NORMAL, *vocabulary.HARD, "Infer.extrema", "Infer.parallel"),
@@ -192,17 +192,12 @@ def has_normal_problems(study: Study) -> bool:
 
 def has_places(study: Study) -> bool:
     """Whether questions of the main set are about two places in a line."""
-    return _has_any(study, _main_set(study), ("Infer.normal", "Consist.normal"))
+    return has_any(study, _main_set(study), ("Infer.normal", "Consist.normal"))
 
 
 def has_controls(study: Study) -> bool:
     """Whether problems of the main set come with controls, so that the two can be compared."""
-    return _has_any(study, _main_set(study), (*vocabulary.NORMAL, *vocabulary.TRIVIAL))
-
-
-def has_motion(study: Study) -> bool:
-    """Whether things change in any set."""
-    return any(_has_any(study, [name], vocabulary.MOTION) for name in asked_sets(study))
+    return has_any(study, _main_set(study), (*vocabulary.NORMAL, *vocabulary.TRIVIAL))
 
 
 def _main_set(study: Study) -> list[str]:
@@ -210,7 +205,7 @@ def _main_set(study: Study) -> list[str]:
     return sorted(asked_sets(study), key=vocabulary.SETS.index)[:1]
 
 
-def _has_any(study: Study, sets: Sequence[str], problems: Collection[str]) -> bool:
+def has_any(study: Study, sets: Sequence[str], problems: Collection[str]) -> bool:
     """Whether a study asks one of some problems in some sets; one that names none asks all of a
     set.
     """

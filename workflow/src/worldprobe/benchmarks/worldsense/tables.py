@@ -277,7 +277,7 @@ def complexity(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         selection.pick(summaries, "problem_size_complexity_query", columns=keys)
     )
     order = ["problem", "complexity", "query", "model"]
-    frame, columns = _grid(
+    frame, columns = grid(
         rows, order, "size", sorted(set(rows["size"])), roster, "table10", over="Entities"
     )
     return Sheet(
@@ -296,7 +296,7 @@ def complexity(summaries: pd.DataFrame, roster: Roster) -> Sheet:
             ),
             Column("Cx.", ("complexity",), lambda name: str(name)[-1]),
             Column("Query", ("query",), is_number=False),
-            *_model(frame),
+            *model_columns(frame),
             *columns,
         ),
         notes=(CHANGES if set(rows["problem"]) & set(MOTION) else TERNARY, *_notes(frame)),
@@ -317,7 +317,7 @@ def domains(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     rows = selection.pick(summaries, "problem_domain", columns=("problem", "domain"))
     average = selection.pick(summaries, "domain", columns=("domain",)).assign(problem="all")
     both = selection.of_main(pd.concat([rows, average], ignore_index=True))
-    frame, columns = _grid(
+    frame, columns = grid(
         both, ["problem", "model"], "domain", selection.domains_of(both), roster, "table11"
     )
     return Sheet(
@@ -331,7 +331,7 @@ def domains(summaries: pd.DataFrame, roster: Roster) -> Sheet:
                 is_number=False,
                 once=True,
             ),
-            *_model(frame),
+            *model_columns(frame),
             *columns,
         ),
         notes=_notes(frame),
@@ -340,73 +340,6 @@ def domains(summaries: pd.DataFrame, roster: Roster) -> Sheet:
 
 
 _SET = Column("Set", ("condition",), is_number=False)
-#: Grouping of the summaries -> its column, and what that counts.
-BY_CHANGES = {
-    "problem_updates": ("updates", "changes"),
-    "problem_counted": ("counted", "changes that count"),
-}
-
-
-def by_changes(summaries: pd.DataFrame) -> pd.DataFrame:
-    """Rows of problems in motion by how many changes are stated and how many count (``axis``,
-    ``number``).
-    """
-    parts = []
-    for grouping, (column, axis) in BY_CHANGES.items():
-        rows = selection.pick(summaries, grouping, columns=("problem", column))
-        rows = rows[rows["problem"].isin(MOTION)]
-        parts.append(rows.assign(axis=axis, number=rows[column].astype(int)))
-    return pd.concat(parts, ignore_index=True)
-
-
-@table(
-    name="worldsense_motion",
-    inputs=[selection.SUMMARIES],
-    title="Changes",
-    section="difficulty",
-    caption=(
-        "Accuracy in worlds in motion by set, problem, number of changes that are stated, and"
-        " number of changes that count for the question."
-    ),
-    when=(outputs.is_asked, outputs.has_motion),
-)
-def motion(summaries: pd.DataFrame, roster: Roster) -> Sheet:
-    """Accuracy by set, problem, changes that are stated and changes that count."""
-    rows = by_changes(summaries)
-    rows = rows[rows["eval_type"] == rows["model"].map(selection.main_promptings(rows))]
-    numbers = [str(number) for number in sorted(set(rows["number"]))]
-    rows = rows.assign(number=rows["number"].astype(str))
-    frame, columns = _grid(
-        rows, ["axis", "condition", "problem", "model"], "number", numbers, roster, ""
-    )
-    return Sheet(
-        title=(
-            "WorldSense in motion: accuracy by changes that are stated, and by changes that count."
-        ),
-        frame=frame,
-        columns=(
-            Column("By", ("axis",), is_number=False, once=True),
-            Column("Set", ("condition",), is_number=False, once=True),
-            Column(
-                "Problem",
-                ("problem",),
-                lambda name: selection.PROBLEM_NAMES[str(name)],
-                is_number=False,
-                once=True,
-            ),
-            *_model(frame),
-            *columns,
-        ),
-        notes=(
-            (
-                "Changes that count: those before the moment that is asked about, and not the one"
-                " that is left out. From three, inference and consistency have the answer of who"
-                " follows nobody but what is asked about in half of the problems."
-            ),
-            UNITS,
-        ),
-        group="axis",
-    )
 
 
 def _both_metrics(summaries: pd.DataFrame) -> pd.DataFrame:
@@ -430,18 +363,22 @@ def _by_problem(
     """
     further = () if more is None else (more,)
     keys = ["metric", "model", *(cell for column in further for cell in column.cells)]
-    frame, columns = _grid(
+    frame, columns = grid(
         rows, keys, "problem", selection.problems_of(rows), roster, block, theirs=theirs
     )
     metric = Column(
         "", ("metric",), lambda name: str(name).capitalize(), is_number=False, once=True
     )
     return Sheet(
-        title, frame, (metric, *_model(frame, *further), *columns), _notes(frame), group="metric"
+        title,
+        frame,
+        (metric, *model_columns(frame, *further), *columns),
+        _notes(frame),
+        group="metric",
     )
 
 
-def _grid(
+def grid(
     rows: pd.DataFrame,
     row_keys: Sequence[str],
     column: str,
@@ -554,7 +491,7 @@ def _in_order(
     return named
 
 
-def _model(frame: pd.DataFrame, *more: Column) -> list[Column]:
+def model_columns(frame: pd.DataFrame, *more: Column) -> list[Column]:
     """The model's column, further ones, and where a row comes from if any is the paper's."""
     columns = [Column("Model", ("name",), is_number=False, once=True), *more]
     if (frame["source"] == PAPERS).any():

@@ -1,0 +1,109 @@
+"""Accuracy in worlds in motion, by changes that are stated and by changes that count."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from worldprobe.benchmark import Study, figure, table
+from worldprobe.benchmarks.worldsense import selection
+from worldprobe.benchmarks.worldsense.figures import by_axis, draw_lines
+from worldprobe.benchmarks.worldsense.outputs import asked_sets, has_any, is_asked
+from worldprobe.benchmarks.worldsense.skins.vocabulary import MOTION
+from worldprobe.benchmarks.worldsense.tables import UNITS, grid, model_columns
+from worldprobe.report.model_names import Roster
+from worldprobe.report.sheet import Column, Sheet
+
+#: Grouping of the summaries -> its column, and what that counts.
+BY_CHANGES = {
+    "problem_updates": ("updates", "changes"),
+    "problem_counted": ("counted", "changes that count"),
+}
+
+
+def has_motion(study: Study) -> bool:
+    """Whether things change in any set."""
+    return has_any(study, asked_sets(study), MOTION)
+
+
+def by_changes(summaries: pd.DataFrame) -> pd.DataFrame:
+    """Rows of problems in motion by how many changes are stated and how many count (``axis``,
+    ``number``).
+    """
+    parts = []
+    for grouping, (column, axis) in BY_CHANGES.items():
+        rows = selection.pick(summaries, grouping, columns=("problem", column))
+        rows = rows[rows["problem"].isin(MOTION)]
+        parts.append(rows.assign(axis=axis, number=rows[column].astype(int)))
+    return pd.concat(parts, ignore_index=True)
+
+
+@table(
+    name="worldsense_motion",
+    inputs=[selection.SUMMARIES],
+    title="Changes",
+    section="difficulty",
+    caption=(
+        "Accuracy in worlds in motion by set, problem, number of changes that are stated, and"
+        " number of changes that count for the question."
+    ),
+    when=(is_asked, has_motion),
+)
+def motion(summaries: pd.DataFrame, roster: Roster) -> Sheet:
+    """Accuracy by set, problem, changes that are stated and changes that count."""
+    rows = by_changes(summaries)
+    rows = rows[rows["eval_type"] == rows["model"].map(selection.main_promptings(rows))]
+    numbers = [str(number) for number in sorted(set(rows["number"]))]
+    rows = rows.assign(number=rows["number"].astype(str))
+    frame, columns = grid(
+        rows, ["axis", "condition", "problem", "model"], "number", numbers, roster, ""
+    )
+    return Sheet(
+        title=(
+            "WorldSense in motion: accuracy by changes that are stated, and by changes that count."
+        ),
+        frame=frame,
+        columns=(
+            Column("By", ("axis",), is_number=False, once=True),
+            Column("Set", ("condition",), is_number=False, once=True),
+            Column(
+                "Problem",
+                ("problem",),
+                lambda name: selection.PROBLEM_NAMES[str(name)],
+                is_number=False,
+                once=True,
+            ),
+            *model_columns(frame),
+            *columns,
+        ),
+        notes=(
+            (
+                "Changes that count: those before the moment that is asked about, and not the one"
+                " that is left out. From three, inference and consistency have the answer of who"
+                " follows nobody but what is asked about in half of the problems."
+            ),
+            UNITS,
+        ),
+        group="axis",
+    )
+
+
+@figure(
+    name="worldsense_motion",
+    inputs=[selection.SUMMARIES],
+    title="Changes",
+    section="difficulty",
+    caption=(
+        "Accuracy in worlds in motion by number of changes that are stated and of changes that"
+        " count for the question, with 95% intervals over skins."
+    ),
+    when=(is_asked, has_motion),
+)
+def motion_lines(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+    """By changes that are stated and changes that count, in the first set in motion."""
+    rows = selection.of_main(by_changes(summaries))
+    rows = rows.sort_values("problem", key=lambda column: column.map(MOTION.index), kind="stable")
+    panel = rows["problem"].map(selection.PROBLEM_NAMES)
+    return by_axis(rows.assign(panel=panel, x=rows["number"]), roster)
+
+
+motion_lines.drawn_by(draw_lines)
