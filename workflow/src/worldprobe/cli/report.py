@@ -258,8 +258,8 @@ def _of_part(files: Iterable[str | Path], summary: Path, summaries: list[Path]) 
 def crate(folder: Path, /, *, configfile: ConfigFiles = (), out: Path) -> None:
     """Pack a finished study as a Workflow RO-Crate, with what made each table.
 
-    Workflow, configuration, tables, figures, report and paper. Tables with item text, trials and
-    answers are left out.
+    Workflow, configuration, tables, figures and report. Tables with item text, trials and answers
+    are left out.
 
     Args:
         folder: the study's results, e.g. results/default
