@@ -80,8 +80,7 @@ def lead_values(rows: pd.DataFrame, chance: float | None = 0.5) -> dict[str, Any
     against = counted["against"].value_counts()
     values: dict[str, Any] = {"chance": chance, "n_models": len(counted)}
     if len(counted):
-        first = counted.iloc[0].to_dict()
-        values["first"] = {**first, "interval": span(first["ci_low"], first["ci_high"])}
+        values["first"] = counted.iloc[0].to_dict()
     return values | {
         "n_above": int(against.get("above", 0)),
         "n_below": int(against.get("below", 0)),

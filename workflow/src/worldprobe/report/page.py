@@ -28,7 +28,15 @@ from worldprobe.provenance import Provenance
 from worldprobe.report.crate import NOTES, Methods, TableOrigin, notes
 from worldprobe.report.model_names import Roster
 from worldprobe.report.runtimes import Cost, RunTime, duration_in_words
-from worldprobe.report.sheet import ABSENT, PrintedTable, Sheet, decimals, p_value, whole_number
+from worldprobe.report.sheet import (
+    ABSENT,
+    PrintedTable,
+    Sheet,
+    decimals,
+    p_value,
+    span,
+    whole_number,
+)
 from worldprobe.report.style import AROUND_CHANCE, between, is_dark, render
 
 #: Cells with accuracies are coloured in so many steps, one CSS class each.
@@ -368,6 +376,7 @@ def environment(is_markup: bool = True) -> Environment:
         "signed": decimals(1),
         "number": whole_number,
         "p": p_value,
+        "interval": lambda row: span(row["ci_low"], row["ci_high"]),
     }
     return made
 
