@@ -23,10 +23,6 @@ STANDING = {
 }
 
 
-#: What a row of a table may be about.
-KINDS = ("language model", "control model", "untrained control", "rule", "baseline", "people")
-
-
 def standing(rows: pd.DataFrame, reference: float | None = 0.5) -> pd.Series:
     """Where each mean lies, by intervals that hold for all rows at once; empty without a
     reference.
@@ -72,6 +68,13 @@ def against_chance(
         is_counted=is_counted,
         against=pd.concat([standing(part, chance) for part in [rows[is_counted], *others]]),
     ).sort_values("mean", ascending=False, kind="stable", ignore_index=True)
+
+
+def count_kinds(rows: pd.DataFrame) -> dict[str, int]:
+    """How many rows of ``against_chance`` are about what, as facts of a part."""
+    kinds = rows["kind"].value_counts()
+    shown = ("language model", "control model", "untrained control", "rule", "baseline")
+    return {f"{kind}s": int(kinds[kind]) for kind in shown if kind in kinds}
 
 
 def lead_values(rows: pd.DataFrame, chance: float | None = 0.5) -> dict[str, Any]:
