@@ -360,7 +360,7 @@ class Learning:
         prepare: paths of such tables, prompt sets -> a function of an engine, a store of answers
             and the model's name, which asks and gives mean scores by cell
             (``analysis.curves.to_cells``), with eval_type.
-        over: grouping -> what its intervals take as samples of more.
+        over: grouping -> what its intervals take as random factors.
         method: what a higher number asks again.
         people: paths of such tables -> people's published means on exactly these items, if there
             are any: plain values with grouping, group, mean, low and high.

@@ -157,7 +157,7 @@ Cluster = Annotated[
     Literal["concept_pair", "template"],
     Parameter(
         help=(
-            "what is a sample of more, as versions are; templates of a pair of concepts share"
+            "what is a random factor, as versions are; templates of a pair of concepts share"
             " sentences"
         )
     ),

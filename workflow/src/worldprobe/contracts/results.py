@@ -37,7 +37,7 @@ class Scores(
     unit: str = column(min_length=1, description="An item, a tuple, ...: what is averaged.")
     cluster: str = column(
         min_length=1,
-        description="Units of one cluster are not independent; clusters are a sample of more.",
+        description="Units of one cluster are not independent; clusters are a random factor.",
     )
     value: float = column(ge=-1, le=1, nullable=True, description="Missing: see status.")
     status: str = column(description="ok, or why there is no value.")
@@ -70,7 +70,7 @@ class Summaries(
     )
     ci_high: float = column(ge=-1, le=1, nullable=True)
     interval_over: str = column(
-        description="What the interval takes as samples of more; empty: there is none."
+        description="What the interval takes as random factors; empty: there is none."
     )
     status: str = column(
         isin=STATUSES, description="What the interval is about, or why there is none."
@@ -125,7 +125,7 @@ class Comparisons(
         ge=-1, le=1, nullable=True, description="95%, for other clusters than these."
     )
     ci_high: float = column(ge=-1, le=1, nullable=True)
-    interval_over: str = column(description="What interval and test take as samples of more.")
+    interval_over: str = column(description="What interval and test take as random factors.")
     p: float = column(
         ge=0,
         le=1,

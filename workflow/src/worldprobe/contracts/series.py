@@ -39,8 +39,8 @@ class CheckpointScores(
     eval_type: str = column(min_length=1, description="How the model was asked.")
     grouping: str = column(min_length=1)
     group: str
-    cluster: str = column(description="A sample of more: a pair of concepts, a template, a skin.")
-    condition: str = column(description="A version, if versions are a sample of more; else empty.")
+    cluster: str = column(description="A random factor: a pair of concepts, a template, a skin.")
+    condition: str = column(description="A version, if versions are a random factor; else empty.")
     stratum: str = column(
         description="Strata weigh equally: a problem and size; empty: there is one."
     )
@@ -70,7 +70,7 @@ class Curves(Table, name="curves", version=1, key=[*_CURVE, "step"]):
         ge=0, le=1, nullable=True, description="95% band over all checkpoints of the curve."
     )
     band_high: float = column(ge=0, le=1, nullable=True)
-    interval_over: str = column(description="What intervals and bands take as samples of more.")
+    interval_over: str = column(description="What intervals and bands take as random factors.")
     status: str = column(isin=STATUSES)
     between_seeds: float = column(
         ge=0, nullable=True, description="Standard deviation of the seeds' means."

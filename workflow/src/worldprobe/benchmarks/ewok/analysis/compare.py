@@ -79,10 +79,10 @@ def compare_models(
     Args:
         judgements: contracts.Judgements of two models or more.
         eval_type: the paradigm to compare in.
-        cluster: what is a sample of more: ``concept_pair`` or ``template``.
+        cluster: what is a random factor: ``concept_pair`` or ``template``.
         replicates: name -> the models that are replicates of one another, such as training runs
             from several seeds. Their means are compared, under these names, and replicates are a
-            sample of more as well.
+            random factor as well.
 
     Returns:
         contracts.Comparisons: overall and by domain, p values also corrected for the number of rows
@@ -328,7 +328,7 @@ def compare_conditions(
 
     Args:
         judgements: name of a condition -> its contracts.Judgements; the first is the reference.
-        cluster: what is a sample of more: ``concept_pair`` or ``template``.
+        cluster: what is a random factor: ``concept_pair`` or ``template``.
 
     Returns:
         contracts.ConditionComparisons: overall and by domain. A mean is over the templates that
@@ -435,7 +435,7 @@ def _compare(
     Args:
         reference: the series in the first condition.
         other: in another one.
-        cluster: what is a sample of more.
+        cluster: what is a random factor.
         are_random: whether the versions of the reference, and of the other condition, share their
             fillings.
     """
@@ -489,7 +489,7 @@ def _test(
         rows: templates of both conditions.
         by_version: values of these templates in each version, in the reference and in the
             condition.
-        cluster: what is a sample of more.
+        cluster: what is a random factor.
         are_random: as in ``_compare``.
     """
     versions = [set(side["version"]) for side in by_version]

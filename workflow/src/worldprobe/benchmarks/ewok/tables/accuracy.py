@@ -264,7 +264,7 @@ def mean_accuracy(
         *([f"Range: lowest and highest of {count} versions."] if count > 1 else []),
         *(
             _by_domains(provenance)
-            or [f"Interval: 95%; {drawn_units(provenance)} are samples of more."]
+            or [f"Interval: 95%; {drawn_units(provenance)} are random factors."]
         ),
         *status_notes(means["status"]),
     ]

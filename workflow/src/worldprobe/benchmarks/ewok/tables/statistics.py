@@ -126,7 +126,7 @@ def correlations(
             STARS_NOTE,
             (
                 f"Pearson's r over {n_points} points. Interval and stars: {CLUSTERS[points]} and"
-                " versions are samples of more, left out one by one (a jackknife of Fisher's z);"
+                " versions are random factors, left out one by one (a jackknife of Fisher's z);"
                 " where there is one version, they are about its fillings only. Intervals of equal"
                 " numbers of points differ in width, as a single domain that decides r makes one"
                 " wide. Found in 80%: the smallest true r for which p is below 0.05 in about 80%"
@@ -379,7 +379,7 @@ def comparisons(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> 
         ),
         notes=(
             (
-                f"Interval (95%) and p (two-sided): {units} are samples of more, the fewer, the"
+                f"Interval (95%) and p (two-sided): {units} are random factors, the fewer, the"
                 " wider the interval (Student's t). Found in 80%: the smallest true difference for"
                 " which p is below 0.05 in about 80% of such samples; with few or unequal pairs of"
                 " concepts a rough estimate."
