@@ -379,8 +379,8 @@ def comparisons(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> 
         ),
         notes=(
             (
-                f"Interval (95%) and p (two-sided): {units} are random factors, the fewer, the"
-                " wider the interval (Student's t). Found in 80%: the smallest true difference for"
+                f"Interval (95%) and p (two-sided): {units} are random factors; the fewer of"
+                " them, the wider the interval (Student's t). Found in 80%: the smallest true difference for"
                 " which p is below 0.05 in about 80% of such samples; with few or unequal pairs of"
                 " concepts a rough estimate."
             ),
