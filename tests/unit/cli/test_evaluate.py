@@ -140,7 +140,7 @@ def test_published_numbers_of_other_items_are_apart_and_called_so(evaluation):
     assert stated["published"]["means"]["human"] == 0.951
     assert not stated["published"]["is_comparable"]
     text = printed.partition("WorldSense: accuracy of")[0]
-    own, caveat, published = text.partition("Published, NOT comparable")
+    own, caveat, published = text.partition("Published, not comparable")
     assert caveat, "a row among published ones of other items says that it beats them"
     assert "human" not in own
     assert own.splitlines()[2].split()[:3] == [

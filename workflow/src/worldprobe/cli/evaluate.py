@@ -184,7 +184,7 @@ def evaluate(
     evaluation = merge_results(earlier, evaluation)
     check_result(evaluation, str(out))
     write_text(out, json.dumps(evaluation, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
-    print("\n\n\n".join([*(describe(evaluation, name) for name in evaluations), *skipped]))
+    print("\n\n".join([*(describe(evaluation, name) for name in evaluations), *skipped]))
     print(f"JSON result: {out}")
 
 
@@ -470,15 +470,15 @@ def export(
     """
     import yaml
 
-    from worldprobe.report.results import list_scores, read_result, to_hub, to_lm_eval
+    from worldprobe.report.results import read_result, to_hub, to_lm_eval
 
     read = read_result(result)
-    scores, day = list_scores(read), day_of(date, result)
+    day = day_of(date, result)
     if format == "hub":
-        entries = to_hub(read, scores, dataset)
+        entries = to_hub(read, dataset)
         write_text(out, yaml.safe_dump(entries, sort_keys=False, allow_unicode=True, width=200))
         return
-    record = to_lm_eval(read, scores, day)
+    record = to_lm_eval(read, day)
     write_text(out, json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 

@@ -23,10 +23,6 @@ STANDING = {
 }
 
 
-#: What a row of a table may be about.
-KINDS = ("language model", "control model", "untrained control", "rule", "baseline", "people")
-
-
 def standing(rows: pd.DataFrame, reference: float | None = 0.5) -> pd.Series:
     """Where each mean lies, by intervals that hold for all rows at once; empty without a
     reference.
@@ -74,14 +70,20 @@ def against_chance(
     ).sort_values("mean", ascending=False, kind="stable", ignore_index=True)
 
 
+def count_kinds(rows: pd.DataFrame) -> dict[str, int]:
+    """How many rows of ``against_chance`` are about what, as facts of a part."""
+    kinds = rows["kind"].value_counts()
+    shown = ("language model", "control model", "untrained control", "rule", "baseline")
+    return {f"{kind}s": int(kinds[kind]) for kind in shown if kind in kinds}
+
+
 def lead_values(rows: pd.DataFrame, chance: float | None = 0.5) -> dict[str, Any]:
     """What ``assets/lead.html.jinja`` says of rows of ``against_chance``."""
     counted = rows[rows["is_counted"] & rows["mean"].notna()]
     against = counted["against"].value_counts()
     values: dict[str, Any] = {"chance": chance, "n_models": len(counted)}
     if len(counted):
-        first = counted.iloc[0].to_dict()
-        values["first"] = {**first, "interval": span(first["ci_low"], first["ci_high"])}
+        values["first"] = counted.iloc[0].to_dict()
     return values | {
         "n_above": int(against.get("above", 0)),
         "n_below": int(against.get("below", 0)),

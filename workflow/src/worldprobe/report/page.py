@@ -28,7 +28,15 @@ from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
 from worldprobe.report.origins import NOTES, Methods, TableOrigin, notes
 from worldprobe.report.runtimes import Cost, RunTime, duration_in_words
-from worldprobe.report.sheet import ABSENT, PrintedTable, Sheet, decimals, p_value, whole_number
+from worldprobe.report.sheet import (
+    ABSENT,
+    PrintedTable,
+    Sheet,
+    decimals,
+    p_value,
+    span,
+    whole_number,
+)
 from worldprobe.report.style import AROUND_CHANCE, between, is_dark, render
 
 #: Cells with accuracies are coloured in so many steps, one CSS class each.
@@ -231,15 +239,15 @@ class Overview:
     Attributes:
         spans: benchmark and its number of columns.
         columns: headings.
-        groups: language models, then rules and other baselines: name -> cells, from the highest
+        groups: language models, then what they are compared with: name -> cells, from the highest
             mean to the lowest.
-        chance: what guessing reaches, in words.
+        chances: benchmark -> what guessing reaches; None where that differs from item to item.
     """
 
     spans: Sequence[tuple[str, int]]
     columns: Sequence[str]
     groups: Sequence[Mapping[str, Sequence[Cell]]]
-    chance: str
+    chances: Mapping[str, float | None]
 
 
 def overview_of(parts: Sequence[ShownPart]) -> Overview:
@@ -275,23 +283,11 @@ def overview_of(parts: Sequence[ShownPart]) -> Overview:
         ("overall", len(wholes)),
         *((shown.title, len(shown.part.overview) - 1) for shown in parts if shown.part.overview),
     ]
-    by_part = {shown.title: shown.part.chance for shown in parts if shown.part.overview}
-    stated = {
-        title: "not one number" if chance is None else f"{chance:g} (white)"
-        for title, chance in by_part.items()
-    }
-    is_one = len(set(by_part.values())) == 1
-    words = (
-        next(iter(stated.values()))
-        if is_one
-        else ", ".join(f"{chance} in {title}" for title, chance in stated.items())
-    )
-    headings = [heading for heading, _ in wholes + details]
     return Overview(
         spans,
-        headings,
+        [heading for heading, _ in wholes + details],
         [group for group in groups if group],
-        f"Chance is {words}." if by_part else "",
+        {shown.title: shown.part.chance for shown in parts if shown.part.overview},
     )
 
 
@@ -380,6 +376,7 @@ def environment(is_markup: bool = True) -> Environment:
         "signed": decimals(1),
         "number": whole_number,
         "p": p_value,
+        "interval": lambda row: span(row["ci_low"], row["ci_high"]),
     }
     return made
 

@@ -20,8 +20,8 @@ from worldprobe.contracts.results import OVERALL
 from worldprobe.errors import UserError
 from worldprobe.files import read_text
 from worldprobe.models.registry import CAUSAL
-from worldprobe.report.page import asset, environment
-from worldprobe.report.sheet import decimals, span, whole_number
+from worldprobe.report.page import asset, environment, render_template
+from worldprobe.report.sheet import decimals
 from worldprobe.settings import Block, Finding, Source, check
 from worldprobe.settings.blocks import Text, absent
 
@@ -270,33 +270,17 @@ def describe(result: Mapping[str, Any], benchmark: str) -> str:
     stated = result["benchmarks"][benchmark]
     scores = [score for score in list_scores(result) if score.benchmark == benchmark]
     rows = [(s.group if s.metric == "accuracy" else s.metric, s.estimate) for s in scores]
-    rows += [("chance", {"mean": stated["chance"]})] * (stated["chance"] is not None)
     rows += stated["baselines"].items()
-    published = stated["published"] or {"means": {}}
-    width = max(len(name) for name in [*dict(rows), *published["means"]])
-    share = decimals(3)
-    lines = [
-        f"{stated['title']}: accuracy of {result['model']} ({', '.join(precision(result))})",
-        f"{'':{width}}  mean   95% interval  {stated['unit']}",
-    ]
-    lines += [
-        f"{name:{width}}  {share(row['mean']):5}"
-        f"  {span(row.get('ci_low'), row.get('ci_high')):12}  {whole_number(row.get('n'))}"
-        for name, row in rows
-    ]
-    lines += ["", f"95% interval: over {stated['interval']}"]
-    counts = [f"{name.replace('_', ' ')} {n:,}" for name, n in stated["counts"].items()]
-    lines += [f"counts: {', '.join(counts)}"] * bool(counts)
-    lines += [f"{name}: {text}" for name, text in stated["asked"].items()]
-    lines += stated["notes"]
-    if published["means"]:
-        what = "the same items" if published["is_comparable"] else "NOT comparable"
-        lines += ["", f"Published, {what} ({published['source']})"]
-        lines += [
-            f"{name:{width}}  {mean:.3f}"
-            for name, mean in sorted(published["means"].items(), key=lambda pair: -pair[1])
-        ]
-    return "\n".join(lines)
+    published = (stated["published"] or {"means": {}})["means"]
+    return render_template(
+        "worldprobe.report",
+        "assets/evaluation.txt.jinja",
+        model=result["model"],
+        loaded=precision(result),
+        stated=stated,
+        rows=rows,
+        width=max(len(name) for name in [*dict(rows), *published]),
+    )
 
 
 def merge_results(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
@@ -539,19 +523,18 @@ def public_adapter(adapter: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def to_lm_eval(result: Mapping[str, Any], scores: Sequence[Score], date: float) -> dict[str, Any]:
+def to_lm_eval(result: Mapping[str, Any], date: float) -> dict[str, Any]:
     """The keys of a results file of lm-evaluation-harness 0.4: one task per number, one group per
     benchmark.
 
     Args:
         result: a checked result.
-        scores: its numbers.
         date: seconds since 1970.
     """
     tasks: dict[str, dict[str, Any]] = {}
     counts: dict[str, dict[str, int]] = {}
     configs: dict[str, dict[str, Any]] = {}
-    for score in scores:
+    for score in list_scores(result):
         name, metric = task_name(score), {"accuracy": "acc"}.get(score.metric, score.metric)
         mean, stderr, n = (score.estimate[key] for key in ("mean", "stderr", "n"))
         entry = tasks.setdefault(name, {"alias": name, "name": name, "sample_len": n})
@@ -563,8 +546,7 @@ def to_lm_eval(result: Mapping[str, Any], scores: Sequence[Score], date: float) 
         items = {"version": 1, "items": score.stated["items_digest"]}
         configs[name] = {"task": name, "metadata": {**items, **score.stated["asked"]}}
     adapter = public_adapter(result["adapter"]) if result.get("adapter") else None
-    benchmarks = dict.fromkeys(score.benchmark for score in scores)
-    groups = {f"worldprobe_{name}": tasks[f"worldprobe_{name}"] for name in benchmarks}
+    groups = {f"worldprobe_{name}": tasks[f"worldprobe_{name}"] for name in result["benchmarks"]}
     return {
         "results": tasks,
         "groups": groups,
@@ -617,43 +599,37 @@ def to_lm_eval(result: Mapping[str, Any], scores: Sequence[Score], date: float) 
     }
 
 
-def to_hub(
-    result: Mapping[str, Any], scores: Sequence[Score], dataset: str | None
-) -> list[dict[str, Any]]:
+def to_hub(result: Mapping[str, Any], dataset: str | None) -> list[dict[str, Any]]:
     """Entries of ``.eval_results/*.yaml`` in a model's repository: the overall accuracies, as
     shares (never percent).
 
     Args:
         result: a checked result.
-        scores: its numbers.
         dataset: the hub's dataset with these items; None: the benchmark's release, for its items
             only.
 
     Raises:
         UserError: the items are not the release's, and no dataset is named.
     """
-    entries, is_of_several = [], len({score.benchmark for score in scores}) > 1
-    for score in scores:
-        if score.group != "overall" or score.metric != "accuracy" or score.estimate["mean"] is None:
+    entries = []
+    for name, stated in result["benchmarks"].items():
+        if stated["mean"] is None:
             continue
-        if not (dataset or score.stated["release"]):
-            problem = (
-                f"the numbers of {score.benchmark} are for items that no dataset of the hub is"
-                " known to contain."
-            )
+        if not (dataset or stated["release"]):
+            problem = f"the numbers of {name} are for items that no known dataset of the hub has."
             raise UserError(
                 "--dataset",
                 problem,
                 "Name the dataset on the hub with these items: --dataset OWNER/NAME.",
             )
-        task = score.benchmark if is_of_several else "default"
-        place = {"id": dataset, "task_id": task} if dataset else dict(score.stated["release"] or {})
-        how = "; ".join(f"{name}: {text}" for name, text in score.stated["asked"].items())
-        low, high = score.estimate["ci_low"], score.estimate["ci_high"]
+        task = name if len(result["benchmarks"]) > 1 else "default"
+        place = {"id": dataset, "task_id": task} if dataset else dict(stated["release"])
+        how = "; ".join(f"{key}: {text}" for key, text in stated["asked"].items())
+        low, high = stated["ci_low"], stated["ci_high"]
         interval = "" if low is None else f"95% interval {low:.4f} to {high:.4f}; "
         notes = (
-            f"worldprobe {result['worldprobe_version']}, {score.metric};"
+            f"worldprobe {result['worldprobe_version']}, accuracy;"
             f" {interval}{', '.join(precision(result))}; {how}"
         )
-        entries.append({"dataset": place, "value": score.estimate["mean"], "notes": notes})
+        entries.append({"dataset": place, "value": stated["mean"], "notes": notes})
     return entries

@@ -30,8 +30,8 @@ from worldprobe.models.registry import (
 from worldprobe.paths import BUILTIN, EDITIONS
 from worldprobe.provenance import Provenance
 from worldprobe.report.findings import (
-    KINDS,
     against_chance,
+    count_kinds,
     lead_values,
     models_sheet,
     standing,
@@ -251,8 +251,7 @@ def _caveats(means: pd.DataFrame, roster: Roster) -> Markup:
 
 def _facts(summaries: pd.DataFrame, means: pd.DataFrame, eval_type: str) -> dict[str, int]:
     overall = selection.language_models(selection.pick(summaries, "overall", eval_type))
-    kinds = means["kind"].value_counts()
-    return {f"{kind}s": int(kinds[kind]) for kind in KINDS if kind in kinds} | {
+    return count_kinds(means) | {
         "domains": summaries[summaries.grouping == "domain"].group.nunique(),
         "concepts": summaries[summaries.grouping == "concept"].group.nunique(),
         "items": int(selection.over_versions(overall).n.max()),

@@ -23,8 +23,8 @@ from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
 from worldprobe.report.findings import (
-    KINDS,
     against_chance,
+    count_kinds,
     lead_values,
     models_sheet,
     standing,
@@ -253,8 +253,7 @@ def _facts(summaries: pd.DataFrame, means: pd.DataFrame) -> dict[str, int]:
     here = selection.pick(summaries, "problem", columns=("problem",))
     name = selection.main_set(summaries)
     whole = int(here[here["condition"] == name].groupby(["eval_type", "model"])["n"].sum().max())
-    kinds = means["kind"].value_counts()
-    return {f"{kind}s": int(kinds[kind]) for kind in KINDS if kind in kinds} | {
+    return count_kinds(means) | {
         "problems": len(selection.problems_of(here)),
         f"tuples ({name})": whole,
         "ways of asking": summaries["eval_type"].nunique(),
