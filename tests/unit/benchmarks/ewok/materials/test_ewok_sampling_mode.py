@@ -9,9 +9,9 @@ import pytest
 
 from worldprobe.benchmarks.ewok.materials import items as filling
 from worldprobe.benchmarks.ewok.materials.documents import Place
+from worldprobe.benchmarks.ewok.materials.fillers import Filler, FillerClass, Fillers
 from worldprobe.benchmarks.ewok.materials.items import ProductSampler
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL
-from worldprobe.benchmarks.ewok.materials.slots import Filler, FillerClass, Fillers
 
 
 def fillers(**classes):

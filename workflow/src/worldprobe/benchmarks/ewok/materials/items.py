@@ -28,7 +28,16 @@ from worldprobe.benchmarks.ewok.materials.compile import (
     without_template,
 )
 from worldprobe.benchmarks.ewok.materials.documents import Place, Problems
+from worldprobe.benchmarks.ewok.materials.fillers import MAGNET, Filler, Fillers
 from worldprobe.benchmarks.ewok.materials.materials import Materials, Source
+from worldprobe.benchmarks.ewok.materials.opened import (
+    DESIGN,
+    MARKS,
+    OpenTemplate,
+    is_ambiguous,
+    open_templates,
+    parse_swaps,
+)
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
 from worldprobe.benchmarks.ewok.materials.samplers import (
     BalancedSampler,
@@ -37,20 +46,7 @@ from worldprobe.benchmarks.ewok.materials.samplers import (
     in_frame,
     shared_fillers,
 )
-from worldprobe.benchmarks.ewok.materials.slots import (
-    DESIGN,
-    MAGNET,
-    MARKS,
-    Filler,
-    Fillers,
-    Slots,
-    fill,
-    is_ambiguous,
-    open_slots,
-    parse_swaps,
-    restrictions_of,
-    variable_of,
-)
+from worldprobe.benchmarks.ewok.materials.slots import Key, fill
 from worldprobe.benchmarks.ewok.vocabulary import FAMILY, OFFICIAL_TEXTS, TEXTS
 from worldprobe.commented_csv import read_frame
 from worldprobe.contracts import ROWS_TOGETHER, open_table
@@ -84,7 +80,7 @@ class FixedSampler:
             are kept for it.
     """
 
-    def __init__(self, fillers: Fillers, version: int, key_sets: Sequence[tuple[str, ...]]) -> None:
+    def __init__(self, fillers: Fillers, version: int, key_sets: Sequence[tuple[Key, ...]]) -> None:
         self.fillers, self.rules, self.version = fillers, fillers.rules, version
         #: Slot key -> its number of fillers, where these are too few for the version.
         self.short: dict[str, int] = {}
@@ -98,7 +94,7 @@ class FixedSampler:
         self._memo: dict[str, Filler] = {}
         self._outcomes: dict[tuple[str, ...], dict[str, str] | None] = {}
 
-    def fill(self, keys: tuple[str, ...]) -> Mapping[str, str] | None:
+    def fill(self, keys: tuple[Key, ...]) -> Mapping[str, str] | None:
         """Fillings for a key set, or None where some class has too few fillers for this version.
 
         Args:
@@ -117,7 +113,7 @@ class FixedSampler:
         self._outcomes[keys] = fillings if len(set(fillings.values())) == len(keys) else None
         return self._outcomes[keys]
 
-    def _pick(self, key: str) -> Filler | None:
+    def _pick(self, key: Key) -> Filler | None:
         known = self._recall(key)
         if known is not None:
             return known
@@ -136,16 +132,14 @@ class FixedSampler:
         self._remember(key, filler)
         return filler
 
-    def _recall(self, key: str) -> Filler | None:
+    def _recall(self, key: Key) -> Filler | None:
         if key in self._memo or self.rules.loose_variables:
             return self._memo.get(key)
-        restrictions = restrictions_of(key)
-        return next(
-            (f for f in self._picked.get(variable_of(key), ()) if f.meets(restrictions)), None
-        )
+        earlier = self._picked.get(key.variable, ())
+        return next((f for f in earlier if f.meets(key.restrictions)), None)
 
-    def _remember(self, key: str, filler: Filler) -> None:
-        variable = variable_of(key)
+    def _remember(self, key: Key, filler: Filler) -> None:
+        variable = key.variable
         self._memo[key] = filler
         self._picked.setdefault(variable, []).append(filler)
         if self.rules.loose_variables:
@@ -314,7 +308,7 @@ Row = tuple[object, ...]
 
 
 def fill_fixed(
-    domains: Mapping[str, list[Slots]],
+    domains: Mapping[str, list[OpenTemplate]],
     fillers: Fillers,
     versions: Sequence[int],
     advance: Callable[[], None] = lambda: None,
@@ -324,7 +318,7 @@ def fill_fixed(
     A version for which some class has too few fillers loses items; a warning says which and why.
 
     Args:
-        domains: from ``open_slots``.
+        domains: from ``open_templates``.
         fillers: the fillers.
         versions: from 0.
         advance: called after each version of each domain.
@@ -353,7 +347,7 @@ def fill_fixed(
 
 
 def _refuse_exhausted(
-    domains: Mapping[str, list[Slots]], fillers: Fillers, versions: Sequence[int]
+    domains: Mapping[str, list[OpenTemplate]], fillers: Fillers, versions: Sequence[int]
 ) -> None:
     """Versions move through the fillers; beyond the largest class every slot is empty, however far
     one counts.
@@ -426,7 +420,7 @@ def fill_forms(
     Raises:
         UserError: as ``fill_items``, or a form has no item.
     """
-    slots, fillers = _open_slots(templates, materials, Filling())
+    slots, fillers = _opened(templates, materials, Filling())
     earlier: dict[str, list[dict[str, str]]] = {}
     for item_id, filled in (
         [] if besides is None else zip(besides["item_id"], besides["fillers"], strict=True)
@@ -447,7 +441,7 @@ def fill_forms(
 
 
 def fill_balanced(
-    domains: Mapping[str, list[Slots]],
+    domains: Mapping[str, list[OpenTemplate]],
     fillers: Fillers,
     versions: Sequence[int],
     seed: int,
@@ -457,7 +451,7 @@ def fill_balanced(
     listed about equally often.
 
     Args:
-        domains: from ``open_slots``.
+        domains: from ``open_templates``.
         fillers: the fillers.
         versions: from 0; a version depends on those before it.
         seed: the study's.
@@ -484,12 +478,12 @@ def fill_balanced(
 
 
 def fill_families(
-    domains: Mapping[str, list[Slots]], fillers: Fillers, numbers: Sequence[int], seed: int
+    domains: Mapping[str, list[OpenTemplate]], fillers: Fillers, numbers: Sequence[int], seed: int
 ) -> list[Row]:
     """Items of families: each base is sampled on its own, and all its levels have the same fillers.
 
     Args:
-        domains: from ``open_slots``, of templates of families alone.
+        domains: from ``open_templates``, of templates of families alone.
         fillers: the fillers.
         numbers: which of each base's samples, counted from 0.
         seed: the study's.
@@ -521,7 +515,7 @@ class IndependentRows:
     called version.
 
     Args:
-        domains: from ``open_slots``.
+        domains: from ``open_templates``.
         fillers: the fillers.
         numbers: which of each template's samples, counted from 0; a sample depends on those before
             it.
@@ -532,7 +526,7 @@ class IndependentRows:
 
     def __init__(
         self,
-        domains: Mapping[str, list[Slots]],
+        domains: Mapping[str, list[OpenTemplate]],
         fillers: Fillers,
         numbers: Sequence[int],
         seed: int,
@@ -579,15 +573,15 @@ class IndependentRows:
 
 
 def share_domains(
-    domains: Mapping[str, list[Slots]], processes: int
-) -> list[dict[str, list[Slots]]]:
+    domains: Mapping[str, list[OpenTemplate]], processes: int
+) -> list[dict[str, list[OpenTemplate]]]:
     """Domains in alphabetical order, in at most so many parts of about as many templates.
 
     >>> [list(part) for part in share_domains({"c": [1], "a": [1, 2], "b": [1]}, 2)]
     [['a'], ['b', 'c']]
     """
     n_templates = sum(map(len, domains.values()))
-    parts: list[dict[str, list[Slots]]] = [{} for _ in range(max(processes, 1))]
+    parts: list[dict[str, list[OpenTemplate]]] = [{} for _ in range(max(processes, 1))]
     before = 0
     for domain in sorted(domains):
         middle = before + len(domains[domain]) / 2
@@ -598,7 +592,7 @@ def share_domains(
     return [part for part in parts if part] or [{}]
 
 
-def _in_order(domains: Mapping[str, list[Slots]]) -> list[Slots]:
+def _in_order(domains: Mapping[str, list[OpenTemplate]]) -> list[OpenTemplate]:
     """The templates in the order of the items table."""
     return sorted(
         (template for rows in domains.values() for template in rows),
@@ -613,7 +607,7 @@ def _together(numbers: Collection[int]) -> Iterator[range]:
 
 
 def _sample_together(
-    domains: Mapping[str, list[Slots]], fillers: Fillers, numbers: Collection[int], seed: int
+    domains: Mapping[str, list[OpenTemplate]], fillers: Fillers, numbers: Collection[int], seed: int
 ) -> Iterator[list[dict[int, Row]]]:
     """For a few samples at a time the rows of every template in order, by the sample's number."""
     count = max(numbers, default=-1) + 1
@@ -631,7 +625,7 @@ def _sample_together(
 
 
 def _rows(
-    template: Slots,
+    template: OpenTemplate,
     sample: Iterator[Mapping[str, str]],
     together: range,
     numbers: Collection[int],
@@ -648,7 +642,7 @@ def _rows(
 
 
 def fill_independent(
-    domains: Mapping[str, list[Slots]],
+    domains: Mapping[str, list[OpenTemplate]],
     fillers: Fillers,
     numbers: Sequence[int],
     seed: int,
@@ -664,8 +658,8 @@ def fill_independent(
 
 
 def _sample(
-    templates: Sequence[Slots], fillers: Fillers, count: int, seed: int
-) -> Iterator[tuple[Slots, Iterator[Mapping[str, str]]]]:
+    templates: Sequence[OpenTemplate], fillers: Fillers, count: int, seed: int
+) -> Iterator[tuple[OpenTemplate, Iterator[Mapping[str, str]]]]:
     """A domain's templates with the fillings of each."""
     if fillers.rules.listed_products:
         products = ProductSampler(fillers, seed)
@@ -679,7 +673,7 @@ def _sample(
         yield template, IndependentSampler(fillers, template.keys, coordinates).sample(count)
 
 
-def _row(template: Slots, version: int, fillings: Mapping[str, str], rules: Rules) -> Row:
+def _row(template: OpenTemplate, version: int, fillings: Mapping[str, str], rules: Rules) -> Row:
     """One row, in the order of ``COLUMNS``."""
     numbers = (template.domain, version, template.meta_template, template.template)
     texts = (fill(text, fillings, rules) for text in template.texts)
@@ -1031,7 +1025,7 @@ def fill_items(
         UserError: templates that no compiler wrote, a slot that no filler can fill, a version
             without fillers, a bad swap or filter, or no item is left.
     """
-    slots, fillers = _open_slots(templates, materials, filling)
+    slots, fillers = _opened(templates, materials, filling)
     if of_families(templates):
         rows = fill_families(slots, fillers, filling.numbers, filling.seed)
     elif filling.mode == "fixed":
@@ -1082,7 +1076,7 @@ def stream_items(
     Returns:
         Number of items, and how many of them have the texts of another.
     """
-    slots, fillers = _open_slots(templates, materials, filling)
+    slots, fillers = _opened(templates, materials, filling)
     tags = {",".join(template.keys) for rows in slots.values() for template in rows}
     wanted = matching_tags(tags, filling.tag_filter) if filling.tag_filter else tags
 
@@ -1105,9 +1099,9 @@ def stream_items(
     return n_items, n_duplicates
 
 
-def _open_slots(
+def _opened(
     templates: pd.DataFrame, materials: Materials, filling: Filling
-) -> tuple[dict[str, list[Slots]], Fillers]:
+) -> tuple[dict[str, list[OpenTemplate]], Fillers]:
     """The templates ready to be filled, if they can be."""
     fillers = Fillers(materials.fillers, materials.rules)
     if templates.empty:
@@ -1117,7 +1111,7 @@ def _open_slots(
             "Compile the templates again from these materials.",
         )
     columns = {name: known.columns for name, known in materials.fillers.items()}
-    slots = open_slots(
+    slots = open_templates(
         templates, fillers, parse_swaps(filling.swap, list(materials.fillers), columns)
     )
     check_slots(slots, fillers, materials.problems)
@@ -1125,7 +1119,9 @@ def _open_slots(
     return slots, fillers
 
 
-def check_slots(domains: dict[str, list[Slots]], fillers: Fillers, problems: Problems) -> None:
+def check_slots(
+    domains: dict[str, list[OpenTemplate]], fillers: Fillers, problems: Problems
+) -> None:
     """Note templates whose slots no filler can fill, after restrictions have met across context and
     target.
     """

@@ -16,7 +16,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from worldprobe.benchmarks.ewok.materials.slots import DESIGN, Fillers, Slots, variable_of
+from worldprobe.benchmarks.ewok.materials.fillers import Fillers
+from worldprobe.benchmarks.ewok.materials.opened import DESIGN, OpenTemplate
 
 #: What is balanced besides the fillers themselves: names by sex and origin.
 BALANCED = ("sex", "western")
@@ -55,7 +56,7 @@ class BalancedSampler:
         self._counts: Counter[Hashable] = Counter()
         self._groups: dict[str, dict[Group, list[str]]] = {}
 
-    def fill(self, template: Slots, version: int) -> Mapping[str, str] | None:
+    def fill(self, template: OpenTemplate, version: int) -> Mapping[str, str] | None:
         """Fillings of a template, no filler twice; None where there are too few.
 
         Args:
@@ -68,7 +69,7 @@ class BalancedSampler:
             zip(DESIGN, template.design, strict=False)
         )  # without the marks
         for key in sorted(template.keys, key=lambda key: (len(self.fillers.options(key)), key)):
-            variable = variable_of(key)
+            variable = key.variable
 
             def of_group(group: Group, variable: str = variable) -> tuple[int, int]:
                 together = sum(counts[version, variable, group, other] for other in beside)
@@ -146,7 +147,7 @@ class FormSampler:
         seed: of the forms.
     """
 
-    def __init__(self, fillers: Fillers, template: Slots, seed: int) -> None:
+    def __init__(self, fillers: Fillers, template: OpenTemplate, seed: int) -> None:
         self.options = {
             key: list(dict.fromkeys(f.text for f in fillers.options(key))) for key in template.keys
         }
@@ -193,7 +194,7 @@ class FormSampler:
         return dict(sorted(filling.items()))
 
 
-def in_frame(template: Slots, form: int) -> Slots:
+def in_frame(template: OpenTemplate, form: int) -> OpenTemplate:
     """The template in the frame of a form: each form has every frame about equally often, and up to
     ``len(FRAMES)`` forms of a template have different ones.
 
