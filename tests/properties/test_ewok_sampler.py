@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from worldprobe.benchmarks.ewok.materials.documents import Place
 from worldprobe.benchmarks.ewok.materials.fillers import Filler, FillerClass, Fillers
-from worldprobe.benchmarks.ewok.materials.items import FixedSampler, IndependentSampler
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
+from worldprobe.benchmarks.ewok.materials.samplers import FixedSampler, IndependentSampler
 from worldprobe.benchmarks.ewok.materials.slots import Key, fill
 from worldprobe.benchmarks.ewok.vocabulary import slot_class
 

@@ -12,8 +12,6 @@ from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.benchmarks.ewok.materials.documents import Place
 from worldprobe.benchmarks.ewok.materials.fillers import Filler, FillerClass, Fillers
 from worldprobe.benchmarks.ewok.materials.items import (
-    FixedSampler,
-    IndependentSampler,
     apply_release_filter,
     filter_tags,
     flag_duplicates,
@@ -22,6 +20,7 @@ from worldprobe.benchmarks.ewok.materials.items import (
 from worldprobe.benchmarks.ewok.materials.materials import Source
 from worldprobe.benchmarks.ewok.materials.opened import Swap, apply_swap, parse_swaps, settle
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
+from worldprobe.benchmarks.ewok.materials.samplers import FixedSampler, IndependentSampler
 from worldprobe.benchmarks.ewok.materials.slots import Key, fill
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 
 from worldprobe.benchmarks.ewok.materials.documents import Place, Problems
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers
-from worldprobe.benchmarks.ewok.materials.items import enough_for
 from worldprobe.benchmarks.ewok.materials.materials import (
     KEYS,
     Domain,
@@ -17,6 +16,7 @@ from worldprobe.benchmarks.ewok.materials.materials import (
     attributes_of,
 )
 from worldprobe.benchmarks.ewok.materials.opened import OpenTemplate
+from worldprobe.benchmarks.ewok.materials.samplers import enough_for
 from worldprobe.benchmarks.ewok.materials.slots import UNSEEN, split_restrictions
 from worldprobe.benchmarks.ewok.vocabulary import slot_class
 from worldprobe.errors import did_you_mean
