@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 #: Engines that a user installs by themselves, and that are imported only when asked for.
 OPTIONAL = {"vllm", "openai", "rpy2", "selenium", "rocrate", "vaderSentiment"}
-OPTIONAL |= {"minicons", "lm_eval", "xllamacpp", "lighteval", "inspect_ai"}
+OPTIONAL |= {"minicons", "lm_eval", "xllamacpp", "inspect_ai"}
 
 
 def normal(name: str) -> str:

@@ -24,6 +24,7 @@ from worldprobe.benchmarks.ewok.analysis.reproduction import (
 )
 from worldprobe.benchmarks.ewok.canaries import is_protected
 from worldprobe.benchmarks.ewok.materials.compile import compile_templates
+from worldprobe.benchmarks.ewok.materials.fillers import Fillers
 from worldprobe.benchmarks.ewok.materials.items import (
     apply_release_filter,
     fill_fixed,
@@ -32,15 +33,9 @@ from worldprobe.benchmarks.ewok.materials.items import (
 )
 from worldprobe.benchmarks.ewok.materials.materials import read_materials
 from worldprobe.benchmarks.ewok.materials.official_files import official_files
+from worldprobe.benchmarks.ewok.materials.opened import DESIGN, open_templates, parse_swaps
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
-from worldprobe.benchmarks.ewok.materials.slots import (
-    DESIGN,
-    KEY,
-    Fillers,
-    fill,
-    open_slots,
-    parse_swaps,
-)
+from worldprobe.benchmarks.ewok.materials.slots import KEY, fill
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.errors import UserError
 from worldprobe_authoring.packing import (
@@ -74,7 +69,7 @@ def templates(materials):
 @pytest.fixture(scope="module")
 def items(materials, templates):
     fillers = Fillers(materials.fillers, ORIGINAL)
-    return items_table(fill_fixed(open_slots(templates, fillers), fillers, range(5)))
+    return items_table(fill_fixed(open_templates(templates, fillers), fillers, range(5)))
 
 
 @pytest.fixture(scope="module")
@@ -274,7 +269,7 @@ def test_every_released_item_is_recognised_and_none_of_ours(materials, filtered)
     ours = compile_templates(read_materials(OURS, RIGHT))
     fillers = Fillers(read_materials(OURS, RIGHT).fillers, RIGHT)
     texts = (
-        items_table(fill_fixed(open_slots(ours, fillers), fillers, [0]))[list(TEXTS)]
+        items_table(fill_fixed(open_templates(ours, fillers), fillers, [0]))[list(TEXTS)]
         .to_numpy()
         .ravel()
     )
@@ -285,7 +280,7 @@ def test_a_version_with_too_few_restricted_fillers_loses_the_items_that_the_orig
     materials, templates
 ):
     fillers = Fillers(materials.fillers, ORIGINAL)
-    slots = open_slots(
+    slots = open_templates(
         templates, fillers, parse_swaps(["agent->agent:western=false"], list(materials.fillers))
     )
     assert len(items_table(fill_fixed(slots, fillers, [4]))) == 906
@@ -317,7 +312,7 @@ def test_the_sampling_mode_is_the_originals_as_described(materials, templates, v
     take minutes to shuffle.
     """
     fillers = Fillers(materials.fillers, ORIGINAL)
-    slots = open_slots(templates, fillers)
+    slots = open_templates(templates, fillers)
     largest = {
         d: max(math.prod(len(fillers.options(k)) for k in t.keys) for t in rows)
         for d, rows in slots.items()
@@ -345,7 +340,7 @@ def texts_of(reference, **fixed) -> tuple[dict, set]:
     read = read_materials(reference / "ewok-config.zip", rules, PASSWORD, is_lenient=True)
     compiled = compile_templates(read)
     fillers = Fillers(read.fillers, rules)
-    built = items_table(fill_fixed(open_slots(compiled, fillers), fillers, [0]))
+    built = items_table(fill_fixed(open_templates(compiled, fillers), fillers, [0]))
     found: dict[tuple, list[tuple]] = {}
     for row in compiled.fillna("").to_dict("records"):
         label = tuple(row[name] for name in DESIGN)

@@ -5,16 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worldprobe.benchmarks.ewok.materials.documents import Place
-from worldprobe.benchmarks.ewok.materials.items import FixedSampler, IndependentSampler
+from worldprobe.benchmarks.ewok.materials.fillers import Filler, FillerClass, Fillers
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
-from worldprobe.benchmarks.ewok.materials.slots import (
-    Filler,
-    FillerClass,
-    Fillers,
-    fill,
-    key_for,
-    restrictions_of,
-)
+from worldprobe.benchmarks.ewok.materials.samplers import FixedSampler, IndependentSampler
+from worldprobe.benchmarks.ewok.materials.slots import Key, fill
 from worldprobe.benchmarks.ewok.vocabulary import slot_class
 
 CLASSES, COLUMNS, VALUES = ("agent", "object"), ("large", "red"), ("true", "false")
@@ -47,7 +41,7 @@ restrictions = st.lists(
     unique_by=lambda pair: pair[0],
 )
 slot_keys = st.builds(
-    lambda name, number, pairs: key_for(f"{name}{number}", [f"{c}={v}" for c, v in pairs]),
+    lambda name, number, pairs: Key.of(f"{name}{number}", [f"{c}={v}" for c, v in pairs]),
     st.sampled_from(CLASSES),
     st.integers(1, 3),
     restrictions,
@@ -76,7 +70,7 @@ def test_fixed_fillings_meet_their_restrictions_and_use_no_filler_twice(
             assert tuple(fillings) == keys
             assert len(set(fillings.values())) == len(keys)
             assert all(
-                found(classes, key, text).meets(restrictions_of(key))
+                found(classes, key, text).meets(Key(key).restrictions)
                 for key, text in fillings.items()
             )
 
@@ -99,7 +93,7 @@ def test_independent_fillings_meet_their_restrictions_differ_and_are_all_there_a
     for filling in fillings:
         assert len(set(filling.values())) == len(keys)
         assert all(
-            found(classes, key, text).meets(restrictions_of(key)) for key, text in filling.items()
+            found(classes, key, text).meets(Key(key).restrictions) for key, text in filling.items()
         )
     assert len({tuple(filling.values()) for filling in fillings}) == len(fillings)
     if len(fillings) < count:

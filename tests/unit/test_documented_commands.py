@@ -35,7 +35,7 @@ DOCUMENTS = [
 ]
 #: What a line of a block begins with, if it is a command.
 PROGRAMS = (
-    "worldprobe|snakemake|make|pip|python3?|pytest|sudo|jupyter|lm-eval|lighteval|inspect|envs/install|"
+    "worldprobe|snakemake|make|pip|python3?|pytest|sudo|jupyter|lm-eval|inspect|envs/install|"
     r"RPY2_CFFI_MODE=ABI pip|\$EDITOR"
 )
 TEMPLATE = (

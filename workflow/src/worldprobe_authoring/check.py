@@ -22,6 +22,7 @@ from worldprobe.benchmarks.ewok.materials.compile import (
     without_template,
 )
 from worldprobe.benchmarks.ewok.materials.documents import Place, Problems
+from worldprobe.benchmarks.ewok.materials.fillers import Fillers
 from worldprobe.benchmarks.ewok.materials.items import check_slots
 from worldprobe.benchmarks.ewok.materials.materials import (
     Domain,
@@ -29,12 +30,8 @@ from worldprobe.benchmarks.ewok.materials.materials import (
     MetaTemplate,
     Segment,
 )
-from worldprobe.benchmarks.ewok.materials.slots import (
-    KEY,
-    Fillers,
-    braces,
-    open_slots,
-)
+from worldprobe.benchmarks.ewok.materials.opened import open_templates
+from worldprobe.benchmarks.ewok.materials.slots import KEY, braces
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.errors import UserError
 
@@ -300,7 +297,7 @@ def check_all(materials: Materials, versions: int) -> int:
         return 0
     fillers = Fillers(materials.fillers, materials.rules)
     templates = compile_templates(materials)
-    slots = open_slots(templates, fillers)
+    slots = open_templates(templates, fillers)
     check_slots(slots, fillers, materials.problems)
     check_versions(slots, fillers, versions, materials.problems)
     check_sentences(materials)
@@ -315,7 +312,7 @@ def check_all(materials: Materials, versions: int) -> int:
     if not materials.families:
         return len(templates)
     of_families = compile_families(materials)
-    check_slots(open_slots(of_families, fillers), fillers, materials.problems)
+    check_slots(open_templates(of_families, fillers), fillers, materials.problems)
     check_templates(of_families, materials.problems)
     check_giveaways(of_families, materials.problems)
     return len(templates) + len(of_families)

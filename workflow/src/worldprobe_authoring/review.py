@@ -13,6 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.materials.compile import compile_templates
+from worldprobe.benchmarks.ewok.materials.fillers import Fillers
 from worldprobe.benchmarks.ewok.materials.flags import (
     COLUMNS,
     FLAG_COLUMNS,
@@ -20,7 +21,7 @@ from worldprobe.benchmarks.ewok.materials.flags import (
 )
 from worldprobe.benchmarks.ewok.materials.items import fill_independent, items_table
 from worldprobe.benchmarks.ewok.materials.materials import Materials
-from worldprobe.benchmarks.ewok.materials.slots import Fillers, open_slots
+from worldprobe.benchmarks.ewok.materials.opened import open_templates
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import write_text
@@ -36,7 +37,7 @@ def fill_once(templates: pd.DataFrame, materials: Materials, seed: int) -> pd.Da
         seed: of the fillings.
     """
     fillers = Fillers(materials.fillers, materials.rules)
-    items = items_table(fill_independent(open_slots(templates, fillers), fillers, [0], seed))
+    items = items_table(fill_independent(open_templates(templates, fillers), fillers, [0], seed))
     return items.assign(template_id=items["item_id"].str.rpartition("_v")[0])
 
 

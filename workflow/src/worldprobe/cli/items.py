@@ -42,12 +42,11 @@ IMPORT_METHOD = 1
 OPTIONS = {
     "official": (),
     "lm-eval": ("task", "encrypt", "hub"),
-    "lighteval": ("task",),
     "hf": ("encrypt",),
 }
 #: The name of a task, where none is given.
 TASK = "worldprobe_items"
-Format = Literal["official", "lm-eval", "lighteval", "hf"]
+Format = Literal["official", "lm-eval", "hf"]
 
 
 class FillingOptions(FillingSettings):
@@ -384,8 +383,7 @@ def export(
     """Write items for other tools.
 
     official: a folder per version, a CSV file per domain. lm-eval: a task folder for
-    --include_path, asking the same questions, ties counted 0.5. lighteval: a file for
-    --custom-tasks and its questions, the same for some tokenizers only. hf: a dataset folder of the
+    --include_path, asking the same questions, ties counted 0.5. hf: a dataset folder of the
     Hugging Face hub, with a card and a Croissant description. Items of EWoK's own materials leave
     only with --encrypt, or as lm-eval by name, with --hub and no ITEMS.
 
@@ -393,7 +391,7 @@ def export(
         items: items table; none with --hub
         templates: official: the templates table that the items were filled from
         format: layout of the files
-        task: lm-eval, lighteval: the task's name (default: worldprobe_items)
+        task: lm-eval: the task's name (default: worldprobe_items)
         hub: lm-eval: write no items; the task reads EWoK's gated dataset on the hub, or a local
             copy of it in this folder
         out: folder to write
@@ -429,7 +427,6 @@ def export(
         fixes = {
             "official": f"Write an encrypted archive: {pack}.",
             "lm-eval": "Add --encrypt, or leave ITEMS out and add --hub.",
-            "lighteval": "Take --format lm-eval with --encrypt: lighteval reads plain files only.",
             "hf": "Add --encrypt.",
         }
         problem = "comes from EWoK's own materials, whose terms forbid plain-text files of them."
@@ -452,8 +449,7 @@ def _check_format(
 
     for option in OPTIONS["lm-eval"]:
         if option not in OPTIONS[format] and given[option]:
-            why = ", which reads plain files only" if format == "lighteval" else ""
-            problem = f"does nothing with --format {format}{why}."
+            problem = f"does nothing with --format {format}."
             raise UserError(f"--{option}", problem, "Leave it out, or take --format lm-eval.")
     if format == "official" and not templates:
         raise UserError(
@@ -478,11 +474,7 @@ def _exported(
     """
     from worldprobe.benchmarks.ewok.contracts import Items
     from worldprobe.benchmarks.ewok.exports.description import describe_items
-    from worldprobe.benchmarks.ewok.exports.lm_eval_task import (
-        hub_files,
-        lighteval_files,
-        task_files,
-    )
+    from worldprobe.benchmarks.ewok.exports.lm_eval_task import hub_files, task_files
     from worldprobe.contracts import read_provenance, read_table
     from worldprobe.report.dataset_folder import dataset_files
 
@@ -501,8 +493,6 @@ def _exported(
     items, canary = read_table(path, Items), read_provenance(path).canary
     if format == "lm-eval":
         return task_files(items, task, canary, word)
-    if format == "lighteval":
-        return lighteval_files(items, task, canary)
     # The rows are the table itself, byte for byte.
     return dataset_files(describe_items(items, canary, encrypt), Path(path).read_bytes(), word)
 

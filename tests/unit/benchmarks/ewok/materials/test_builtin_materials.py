@@ -15,10 +15,10 @@ import pytest
 
 from worldprobe.benchmarks.ewok.contracts import Items, Templates
 from worldprobe.benchmarks.ewok.frequency import frequencies_of_wordfreq
+from worldprobe.benchmarks.ewok.materials.fillers import Fillers
 from worldprobe.benchmarks.ewok.materials.items import Filling, fill_items
 from worldprobe.benchmarks.ewok.materials.materials import Materials, read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
-from worldprobe.benchmarks.ewok.materials.slots import Fillers
 from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, contrast_group
 from worldprobe.cli import main
 from worldprobe.contracts import read_table

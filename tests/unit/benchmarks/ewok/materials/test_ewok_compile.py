@@ -6,10 +6,10 @@ import pytest
 
 from worldprobe.benchmarks.ewok.materials.compile import (
     is_compatible,
-    swap_variables,
     variable_counts,
 )
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT, Rules
+from worldprobe.benchmarks.ewok.materials.slots import parse
 
 PUSH = {"conceptA": "lift", "conceptB": "lower"}
 
@@ -124,7 +124,7 @@ def test_without_a_second_concept_only_variables_are_swapped(garden):
 def test_variables_are_swapped_one_and_two_of_two_or_two_and_three_of_three(sentence, swapped):
     if swapped == "SAME NAMES":
         swapped = "{object2:large=true:rollable=true} hits {object1:rollable=true:large=true}."
-    assert swap_variables(sentence, RIGHT) == swapped
+    assert parse(sentence, RIGHT).swapped() == swapped
 
 
 def test_a_form_that_a_concept_states_goes_before_the_regular_one(garden):

@@ -10,29 +10,25 @@ import pytest
 
 from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.benchmarks.ewok.materials.documents import Place
+from worldprobe.benchmarks.ewok.materials.fillers import Filler, FillerClass, Fillers
 from worldprobe.benchmarks.ewok.materials.items import (
-    FixedSampler,
-    IndependentSampler,
     apply_release_filter,
     filter_tags,
     flag_duplicates,
     in_share,
 )
 from worldprobe.benchmarks.ewok.materials.materials import Source
+from worldprobe.benchmarks.ewok.materials.opened import Swap, apply_swap, parse_swaps, settle
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
-from worldprobe.benchmarks.ewok.materials.slots import (
-    Filler,
-    FillerClass,
-    Fillers,
-    Swap,
-    apply_swap,
-    fill,
-    parse_swaps,
-    settle,
-)
+from worldprobe.benchmarks.ewok.materials.samplers import FixedSampler, IndependentSampler
+from worldprobe.benchmarks.ewok.materials.slots import Key, fill
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.errors import UserError
+
+
+def keyed(*keys):
+    return tuple(map(Key, keys))
 
 
 def fillers(rules=RIGHT, **classes):
@@ -72,7 +68,7 @@ def test_fillers_are_tried_in_the_originals_shuffled_order(count, order):
 @pytest.mark.parametrize("version", range(4))
 def test_each_version_starts_two_fillers_later(rules, version):
     sampler = FixedSampler(fillers(rules, agent=[str(i) for i in range(10)]), version, [])
-    assert sampler.fill(("agent1", "agent2")) == {
+    assert sampler.fill(keyed("agent1", "agent2")) == {
         f"agent{n + 1}": str(shuffled(10)[2 * version + n]) for n in range(2)
     }
 
@@ -80,12 +76,34 @@ def test_each_version_starts_two_fillers_later(rules, version):
 @pytest.mark.parametrize("rules", [RIGHT, ORIGINAL])
 def test_a_variable_keeps_its_filler_as_long_as_restrictions_allow(rules):
     sampler = FixedSampler(fillers(rules, object=sized(12)), 0, [])
-    first = sampler.fill(("object1",))["object1"]
+    first = sampler.fill(
+        keyed(
+            "object1",
+        )
+    )["object1"]
     size = "true" if int(first.removeprefix("the pot")) % 2 else "false"
     other = "false" if size == "true" else "true"
-    assert sampler.fill((f"object1:large={size}",)) == {f"object1:large={size}": first}
-    assert sampler.fill((f"object1:large={other}",))[f"object1:large={other}"] != first
-    assert sampler.fill(("object1",))["object1"] == first
+    assert sampler.fill(
+        keyed(
+            f"object1:large={size}",
+        )
+    ) == {f"object1:large={size}": first}
+    assert (
+        sampler.fill(
+            keyed(
+                f"object1:large={other}",
+            )
+        )[f"object1:large={other}"]
+        != first
+    )
+    assert (
+        sampler.fill(
+            keyed(
+                "object1",
+            )
+        )["object1"]
+        == first
+    )
 
 
 @pytest.mark.parametrize("rules", [RIGHT, ORIGINAL])
@@ -93,14 +111,32 @@ def test_two_variables_of_a_domain_never_share_a_filler_even_across_classes(rule
     sampler = FixedSampler(
         fillers(rules, toy=["the ball", "the kite"], gift=["the ball", "the kite"]), 0, []
     )
-    sampler.fill(("toy1",))
-    assert set(sampler.fill(("gift1", "toy1")).values()) == {"the ball", "the kite"}
+    sampler.fill(
+        keyed(
+            "toy1",
+        )
+    )
+    assert set(sampler.fill(keyed("gift1", "toy1")).values()) == {"the ball", "the kite"}
 
 
 @pytest.mark.parametrize("rules", [RIGHT, ORIGINAL])
 def test_a_version_beyond_the_fillers_has_no_item(rules):
-    assert FixedSampler(fillers(rules, agent=list("abcd")), 1, []).fill(("agent1",)) is not None
-    assert FixedSampler(fillers(rules, agent=list("abcd")), 2, []).fill(("agent1",)) is None
+    assert (
+        FixedSampler(fillers(rules, agent=list("abcd")), 1, []).fill(
+            keyed(
+                "agent1",
+            )
+        )
+        is not None
+    )
+    assert (
+        FixedSampler(fillers(rules, agent=list("abcd")), 2, []).fill(
+            keyed(
+                "agent1",
+            )
+        )
+        is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -116,17 +152,31 @@ def test_a_filler_that_alone_meets_a_restriction_serves_every_version_and_nothin
     keys = [("object1",), (f"object1:{column}=true",)]
     for version in range(4):
         sampler = FixedSampler(some, version, keys)
-        assert sampler.fill(keys[0])["object1"] != "the magnet"
-        assert sampler.fill(keys[1]) == {keys[1][0]: "the magnet"}
+        assert sampler.fill(keyed(*keys[0]))["object1"] != "the magnet"
+        assert sampler.fill(keyed(*keys[1])) == {keys[1][0]: "the magnet"}
 
 
 def test_slots_that_failed_are_tried_again_but_not_in_the_original():
     rows = [(f"the pot{i}", {"large": "true" if i < 2 else "false"}) for i in range(12)]
     for rules, is_filled in ((RIGHT, True), (ORIGINAL, False)):
         sampler = FixedSampler(fillers(rules, object=rows), 1, [])
-        assert sampler.fill(("object1:large=true",)) is None
-        sampler._remember("object1", Filler("the barn", {"large": "true"}))
-        assert (sampler.fill(("object1:large=true",)) is not None) == is_filled
+        assert (
+            sampler.fill(
+                keyed(
+                    "object1:large=true",
+                )
+            )
+            is None
+        )
+        sampler._remember(Key("object1"), Filler("the barn", {"large": "true"}))
+        assert (
+            sampler.fill(
+                keyed(
+                    "object1:large=true",
+                )
+            )
+            is not None
+        ) == is_filled
 
 
 def test_mentions_of_a_variable_become_one_slot_where_some_filler_meets_them_all():

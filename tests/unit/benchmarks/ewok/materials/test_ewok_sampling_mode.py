@@ -7,11 +7,11 @@ import itertools
 import numpy as np
 import pytest
 
-from worldprobe.benchmarks.ewok.materials import items as filling
+from worldprobe.benchmarks.ewok.materials import samplers as filling
 from worldprobe.benchmarks.ewok.materials.documents import Place
-from worldprobe.benchmarks.ewok.materials.items import ProductSampler
+from worldprobe.benchmarks.ewok.materials.fillers import Filler, FillerClass, Fillers
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL
-from worldprobe.benchmarks.ewok.materials.slots import Filler, FillerClass, Fillers
+from worldprobe.benchmarks.ewok.materials.samplers import ProductSampler
 
 
 def fillers(**classes):

@@ -11,9 +11,9 @@ from worldprobe import contracts
 from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.benchmarks.ewok.materials import items as stream
 from worldprobe.benchmarks.ewok.materials.documents import Place
-from worldprobe.benchmarks.ewok.materials.items import IndependentSampler
+from worldprobe.benchmarks.ewok.materials.fillers import Filler, FillerClass, Fillers
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
-from worldprobe.benchmarks.ewok.materials.slots import Filler, FillerClass, Fillers
+from worldprobe.benchmarks.ewok.materials.samplers import IndependentSampler
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table
 

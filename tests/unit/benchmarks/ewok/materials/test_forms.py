@@ -4,8 +4,9 @@ import json
 from collections import Counter
 
 from worldprobe.benchmarks.ewok.contracts import Items
+from worldprobe.benchmarks.ewok.materials.fillers import Fillers
+from worldprobe.benchmarks.ewok.materials.opened import open_templates
 from worldprobe.benchmarks.ewok.materials.samplers import FRAMES, FormSampler
-from worldprobe.benchmarks.ewok.materials.slots import Fillers, open_slots
 from worldprobe.cli import main
 from worldprobe.contracts import read_table
 
@@ -71,7 +72,7 @@ def test_forms_of_a_template_can_be_exchanged(garden):
         "item,large,rollable\n" + "".join(f"the pot{i},true,true\n" for i in range(5)),
     )
     fillers = Fillers(garden.read().fillers, garden.read().rules)
-    [template] = next(iter(open_slots(garden.compile(), fillers).values()))
+    [template] = next(iter(open_templates(garden.compile(), fillers).values()))
     key = next(key for key in template.keys if key.startswith("object"))
     besides = [{key: "the pot0"}]
     counts = [Counter() for _ in range(3)]

@@ -18,7 +18,6 @@ import pandas as pd
 from worldprobe.errors import UserError
 from worldprobe.inference import lm_eval
 from worldprobe.models.engine import NOT_FINITE
-from worldprobe.paths import RESOURCES
 from worldprobe.provenance import canary_comments
 
 BENCHMARK = "ewok"
@@ -239,54 +238,3 @@ def _frame(found: Mapping[Key, Sequence[float]]) -> pd.DataFrame:
     columns = ["item_id", "target", "context", "logprob", "n_tokens", "flags"]
     frame = pd.DataFrame(rows, columns=columns)
     return frame.astype({"item_id": "str", "logprob": "float64", "flags": "str"})
-
-
-DATA = "questions/test.parquet"
-#: The program that lighteval imports; it finds its questions beside it, and its task has its name.
-_TASK = RESOURCES / "exports" / "lighteval_task.py"
-
-_LIGHTEVAL_README = lm_eval.template("ewok_lighteval.md")
-
-
-def question_rows(items: pd.DataFrame) -> pd.DataFrame:
-    """Four rows per item, each a target after a context.
-
-    Args:
-        items: contracts.Items.
-    """
-    parts = [
-        items[["item_id", "domain", "version"]].assign(
-            target=target,
-            context=context,
-            target_text=items[f"target{target}"],
-            context_text=items[f"context{context}"],
-        )
-        for target in (1, 2)
-        for context in (1, 2)
-    ]
-    return (
-        pd.concat(parts)
-        .sort_values(["version", "item_id", "target", "context"], kind="stable")
-        .reset_index(drop=True)
-    )
-
-
-def lighteval_files(
-    items: pd.DataFrame, task: str, canary: str | None
-) -> Iterator[tuple[str, bytes]]:
-    """The folder: name and content of each file.
-
-    Args:
-        items: contracts.Items, which may be read by everybody: lighteval cannot read encrypted
-            ones.
-        task: its name in lighteval.
-        canary: of the items.
-    """
-    yield f"{task}.py", _TASK.read_bytes()
-    yield (
-        "README.md",
-        _LIGHTEVAL_README.format(canary=canary_comments(canary), task=task, n_items=len(items))
-        .lstrip()
-        .encode(),
-    )
-    yield DATA, lm_eval.to_parquet(question_rows(items), canary)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from worldprobe.benchmarks.ewok.materials.documents import Place, Problems
-from worldprobe.benchmarks.ewok.materials.items import enough_for
+from worldprobe.benchmarks.ewok.materials.fillers import Fillers
 from worldprobe.benchmarks.ewok.materials.materials import (
     KEYS,
     Domain,
@@ -15,12 +15,9 @@ from worldprobe.benchmarks.ewok.materials.materials import (
     Segment,
     attributes_of,
 )
-from worldprobe.benchmarks.ewok.materials.slots import (
-    UNSEEN,
-    Fillers,
-    Slots,
-    split_restrictions,
-)
+from worldprobe.benchmarks.ewok.materials.opened import OpenTemplate
+from worldprobe.benchmarks.ewok.materials.samplers import enough_for
+from worldprobe.benchmarks.ewok.materials.slots import UNSEEN, split_restrictions
 from worldprobe.benchmarks.ewok.vocabulary import slot_class
 from worldprobe.errors import did_you_mean
 
@@ -95,7 +92,7 @@ def _check_families(materials: Materials, slots: _SlotCheck) -> None:
 
 
 def check_versions(
-    domains: dict[str, list[Slots]], fillers: Fillers, versions: int, problems: Problems
+    domains: dict[str, list[OpenTemplate]], fillers: Fillers, versions: int, problems: Problems
 ) -> None:
     """Warn of slots that have too few fillers for so many versions of the fixed filling."""
     keys = sorted(
@@ -105,7 +102,7 @@ def check_versions(
         count = len(fillers.options(key))
         enough = enough_for(count)
         if count > 1 and enough < versions:
-            place = Place(fillers.classes[slot_class(key)].place.file)
+            place = Place(fillers.classes[key.filler_class].place.file)
             problems.warn(
                 place,
                 f"{count} fillers meet {{{key}}}: enough for {enough} versions, not {versions}.",

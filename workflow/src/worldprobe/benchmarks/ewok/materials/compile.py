@@ -32,14 +32,7 @@ from worldprobe.benchmarks.ewok.materials.materials import (
     surface_form,
 )
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
-from worldprobe.benchmarks.ewok.materials.slots import (
-    KEY,
-    all_restrictions,
-    braces,
-    slot_pattern,
-    variable_type,
-    variables,
-)
+from worldprobe.benchmarks.ewok.materials.slots import KEY, braces, parse, propagate
 from worldprobe.benchmarks.ewok.vocabulary import FAMILY, TEXTS, slot_class
 from worldprobe.commented_csv import read_frame
 from worldprobe.errors import UserError, did_you_mean
@@ -85,7 +78,8 @@ def variable_counts(sentence: str, rules: Rules) -> Counter[str]:
     """Distinct variables by type; where there are quantities, they also count as the objects, in
     place of real ones.
     """
-    counts = Counter(variable_type(name, rules) for name in variables(sentence, rules))
+    by_type = parse(sentence, rules).by_type
+    counts = Counter({kind: len(names) for kind, names in by_type.items()})
     if any(counts[quantity] for quantity in _QUANTITIES):
         counts["object"] = sum(counts[quantity] for quantity in _QUANTITIES)
     return +counts
@@ -372,14 +366,14 @@ def _target_pairs(
         or (concept_b is not None and not concept_a.is_opposite_of(concept_b))
     ):
         return
-    swapped = swap_variables(sentence_a, rules)
+    swapped = parse(sentence_a, rules).swapped()
     if swapped is None:
         return
     yield Pair(sentence_a, swapped, "variable swap")
     if (
         concept_b is not None
         and not concept_b.is_symmetric()
-        and (swapped := swap_variables(sentence_b, rules)) is not None
+        and (swapped := parse(sentence_b, rules).swapped()) is not None
     ):
         yield Pair(swapped, sentence_b, "variable swap")
 
@@ -393,11 +387,11 @@ def _context_pairs(pattern: str, probe: Probe, segment: Segment, rules: Rules) -
         yield Pair(context_a, context_b, contrast_label(segment.contrast, rules))
     if not probe.is_swappable:
         return
-    swapped = swap_variables(context_a, rules)
+    swapped = parse(context_a, rules).swapped()
     if swapped is None:
         return
     yield Pair(context_a, swapped, "variable swap")
-    if context_b is not None and (swapped := swap_variables(context_b, rules)) is not None:
+    if context_b is not None and (swapped := parse(context_b, rules).swapped()) is not None:
         yield Pair(swapped, context_b, "variable swap")
 
 
@@ -440,67 +434,6 @@ def context_sentence(pattern: str, texts: Sequence[str] | None, segment: Segment
         return texts[number - 1]
 
     return braces(_SEGMENT.sub(text, pattern))
-
-
-def propagate(target: str, probe: str, rules: Rules) -> tuple[str, str]:
-    """Carry each variable's restrictions between the two patterns (segments do not take part).
-
-    >>> propagate("[agent1] lifts [object1].", "There is [object1:large=true].", Rules())
-    ('[agent1] lifts [object1:large=true].', 'There is [object1:large=true].')
-    """
-    restrictions = all_restrictions((target, probe), rules)
-    joint = "," if rules.joined_by_comma and rules.one_restriction else ":"
-    carried = {
-        name: f"[{name}:{joint.join(sorted(parts))}]"
-        for name, parts in restrictions.items()
-        if parts
-    }
-
-    def carry(pattern: str) -> str:
-        if not rules.loose_variables:
-            return slot_pattern(rules).sub(lambda m: carried.get(m[1], m[0]), pattern)
-        for name, written in variables(pattern, rules).items():
-            pattern = pattern.replace(
-                f"[{name}:{written}]" if written else f"[{name}]", carried.get(name, f"[{name}]")
-            )
-        return pattern
-
-    return carry(target), carry(probe)
-
-
-def swap_variables(sentence: str, rules: Rules) -> str | None:
-    """Exchange two variables of the most frequent type: numbers 1 and 2 of two, or 2 and 3 of
-    three.
-
-    Returns:
-        The sentence after the exchange, or None where it is not possible: another number of
-        variables, or restrictions that differ between the two.
-
-    >>> swap_variables("{agent1} leads {agent2}.", Rules())
-    '{agent2} leads {agent1}.'
-    """
-    found = variables(sentence, rules)
-    by_type: dict[str, list[str]] = {}
-    for name in found:
-        by_type.setdefault(variable_type(name, rules), []).append(name)
-    kind, names = max(by_type.items(), key=lambda kind_names: len(kind_names[1]), default=("", []))
-    if len(names) not in (2, 3):
-        return None
-    first, second = (f"{kind}{number}" for number in ((1, 2) if len(names) == 2 else (2, 3)))
-    if first not in found or second not in found:
-        return None
-    restrictions = all_restrictions([sentence], rules)
-    if restrictions[first] != restrictions[second]:
-        return None
-    if not rules.loose_variables:
-        other = {first: second, second: first}
-        return slot_pattern(rules).sub(lambda m: f"{{{other.get(m[1], m[1])}{m[2]}}}", sentence)
-    spelled = {
-        name: f"{{{name}:{found[name]}}}" if found[name] else f"{{{name}}}"
-        for name in (first, second)
-    }
-    exchange = {spelled[first]: spelled[second], spelled[second]: spelled[first]}
-    return re.sub("|".join(re.escape(s) for s in exchange), lambda m: exchange[m[0]], sentence)
 
 
 #: Two pairs of contexts that share at least this share of their words are of one situation

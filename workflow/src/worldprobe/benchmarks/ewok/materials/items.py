@@ -7,7 +7,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-import math
 import re
 import tempfile
 from collections import Counter
@@ -28,29 +27,28 @@ from worldprobe.benchmarks.ewok.materials.compile import (
     without_template,
 )
 from worldprobe.benchmarks.ewok.materials.documents import Place, Problems
+from worldprobe.benchmarks.ewok.materials.fillers import Fillers
 from worldprobe.benchmarks.ewok.materials.materials import Materials, Source
+from worldprobe.benchmarks.ewok.materials.opened import (
+    DESIGN,
+    MARKS,
+    OpenTemplate,
+    is_ambiguous,
+    open_templates,
+    parse_swaps,
+)
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
 from worldprobe.benchmarks.ewok.materials.samplers import (
     BalancedSampler,
+    FixedSampler,
     FormSampler,
-    domain_number,
+    IndependentSampler,
+    ProductSampler,
+    enough_for,
     in_frame,
     shared_fillers,
 )
-from worldprobe.benchmarks.ewok.materials.slots import (
-    DESIGN,
-    MAGNET,
-    MARKS,
-    Filler,
-    Fillers,
-    Slots,
-    fill,
-    is_ambiguous,
-    open_slots,
-    parse_swaps,
-    restrictions_of,
-    variable_of,
-)
+from worldprobe.benchmarks.ewok.materials.slots import fill
 from worldprobe.benchmarks.ewok.vocabulary import FAMILY, OFFICIAL_TEXTS, TEXTS
 from worldprobe.commented_csv import read_frame
 from worldprobe.contracts import ROWS_TOGETHER, open_table
@@ -59,241 +57,6 @@ from worldprobe.files import whole_file
 from worldprobe.log import LOGGER, Progress
 from worldprobe.processes import stream_in_step
 from worldprobe.provenance import Provenance
-
-#: Versions are windows on the same shuffled fillers that move by this many.
-STEP = 2
-
-
-def enough_for(count: int) -> int:
-    """For how many versions so many fillers are enough, where nothing else uses them.
-
-    >>> [enough_for(count) for count in (0, 1, 2, 9)]
-    [0, 1, 1, 5]
-    """
-    return (count + STEP - 1) // STEP
-
-
-class FixedSampler:
-    """Fills the templates of one domain in one version, in row order: what comes first decides what
-    is shared.
-
-    Args:
-        fillers: the fillers.
-        version: from 0.
-        key_sets: the key sets of all the domain's templates; fillers that alone meet a restriction
-            are kept for it.
-    """
-
-    def __init__(self, fillers: Fillers, version: int, key_sets: Sequence[tuple[str, ...]]) -> None:
-        self.fillers, self.rules, self.version = fillers, fillers.rules, version
-        #: Slot key -> its number of fillers, where these are too few for the version.
-        self.short: dict[str, int] = {}
-        alone = [
-            options
-            for key in set(itertools.chain(*key_sets))
-            if len(options := fillers.options(key)) == 1
-        ]
-        self._used = {MAGNET} if self.rules.one_magnet else {only.text for [only] in alone}
-        self._picked: dict[str, list[Filler]] = {}
-        self._memo: dict[str, Filler] = {}
-        self._outcomes: dict[tuple[str, ...], dict[str, str] | None] = {}
-
-    def fill(self, keys: tuple[str, ...]) -> Mapping[str, str] | None:
-        """Fillings for a key set, or None where some class has too few fillers for this version.
-
-        Args:
-            keys: distinct keys in code-point order.
-        """
-        if keys in self._outcomes and (
-            self.rules.failed_stay_failed or self._outcomes[keys] is not None
-        ):
-            return self._outcomes[keys]
-        fillings: dict[str, str] = {}
-        for key in keys:
-            filler = self._pick(key)
-            if filler is None:
-                break
-            fillings[key] = filler.text
-        self._outcomes[keys] = fillings if len(set(fillings.values())) == len(keys) else None
-        return self._outcomes[keys]
-
-    def _pick(self, key: str) -> Filler | None:
-        known = self._recall(key)
-        if known is not None:
-            return known
-        options = self.fillers.options(key)
-        if self.fillers.is_magnet(key) or (not self.rules.one_magnet and len(options) == 1):
-            # Kept for this key alone: elsewhere the variable stays free.
-            if options:
-                self._memo[key] = options[0]
-            return options[0] if options else None
-        start = STEP * self.version
-        filler = next((f for f in options[start:] if f.text not in self._used), None)
-        if filler is None:
-            self.short[key] = len(options)
-            return None
-        self._used.add(filler.text)
-        self._remember(key, filler)
-        return filler
-
-    def _recall(self, key: str) -> Filler | None:
-        if key in self._memo or self.rules.loose_variables:
-            return self._memo.get(key)
-        restrictions = restrictions_of(key)
-        return next(
-            (f for f in self._picked.get(variable_of(key), ()) if f.meets(restrictions)), None
-        )
-
-    def _remember(self, key: str, filler: Filler) -> None:
-        variable = variable_of(key)
-        self._memo[key] = filler
-        self._picked.setdefault(variable, []).append(filler)
-        if self.rules.loose_variables:
-            self._memo.setdefault(variable, filler)
-            for column, value in filler.columns.items():
-                self._memo.setdefault(f"{variable}:{column}={value}", filler)
-
-
-#: Draws in a row that repeat an earlier item, or a filler within the item, before what is left is
-#: listed.
-_PATIENCE = 64
-
-
-class IndependentSampler:
-    """Distinct fillings of one template; the first k are the same however many are asked for.
-
-    Args:
-        fillers: the fillers.
-        keys: the template's slot keys.
-        seed: the study's seed and the template's coordinates; nothing else moves the sample.
-    """
-
-    def __init__(
-        self, fillers: Fillers, keys: Sequence[str], seed: tuple[int, str, int, int]
-    ) -> None:
-        self.keys = tuple(keys)
-        self.options = [
-            list(dict.fromkeys(filler.text for filler in fillers.options(key))) for key in keys
-        ]
-        study, domain, meta_template, template = seed
-        self._seed = [study, domain_number(domain), meta_template, template]
-
-    def sample(self, count: int) -> Iterator[dict[str, str]]:
-        """Up to ``count`` distinct fillings, no filler twice within one; fewer only if there are no
-        more.
-        """
-        taken: set[tuple[str, ...]] = set()
-        free: dict[
-            tuple[str, ...], None
-        ] = {}  # listed no further than they are asked for, and never twice
-        unlisted = (filling for filling in self.all_fillings() if filling not in taken)
-        for number in range(count):
-            rng = np.random.default_rng([*self._seed, number])
-            filling = self._draw(rng, taken)
-            if filling is None:  # few are left: little more than those taken need be listed
-                most = 16 * (len(taken) + _PATIENCE)
-                free |= dict.fromkeys(itertools.islice(unlisted, max(most - len(free), 0)))
-                few = list(itertools.islice(free, most))
-                if not few:
-                    return
-                filling = few[int(rng.integers(len(few)))]
-            taken.add(filling)
-            free.pop(filling, None)
-            yield dict(zip(self.keys, filling, strict=True))
-
-    def all_fillings(self) -> Iterator[tuple[str, ...]]:
-        """Every filling, one by one, in the order of the options."""
-        for filling in itertools.product(*self.options):
-            if len(set(filling)) == len(filling):
-                yield filling
-
-    def _draw(
-        self, rng: np.random.Generator, taken: Collection[tuple[str, ...]]
-    ) -> tuple[str, ...] | None:
-        """A filling that is not taken, if some draws find one."""
-        if all(self.options):
-            sizes = np.tile([len(texts) for texts in self.options], (_PATIENCE, 1))
-            for pick in rng.integers(sizes).tolist() if self.options else [()]:
-                filling = tuple([texts[i] for texts, i in zip(self.options, pick, strict=True)])
-                if len(set(filling)) == len(filling) and filling not in taken:
-                    return filling
-        return None
-
-
-#: Combinations that are shuffled at once, in 4 bytes each.
-MOST = 2**27
-_CHUNK = 1024
-
-
-class ProductSampler:
-    """Fills the templates of one domain, in row order: each template moves the generator for those
-    after it.
-
-    Combinations are kept as their numbers in the full product, which is never written out.
-
-    Args:
-        fillers: the fillers.
-        version: the original's name of the seed; every domain starts from it.
-    """
-
-    def __init__(self, fillers: Fillers, version: int) -> None:
-        self.fillers = fillers
-        self._generator = np.random.RandomState(version)
-        self._orders: dict[tuple[str, ...], np.ndarray] = {}
-
-    def sample(self, keys: Sequence[str], count: int) -> Iterator[dict[str, str]]:
-        """Up to ``count`` fillings, no filler twice within one; fewer only if there are no more.
-
-        A filler that is listed twice makes two combinations, so two fillings may be the same.
-
-        Args:
-            keys: distinct keys in code-point order.
-            count: how many fillings.
-
-        Raises:
-            UserError: there are too many combinations to list.
-        """
-        texts = [[filler.text for filler in self.fillers.options(key)] for key in keys]
-        order = self._shuffled(tuple(keys), math.prod(map(len, texts)))
-        return (
-            dict(zip(keys, filling, strict=True))
-            for filling in itertools.islice(_in_turn(order, texts), count)
-        )
-
-    def _shuffled(self, keys: tuple[str, ...], size: int) -> np.ndarray:
-        """The combinations of a set of keys, shuffled again from where the last template with these
-        keys left them.
-        """
-        if size > MOST:
-            slots = ", ".join(f"{{{key}}}" for key in keys)
-            problem = (
-                f"{size:,} combinations of fillers for {slots}; the original lists them all, and at"
-                f" most {MOST:,} are."
-            )
-            raise UserError(
-                "--mode independent --compat",
-                problem,
-                "Leave out --compat: sampling then lists nothing.",
-            )
-        if keys not in self._orders:
-            self._orders[keys] = np.arange(size, dtype=np.uint32)
-        self._generator.shuffle(self._orders[keys])
-        return self._orders[keys]
-
-
-def _in_turn(order: np.ndarray, texts: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
-    """The fillings with these numbers in the product (last key fastest), without those that use a
-    filler twice.
-    """
-    shape = tuple(map(len, texts))
-    for start in range(0, len(order), _CHUNK):
-        numbers = order[start : start + _CHUNK]
-        picks = zip(*np.unravel_index(numbers, shape), strict=True) if shape else [()]
-        for pick in picks:
-            filling = tuple(of_key[i] for of_key, i in zip(texts, pick, strict=True))
-            if len(set(filling)) == len(filling):
-                yield filling
-
 
 COLUMNS = (
     "item_id",
@@ -314,7 +77,7 @@ Row = tuple[object, ...]
 
 
 def fill_fixed(
-    domains: Mapping[str, list[Slots]],
+    domains: Mapping[str, list[OpenTemplate]],
     fillers: Fillers,
     versions: Sequence[int],
     advance: Callable[[], None] = lambda: None,
@@ -324,7 +87,7 @@ def fill_fixed(
     A version for which some class has too few fillers loses items; a warning says which and why.
 
     Args:
-        domains: from ``open_slots``.
+        domains: from ``open_templates``.
         fillers: the fillers.
         versions: from 0.
         advance: called after each version of each domain.
@@ -353,7 +116,7 @@ def fill_fixed(
 
 
 def _refuse_exhausted(
-    domains: Mapping[str, list[Slots]], fillers: Fillers, versions: Sequence[int]
+    domains: Mapping[str, list[OpenTemplate]], fillers: Fillers, versions: Sequence[int]
 ) -> None:
     """Versions move through the fillers; beyond the largest class every slot is empty, however far
     one counts.
@@ -426,7 +189,7 @@ def fill_forms(
     Raises:
         UserError: as ``fill_items``, or a form has no item.
     """
-    slots, fillers = _open_slots(templates, materials, Filling())
+    slots, fillers = _opened(templates, materials, Filling())
     earlier: dict[str, list[dict[str, str]]] = {}
     for item_id, filled in (
         [] if besides is None else zip(besides["item_id"], besides["fillers"], strict=True)
@@ -447,7 +210,7 @@ def fill_forms(
 
 
 def fill_balanced(
-    domains: Mapping[str, list[Slots]],
+    domains: Mapping[str, list[OpenTemplate]],
     fillers: Fillers,
     versions: Sequence[int],
     seed: int,
@@ -457,7 +220,7 @@ def fill_balanced(
     listed about equally often.
 
     Args:
-        domains: from ``open_slots``.
+        domains: from ``open_templates``.
         fillers: the fillers.
         versions: from 0; a version depends on those before it.
         seed: the study's.
@@ -484,12 +247,12 @@ def fill_balanced(
 
 
 def fill_families(
-    domains: Mapping[str, list[Slots]], fillers: Fillers, numbers: Sequence[int], seed: int
+    domains: Mapping[str, list[OpenTemplate]], fillers: Fillers, numbers: Sequence[int], seed: int
 ) -> list[Row]:
     """Items of families: each base is sampled on its own, and all its levels have the same fillers.
 
     Args:
-        domains: from ``open_slots``, of templates of families alone.
+        domains: from ``open_templates``, of templates of families alone.
         fillers: the fillers.
         numbers: which of each base's samples, counted from 0.
         seed: the study's.
@@ -521,7 +284,7 @@ class IndependentRows:
     called version.
 
     Args:
-        domains: from ``open_slots``.
+        domains: from ``open_templates``.
         fillers: the fillers.
         numbers: which of each template's samples, counted from 0; a sample depends on those before
             it.
@@ -532,7 +295,7 @@ class IndependentRows:
 
     def __init__(
         self,
-        domains: Mapping[str, list[Slots]],
+        domains: Mapping[str, list[OpenTemplate]],
         fillers: Fillers,
         numbers: Sequence[int],
         seed: int,
@@ -579,15 +342,15 @@ class IndependentRows:
 
 
 def share_domains(
-    domains: Mapping[str, list[Slots]], processes: int
-) -> list[dict[str, list[Slots]]]:
+    domains: Mapping[str, list[OpenTemplate]], processes: int
+) -> list[dict[str, list[OpenTemplate]]]:
     """Domains in alphabetical order, in at most so many parts of about as many templates.
 
     >>> [list(part) for part in share_domains({"c": [1], "a": [1, 2], "b": [1]}, 2)]
     [['a'], ['b', 'c']]
     """
     n_templates = sum(map(len, domains.values()))
-    parts: list[dict[str, list[Slots]]] = [{} for _ in range(max(processes, 1))]
+    parts: list[dict[str, list[OpenTemplate]]] = [{} for _ in range(max(processes, 1))]
     before = 0
     for domain in sorted(domains):
         middle = before + len(domains[domain]) / 2
@@ -598,7 +361,7 @@ def share_domains(
     return [part for part in parts if part] or [{}]
 
 
-def _in_order(domains: Mapping[str, list[Slots]]) -> list[Slots]:
+def _in_order(domains: Mapping[str, list[OpenTemplate]]) -> list[OpenTemplate]:
     """The templates in the order of the items table."""
     return sorted(
         (template for rows in domains.values() for template in rows),
@@ -613,7 +376,7 @@ def _together(numbers: Collection[int]) -> Iterator[range]:
 
 
 def _sample_together(
-    domains: Mapping[str, list[Slots]], fillers: Fillers, numbers: Collection[int], seed: int
+    domains: Mapping[str, list[OpenTemplate]], fillers: Fillers, numbers: Collection[int], seed: int
 ) -> Iterator[list[dict[int, Row]]]:
     """For a few samples at a time the rows of every template in order, by the sample's number."""
     count = max(numbers, default=-1) + 1
@@ -631,7 +394,7 @@ def _sample_together(
 
 
 def _rows(
-    template: Slots,
+    template: OpenTemplate,
     sample: Iterator[Mapping[str, str]],
     together: range,
     numbers: Collection[int],
@@ -648,7 +411,7 @@ def _rows(
 
 
 def fill_independent(
-    domains: Mapping[str, list[Slots]],
+    domains: Mapping[str, list[OpenTemplate]],
     fillers: Fillers,
     numbers: Sequence[int],
     seed: int,
@@ -664,8 +427,8 @@ def fill_independent(
 
 
 def _sample(
-    templates: Sequence[Slots], fillers: Fillers, count: int, seed: int
-) -> Iterator[tuple[Slots, Iterator[Mapping[str, str]]]]:
+    templates: Sequence[OpenTemplate], fillers: Fillers, count: int, seed: int
+) -> Iterator[tuple[OpenTemplate, Iterator[Mapping[str, str]]]]:
     """A domain's templates with the fillings of each."""
     if fillers.rules.listed_products:
         products = ProductSampler(fillers, seed)
@@ -679,7 +442,7 @@ def _sample(
         yield template, IndependentSampler(fillers, template.keys, coordinates).sample(count)
 
 
-def _row(template: Slots, version: int, fillings: Mapping[str, str], rules: Rules) -> Row:
+def _row(template: OpenTemplate, version: int, fillings: Mapping[str, str], rules: Rules) -> Row:
     """One row, in the order of ``COLUMNS``."""
     numbers = (template.domain, version, template.meta_template, template.template)
     texts = (fill(text, fillings, rules) for text in template.texts)
@@ -1031,7 +794,7 @@ def fill_items(
         UserError: templates that no compiler wrote, a slot that no filler can fill, a version
             without fillers, a bad swap or filter, or no item is left.
     """
-    slots, fillers = _open_slots(templates, materials, filling)
+    slots, fillers = _opened(templates, materials, filling)
     if of_families(templates):
         rows = fill_families(slots, fillers, filling.numbers, filling.seed)
     elif filling.mode == "fixed":
@@ -1082,7 +845,7 @@ def stream_items(
     Returns:
         Number of items, and how many of them have the texts of another.
     """
-    slots, fillers = _open_slots(templates, materials, filling)
+    slots, fillers = _opened(templates, materials, filling)
     tags = {",".join(template.keys) for rows in slots.values() for template in rows}
     wanted = matching_tags(tags, filling.tag_filter) if filling.tag_filter else tags
 
@@ -1105,9 +868,9 @@ def stream_items(
     return n_items, n_duplicates
 
 
-def _open_slots(
+def _opened(
     templates: pd.DataFrame, materials: Materials, filling: Filling
-) -> tuple[dict[str, list[Slots]], Fillers]:
+) -> tuple[dict[str, list[OpenTemplate]], Fillers]:
     """The templates ready to be filled, if they can be."""
     fillers = Fillers(materials.fillers, materials.rules)
     if templates.empty:
@@ -1117,7 +880,7 @@ def _open_slots(
             "Compile the templates again from these materials.",
         )
     columns = {name: known.columns for name, known in materials.fillers.items()}
-    slots = open_slots(
+    slots = open_templates(
         templates, fillers, parse_swaps(filling.swap, list(materials.fillers), columns)
     )
     check_slots(slots, fillers, materials.problems)
@@ -1125,7 +888,9 @@ def _open_slots(
     return slots, fillers
 
 
-def check_slots(domains: dict[str, list[Slots]], fillers: Fillers, problems: Problems) -> None:
+def check_slots(
+    domains: dict[str, list[OpenTemplate]], fillers: Fillers, problems: Problems
+) -> None:
     """Note templates whose slots no filler can fill, after restrictions have met across context and
     target.
     """

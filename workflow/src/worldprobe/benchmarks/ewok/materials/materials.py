@@ -28,8 +28,8 @@ from worldprobe.benchmarks.ewok.materials.documents import (
     read_document,
     texts,
 )
+from worldprobe.benchmarks.ewok.materials.fillers import FillerClass, read_filler_class
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
-from worldprobe.benchmarks.ewok.materials.slots import FillerClass, read_filler_class
 from worldprobe.commented_csv import COMMENT
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.settings.documents import Keys, find_decomposed

@@ -1,22 +1,35 @@
-"""Fillings of a version that use what is listed about equally often, so that no name stands for a
-version, a domain or a role.
+"""Which fillers fill a template: one constant filling of a version (fixed), all fillers about
+equally often (balanced), each item on its own (independent), or several forms.
 
-And fillings of parallel forms: the same templates with other fillings and, if wanted, in other
-frames. What a model knows is the same in every form; what it has read is in one form at most. So
-the spread between forms is the part of a score that hangs on wording, and a form that stands out
-may have been learned.
+In a balanced version no name stands for a version, a domain or a role. Parallel forms are the same
+templates with other fillings and, if wanted, in other frames: what a model knows is the same in
+every form; what it has read is in one form at most. So the spread between forms is the part of a
+score that hangs on wording, and a form that stands out may have been learned.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
+import math
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from typing import TypeVar
 
 import numpy as np
 
-from worldprobe.benchmarks.ewok.materials.slots import DESIGN, Fillers, Slots, variable_of
+from worldprobe.benchmarks.ewok.materials.fillers import MAGNET, Filler, Fillers
+from worldprobe.benchmarks.ewok.materials.opened import DESIGN, OpenTemplate
+from worldprobe.benchmarks.ewok.materials.slots import Key
+from worldprobe.errors import UserError
 
 #: What is balanced besides the fillers themselves: names by sex and origin.
 BALANCED = ("sex", "western")
@@ -28,6 +41,239 @@ T = TypeVar("T")
 def domain_number(domain: str) -> int:
     """A number for the seed of a domain, the same in every process."""
     return int.from_bytes(hashlib.sha256(domain.encode()).digest()[:4], "big")
+
+
+#: Versions are windows on the same shuffled fillers that move by this many.
+STEP = 2
+
+
+def enough_for(count: int) -> int:
+    """For how many versions so many fillers are enough, where nothing else uses them.
+
+    >>> [enough_for(count) for count in (0, 1, 2, 9)]
+    [0, 1, 1, 5]
+    """
+    return (count + STEP - 1) // STEP
+
+
+class FixedSampler:
+    """Fills the templates of one domain in one version, in row order: what comes first decides what
+    is shared.
+
+    Args:
+        fillers: the fillers.
+        version: from 0.
+        key_sets: the key sets of all the domain's templates; fillers that alone meet a restriction
+            are kept for it.
+    """
+
+    def __init__(self, fillers: Fillers, version: int, key_sets: Sequence[tuple[Key, ...]]) -> None:
+        self.fillers, self.rules, self.version = fillers, fillers.rules, version
+        #: Slot key -> its number of fillers, where these are too few for the version.
+        self.short: dict[str, int] = {}
+        alone = [
+            options
+            for key in set(itertools.chain(*key_sets))
+            if len(options := fillers.options(key)) == 1
+        ]
+        self._used = {MAGNET} if self.rules.one_magnet else {only.text for [only] in alone}
+        self._picked: dict[str, list[Filler]] = {}
+        self._memo: dict[str, Filler] = {}
+        self._outcomes: dict[tuple[str, ...], dict[str, str] | None] = {}
+
+    def fill(self, keys: tuple[Key, ...]) -> Mapping[str, str] | None:
+        """Fillings for a key set, or None where some class has too few fillers for this version.
+
+        Args:
+            keys: distinct keys in code-point order.
+        """
+        if keys in self._outcomes and (
+            self.rules.failed_stay_failed or self._outcomes[keys] is not None
+        ):
+            return self._outcomes[keys]
+        fillings: dict[str, str] = {}
+        for key in keys:
+            filler = self._pick(key)
+            if filler is None:
+                break
+            fillings[key] = filler.text
+        self._outcomes[keys] = fillings if len(set(fillings.values())) == len(keys) else None
+        return self._outcomes[keys]
+
+    def _pick(self, key: Key) -> Filler | None:
+        known = self._recall(key)
+        if known is not None:
+            return known
+        options = self.fillers.options(key)
+        if self.fillers.is_magnet(key) or (not self.rules.one_magnet and len(options) == 1):
+            # Kept for this key alone: elsewhere the variable stays free.
+            if options:
+                self._memo[key] = options[0]
+            return options[0] if options else None
+        start = STEP * self.version
+        filler = next((f for f in options[start:] if f.text not in self._used), None)
+        if filler is None:
+            self.short[key] = len(options)
+            return None
+        self._used.add(filler.text)
+        self._remember(key, filler)
+        return filler
+
+    def _recall(self, key: Key) -> Filler | None:
+        if key in self._memo or self.rules.loose_variables:
+            return self._memo.get(key)
+        earlier = self._picked.get(key.variable, ())
+        return next((f for f in earlier if f.meets(key.restrictions)), None)
+
+    def _remember(self, key: Key, filler: Filler) -> None:
+        variable = key.variable
+        self._memo[key] = filler
+        self._picked.setdefault(variable, []).append(filler)
+        if self.rules.loose_variables:
+            self._memo.setdefault(variable, filler)
+            for column, value in filler.columns.items():
+                self._memo.setdefault(f"{variable}:{column}={value}", filler)
+
+
+#: Draws in a row that repeat an earlier item, or a filler within the item, before what is left is
+#: listed.
+_DRAWS = 64
+
+
+class IndependentSampler:
+    """Distinct fillings of one template; the first k are the same however many are asked for.
+
+    Args:
+        fillers: the fillers.
+        keys: the template's slot keys.
+        seed: the study's seed and the template's coordinates; nothing else moves the sample.
+    """
+
+    def __init__(
+        self, fillers: Fillers, keys: Sequence[str], seed: tuple[int, str, int, int]
+    ) -> None:
+        self.keys = tuple(keys)
+        self.options = [
+            list(dict.fromkeys(filler.text for filler in fillers.options(key))) for key in keys
+        ]
+        study, domain, meta_template, template = seed
+        self._seed = [study, domain_number(domain), meta_template, template]
+
+    def sample(self, count: int) -> Iterator[dict[str, str]]:
+        """Up to ``count`` distinct fillings, no filler twice within one; fewer only if there are no
+        more.
+        """
+        taken: set[tuple[str, ...]] = set()
+        free: dict[
+            tuple[str, ...], None
+        ] = {}  # listed no further than they are asked for, and never twice
+        unlisted = (filling for filling in self.all_fillings() if filling not in taken)
+        for number in range(count):
+            rng = np.random.default_rng([*self._seed, number])
+            filling = self._draw(rng, taken)
+            if filling is None:  # few are left: little more than those taken need be listed
+                most = 16 * (len(taken) + _DRAWS)
+                free |= dict.fromkeys(itertools.islice(unlisted, max(most - len(free), 0)))
+                few = list(itertools.islice(free, most))
+                if not few:
+                    return
+                filling = few[int(rng.integers(len(few)))]
+            taken.add(filling)
+            free.pop(filling, None)
+            yield dict(zip(self.keys, filling, strict=True))
+
+    def all_fillings(self) -> Iterator[tuple[str, ...]]:
+        """Every filling, one by one, in the order of the options."""
+        for filling in itertools.product(*self.options):
+            if len(set(filling)) == len(filling):
+                yield filling
+
+    def _draw(
+        self, rng: np.random.Generator, taken: Collection[tuple[str, ...]]
+    ) -> tuple[str, ...] | None:
+        """A filling that is not taken, if some draws find one."""
+        if all(self.options):
+            sizes = np.tile([len(texts) for texts in self.options], (_DRAWS, 1))
+            for pick in rng.integers(sizes).tolist() if self.options else [()]:
+                filling = tuple([texts[i] for texts, i in zip(self.options, pick, strict=True)])
+                if len(set(filling)) == len(filling) and filling not in taken:
+                    return filling
+        return None
+
+
+#: Combinations that are shuffled at once, in 4 bytes each.
+MOST = 2**27
+_CHUNK = 1024
+
+
+class ProductSampler:
+    """Fills the templates of one domain, in row order: each template moves the generator for those
+    after it.
+
+    Combinations are kept as their numbers in the full product, which is never written out.
+
+    Args:
+        fillers: the fillers.
+        version: the original's name of the seed; every domain starts from it.
+    """
+
+    def __init__(self, fillers: Fillers, version: int) -> None:
+        self.fillers = fillers
+        self._generator = np.random.RandomState(version)
+        self._orders: dict[tuple[str, ...], np.ndarray] = {}
+
+    def sample(self, keys: Sequence[str], count: int) -> Iterator[dict[str, str]]:
+        """Up to ``count`` fillings, no filler twice within one; fewer only if there are no more.
+
+        A filler that is listed twice makes two combinations, so two fillings may be the same.
+
+        Args:
+            keys: distinct keys in code-point order.
+            count: how many fillings.
+
+        Raises:
+            UserError: there are too many combinations to list.
+        """
+        texts = [[filler.text for filler in self.fillers.options(key)] for key in keys]
+        order = self._shuffled(tuple(keys), math.prod(map(len, texts)))
+        return (
+            dict(zip(keys, filling, strict=True))
+            for filling in itertools.islice(_in_turn(order, texts), count)
+        )
+
+    def _shuffled(self, keys: tuple[str, ...], size: int) -> np.ndarray:
+        """The combinations of a set of keys, shuffled again from where the last template with these
+        keys left them.
+        """
+        if size > MOST:
+            slots = ", ".join(f"{{{key}}}" for key in keys)
+            problem = (
+                f"{size:,} combinations of fillers for {slots}; the original lists them all, and at"
+                f" most {MOST:,} are."
+            )
+            raise UserError(
+                "--mode independent --compat",
+                problem,
+                "Leave out --compat: sampling then lists nothing.",
+            )
+        if keys not in self._orders:
+            self._orders[keys] = np.arange(size, dtype=np.uint32)
+        self._generator.shuffle(self._orders[keys])
+        return self._orders[keys]
+
+
+def _in_turn(order: np.ndarray, texts: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
+    """The fillings with these numbers in the product (last key fastest), without those that use a
+    filler twice.
+    """
+    shape = tuple(map(len, texts))
+    for start in range(0, len(order), _CHUNK):
+        numbers = order[start : start + _CHUNK]
+        picks = zip(*np.unravel_index(numbers, shape), strict=True) if shape else [()]
+        for pick in picks:
+            filling = tuple(of_key[i] for of_key, i in zip(texts, pick, strict=True))
+            if len(set(filling)) == len(filling):
+                yield filling
 
 
 class BalancedSampler:
@@ -55,7 +301,7 @@ class BalancedSampler:
         self._counts: Counter[Hashable] = Counter()
         self._groups: dict[str, dict[Group, list[str]]] = {}
 
-    def fill(self, template: Slots, version: int) -> Mapping[str, str] | None:
+    def fill(self, template: OpenTemplate, version: int) -> Mapping[str, str] | None:
         """Fillings of a template, no filler twice; None where there are too few.
 
         Args:
@@ -68,7 +314,7 @@ class BalancedSampler:
             zip(DESIGN, template.design, strict=False)
         )  # without the marks
         for key in sorted(template.keys, key=lambda key: (len(self.fillers.options(key)), key)):
-            variable = variable_of(key)
+            variable = key.variable
 
             def of_group(group: Group, variable: str = variable) -> tuple[int, int]:
                 together = sum(counts[version, variable, group, other] for other in beside)
@@ -146,7 +392,7 @@ class FormSampler:
         seed: of the forms.
     """
 
-    def __init__(self, fillers: Fillers, template: Slots, seed: int) -> None:
+    def __init__(self, fillers: Fillers, template: OpenTemplate, seed: int) -> None:
         self.options = {
             key: list(dict.fromkeys(f.text for f in fillers.options(key))) for key in template.keys
         }
@@ -193,7 +439,7 @@ class FormSampler:
         return dict(sorted(filling.items()))
 
 
-def in_frame(template: Slots, form: int) -> Slots:
+def in_frame(template: OpenTemplate, form: int) -> OpenTemplate:
     """The template in the frame of a form: each form has every frame about equally often, and up to
     ``len(FRAMES)`` forms of a template have different ones.
 
