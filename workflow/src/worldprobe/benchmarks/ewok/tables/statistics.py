@@ -380,9 +380,9 @@ def comparisons(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> 
         notes=(
             (
                 f"Interval (95%) and p (two-sided): {units} are random factors; the fewer of"
-                " them, the wider the interval (Student's t). Found in 80%: the smallest true difference"
-                " for which p is below 0.05 in about 80% of such samples; with few or unequal pairs"
-                " of concepts a rough estimate."
+                " them, the wider the interval (Student's t). Found in 80%: the smallest true"
+                " difference for which p is below 0.05 in about 80% of such samples; with few or"
+                " unequal pairs of concepts a rough estimate."
             ),
             *(VERSIONS_NOTE for _ in frame.interval_over.unique()[1:]),
             *status_notes(frame.status),
