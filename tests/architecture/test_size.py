@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "workflow" / "src"
 #: Tokens, and lines of rules. They only ever fall.
-BOUNDS = {"worldprobe": 348_000, "packages": 454_000, "tests": 257_000, "rules": 2_510}
+BOUNDS = {"worldprobe": 347_000, "packages": 454_000, "tests": 256_000, "rules": 2_510}
 _SKIPPED = {
     tokenize.COMMENT,
     tokenize.NL,
