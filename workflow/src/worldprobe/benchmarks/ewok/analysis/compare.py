@@ -254,28 +254,6 @@ def pairs_without_items(comparisons: pd.DataFrame, models: Iterable[str]) -> lis
     return [[a, b] for a, b in combinations(sorted(models), 2) if frozenset((a, b)) not in compared]
 
 
-def estimate_columns(found: Estimates, place: int) -> dict[str, Any]:
-    """A difference, its interval, p, status and smallest difference as columns (and std_error,
-    enough_versions).
-
-    Args:
-        found: of several series.
-        place: which of them.
-    """
-    ends = {
-        name: float(np.clip(getattr(found, name)[place], -1, 1)) for name in ("ci_low", "ci_high")
-    }
-    return {
-        "difference": float(found.mean[place]),
-        **ends,
-        "p": float(found.p[place]),
-        "detectable": float(found.detectable[place]),
-        "enough_versions": int(found.enough_versions[place]),
-        "status": found.status[place],
-        "std_error": float(found.std_error[place]),
-    }
-
-
 def _finding(row: Mapping[Any, Any], if_positive: str, if_negative: str) -> str:
     """What may be said of one comparison.
 
@@ -454,11 +432,13 @@ def _compare(
         own = crossed_means(
             np.stack(_sides(rows)), cluster_codes(rows, cluster), tested=False, bounds=(0.0, 1.0)
         )
-        ends = {
+        sides = {
             f"{end}_{side}": getattr(own, end)[at]
             for at, side in enumerate("ba")
             for end in ("ci_low", "ci_high")
         }
+        facts = ("mean", "ci_low", "ci_high", "p", "detectable", "enough_versions", "status")
+        estimate = {name: getattr(tested, name)[0] for name in facts}
         found.append(
             {
                 "grouping": grouping,
@@ -467,14 +447,17 @@ def _compare(
                 "mean_b": means[0],
                 **_spread(by_version[1], "a"),
                 **_spread(by_version[0], "b"),
-                **estimate_columns(tested, 0),
+                **estimate,
+                "difference": estimate["mean"],
+                "ci_low": np.clip(estimate["ci_low"], -1, 1),
+                "ci_high": np.clip(estimate["ci_high"], -1, 1),
                 "n": len(rows),
                 "n_clusters": int(tested.n_clusters[0]),
                 "n_items_a": int(rows[f"{COUNT}_condition"].sum()),
                 "n_items_b": int(rows[f"{COUNT}_reference"].sum()),
                 "n_near_ties_a": int(rows[f"{TIED}_condition"].sum()),
                 "n_near_ties_b": int(rows[f"{TIED}_reference"].sum()),
-                **ends,
+                **sides,
             }
         )
     return found

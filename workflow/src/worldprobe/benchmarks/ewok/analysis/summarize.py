@@ -191,12 +191,10 @@ def groups_of(
     yield group(OVERALL, ALL, np.arange(len(items)))
     if prompted is not None:
         yield group("prompted", ALL, prompted)
-    for grouping in ("domain", "context_type", "context_contrast", "target_contrast"):
+    groupings = ["domain", "context_type", "context_contrast", "target_contrast", "adversarial"]
+    for grouping in groupings[: None if "adversarial" in items else -1]:
         for name, positions in items.groupby(grouping, sort=True).indices.items():
             yield group(grouping, str(name), np.asarray(positions))
-    if "adversarial" in items:  # missing where the materials have no such part
-        for name, positions in items.groupby("adversarial", sort=True).indices.items():
-            yield group("adversarial", str(name), np.asarray(positions))
     concepts: dict[str, list[int]] = {}
     columns = zip(items["domain"], items["concept_a"], items["concept_b"], strict=True)
     for position, (domain, concept_a, concept_b) in enumerate(columns):
