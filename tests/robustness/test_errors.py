@@ -8,6 +8,8 @@ import json
 import os
 import shutil
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -196,3 +198,13 @@ def test_sigterm_leaves_nothing_half_written(study, tmp_path: Path, monkeypatch)
         main([*build, "--out", str(tmp_path / "items.parquet")])
     assert ended.value.code == 75
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_a_full_disk_below_the_output_is_one_error() -> None:
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "worldprobe", "models", "list"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr.splitlines()[0]) == (2, "error: output")
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr

@@ -8,6 +8,7 @@ inside, so that ``--help`` answers at once.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -218,6 +219,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if isinstance(error, ModuleNotFoundError)
             else lack_of_memory(error)
         )
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            lacking = UserError("output", "the disk is full.", "Make room, or write elsewhere.")
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is still held
         if lacking is None:
             raise
         print(lacking.lines(), file=sys.stderr)
