@@ -66,7 +66,10 @@ def installed() -> dict[str, EntryPoint]:
     return points
 
 
-def _with_extensions(benchmark: Benchmark) -> Benchmark:
+@cache
+def _with_extensions(point: EntryPoint) -> Benchmark:
+    """An installed benchmark, with what extensions add to it."""
+    benchmark = point.load()
     displays = [*benchmark.displays]
     for added in extensions.displays_of(benchmark.name):
         displays += added if isinstance(added, tuple) else find_displays(added)
@@ -101,7 +104,7 @@ def find(entry: str) -> Benchmark:
         benchmark = read_benchmark(path)
         taken = {*installed()}
     elif entry in installed():
-        benchmark = _with_extensions(installed()[entry].load())
+        benchmark = _with_extensions(installed()[entry])
         taken = {*installed()} - {entry}
     else:
         fix = (

@@ -157,6 +157,7 @@ def study_class(blocks: Mapping[str, type[Block]]) -> type[SharedSettings]:
 
 
 @cache
+@cache
 def extended(kind: type[B], key: str | None = None) -> type[B]:
     """A class of settings with the keys that extensions add, and with their blocks in place of its
     own.
