@@ -1,6 +1,7 @@
 """What docstrings and comments refer to is there."""
 
 import ast
+import json
 import re
 from collections.abc import Iterator
 from importlib import import_module
@@ -77,3 +78,18 @@ def test_what_a_docstring_refers_to_is_there(module: str) -> None:
         and not is_there(module, one)
     ]
     assert not missing
+
+
+@pytest.mark.parametrize("notebook", sorted((SOURCE.parents[1] / "notebooks").glob("*.ipynb")))
+def test_what_a_notebook_imports_is_there(notebook: Path) -> None:
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    imports = [
+        f"{node.module}.{one.name}"
+        for text in code
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("worldprobe")
+        for one in node.names
+    ]
+    assert imports
+    assert not [one for one in imports if not resolves(one.split("."))]
