@@ -55,6 +55,15 @@ def test_links_lead_somewhere(document: str) -> None:
         assert target.startswith("https://") or ((ROOT / document).parent / target).exists(), target
 
 
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_modules_that_are_named_are_there(document: str) -> None:
+    """Pages named five that had moved to extensions, or were gone."""
+    files = list(ROOT.glob("[dtw]*/**/*.*"))
+    text = (ROOT / document).read_text()
+    for name in re.findall(r"`([a-z_/]+/[a-z_]+\.(?:py|smk))`", text):
+        assert any(path.match(name) for path in files), name
+
+
 def anchors(text: str) -> set[str]:
     """The ends of the addresses of a page's headings, as GitHub and the site write them."""
     headings = re.findall(

@@ -133,7 +133,7 @@ def test_two_checkpoints_at_which_all_clusters_are_alike_say_nothing_of_a_fall()
 
 def test_bands_and_falls_of_six_pairs_of_concepts_hold_too(measurement):
     simulate = measurement("learning_curves").simulate
-    few = simulate(100, onset=None, pairs=6, versions=1)
+    few = simulate(100, onset=np.inf, pairs=6, versions=1)
     assert few["forgets"] <= 0.12
     assert few["band"] >= 0.89
 

@@ -36,3 +36,14 @@ def test_a_password_is_printed_in_no_form(capsys, words):
     status, message = run(capsys, *words)
     assert status == 2
     assert "hunter2" not in message
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "bound"),
+    [("--per-cell", "0", "at least 1"), ("--sizes", "9", "at most 8")],
+)
+def test_a_number_out_of_bounds_is_told_its_bound(capsys, option, value, bound):
+    """It said that YAML reads the number as a text, of an option --sizes.0."""
+    status, message = run(capsys, "worldsense", "generate", "test", option, value, "--out", "x")
+    assert status == 2
+    assert f"error: {option}\n  problem: '{value}' should be {bound}.\n" in message

@@ -11,7 +11,7 @@ matrices, one for each of these three). Falls are told by the same draws.
 
 The interval of an onset inverts the intervals of the curve: it begins where their upper ends rise
 above the level for good, and ends where their lower ends do. Between two checkpoints curves are
-straight over the logarithm of the step. Simulated: tests/performance/learning_curves.py.
+straight over the logarithm of the step. How often they hold: docs/extras/learning_curves.md.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from worldprobe_lab.contracts import (
 #: learned, and could not show it.
 HIGHEST_LEVEL = 0.75
 #: With fewer clusters the band is narrow enough for an onset only where it is too narrow by chance:
-#: of six, such intervals hold in 78 %, of eight in 94 % (tests/performance/learning_curves.py).
+#: of six, such intervals hold in 78 %, of eight in 94 % (docs/extras/learning_curves.md).
 FEWEST_CLUSTERS = 8
 DRAWS = 1000
 #: More degrees of freedom would hardly narrow a band, and take time.
@@ -156,7 +156,7 @@ def estimate(
         between_seeds = of_seeds.std(axis=0, ddof=1)
         # It contains what single cells of single seeds add, which is in the clusters' part too.
         # Less an estimate of that, it would often be 0 where it is not, and bands of five seeds
-        # hold in 88 % only (tests/performance/learning_curves.py).
+        # hold in 89 % only (docs/extras/learning_curves.md).
         others = [Part(between_seeds**2 / n_seeds, n_seeds - 1)]
         apart = (of_seeds - of_seeds.mean(axis=0)).T / n_seeds
     found = crossed_means(mean, cluster, version, stratum, weight, others, tested=False)

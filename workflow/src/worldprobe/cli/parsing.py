@@ -173,12 +173,13 @@ def _exists(value: str | Path) -> bool:
 
 
 def option_of(keys: Sequence[object]) -> str:
-    """The option of a key of a block of settings.
+    """The option of a key of a block of settings, or of an entry of a list there.
 
-    >>> option_of(("kinds", "straight_liner"))
-    '--kinds.straight-liner'
+    >>> option_of(("kinds", "straight_liner")), option_of(("sizes", 0))
+    ('--kinds.straight-liner', '--sizes')
     """
-    return "--" + ".".join(map(str, keys)).replace("_", "-")
+    names = [key for key in keys if isinstance(key, str)]
+    return "--" + ".".join(names).replace("_", "-")
 
 
 def unknown_options(app: App, words: Sequence[str]) -> list[str]:

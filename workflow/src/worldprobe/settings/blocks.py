@@ -358,6 +358,7 @@ def complaint(error: Any, kind: type[BaseModel], sources: Sequence[Source]) -> U
         return _found(keys, "is missing.", f"Add the key.{meant}", sources)
     if (
         isinstance(value, str)
+        and rule.endswith("_type")
         and part.get("type") in ("integer", "number")
         and _NUMBER.fullmatch(value)
     ):

@@ -14,7 +14,7 @@ import yaml
 
 from simulated_judgements import simulate_items, simulate_judgements
 from worldprobe.benchmarks.ewok import contracts
-from worldprobe.benchmarks.ewok.analysis.summarize import summarize
+from worldprobe.benchmarks.ewok.analysis.summarize import METRICS, summarize
 from worldprobe.benchmarks.ewok.vocabulary import (
     CONTEXT_CONTRASTS,
     CONTEXT_TYPES,
@@ -214,7 +214,7 @@ def summaries_of(
         if base is None:
             base = CONTROLS[model][2] if model in CONTROLS else rng.uniform(0.55, 0.8)
             base -= {"logprobs": 0.0, "likert": 0.1, "choice": 0.14}[eval_type.split("_")[0]]
-        for metric in ("accuracy", "strict"):
+        for metric in METRICS:
             level = (
                 base
                 if metric == "accuracy" or eval_type in ("logprobs", *BASELINES)

@@ -140,7 +140,7 @@ def compare_models(name: str, questions: Questions, series: Sequence[Series]) ->
 _TYPES = {"str": "str", "int": "int64", "float": "float64"}
 
 
-#: Keys of ``analysis.clusters.STATUSES`` that a mean over tuples can have.
+#: Those of ``contracts.results.STATUSES`` that a mean over tuples can have.
 OK, ONE_CLUSTER, NO_SPREAD = "ok", "one_cluster", "no_spread"
 #: What intervals of means over tuples take as random factors.
 OVER = "skins and abstract problems"
