@@ -23,8 +23,8 @@ from worldprobe.cli.options import (
 )
 from worldprobe.errors import UserError
 from worldprobe.files import write_text
-from worldprobe.models.checkpoint import HUB_ID, HUB_PREFIX, fetch
-from worldprobe.models.registry import availability, card, select
+from worldprobe.models.checkpoint import HUB_ID, HUB_PREFIX, availability, fetch
+from worldprobe.models.registry import card, select
 
 app = App(name="models", help="List, plan, fetch and import models.")
 

@@ -915,3 +915,30 @@ def facts() -> dict[str, str]:
     pinned = all(os.environ.get(name) == value for name, value in PINS.items())
     described = "pinned to AVX2" if pinned else "the processor's own"
     return {"processor": processor(), "instructions": instructions(), "arithmetic": described}
+
+
+def availability(entry: Mapping[str, Any]) -> str:
+    """Where a model is: on a server, trained by a study, in a folder, fetched, or still to come."""
+    if entry.get("engine") in ("openai", "rule"):
+        return "on a server" if entry["engine"] == "openai" else "a rule"
+    if entry.get("control"):
+        return "trained by a study"
+    folder = folder_of(entry["checkpoint"])
+    if folder is not None and folder.exists():
+        return "here"
+    if folder is not None:
+        return "no such folder or file"
+    try:
+        trust = (entry.get("allow_pickle", False), entry.get("trust_remote_code", False))
+        locate(
+            entry["checkpoint"],
+            entry.get("revision"),
+            *trust,
+            entry.get("kind") or CAUSAL,
+            entry.get("adapter"),
+        )
+    except UserError:
+        return "to be fetched"
+    except ModuleNotFoundError:  # huggingface_hub, without which nothing can be fetched
+        return "needs the extra hf"
+    return "fetched"

@@ -1,4 +1,4 @@
-"""The model registry, read: names, selection, and whether a model is here.
+"""The model registry, read: names, selection, and kinds of models.
 Imports nothing heavy.
 """
 
@@ -69,35 +69,6 @@ def select(registry: Mapping[str, Mapping[str, Any]], models: Iterable[str] | No
     for model in chosen:
         card(registry, model)
     return chosen
-
-
-def availability(entry: Mapping[str, Any]) -> str:
-    """Where a model is: on a server, trained by a study, in a folder, fetched, or still to come."""
-    if entry.get("engine") in ("openai", "rule"):
-        return "on a server" if entry["engine"] == "openai" else "a rule"
-    from worldprobe.models.checkpoint import folder_of, locate
-
-    if entry.get("control"):
-        return "trained by a study"
-    folder = folder_of(entry["checkpoint"])
-    if folder is not None and folder.exists():
-        return "here"
-    if folder is not None:
-        return "no such folder or file"
-    try:
-        trust = (entry.get("allow_pickle", False), entry.get("trust_remote_code", False))
-        locate(
-            entry["checkpoint"],
-            entry.get("revision"),
-            *trust,
-            entry.get("kind") or CAUSAL,
-            entry.get("adapter"),
-        )
-    except UserError:
-        return "to be fetched"
-    except ModuleNotFoundError:  # huggingface_hub, without which nothing can be fetched
-        return "needs the extra hf"
-    return "fetched"
 
 
 CAUSAL, MASKED, ENCODER_DECODER = "causal", "masked", "encoder-decoder"
