@@ -2,9 +2,10 @@
 report.
 """
 
+import sys
 import tomllib
 from importlib.metadata import EntryPoint
-from types import SimpleNamespace
+from types import ModuleType
 
 import pandas as pd
 import pytest
@@ -52,9 +53,14 @@ def third(monkeypatch) -> Benchmark:
             (Section("shapes", "Shapes"),), Input(Summaries), lambda material: None, page_files
         ),
     )
-    points = benchmarks.installed() | {"third": SimpleNamespace(load=lambda: benchmark)}
+    module = ModuleType("third_benchmark")
+    module.BENCHMARK = benchmark
+    monkeypatch.setitem(sys.modules, "third_benchmark", module)
+    point = EntryPoint("third", f"{module.__name__}:BENCHMARK", benchmarks.GROUP)
+    points = benchmarks.installed() | {"third": point}
     monkeypatch.setattr(benchmarks, "installed", lambda: points)
-    return benchmark
+    yield benchmark
+    benchmarks._with_extensions.cache_clear()
 
 
 def test_each_benchmark_of_a_study_adds_its_figures_and_its_part_of_the_report(third):
