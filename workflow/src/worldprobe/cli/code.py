@@ -114,22 +114,25 @@ def _path(module: str) -> Path | None:
     other.
     """
     top, *inner = module.split(".")
-    folder = _packages().get(top)
-    path = folder.joinpath(*inner) if folder else None
-    files = (path.with_suffix(".py"), path / "__init__.py") if path else ()
+    home = _packages().get(top)
+    path = home.joinpath(*inner) if home else None
+    files = (path, path.with_suffix(".py"), path / "__init__.py") if path else ()
     return next((one for one in files if one.is_file()), None)
 
 
 @cache
 def _packages() -> dict[str, Path]:
-    """Top package -> folder: ours, and those that entry points name."""
+    """Top package -> its folder, or its file where it is a single module: ours, and those that
+    entry points name.
+    """
     folders = {path.parent.name: path.parent for path in SOURCE.glob("worldprobe*/__init__.py")}
     for group in (extensions.GROUP, "worldprobe.benchmarks"):
         for point in entry_points(group=group):
             top = point.module.partition(".")[0]
             spec = None if top in folders else find_spec(top)
-            if spec and spec.submodule_search_locations:
-                folders[top] = Path(spec.submodule_search_locations[0])
+            if spec and spec.origin:
+                file = Path(spec.origin)
+                folders[top] = file.parent if file.name == "__init__.py" else file
     return folders
 
 
