@@ -163,6 +163,50 @@ def test_an_edit_of_code_makes_the_cheap_stages_that_use_it_again(
     assert made <= set(found)
 
 
+#: A file beside the code -> a command that reads it, and the module that this looks up.
+DATA = {
+    "worldprobe/benchmarks/ewok/analysis/regression.R": ("fit mixed-model",),
+    "worldprobe/report/assets/methods.html.jinja": ("report build", "worldprobe.asked"),
+    "worldprobe/report/assets/conditions.txt.jinja": ("compare-conditions",),
+    "worldprobe/report/assets/difference.txt.jinja": ("compare-conditions",),
+    "worldprobe/report/assets/figures.mplstyle": (
+        "figure",
+        "worldprobe.benchmarks.ewok.figures.design",
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "command"), DATA.items(), ids=DATA)
+def test_an_edit_of_a_data_file_changes_the_digest_of_what_reads_it(
+    planned: Jobs, clone: Path, name: str, command: tuple[str, ...]
+) -> None:
+    code.forget()
+    before = code.digest_code(*command), code.digest_code("judge")
+    path = clone / "workflow/src" / name
+    text = path.read_text()
+    try:
+        path.write_text(text + " ")
+        code.forget()
+        after = code.digest_code(*command), code.digest_code("judge")
+    finally:
+        path.write_text(text)
+        code.forget()
+    assert after[0] != before[0]
+    assert after[1] == before[1]
+
+
+def test_a_constant_does_not_hide_what_it_is_made_of(
+    planned: Jobs, clone: Path, edited: Callable[..., None]
+) -> None:
+    name = "workflow/src/worldprobe/cli/analysis.py"
+    edited(name, "\nclass Step", "\nOTHER = made\n\n\nclass Step")
+    code.forget()
+    text = code._function("worldprobe.cli.analysis", "agree")
+    code.forget()
+    assert "from worldprobe.provenance import made" in text
+    assert "OTHER" not in text
+
+
 def test_an_edit_of_what_a_stage_reads_of_the_resources_makes_it_again(
     planned: Jobs, edited: Callable[..., None]
 ) -> None:

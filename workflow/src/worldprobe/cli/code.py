@@ -19,6 +19,8 @@ from worldprobe.paths import PACKAGE, RESOURCES
 SOURCE = PACKAGE.parent
 #: A file of resources that a module reads itself, e.g. RESOURCES / "published".
 _READ = re.compile(r"""RESOURCES((?: / ["'][^"']+["'])+)""")
+#: What may be a file's name, or its end, or a folder's.
+_WORD = re.compile(r"""(?:["'/]((?:[\w-]+/)*[\w-][\w.-]*)|}(\.[\w.]+))["']""")
 _IMPORT = re.compile(
     r"^[ \t]*(?:from ([\w.]+) import (\([^)]*\)|[^\n]*)|import ([\w.]+))", re.MULTILINE
 )
@@ -38,7 +40,11 @@ def digest_code(command: str, *modules: str) -> str:
     texts = [_function(place, action) for place in _places(stage)]
     found = {module for text in texts for module in _imported(text)} | {*modules}
     known: set[str] = set()
-    files = {path for text in texts for path in _resources(text)}
+    files = {
+        path
+        for place, text in zip(_places(stage), texts, strict=True)
+        for path in _named(text, _home(place))
+    }
     while found:
         known.add(module := found.pop())
         files |= _source(module)[1]
@@ -62,34 +68,48 @@ def _function(module: str, action: str) -> str:
     """The text of a command's function and of what it uses of its module; nothing where the module
     has no such command.
     """
-    nodes = {name: node for node in ast.parse(_source(module)[0]).body for name in _names(node)}
+    nodes: dict[str, list[ast.stmt]] = {}
+    for node in ast.parse(_source(module)[0]).body:
+        for one in _names(node):
+            nodes.setdefault(one, []).append(node)
     name = action.replace("-", "_")
     named = [
         one
-        for one, node in nodes.items()
+        for one, named_so in nodes.items()
+        for node in named_so
         if any(f"name={action!r}" in ast.unparse(by) for by in getattr(node, "decorator_list", ()))
     ]
     wanted = [*named, *(one for one in (name, f"{name}_") if one in nodes)][:1]
     seen = set(wanted)
-    used = {}
+    used = []
     while wanted:
-        one = wanted.pop()
-        used[one] = nodes[one]
-        names = {node.id for node in ast.walk(nodes[one]) if isinstance(node, ast.Name)}
+        used += (found := nodes[wanted.pop()])
+        names = {node.id for one in found for node in ast.walk(one) if isinstance(node, ast.Name)}
         wanted += sorted((names & nodes.keys()) - seen)
         seen |= names
-    return "\n".join(ast.unparse(node) for _, node in sorted(used.items()))
+    return "\n".join(sorted({ast.unparse(node) for node in used}))
 
 
 def _names(node: ast.stmt) -> list[str]:
-    """What a statement of a module names: functions, classes, constants, imports."""
-    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+    """What a statement of a module names: functions, classes, constants, imports; a call names what
+    it is a method of. What it uses besides has a statement of its own.
+    """
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return [node.name]
     if isinstance(node, ast.Import | ast.ImportFrom):
         return [one.asname or one.name for one in node.names]
     if isinstance(node, ast.If):  # TYPE_CHECKING
         return [name for one in node.body for name in _names(one)]
-    return [one.id for one in ast.walk(node) if isinstance(one, ast.Name)]
+    if isinstance(node, ast.Expr):
+        about: ast.expr = node.value
+        while isinstance(about, ast.Call | ast.Attribute):
+            about = about.func if isinstance(about, ast.Call) else about.value
+        return [about.id] if isinstance(about, ast.Name) else []
+    return [
+        one.id
+        for one in ast.walk(node)
+        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+    ]
 
 
 @cache
@@ -120,6 +140,13 @@ def _path(module: str) -> Path | None:
     return next((one for one in files if one.is_file()), None)
 
 
+def _home(module: str) -> Path:
+    """The folder that a module is in."""
+    path = _path(module)
+    assert path, module
+    return path.parent
+
+
 @cache
 def _packages() -> dict[str, Path]:
     """Top package -> its folder, or its file where it is a single module: ours, and those that
@@ -138,29 +165,59 @@ def _packages() -> dict[str, Path]:
 
 @cache
 def _source(module: str) -> tuple[str, frozenset[Path]]:
-    """The text of a module; and its file, the data files that it names (of a folder all, where it
-    names the folder alone) and the resources that it reads.
+    """The text of a module; and its file, the data files that it names and those with its own name,
+    as an R script, and the resources that it reads.
     """
     path = _path(module)
     assert path, module
     text = path.read_text(encoding="utf-8")
-    read = {path} | _resources(text)
-    for name, files in _data(path.parent).items():
-        named = [file for file in files if file.name in text]
-        read |= {*(named or (files if f'"{name}"' in text else []))}
-    return text, frozenset(read)
+    own = {one for one in _data() if one.parent == path.parent and one.stem == path.stem}
+    return text, frozenset({path} | own | _named(text, path.parent))
+
+
+def _named(text: str, folder: Path) -> set[Path]:
+    """The resources that a text reads, and the data files that it names, also by their end alone
+    (f"{name}.sql") or with all of their folder; with those that templates among them include.
+
+    Args:
+        folder: where the text is: a file below it is meant before one with its name elsewhere.
+    """
+    found = _resources(text)
+    words = {name or end for name, end in _WORD.findall(text)}
+    for word in words:
+        by_end = word.startswith(".")
+        files = [
+            one
+            for one in _data()
+            if (one.name.endswith(word) if by_end else one.match(f"*/{word}"))
+        ]
+        near = [one for one in files if folder in one.parents]
+        found |= {*(near or ([] if by_end else files))}
+    for whole in {folder / word for word in words} & {path.parent for path in _data()}:
+        files = files_below(whole)
+        if not (whole / "__init__.py").exists() and not found & {*files}:
+            found |= {*files}
+    for path in [one for one in found if one.suffix == ".jinja"]:
+        found |= _included(path)
+    return found
 
 
 @cache
-def _data(folder: Path) -> dict[str, list[Path]]:
-    """What lies beside modules and is no module: a file's own name, or a folder's -> its files."""
-    found = {}
-    for one in folder.iterdir():
-        if one.is_dir() and one.name != "__pycache__" and not (one / "__init__.py").exists():
-            found[one.name] = [*files_below(one)]
-        elif one.is_file() and one.suffix != ".py":
-            found[one.name] = [one]
-    return found
+def _included(template: Path) -> frozenset[Path]:
+    """What a template includes or extends."""
+    tags = re.findall(r"{%.*?%}", template.read_text(encoding="utf-8"), re.DOTALL)
+    return frozenset(_named("\n".join(tags), template.parent))
+
+
+@cache
+def _data() -> list[Path]:
+    """What lies among the modules and is no module."""
+    return [
+        path
+        for folder in _packages().values()
+        for path in files_below(folder)
+        if path.suffix not in (".py", ".pyc", ".smk")
+    ]
 
 
 def _resources(text: str) -> set[Path]:
@@ -177,5 +234,8 @@ _digest = cache(digest_file)
 
 def forget() -> None:
     """Read the code again at the next call."""
-    for function in (digest_code, _function, _imports, _path, _packages, _source, _data, _digest):
+    for function in (
+        *(digest_code, _function, _imports, _path, _packages),
+        *(_source, _included, _data, _digest),
+    ):
         function.cache_clear()
