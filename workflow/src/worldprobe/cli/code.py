@@ -215,6 +215,7 @@ def _data() -> list[Path]:
     return [
         path
         for folder in _packages().values()
+        if folder.is_dir()
         for path in files_below(folder)
         if path.suffix not in (".py", ".pyc", ".smk")
     ]
