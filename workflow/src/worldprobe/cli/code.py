@@ -171,7 +171,8 @@ def _source(module: str) -> tuple[str, frozenset[Path]]:
     path = _path(module)
     assert path, module
     text = path.read_text(encoding="utf-8")
-    own = {one for one in _data() if one.parent == path.parent and one.stem == path.stem}
+    beside = [one for files in _data().values() for one in files if one.parent == path.parent]
+    own = {one for one in beside if one.stem == path.stem}
     return text, frozenset({path} | own | _named(text, path.parent))
 
 
@@ -183,20 +184,21 @@ def _named(text: str, folder: Path) -> set[Path]:
         folder: where the text is: a file below it is meant before one with its name elsewhere.
     """
     found = _resources(text)
+    data = _data()
     words = {name or end for name, end in _WORD.findall(text)}
     for word in words:
-        by_end = word.startswith(".")
-        files = [
-            one
-            for one in _data()
-            if (one.name.endswith(word) if by_end else one.match(f"*/{word}"))
-        ]
-        near = [one for one in files if folder in one.parents]
-        found |= {*(near or ([] if by_end else files))}
-    for whole in {folder / word for word in words} & {path.parent for path in _data()}:
-        files = files_below(whole)
-        if not (whole / "__init__.py").exists() and not found & {*files}:
-            found |= {*files}
+        if word.startswith("."):
+            same = [one for name in data if name.endswith(word) for one in data[name]]
+            found |= {one for one in same if folder in one.parents}
+            continue
+        name = word.rpartition("/")[2]
+        same = [one for one in data.get(name, ()) if one.as_posix().endswith(f"/{word}")]
+        found |= {*([one for one in same if folder in one.parents] or same)}
+    named = {*found}
+    for whole in (folder / word for word in words if not word.startswith(".")):
+        if whole.is_dir() and not (whole / "__init__.py").exists():
+            files = {one for same in data.values() for one in same if whole in one.parents}
+            found |= set() if named & files else files
     for path in [one for one in found if one.suffix == ".jinja"]:
         found |= _included(path)
     return found
@@ -210,15 +212,14 @@ def _included(template: Path) -> frozenset[Path]:
 
 
 @cache
-def _data() -> list[Path]:
-    """What lies among the modules and is no module."""
-    return [
-        path
-        for folder in _packages().values()
-        if folder.is_dir()
-        for path in files_below(folder)
-        if path.suffix not in (".py", ".pyc", ".smk")
-    ]
+def _data() -> dict[str, list[Path]]:
+    """What lies among the modules and is no module: file name -> files."""
+    found: dict[str, list[Path]] = {}
+    for folder in _packages().values():
+        for path in files_below(folder) if folder.is_dir() else ():
+            if path.suffix not in (".py", ".pyc", ".smk"):
+                found.setdefault(path.name, []).append(path)
+    return found
 
 
 def _resources(text: str) -> set[Path]:
