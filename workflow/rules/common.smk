@@ -101,19 +101,30 @@ def in_repository(path):
 
 
 def kept_since(rule):
-    """From when on kept answers count, as an option: where the rule is forced, from the start of this run (``note_forced``).
+    """From when on kept answers count, as an option: where the rule or its file is forced, from the start of this run.
 
-    Its text never changes, so that a run after a forced one has nothing to do.
+    Its text never changes, so that a run after a forced one has nothing to do. What is forced is known when the jobs are, and a
+    workflow that uses this one as a module has rules of other names and no ``onstart`` of ours: looking the text up notes it in the
+    environment, for jobs on a cluster, too.
     """
-    return f"--kept-since ${{WORLDPROBE_FORCED_{rule}:-0}}"
+    rename, variable = workflow.modifier.resolved_rulename_modifier, f"WORLDPROBE_FORCED_{rule}"
+    names = {rule, rename(rule) if rename else rule}
+    if workflow.is_main_process:
+        os.environ.pop(variable, None)
 
+    def look_up(wildcards):
+        asked = workflow.dag_settings
+        if asked and workflow.is_main_process:
+            forced = {*asked.forcerun, *(asked.targets if asked.forcetargets else ())}
+            if asked.forceall or any(
+                one.name in forced or any(map(one.is_producer, forced))
+                for one in workflow.rules
+                if one.name in names
+            ):
+                os.environ[variable] = str(START)
+        return f"--kept-since ${{{variable}:-0}}"
 
-def note_forced():
-    """Before a run: which rules are forced, for its jobs, on a cluster, too."""
-    forced = workflow.dag_settings.forcerun
-    for name in (one.name for one in workflow.rules):
-        is_forced = workflow.dag_settings.forceall or name in forced
-        os.environ[f"WORLDPROBE_FORCED_{name}"] = str(START if is_forced else 0)
+    return look_up
 
 
 def contents(*lists):
