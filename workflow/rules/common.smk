@@ -103,24 +103,19 @@ def in_repository(path):
 def kept_since(rule):
     """From when on kept answers count, as an option: where the rule or its file is forced, from the start of this run.
 
-    Its text never changes, so that a run after a forced one has nothing to do. What is forced is known when the jobs are, and a
-    workflow that uses this one as a module has rules of other names and no ``onstart`` of ours: looking the text up notes it in the
-    environment, for jobs on a cluster, too.
+    Its text never changes, so that a run after a forced one has nothing to do: looking it up notes in the environment, for jobs on a
+    cluster, too, what is forced. A workflow that uses this one as a module has other names of rules, and no ``onstart`` of ours.
     """
-    rename, variable = workflow.modifier.resolved_rulename_modifier, f"WORLDPROBE_FORCED_{rule}"
-    names = {rule, rename(rule) if rename else rule}
+    variable = f"WORLDPROBE_FORCED_{rule}"
+    names = {rule, (workflow.modifier.resolved_rulename_modifier or str)(rule)}
     if workflow.is_main_process:
         os.environ.pop(variable, None)
 
     def look_up(wildcards):
-        asked = workflow.dag_settings
-        if asked and workflow.is_main_process:
+        if (asked := workflow.dag_settings) and workflow.is_main_process:
             forced = {*asked.forcerun, *(asked.targets if asked.forcetargets else ())}
-            if asked.forceall or any(
-                one.name in forced or any(map(one.is_producer, forced))
-                for one in workflow.rules
-                if one.name in names
-            ):
+            made = [one for one in workflow.rules if one.name in names for name in forced if one.is_producer(name)]
+            if asked.forceall or forced & names or made:
                 os.environ[variable] = str(START)
         return f"--kept-since ${{{variable}:-0}}"
 
