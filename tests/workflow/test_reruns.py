@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
@@ -281,3 +282,38 @@ def test_another_version_of_torch_asks_no_model_again(
 
 def test_a_forced_rule_asks_again_and_says_from_when_on_kept_answers_count(planned: Jobs) -> None:
     assert planned("--forcerun", "score")["score"] == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "is_asked"),
+    [
+        ((), False),
+        (("--forcerun", "their_score"), True),
+        (("--forceall",), True),
+        (("--force", "a.txt"), True),
+        (("--forcerun", "a.txt"), True),
+        (("--forcerun", "other"), False),
+    ],
+)
+def test_kept_answers_do_not_count_where_a_rule_of_a_module_or_its_file_is_forced(
+    repository: Path, tmp_path: Path, words: tuple[str, ...], is_asked: bool
+) -> None:
+    text = (repository / "workflow/rules/common.smk").read_text()
+    function = re.search(r"^def kept_since.*?(?=^def contents)", text, re.DOTALL | re.MULTILINE)
+    assert function
+    (tmp_path / "rules.smk").write_text(
+        f"import os\nSTART = 77\n{function[0]}\n"
+        "rule score:\n    output: 'a.txt'\n    params: since=kept_since('score')\n"
+        "    shell: 'echo {params.since} > {output}'\n"
+        "rule other:\n    input: 'a.txt'\n    output: touch('b.txt')\n"
+    )
+    (tmp_path / "Snakefile").write_text(
+        "module theirs:\n    snakefile: 'rules.smk'\nuse rule * from theirs as their_*\n"
+        "rule all:\n    default_target: True\n    input: 'b.txt'\n"
+    )
+    words = tuple(word.replace("other", "their_other") for word in words)
+    for given in (words, ()):
+        command = [sys.executable, "-m", "snakemake", "-c1", "-q", "all", *given]
+        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=120)
+        answered = (tmp_path / "a.txt").read_text().split()
+        assert answered == ["--kept-since", "77" if is_asked else "0"]

@@ -101,19 +101,25 @@ def in_repository(path):
 
 
 def kept_since(rule):
-    """From when on kept answers count, as an option: where the rule is forced, from the start of this run (``note_forced``).
+    """From when on kept answers count, as an option: where the rule or its file is forced, from the start of this run.
 
-    Its text never changes, so that a run after a forced one has nothing to do.
+    Its text never changes, so that a run after a forced one has nothing to do: looking it up notes in the environment, for jobs on a
+    cluster, too, what is forced. A workflow that uses this one as a module has other names of rules, and no ``onstart`` of ours.
     """
-    return f"--kept-since ${{WORLDPROBE_FORCED_{rule}:-0}}"
+    variable = f"WORLDPROBE_FORCED_{rule}"
+    names = {rule, (workflow.modifier.resolved_rulename_modifier or str)(rule)}
+    if workflow.is_main_process:
+        os.environ.pop(variable, None)
 
+    def look_up(wildcards):
+        if (asked := workflow.dag_settings) and workflow.is_main_process:
+            forced = {*asked.forcerun, *(asked.targets if asked.forcetargets else ())}
+            made = [one for one in workflow.rules if one.name in names for name in forced if one.is_producer(name)]
+            if asked.forceall or forced & names or made:
+                os.environ[variable] = str(START)
+        return f"--kept-since ${{{variable}:-0}}"
 
-def note_forced():
-    """Before a run: which rules are forced, for its jobs, on a cluster, too."""
-    forced = workflow.dag_settings.forcerun
-    for name in (one.name for one in workflow.rules):
-        is_forced = workflow.dag_settings.forceall or name in forced
-        os.environ[f"WORLDPROBE_FORCED_{name}"] = str(START if is_forced else 0)
+    return look_up
 
 
 def contents(*lists):

@@ -192,6 +192,8 @@ def option_words(settings: Mapping[str, Any], keys: Iterable[str] | None = None)
 
     >>> option_words({"per_domain": True, "swap": ["a", "b"], "limit": None, "seed": 3})
     ['--per-domain=true', '--swap', 'a', 'b', '--seed=3']
+    >>> option_words({"skins": ["a", "-b"]})
+    ['--skins=a', '--skins=-b']
     """
     found = []
     for key in settings if keys is None else keys:
@@ -199,7 +201,11 @@ def option_words(settings: Mapping[str, Any], keys: Iterable[str] | None = None)
         if isinstance(value, dict):
             found += option_words({f"{key}.{inner}": one for inner, one in value.items()})
         elif isinstance(value, list):
-            found += [option, *map(str, value)] if value else []
+            words = [str(one) for one in value]
+            if any(word.startswith("-") for word in words):  # apart, it would be another option
+                found += [f"{option}={word}" for word in words]
+            else:
+                found += [option, *words] if words else []
         elif value is not None:
             found.append(f"{option}={str(value).lower() if isinstance(value, bool) else value}")
     return found
@@ -385,6 +391,8 @@ def complaint(error: Any, kind: type[BaseModel], sources: Sequence[Source]) -> U
         "less than or equal to", "at most"
     )
     problem = re.sub(r"^(Input|String|List|Dictionary)", lambda _: _shown(value, part), text)
+    if part.get("writeOnly") and rule == "string_pattern_mismatch":
+        problem = "the value is not of the form that is meant"
     near = did_you_mean(str(value), map(str, part["enum"])) if "enum" in part else "."
     return _found(keys, problem + near, fix, sources)
 
