@@ -114,7 +114,13 @@ def kept_since(rule):
     def look_up(wildcards):
         if (asked := workflow.dag_settings) and workflow.is_main_process:
             forced = {*asked.forcerun, *(asked.targets if asked.forcetargets else ())}
-            made = [one for one in workflow.rules if one.name in names for name in forced if one.is_producer(name)]
+            made = [
+                one
+                for one in workflow.rules
+                if one.name in names
+                for name in forced
+                if one.is_producer(name)
+            ]
             if asked.forceall or forced & names or made:
                 os.environ[variable] = str(START)
         return f"--kept-since ${{{variable}:-0}}"

@@ -6,6 +6,13 @@ PAGES = benchmarks.page_files(study, ALL_WITH_ANSWERS)
 
 #: Where the parts are composed.
 COMPOSED = [one.page.compose.__module__ for one in benchmarks.of_study(study) if one.page]
+#: Title and introduction of every section.
+SECTIONS = [
+    f"{section.title}: {section.intro}"
+    for one in benchmarks.of_study(study)
+    if one.page
+    for section in one.page.sections
+]
 
 
 localrules:
@@ -37,6 +44,7 @@ rule build_report:
         study=study["study"],
         jobs=STUDY.benchmarks,
         code=digest_code("report build", *COMPOSED),
+        sections=SECTIONS,
     message:
         "Building the report"
     shell:
