@@ -94,3 +94,20 @@ def test_hidden_files_are_no_part_of_a_folders_digest(tmp_path):
     digest = files.digest_file(tmp_path / "corpus")
     (tmp_path / "corpus" / ".snakemake_timestamp").touch()
     assert files.digest_file(tmp_path / "corpus") == digest
+
+
+def test_what_a_killed_writer_left_goes_with_the_next_and_what_is_being_written_stays(tmp_path):
+    place = tmp_path / "table.parquet"
+    left = tmp_path / ".table.parquet.x1y2z3.part"
+    left.mkdir()
+    (left / place.name).write_text("half")
+    other = tmp_path / ".other.parquet.x1y2z3.part"
+    other.mkdir()
+    with whole_file(place) as first:
+        first.write_text("first")
+        with whole_file(place) as second:
+            assert not left.exists()
+            assert first.is_file()
+            second.write_text("second")
+    assert place.read_text() == "first"
+    assert sorted(tmp_path.iterdir()) == [other, place]

@@ -6,9 +6,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import functools
+import glob
 import hashlib
 import os
+import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -70,14 +73,34 @@ def _beside(path: Path | str) -> Iterator[tuple[Path, Path]]:
     target = Path(path).resolve() if Path(path).is_symlink() else Path(path)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
+        prefix = f".{target.name[:100]}."
+        _remove_leftovers(target.parent, prefix)
         with tempfile.TemporaryDirectory(
-            prefix=f".{target.name[:100]}.", suffix=".part", dir=target.parent
+            prefix=prefix, suffix=".part", dir=target.parent
         ) as scratch:
-            yield Path(scratch) / target.name, target
+            held = os.open(scratch, os.O_RDONLY)
+            try:
+                with contextlib.suppress(OSError):  # a file system without locks
+                    fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                yield Path(scratch) / target.name, target
+            finally:
+                os.close(held)
     except OSError as error:
         if error.errno not in _DISK_ERRORS:
             raise
         raise _unwritable(target, error) from error
+
+
+def _remove_leftovers(folder: Path, prefix: str) -> None:
+    """Remove what writers that were killed left: those that are at work hold their folders."""
+    for left in folder.glob(f"{glob.escape(prefix)}*.part"):
+        with contextlib.suppress(OSError):
+            held = os.open(left, os.O_RDONLY)
+            try:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(left)
+            finally:
+                os.close(held)
 
 
 def write_members(folder: Path, members: Iterable[tuple[str, bytes]]) -> None:
