@@ -103,9 +103,9 @@ def test_what_a_killed_writer_left_goes_with_the_next_and_what_is_being_written_
     (left / place.name).write_text("half")
     other = tmp_path / ".other.parquet.x1y2z3.part"
     other.mkdir()
-    with whole_file(place) as first:
+    with files.whole_file(place) as first:
         first.write_text("first")
-        with whole_file(place) as second:
+        with files.whole_file(place) as second:
             assert not left.exists()
             assert first.is_file()
             second.write_text("second")
