@@ -191,6 +191,15 @@ GAP_SIZE = {
     "max_position_embeddings": 130,
 }
 
+#: What BERT and DeBERTa call their special tokens.
+_BERT_NAMES = {
+    "pad_token": "[PAD]",
+    "unk_token": "[UNK]",
+    "cls_token": "[CLS]",
+    "sep_token": "[SEP]",
+    "mask_token": "[MASK]",
+}
+
 
 def _wordpiece() -> Any:
     """BERT's: lower case, [CLS] text [SEP]."""
@@ -209,14 +218,7 @@ def _wordpiece() -> Any:
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=around
     )
-    names = {
-        "pad_token": "[PAD]",
-        "unk_token": "[UNK]",
-        "cls_token": "[CLS]",
-        "sep_token": "[SEP]",
-        "mask_token": "[MASK]",
-    }
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **_BERT_NAMES)
 
 
 def _roberta_like() -> Any:
@@ -278,14 +280,7 @@ def _unigram(kind: str = "deberta") -> Any:
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=around
     )
-    names = {
-        "pad_token": "[PAD]",
-        "unk_token": "[UNK]",
-        "cls_token": "[CLS]",
-        "sep_token": "[SEP]",
-        "mask_token": "[MASK]",
-    }
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **_BERT_NAMES)
 
 
 def build_gap_model(architecture: str) -> tuple[Any, Any]:

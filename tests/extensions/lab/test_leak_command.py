@@ -79,22 +79,8 @@ def test_items_are_compared_with_forms_and_a_file_with_other_orders(
     file, out = tmp_path / "lines.txt", tmp_path / "leaks.parquet"
     file.write_text("".join(f"Line {i} is about a box.\n" for i in range(20)))
     command = ["leak", *tables, "--checkpoint", str(tiny_checkpoint()), "--model", "tiny"]
-    assert (
-        main(
-            [
-                *command,
-                "--file",
-                str(file),
-                "--lines-per-shard",
-                "2",
-                "--shuffles",
-                "3",
-                "--out",
-                str(out),
-            ]
-        )
-        == 0
-    )
+    command += ["--file", str(file), "--lines-per-shard", "2", "--shuffles", "3", "--out", str(out)]
+    assert main(command) == 0
     leaks = read_table(out, Leaks).set_index("measure")
     assert set(leaks.index) == {"logprob", "accuracy", "word_frequency", "order"}
     assert leaks["n_pairs"].to_dict() == {
@@ -110,22 +96,7 @@ def test_items_are_compared_with_forms_and_a_file_with_other_orders(
     assert "does not see whether it has read their templates" in printed
     assert "rests on the given items and the forms being filled alike" in printed
     first = out.read_bytes()
-    assert (
-        main(
-            [
-                *command,
-                "--file",
-                str(file),
-                "--lines-per-shard",
-                "2",
-                "--shuffles",
-                "3",
-                "--out",
-                str(out),
-            ]
-        )
-        == 0
-    )
+    assert main(command) == 0
     assert out.read_bytes() == first
 
 

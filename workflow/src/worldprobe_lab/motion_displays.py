@@ -9,7 +9,7 @@ from worldprobe.benchmarks.worldsense import selection
 from worldprobe.benchmarks.worldsense.figures import by_axis, draw_lines
 from worldprobe.benchmarks.worldsense.outputs import asked_sets, has_any, is_asked
 from worldprobe.benchmarks.worldsense.skins.vocabulary import MOTION
-from worldprobe.benchmarks.worldsense.tables import UNITS, grid, model_columns
+from worldprobe.benchmarks.worldsense.tables import UNITS, grid, model_columns, problem_column
 from worldprobe.report.model_names import Roster
 from worldprobe.report.sheet import Column, Sheet
 
@@ -65,13 +65,7 @@ def motion(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         columns=(
             Column("By", ("axis",), is_number=False, once=True),
             Column("Set", ("condition",), is_number=False, once=True),
-            Column(
-                "Problem",
-                ("problem",),
-                lambda name: selection.PROBLEM_NAMES[str(name)],
-                is_number=False,
-                once=True,
-            ),
+            problem_column(),
             *model_columns(frame),
             *columns,
         ),

@@ -17,10 +17,10 @@ from worldprobe.paths import PACKAGE, RESOURCES
 
 #: Where the packages are.
 SOURCE = PACKAGE.parent
+#: Folders beside modules that no module reads: rules are Snakemake's to watch.
+NO_DATA = ("__pycache__", "rules")
 #: A file of resources that a module reads itself, e.g. RESOURCES / "published".
 _READ = re.compile(r"""RESOURCES((?: / ["'][^"']+["'])+)""")
-#: What may be a file's name, or its end, or a folder's.
-_WORD = re.compile(r"""(?:["'/]((?:[\w-]+/)*[\w-][\w.-]*)|}(\.[\w.]+))["']""")
 _IMPORT = re.compile(
     r"^[ \t]*(?:from ([\w.]+) import (\([^)]*\)|[^\n]*)|import ([\w.]+))", re.MULTILINE
 )
@@ -29,8 +29,8 @@ _IMPORT = re.compile(
 @cache
 def digest_code(command: str, *modules: str) -> str:
     """A short digest of the code of a cheap stage: its function, all that this imports of its
-    package, the core and the extensions, the data files beside these modules, and the resources
-    that they read.
+    package, the core and the extensions, the data files beside these modules (an R script,
+    templates, styles), and the resources that they read.
 
     Args:
         command: of the command line, e.g. "reproduction check".
@@ -40,11 +40,7 @@ def digest_code(command: str, *modules: str) -> str:
     texts = [_function(place, action) for place in _places(stage)]
     found = {module for text in texts for module in _imported(text)} | {*modules}
     known: set[str] = set()
-    files = {
-        path
-        for place, text in zip(_places(stage), texts, strict=True)
-        for path in _named(text, _home(place))
-    }
+    files = {path for text in texts for path in _resources(text)}
     while found:
         known.add(module := found.pop())
         files |= _source(module)[1]
@@ -140,13 +136,6 @@ def _path(module: str) -> Path | None:
     return next((one for one in files if one.is_file()), None)
 
 
-def _home(module: str) -> Path:
-    """The folder that a module is in."""
-    path = _path(module)
-    assert path, module
-    return path.parent
-
-
 @cache
 def _packages() -> dict[str, Path]:
     """Top package -> its folder, or its file where it is a single module: ours, and those that
@@ -165,61 +154,19 @@ def _packages() -> dict[str, Path]:
 
 @cache
 def _source(module: str) -> tuple[str, frozenset[Path]]:
-    """The text of a module; and its file, the data files that it names and those with its own name,
-    as an R script, and the resources that it reads.
+    """The text of a module; and its file, the data files beside it that it names or that have its
+    name, the folders of data beside it, and the resources that it reads.
     """
     path = _path(module)
     assert path, module
     text = path.read_text(encoding="utf-8")
-    beside = [one for files in _data().values() for one in files if one.parent == path.parent]
-    own = {one for one in beside if one.stem == path.stem}
-    return text, frozenset({path} | own | _named(text, path.parent))
-
-
-def _named(text: str, folder: Path) -> set[Path]:
-    """The resources that a text reads, and the data files that it names, also by their end alone
-    (f"{name}.sql") or with all of their folder; with those that templates among them include.
-
-    Args:
-        folder: where the text is: a file below it is meant before one with its name elsewhere.
-    """
-    found = _resources(text)
-    data = _data()
-    words = {name or end for name, end in _WORD.findall(text)}
-    for word in words:
-        if word.startswith("."):
-            same = [one for name in data if name.endswith(word) for one in data[name]]
-            found |= {one for one in same if folder in one.parents}
-            continue
-        name = word.rpartition("/")[2]
-        same = [one for one in data.get(name, ()) if one.as_posix().endswith(f"/{word}")]
-        found |= {*([one for one in same if folder in one.parents] or same)}
-    named = {*found}
-    for whole in (folder / word for word in words if not word.startswith(".")):
-        if whole.is_dir() and not (whole / "__init__.py").exists():
-            files = {one for same in data.values() for one in same if whole in one.parents}
-            found |= set() if named & files else files
-    for path in [one for one in found if one.suffix == ".jinja"]:
-        found |= _included(path)
-    return found
-
-
-@cache
-def _included(template: Path) -> frozenset[Path]:
-    """What a template includes or extends."""
-    tags = re.findall(r"{%.*?%}", template.read_text(encoding="utf-8"), re.DOTALL)
-    return frozenset(_named("\n".join(tags), template.parent))
-
-
-@cache
-def _data() -> dict[str, list[Path]]:
-    """What lies among the modules and is no module: file name -> files."""
-    found: dict[str, list[Path]] = {}
-    for folder in _packages().values():
-        for path in files_below(folder) if folder.is_dir() else ():
-            if path.suffix not in (".py", ".pyc", ".smk"):
-                found.setdefault(path.name, []).append(path)
-    return found
+    read = {path, *_resources(text)}
+    for one in path.parent.iterdir():
+        if one.is_file() and one.suffix != ".py" and (one.stem == path.stem or one.name in text):
+            read.add(one)
+        elif one.is_dir() and not any(one.glob("*.py")) and one.name not in NO_DATA:
+            read |= {*files_below(one)}
+    return text, frozenset(read)
 
 
 def _resources(text: str) -> set[Path]:
@@ -236,8 +183,5 @@ _digest = cache(digest_file)
 
 def forget() -> None:
     """Read the code again at the next call."""
-    for function in (
-        *(digest_code, _function, _imports, _path, _packages),
-        *(_source, _included, _data, _digest),
-    ):
+    for function in (digest_code, _function, _imports, _path, _packages, _source, _digest):
         function.cache_clear()

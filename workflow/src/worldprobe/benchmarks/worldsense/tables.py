@@ -287,13 +287,7 @@ def complexity(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         ),
         frame=frame,
         columns=(
-            Column(
-                "Problem",
-                ("problem",),
-                lambda name: selection.PROBLEM_NAMES[str(name)],
-                is_number=False,
-                once=True,
-            ),
+            problem_column(),
             Column("Cx.", ("complexity",), lambda name: str(name)[-1]),
             Column("Query", ("query",), is_number=False),
             *model_columns(frame),
@@ -324,13 +318,7 @@ def domains(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         title=f"WorldSense ({selection.main_set(both)}): accuracy by problem and domain.",
         frame=frame,
         columns=(
-            Column(
-                "Problem",
-                ("problem",),
-                lambda name: selection.PROBLEM_NAMES.get(str(name), "Average"),
-                is_number=False,
-                once=True,
-            ),
+            problem_column(),
             *model_columns(frame),
             *columns,
         ),
@@ -491,6 +479,15 @@ def _in_order(
     return named
 
 
+def problem_column(name: str = "problem", once: bool = True) -> Column:
+    """A problem as readers know it; what is none is the average of all."""
+
+    def shown(problem: object) -> str:
+        return selection.PROBLEM_NAMES.get(str(problem), "Average")
+
+    return Column("Problem", (name,), shown, is_number=False, once=once)
+
+
 def model_columns(frame: pd.DataFrame, *more: Column) -> list[Column]:
     """The model's column, further ones, and where a row comes from if any is the paper's."""
     columns = [Column("Model", ("name",), is_number=False, once=True), *more]
@@ -610,12 +607,7 @@ def consistency(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         frame=frame,
         columns=(
             Column("Model", ("name",), is_number=False, once=True),
-            Column(
-                "Problem",
-                ("group",),
-                lambda name: selection.PROBLEM_NAMES.get(str(name), "Average"),
-                is_number=False,
-            ),
+            problem_column("group", once=False),
             Column("Abstract trials", ("n",), whole_number),
             Column("Consistency", ("mean",), decimals(2)),
             Column("95% interval", ("ci_low", "ci_high"), span),

@@ -14,6 +14,7 @@ from worldprobe.benchmarks.ewok.contracts import (
     Items,
     Templates,
 )
+from worldprobe.benchmarks.ewok.materials.opened import DESIGN
 from worldprobe.benchmarks.ewok.outputs import item_table
 from worldprobe.benchmarks.ewok.selection import (
     in_words,
@@ -26,15 +27,7 @@ from worldprobe.benchmarks.ewok.vocabulary import (
 )
 from worldprobe.report.sheet import Column, Sheet, whole_number
 
-_COLUMNS = (
-    "domain",
-    "concept_a",
-    "concept_b",
-    "context_contrast",
-    "context_type",
-    "target_contrast",
-    "situation",
-)
+_COLUMNS = ("domain", *DESIGN)
 
 
 @table(
