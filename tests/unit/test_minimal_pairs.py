@@ -8,9 +8,16 @@ import pandas as pd
 import pytest
 import yaml
 
+from worldprobe.analysis.summaries import summarize_scores
+from worldprobe.benchmark import Evaluated
 from worldprobe.benchmarks import find, listed
 from worldprobe.cli import main
+from worldprobe.contracts import write_table
+from worldprobe.contracts.results import Summaries
 from worldprobe.errors import UserError
+from worldprobe.provenance import Provenance
+from worldprobe.report.model_names import Model, Roster
+from worldprobe.report.page import Material
 
 ROWS = [
     {"noun": "Ice", "right": "cold", "wrong": "hot", "kind": "heat"},
@@ -183,3 +190,67 @@ def test_a_study_names_the_file_and_key_of_a_mistake(
     assert error.startswith(f"error: {tmp_path / 'traits.yaml'}, line ")
     assert problem.startswith("  problem: targets[1]: ")
     assert fix.startswith("  fix: Choose one of noun, right, wrong, kind")
+
+
+def compose(folder: Path, models: dict[str, float], **of_model: object) -> tuple[str, object]:
+    """The part of models that are right about such shares of 300 items, of three targets each."""
+    benchmark = find(write(folder, targets=["right", "{{ wrong }}", "noun"]))
+    rows = [
+        {
+            "model": model,
+            "eval_type": "logprobs",
+            "condition": "main",
+            "metric": "accuracy",
+            "unit": f"i{item}",
+            "cluster": f"c{item % 30}",
+            "value": float(item * item * 7 % 301 < share * 301),
+        }
+        for model, share in models.items()
+        for item in range(300)
+    ]
+    path = folder / "summaries.parquet"
+    write_table(summarize_scores(pd.DataFrame(rows)), Summaries, path, Provenance())
+    roster = Roster(
+        {model: Model(model, model.capitalize(), **of_model.get(model, {})) for model in models}
+    )
+    part = benchmark.page.compose(Material(path, roster))
+    return re.sub(r"<[^>]+>", "", str(part.lead)), part
+
+
+def test_chance_of_three_targets_is_said_in_three_digits(tmp_path: Path) -> None:
+    said, part = compose(tmp_path, {"one": 0.6})
+    assert "Against chance (0.333): above." in said
+    assert part.tables[0].title.endswith("chance is 0.333.")
+
+
+def test_controls_are_not_counted_as_models(tmp_path: Path) -> None:
+    """Beside a published model, a taught control was one of those of whom a lead says how many are
+    above chance.
+    """
+    kinds = {"taught": {"is_control": True}, "blank": {"is_control": True, "is_untrained": True}}
+    said, part = compose(tmp_path, {"one": 0.33, "taught": 0.9, "blank": 0.34}, **kinds)
+    assert said.strip().startswith("One has an accuracy of 0.")
+    assert part.apart == {"Taught", "Blank"}
+    assert part.facts == {
+        "language models": 1,
+        "control models": 1,
+        "untrained controls": 1,
+        "items": 300,
+    }
+    said, _ = compose(tmp_path, {"taught": 0.9, "blank": 0.34}, **kinds)
+    assert said.strip().startswith("Taught has an accuracy of 0.")
+    assert "No published language model took part." in said
+
+
+def test_evaluate_asks_where_studies_do(tmp_path: Path) -> None:
+    """No model is asked the same question twice, by studies or by ``evaluate``."""
+    asked: list[str] = []
+
+    def step(*words: object) -> None:
+        asked.extend(map(str, words))
+        raise KeyboardInterrupt
+
+    model = Evaluated("one", {}, [], tmp_path / "work", {}, tmp_path / ".answers", step)
+    with pytest.raises(KeyboardInterrupt):
+        find(write(tmp_path)).evaluation.run(model)
+    assert asked[asked.index("--answers") + 1] == str(tmp_path / ".answers")

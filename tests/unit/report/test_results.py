@@ -8,7 +8,7 @@ import yaml
 from worldprobe.benchmarks.ewok.vocabulary import RELEASE
 from worldprobe.cli import main
 from worldprobe.errors import UserError
-from worldprobe.report.results import check_result, describe
+from worldprobe.report.results import check_result, describe, to_lm_eval
 
 
 @pytest.fixture
@@ -75,6 +75,9 @@ def test_a_result_that_does_not_is_refused_with_the_key(
         ("ci_high", 0.6, "mean: 0.7 is above ci_high, 0.6"),
         ("ci_high", 1e308, "ci_high"),
         ("stderr", -0.1, "stderr"),
+        ("ci_low", None, "ci_low: mean, ci_low and ci_high do not make an interval"),
+        ("ci_high", None, "do not make an interval"),
+        ("mean", None, "do not make an interval"),
     ],
 )
 def test_numbers_that_contradict_each_other_are_refused(make_result, key, value, said):
@@ -83,6 +86,30 @@ def test_numbers_that_contradict_each_other_are_refused(make_result, key, value,
     result["benchmarks"]["ewok"][key] = value
     with pytest.raises(UserError, match=said):
         check_result(result)
+
+
+@pytest.mark.parametrize(
+    "groups", [("overall", "tall"), ("A-b", "a_b"), ("a", "a_2", "A"), ("x", "X")]
+)
+def test_every_number_is_exported_under_a_name_of_its_own(make_result, groups):
+    """Groups of minimal pairs are named by their data: one called overall took the overall
+    accuracy's place.
+    """
+    result = make_result("tiny")
+    ewok = result["benchmarks"]["ewok"]
+    part = ewok["parts"][0]
+    ewok["parts"] = [
+        part | {"group": group, "mean": 0.69 + i / 100} for i, group in enumerate(groups)
+    ]
+    result["benchmarks"]["ewok_a"] = ewok | {"mean": 0.71, "parts": []}
+    record = to_lm_eval(check_result(result), 0.0)
+    assert record["groups"]["worldprobe_ewok"]["acc,none"] == 0.7
+    assert record["groups"]["worldprobe_ewok_a"]["acc,none"] == 0.71
+    found = [
+        record["results"][task]["acc,none"] for task in record["group_subtasks"]["worldprobe_ewok"]
+    ]
+    assert sorted(found) == pytest.approx([0.69 + i / 100 for i in range(len(groups))])
+    assert record["group_subtasks"]["worldprobe_ewok_a"] == []
 
 
 def test_exports_say_nothing_that_nobody_said_and_no_folder(make_result, tmp_path):

@@ -32,7 +32,14 @@ from worldprobe.contracts.results import OVERALL, Summaries
 from worldprobe.errors import UserError
 from worldprobe.paths import StudyPaths
 from worldprobe.provenance import Provenance
-from worldprobe.report.findings import against_chance, lead_values, models_sheet
+from worldprobe.report.findings import (
+    COUNTED,
+    against_chance,
+    count_kinds,
+    counted_of,
+    lead_values,
+    models_sheet,
+)
 from worldprobe.report.model_names import Roster
 from worldprobe.report.origins import (
     Methods,
@@ -176,7 +183,8 @@ def _compose(
     """The part of the report."""
     summaries, roster = _overall_first(read_table(material.summary, Summaries)), material.roster
     overall = summaries[summaries["grouping"] == OVERALL]
-    means = against_chance(overall, list(overall["model"]), roster, chance)
+    counted = counted_of(list(overall.dropna(subset="mean")["model"]), roster)
+    means = against_chance(overall, counted, roster, chance)
     groupings = [name for name in summaries["grouping"].unique() if name != OVERALL]
     shown = summaries[
         summaries["grouping"].isin([OVERALL, *groupings[:1]])
@@ -204,13 +212,14 @@ def _compose(
     return Part(
         question=question,
         lead=render_template(package, "assets/lead.html.jinja", **lead_values(means, chance)),
-        facts={"models": len(means), "items": n_items},
+        facts=count_kinds(means) | {"items": n_items},
         methods=Methods(text, package_versions(origins), models, file_rows(origins)),
         cite=cite,
-        tables=[models_sheet(means, chance)],
+        tables=[models_sheet(means, chance, notes=(COUNTED,))],
         chance=chance,
         notices=notices(own[0].provenance, roster),
         overview=overview,
+        apart=frozenset(roster[model].name for model in roster.models if roster[model].is_control),
     )
 
 
@@ -233,7 +242,7 @@ def evaluation(name: str, title: str, chance: float | None, source: str) -> Eval
             source or name,
             *model.flags,
             "--answers",
-            model.folder / ".answers",
+            model.answers,
             "--out",
             scores,
         )

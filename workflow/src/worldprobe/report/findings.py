@@ -70,6 +70,23 @@ def against_chance(
     ).sort_values("mean", ascending=False, kind="stable", ignore_index=True)
 
 
+def counted_of(models: Sequence[str], roster: Roster) -> list[str]:
+    """Those whom findings are about: published models, else trained controls, else whatever models
+    there are.
+    """
+    for is_apart in ("is_control", "is_untrained"):
+        if kept := [model for model in models if not getattr(roster[model], is_apart)]:
+            return kept
+    return list(models)
+
+
+#: Whom a lead counts, where controls are asked beside models.
+COUNTED = (
+    "Counted: published models; where there are none, trained controls. Any other row stands on its"
+    " own interval."
+)
+
+
 def count_kinds(rows: pd.DataFrame) -> dict[str, int]:
     """How many rows of ``against_chance`` are about what, as facts of a part."""
     kinds = rows["kind"].value_counts()
@@ -110,9 +127,12 @@ def models_sheet(
         more: further columns.
         notes: below the table.
     """
+    standing_note = (
+        "“Above” and “below” are by intervals that hold for all counted models at once.",
+    )
     stated = [] if chance is None else [Column("Against chance", ("against",), is_number=False)]
     return Sheet(
-        "Accuracy of each model" + ("." if chance is None else f"; chance is {chance:g}."),
+        "Accuracy of each model" + ("." if chance is None else f"; chance is {chance:.3g}."),
         rows,
         (
             Column("Model", ("name",), is_number=False),
@@ -122,8 +142,5 @@ def models_sheet(
             *stated,
             *more,
         ),
-        notes=(
-            "“Above” and “below” are by intervals that hold for all counted models at once.",
-            *notes,
-        ),
+        notes=(*(standing_note if stated else ()), *notes),
     )

@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, count, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -65,7 +65,13 @@ class Estimate(Block):
     """What else was counted, such as ties and answers that could not be read."""
 
     def findings(self) -> Iterator[Finding]:
-        """A mean that is not between the ends of its interval."""
+        """A mean that is not between the ends of its interval, or an interval without one of
+        them.
+        """
+        if (self.ci_low is None) != (self.ci_high is None) or (
+            self.mean is None and self.ci_low is not None
+        ):
+            yield ("ci_low",), "mean, ci_low and ci_high do not make an interval.", REPAIR
         stated = [
             (value, name)
             for name in ("ci_low", "mean", "ci_high")
@@ -258,7 +264,9 @@ def list_scores(result: Mapping[str, Any]) -> list[Score]:
         groupings = {part["grouping"] for part in stated["parts"]} - {OVERALL}
         scores.append(Score(name, OVERALL, "accuracy", stated, stated))
         for part in stated["parts"]:
-            is_named_alike = len(groupings) > 1 and part["grouping"] != OVERALL
+            is_named_alike = part["grouping"] != OVERALL and (
+                len(groupings) > 1 or part["group"] == OVERALL
+            )
             group = OVERALL if part["grouping"] == OVERALL else part["group"]
             group = f"{part['grouping']} {group}" if is_named_alike else group
             scores.append(Score(name, group, part["metric"], part, stated))
@@ -479,6 +487,19 @@ def task_name(score: Score) -> str:
     return f"worldprobe_{score.benchmark}{end}".replace("-", "_").replace(".", "_").lower()
 
 
+def task_names(scores: Sequence[Score]) -> dict[tuple[str, str], str]:
+    """The names of benchmarks' groups among lm-eval's tasks; of those that would have one name,
+    later ones are numbered.
+    """
+    found: dict[tuple[str, str], str] = {}
+    for score in sorted(scores, key=lambda score: score.group != OVERALL):
+        if (score.benchmark, score.group) not in found:
+            plain, taken = task_name(score), set(found.values())
+            numbered = chain([plain], (f"{plain}_{number}" for number in count(2)))
+            found[score.benchmark, score.group] = next(n for n in numbered if n not in taken)
+    return found
+
+
 def public_name(result: Mapping[str, Any]) -> str:
     """The model's id on the hub, or its name: where somebody keeps a folder is nobody else's
     business.
@@ -534,8 +555,13 @@ def to_lm_eval(result: Mapping[str, Any], date: float) -> dict[str, Any]:
     tasks: dict[str, dict[str, Any]] = {}
     counts: dict[str, dict[str, int]] = {}
     configs: dict[str, dict[str, Any]] = {}
-    for score in list_scores(result):
-        name, metric = task_name(score), {"accuracy": "acc"}.get(score.metric, score.metric)
+    scores = list_scores(result)
+    names = task_names(scores)
+    for score in scores:
+        name, metric = (
+            names[score.benchmark, score.group],
+            {"accuracy": "acc"}.get(score.metric, score.metric),
+        )
         mean, stderr, n = (score.estimate[key] for key in ("mean", "stderr", "n"))
         entry = tasks.setdefault(name, {"alias": name, "name": name, "sample_len": n})
         entry |= {
@@ -546,12 +572,15 @@ def to_lm_eval(result: Mapping[str, Any], date: float) -> dict[str, Any]:
         items = {"version": 1, "items": score.stated["items_digest"]}
         configs[name] = {"task": name, "metadata": {**items, **score.stated["asked"]}}
     adapter = public_adapter(result["adapter"]) if result.get("adapter") else None
-    groups = {f"worldprobe_{name}": tasks[f"worldprobe_{name}"] for name in result["benchmarks"]}
+    wholes = {names[benchmark, OVERALL]: benchmark for benchmark in result["benchmarks"]}
     return {
         "results": tasks,
-        "groups": groups,
+        "groups": {whole: tasks[whole] for whole in wholes},
         "group_subtasks": {
-            name: sorted(task for task in tasks if task.startswith(f"{name}_")) for name in groups
+            whole: sorted(
+                name for (owner, _), name in names.items() if owner == benchmark and name != whole
+            )
+            for whole, benchmark in wholes.items()
         },
         "configs": configs,
         "versions": dict.fromkeys(tasks, 1),

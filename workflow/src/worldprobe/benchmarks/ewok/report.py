@@ -30,6 +30,7 @@ from worldprobe.models.registry import (
 from worldprobe.paths import BUILTIN, EDITIONS
 from worldprobe.provenance import Provenance
 from worldprobe.report.findings import (
+    COUNTED,
     against_chance,
     count_kinds,
     lead_values,
@@ -92,10 +93,7 @@ def compose(material: Material) -> Part:
         tables=[
             models_sheet(
                 means,
-                notes=(
-                    "Counted: published models; where there are none, trained controls. Any other"
-                    " row stands on its own interval.",
-                ),
+                notes=(COUNTED,),
             ),
             *(
                 sheet

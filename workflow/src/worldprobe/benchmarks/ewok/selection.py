@@ -16,6 +16,7 @@ from worldprobe.benchmarks.ewok.vocabulary import (
 from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.models.registry import BASELINES
+from worldprobe.report.findings import counted_of
 from worldprobe.report.model_names import HUMAN, Roster, is_baseline
 
 EVAL_TYPE = Option("eval_type", "way of asking", EVAL_TYPES)
@@ -82,15 +83,7 @@ def subjects(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     whatever models there are.
     """
     models = language_models(rows)
-    for is_apart in ("is_control", "is_untrained"):
-        kept = models[
-            ~models.model.map(lambda model, apart=is_apart: getattr(roster[model], apart)).astype(
-                bool
-            )
-        ]
-        if len(kept):
-            return kept
-    return models
+    return models[models.model.isin(counted_of(list(models.model.unique()), roster))]
 
 
 def domain_order(rows: pd.DataFrame, roster: Roster) -> list[str]:
