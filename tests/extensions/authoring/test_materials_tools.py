@@ -119,6 +119,7 @@ def test_a_garden_without_faults_has_no_warning(garden):
         ({"b": "not onto the cart", "contrast": "antonym"}, 'labelled "antonym"'),
         ({"pattern": "[agent1] moves the [object1] {segment1}"}, "bring their own article"),
         ({"pattern": MOVES[:-1] + " now", "a": "upward", "b": "downward"}, "says nearly the same"),
+        ({"pattern": "[agent1] and [agent2] rest {segment1}"}, "makes no template"),
         ({"a": "onto the lifter"}, 'has "lifts" in one target and in its context only'),
         (
             {"pattern": MOVES, "a": "downward", "b": "upward", "contrast": "antonym"},

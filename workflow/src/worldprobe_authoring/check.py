@@ -285,16 +285,17 @@ def _overlap(a: Counter[str], b: Counter[str]) -> float:
     return sum((a & b).values()) / max(sum((a | b).values()), 1)
 
 
-def check_all(materials: Materials, versions: int) -> int:
+def check_all(materials: Materials, versions: int) -> tuple[int, int]:
     """Everything that can be known without filling: the entries, then the templates that come of
     them.
 
     Returns:
-        The number of templates; 0 where errors keep them from being compiled.
+        The number of templates of pairs of concepts and of families; 0 where errors keep them from
+        being compiled.
     """
     check_materials(materials)
     if materials.problems.errors():
-        return 0
+        return 0, 0
     fillers = Fillers(materials.fillers, materials.rules)
     templates = compile_templates(materials)
     slots = open_templates(templates, fillers)
@@ -303,19 +304,19 @@ def check_all(materials: Materials, versions: int) -> int:
     check_sentences(materials)
     check_templates(templates, materials.problems)
     check_giveaways(templates, materials.problems)
-    for place in without_template(materials, templates):
+    for place in without_template(materials):
         fix = (
-            "A context fits a target that has the same variables, and whose criteria hold for both"
+            "A context fits a target that has the same slots, and whose criteria hold for both"
             " concepts: add one."
         )
         materials.problems.warn(place, "makes no template: no context fits a target.", fix)
     if not materials.families:
-        return len(templates)
+        return len(templates), 0
     of_families = compile_families(materials)
     check_slots(open_templates(of_families, fillers), fillers, materials.problems)
     check_templates(of_families, materials.problems)
     check_giveaways(of_families, materials.problems)
-    return len(templates) + len(of_families)
+    return len(templates), len(of_families)
 
 
 #: British word or spelling -> American one.

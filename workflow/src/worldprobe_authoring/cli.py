@@ -42,17 +42,20 @@ def check(
     read = read_materials(
         place, ORIGINAL if compat else RIGHT, password_of(password), is_lenient=compat
     )
-    n_templates = check_all(read, n_versions)
+    n_templates, n_levels = check_all(read, n_versions)
     for problem in read.problems.by_place():
         print(problem)
     n_errors = len(read.problems.errors())
     if n_errors:
         raise UserError(
             place,
-            f"{n_errors} errors are listed above.",
+            f"Errors: {n_errors}, listed above.",
             "Fix them from the top; one may cause others.",
         )
-    print(f"{place}: {n_templates} templates, no errors, {len(read.problems)} warnings")
+    print(f"{place}: templates {n_templates}, errors 0, warnings {len(read.problems)}")
+    print("`worldprobe items build` makes one item of each template per version.")
+    if n_levels:
+        print(f"Besides, levels of families {n_levels}, which `items build --families` fills.")
 
 
 @app.command

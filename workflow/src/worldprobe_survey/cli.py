@@ -65,7 +65,7 @@ def lists_(
         items: items table
         plan: print the people, time and money needed; without --out nothing is written
         ratings: ratings that each sub-item should have, for --plan
-        wage: pay per hour, in any currency, for --plan
+        wage: pay per hour in your currency, for --plan
         key_out: answer key; keep it away from the survey (needed with --out)
         balance_out: table of how balanced each list is
         out: lists table, for the survey (needed without --plan)
@@ -466,6 +466,8 @@ def _print_statistics(statistics: pd.DataFrame) -> None:
                 f"{way}: no accuracy: nobody answered a target in both contexts"
                 f" ({counted(n_people, 'person')} took part)"
             )
+        if (way, "split_half_r") not in found:
+            print(f"{way}: no reliability: it takes several people who answer the same questions")
     versions = statistics.query(
         "quantity == 'accuracy' and eval_type == 'likert' and grouping == 'version'"
     )["value"]

@@ -593,6 +593,7 @@ class Plan:
         minutes: of the longest list.
         total_hours: of all recruited people.
         n_ratings_each: ratings that each sub-item has.
+        wage: their pay per hour.
         cost: their pay, before the platform's fee, in the wage's currency.
     """
 
@@ -605,6 +606,7 @@ class Plan:
     minutes: float
     total_hours: float
     n_ratings_each: int
+    wage: float
     cost: float
 
     def lines(self) -> list[str]:
@@ -619,7 +621,8 @@ class Plan:
                 " in the paper"
             ),
             f"  a list takes up to {self.minutes:.0f} minutes; {self.total_hours:.0f} hours in all",
-            f"  pay: {self.cost:,.2f} before the platform's fee",
+            f"  pay: {self.cost:,.2f} before the platform's fee, at {self.wage:,.2f} an hour in"
+            " your currency: --wage sets another rate, --ratings fewer people",
         ]
         if self.eval_type == "likert":
             found = [
@@ -695,6 +698,7 @@ def plan_study(
                 minutes=float(minutes.max()),
                 total_hours=total_hours,
                 n_ratings_each=n_per_list * times,
+                wage=wage,
                 cost=total_hours * wage,
             )
         )

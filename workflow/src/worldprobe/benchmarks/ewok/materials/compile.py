@@ -156,30 +156,19 @@ def compile_templates(materials: Materials) -> pd.DataFrame:
     return add_marks(frame, materials.source)
 
 
-def without_template(materials: Materials, templates: pd.DataFrame) -> list[Place]:
-    """Where the contexts of pairs of concepts, and concepts without any, stand that make no
-    template.
-
-    Args:
-        materials: of which the templates are.
-        templates: a templates table.
-    """
+def without_template(materials: Materials) -> list[Place]:
+    """The places of pairs of concepts, of contexts and of concepts that make no template."""
     places = []
     for domain in materials.domains:
-        rows = templates[templates["domain"] == domain.name]
-        made = {
-            (a, b if isinstance(b, str) else None)
-            for a, b in zip(rows["concept_a"], rows["concept_b"], strict=True)
-        }
-        places += [
-            meta.place
-            for meta in domain.meta_templates
-            if (meta.concept_a, meta.concept_b) not in made
-        ]
-        named = {
-            name for meta in domain.meta_templates for name in (meta.concept_a, meta.concept_b)
-        }
-        places += [concept.place for name, concept in domain.concepts.items() if name not in named]
+        unnamed = dict(domain.concepts)
+        for meta in domain.meta_templates:
+            fitting = {id(segment) for _, _, segment, *_ in _fitting(domain, meta, materials.rules)}
+            contexts = [segment for probe in meta.probes for segment in probe.segments]
+            unused = [segment.place for segment in contexts if id(segment) not in fitting]
+            places += unused if fitting else [meta.place]
+            for name in (meta.concept_a, meta.concept_b):
+                unnamed.pop(name or "", None)
+        places += [concept.place for concept in unnamed.values()]
     return places
 
 
@@ -276,34 +265,34 @@ def compile_domain(domain: Domain, rules: Rules) -> list[tuple[str | int | None,
 
 def _units(domain: Domain, rules: Rules) -> Iterator[Iterator[Template]]:
     for meta in domain.meta_templates:
-        concept_a = _find(domain, meta.concept_a, meta)
-        concept_b = None if meta.concept_b is None else _find(domain, meta.concept_b, meta)
-        targets = list(targets_for(domain.targets, concept_a, concept_b, rules))
-        if not targets:
-            raise UserError(
-                meta.place,
-                f"no target in {domain.target_file} serves"
-                f" {' and '.join(filter(None, (meta.concept_a, meta.concept_b)))}.",
-                "Add a target whose criteria both concepts meet (null serves all).",
-            )
-        probes = [(probe, list(_segments(probe, rules))) for probe in meta.probes]
-        counts = {
-            id(segment): variable_counts(
-                context_sentence(probe.pattern, segment.texts_a, segment), rules
-            )
-            for probe, segments in probes
-            for segment, _ in segments
-        }
-        for target in targets:
-            target_counts = variable_counts(
-                target_sentence(target.pattern, concept_a, target, rules), rules
-            )
-            for probe, segments in probes:
-                for segment, context_type in segments:
-                    if is_compatible(target_counts, counts[id(segment)]):
-                        yield _templates(
-                            target, probe, segment, context_type, concept_a, concept_b, rules
-                        )
+        yield from (_templates(*unit, rules) for unit in _fitting(domain, meta, rules))
+
+
+def _fitting(
+    domain: Domain, meta: MetaTemplate, rules: Rules
+) -> Iterator[tuple[Target, Probe, Segment, str, Concept, Concept | None]]:
+    """Each target of a pair of concepts with each context, and its type, that has its slots."""
+    concept_a = _find(domain, meta.concept_a, meta)
+    concept_b = None if meta.concept_b is None else _find(domain, meta.concept_b, meta)
+    targets = list(targets_for(domain.targets, concept_a, concept_b, rules))
+    if not targets:
+        raise UserError(
+            meta.place,
+            f"no target in {domain.target_file} serves"
+            f" {' and '.join(filter(None, (meta.concept_a, meta.concept_b)))}.",
+            "Add a target whose criteria both concepts meet (null serves all).",
+        )
+    contexts = [
+        (probe, segment, context_type, variable_counts(sentence, rules))
+        for probe in meta.probes
+        for segment, context_type in _segments(probe, rules)
+        for sentence in [context_sentence(probe.pattern, segment.texts_a, segment)]
+    ]
+    for target in targets:
+        needed = variable_counts(target_sentence(target.pattern, concept_a, target, rules), rules)
+        for probe, segment, context_type, counts in contexts:
+            if is_compatible(needed, counts):
+                yield target, probe, segment, context_type, concept_a, concept_b
 
 
 def _find(domain: Domain, name: str, meta: MetaTemplate) -> Concept:

@@ -944,10 +944,10 @@ def compile_all(materials: Materials, families: bool = False) -> pd.DataFrame:
             " that fit them."
         )
         raise UserError(materials.source.path, "these materials yield no template.", fix)
-    if unused := without_template(materials, templates):
+    if unused := without_template(materials):
         message = (
-            "%d concepts or pairs of concepts make no template, the first at %s; `worldprobe"
-            " materials check` lists them"
+            "%d concepts, pairs of concepts or contexts make no template, the first at %s;"
+            " `worldprobe materials check` lists them"
         )
         LOGGER.warning(message, len(unused), unused[0])
     return templates
