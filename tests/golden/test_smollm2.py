@@ -24,6 +24,7 @@ from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table, write_table
 from worldprobe.errors import MachineError
 from worldprobe.models import gguf, packages
+from worldprobe.paths import EDITIONS
 from worldprobe.settings.registry import read_registry
 
 torch = pytest.importorskip("torch")
@@ -238,7 +239,7 @@ def tokenize(checkpoint: str) -> Callable[[str], list[int]]:
     return lambda text: tokenizer(text)["input_ids"]
 
 
-@pytest.mark.parametrize("materials", ["builtin@1", "builtin@2"])
+@pytest.mark.parametrize("materials", EDITIONS)
 def test_every_built_in_text_has_the_tokens_of_llama_cpp(
     materials: str, server: Any, tokenize: Callable[[str], list[int]], tmp_path: Path
 ) -> None:

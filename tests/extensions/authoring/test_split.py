@@ -18,7 +18,7 @@ from worldprobe.benchmarks.ewok.materials.split import (
     parts_of,
 )
 from worldprobe.benchmarks.ewok.word2vec import train_vectors
-from worldprobe.paths import EDITIONS
+from worldprobe.paths import BUILTIN, EDITIONS
 from worldprobe_authoring.split import (
     choose_adversarial,
     relatedness,
@@ -29,8 +29,8 @@ from worldprobe_authoring.split import (
 
 @pytest.fixture(scope="module")
 def second():
-    """The second edition and its templates."""
-    materials = read_materials(str(EDITIONS["builtin@2"]), RIGHT)
+    """Our own materials and their templates."""
+    materials = read_materials(str(EDITIONS[BUILTIN]), RIGHT)
     return materials, compile_all(materials)
 
 
@@ -81,7 +81,7 @@ def test_no_context_of_one_part_is_near_one_of_the_other(halves):
 
 
 def test_the_split_that_ships_is_the_one_that_the_command_writes(second):
-    """After a change of the materials: worldprobe materials split builtin@2 --out
+    """After a change of the materials: worldprobe materials split builtin --out
     PLACE/utils/split.csv.
     """
     materials, templates = second

@@ -127,9 +127,9 @@ def test_the_result_follows_its_schema_and_says_how_it_was_measured(evaluated):
     stated = result["benchmarks"]["ewok"]
     assert stated["asked"]["ties"] == "count 0.5"
     assert stated["asked"]["start tokens"]
-    assert stated["asked"]["items"] == "builtin@2, not the published ones"
+    assert stated["asked"]["items"] == "builtin@3, not the published ones"
     assert len(stated["items_digest"]) == 64
-    assert result["options"]["ewok"]["materials"] == "builtin@2"
+    assert result["options"]["ewok"]["materials"] == "builtin@3"
     overall = [score for score in list_scores(result) if score.group == "overall"]
     assert [score.benchmark for score in overall] == ["ewok", "worldsense", "worldsense"]
 

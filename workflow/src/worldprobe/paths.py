@@ -26,9 +26,10 @@ RESOURCES = REPOSITORY / "resources"
 EDITIONS = {
     "builtin@1": RESOURCES / "materials" / "ewok-builtin",
     "builtin@2": RESOURCES / "materials" / "ewok-builtin-2",
+    "builtin@3": RESOURCES / "materials" / "ewok-builtin-3",
 }
 #: The edition that ``builtin`` means.
-BUILTIN = "builtin@2"
+BUILTIN = "builtin@3"
 
 RESULTS = "results"
 
@@ -37,7 +38,7 @@ def edition(text: str) -> str:
     """The full name of an edition of our own materials; any other place of materials as it is.
 
     >>> edition("builtin"), edition("builtin@1"), edition("mine.zip")
-    ('builtin@2', 'builtin@1', 'mine.zip')
+    ('builtin@3', 'builtin@1', 'mine.zip')
 
     Raises:
         UserError: there is no such edition.
@@ -54,7 +55,7 @@ def edition(text: str) -> str:
 def materials_place(text: str) -> str:
     """The folder or archive of the materials that a word names.
 
-    >>> materials_place("mine.zip"), materials_place("builtin").endswith("ewok-builtin-2")
+    >>> materials_place("mine.zip"), materials_place("builtin").endswith("ewok-builtin-3")
     ('mine.zip', True)
 
     Raises:

@@ -210,7 +210,7 @@ MaterialsPlace = Annotated[
     str,
     Parameter(
         help=(
-            "builtin, builtin@1 or builtin@2 (our own), a folder in EWoK's official layout, or a"
+            "builtin or builtin@1 to builtin@3 (our own), a folder in EWoK's official layout, or a"
             " .zip file of one"
         )
     ),

@@ -1,4 +1,4 @@
-"""Families of our second edition: levels of a base differ in one thing, words are matched, and
+"""Families of our own materials: levels of a base differ in one thing, words are matched, and
 no rule of the surface works.
 """
 
@@ -17,11 +17,11 @@ from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.cli import main
 from worldprobe.contracts import read_table
-from worldprobe.paths import EDITIONS
+from worldprobe.paths import BUILTIN, EDITIONS
 from worldprobe_authoring.balance import bag_of_words
 from worldprobe_authoring.check import check_all
 
-FOLDER = EDITIONS["builtin@2"]
+FOLDER = EDITIONS[BUILTIN]
 LEVELS = {
     "belief": [0, 1, 2],
     "depth": [1, 2, 3],
@@ -38,7 +38,7 @@ def templates() -> pd.DataFrame:
 
 
 def build(out, *options: str) -> pd.DataFrame:
-    assert main(["items", "build", "builtin@2", *options, "--out", str(out / "items.parquet")]) == 0
+    assert main(["items", "build", BUILTIN, *options, "--out", str(out / "items.parquet")]) == 0
     return read_table(out / "items.parquet", Items)
 
 

@@ -12,7 +12,7 @@ from worldprobe.benchmarks.ewok.materials.materials import read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
 from worldprobe.benchmarks.ewok.materials.slots import fill
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS, slot_class
-from worldprobe.paths import EDITIONS
+from worldprobe.paths import BUILTIN, EDITIONS
 from worldprobe_authoring.balance import cramers_v
 
 FACTORS = ("version", "domain", "context_type", "context_contrast", "target_contrast", "other")
@@ -22,7 +22,7 @@ BOUND = 0.05
 
 @pytest.fixture(scope="module")
 def materials():
-    return read_materials(EDITIONS["builtin@2"], RIGHT)
+    return read_materials(EDITIONS[BUILTIN], RIGHT)
 
 
 @pytest.fixture(scope="module")

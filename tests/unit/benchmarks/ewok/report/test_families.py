@@ -15,7 +15,7 @@ from worldprobe.benchmarks.ewok.materials.materials import read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
 from worldprobe.benchmarks.ewok.tables.accuracy import family_accuracy
 from worldprobe.contracts import validate
-from worldprobe.paths import EDITIONS
+from worldprobe.paths import BUILTIN, EDITIONS
 from worldprobe.report.model_names import Roster
 from worldprobe_authoring.displays import materials_families
 
@@ -84,7 +84,7 @@ def test_the_figure_has_every_level(levels):
 
 
 def test_the_table_of_levels_counts_bases_words_and_what_bare_words_reach():
-    templates = validate(compile_families(read_materials(EDITIONS["builtin@2"], RIGHT)), Templates)
+    templates = validate(compile_families(read_materials(EDITIONS[BUILTIN], RIGHT)), Templates)
     frame = materials_families(templates).frame
     assert frame["n_bases"].min() >= 20
     assert frame["shared_words"].between(0.44, 0.56).all()

@@ -41,9 +41,9 @@ class Materials(Block):
     """Materials that templates are compiled from."""
 
     source: Text = "builtin"
-    """Where the materials are: `builtin`, which is the second edition of our own (`builtin@2`), or
-    `builtin@1`, the first; or a folder in the format of EWoK's config folder, or a .zip of one.
-    Paper: Section 3.
+    """Where the materials are: `builtin`, which is the third edition of our own (`builtin@3`), or
+    an earlier one, `builtin@1` or `builtin@2`; or a folder in the format of EWoK's config folder,
+    or a .zip of one. Paper: Section 3.
     """
 
     password: Annotated[str | None, Field(json_schema_extra={"writeOnly": True})] = "ewok"
@@ -83,8 +83,8 @@ class FillingSettings(Block):
     paper: a version is then also a few names of one sex and origin. `balanced` gives every template
     fillings of its own, so that each version uses the fillers that are listed about equally often,
     and names of each sex and origin in each domain and role. `independent` samples every item on
-    its own. `auto` is `balanced` for `builtin@2`, whose fillers suit every template, and else
-    `fixed`, as printed numbers are. Paper: Section 3.
+    its own. `auto` is `balanced` for `builtin@2` and `builtin@3`, whose fillers suit every
+    template, and else `fixed`, as printed numbers are. Paper: Section 3.
     """
 
     versions: Versions = "0-4"
@@ -443,7 +443,7 @@ class Ewok(Block):
             yield (
                 ("conditions", of_families[0], "items", "families"),
                 problem,
-                "Use builtin@2, or add families/family-<name>.yml.",
+                "Use builtin@3, or add families/family-<name>.yml.",
             )
         if len({condition.title or key for key, condition in self.conditions.items()}) < len(
             self.conditions

@@ -15,9 +15,9 @@ PROMPTS = RESOURCES / "prompts"
 
 
 def chosen_mode(mode: str, materials: str, compat: bool) -> str:
-    """How templates are filled, where ``auto`` leaves it to the materials: the second edition of
-    ours is made to be balanced; all others are filled as in the paper, so that numbers can be set
-    beside printed ones.
+    """How templates are filled, where ``auto`` leaves it to the materials: our own since the second
+    edition are made to be balanced; all others are filled as in the paper, so that numbers can be
+    set beside printed ones.
 
     >>> [
     ...     chosen_mode("auto", materials, False)
@@ -28,8 +28,8 @@ def chosen_mode(mode: str, materials: str, compat: bool) -> str:
     if mode != "auto":
         return mode
     folder = EDITIONS.get(BUILTIN if materials == "builtin" else materials) or Path(materials)
-    is_second = folder.resolve() == EDITIONS["builtin@2"].resolve()
-    return "balanced" if is_second and not compat else "fixed"
+    suited = [EDITIONS[name].resolve() for name in EDITIONS if name != "builtin@1"]
+    return "balanced" if folder.resolve() in suited and not compat else "fixed"
 
 
 @dataclass(frozen=True)
