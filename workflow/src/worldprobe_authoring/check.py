@@ -137,6 +137,7 @@ def check_sentences(materials: Materials) -> None:
             check_wording(text, place, fillers, materials.problems)
         for meta in domain.meta_templates:
             _check_labels(meta, materials.problems)
+            _check_shared(meta, materials.problems)
             _check_likeness(meta, materials.problems)
     for base in (base for bases in materials.families.values() for base in bases):
         for pair, place in (
@@ -220,20 +221,63 @@ def _check_articles(text: str, place: Place, fillers: Fillers, problems: Problem
 
 
 def _check_labels(meta: MetaTemplate, problems: Problems) -> None:
-    """A negation that is labelled as something else, or something else labelled as a negation."""
-    for segment in (s for probe in meta.probes for s in probe.segments if s.texts_a and s.texts_b):
-        label = (segment.contrast or "").replace("_", " ")
+    """A negation that is labelled as something else, something else labelled as a negation, and
+    names that change places under another label.
+    """
+    for probe, segment in ((p, s) for p in meta.probes for s in p.segments if s.texts_b):
+        label, sides = (segment.contrast or "").replace("_", " "), _sides(probe.pattern, segment)
         both = list(zip(segment.texts_a or (), segment.texts_b or (), strict=False))
         negated = [bool(_NEGATION.search(a)) != bool(_NEGATION.search(b)) for a, b in both]
-        if label == "negation" and not any(negated):
+        if label == "negation" and len({len(_NEGATION.findall(side)) for side in sides}) == 1:
             if not any(_is_negated_inside(a, b) or _is_negated_inside(b, a) for a, b in both):
-                problem = 'is labelled "negation", but no side negates the other.'
+                problem = 'is labelled "negation", but neither side says "not" oftener.'
                 problems.warn(segment.place, problem, "Name the contrast that it is.")
         elif label == "antonym" and any(negated) and all(_bare(a) == _bare(b) for a, b in both):
             problems.warn(
                 segment.place,
                 'is labelled "antonym", but one side only negates the other.',
                 'Write "negation".',
+            )
+        words_and_names = {(KEY.sub("", side), *sorted(KEY.findall(side))) for side in sides}
+        if label != "variable swap" and len(words_and_names) == 1:
+            problem = "exchanges names, but is not labelled so."
+            problems.warn(segment.place, problem, 'Write "variable_swap".')
+
+
+#: What the two contexts of a pair share, though it can fit one of them only.
+_ONE_SIDED = re.compile(
+    r"(?<!just )\b(?:too|as well)(?=[.,]|$)|\b(?:al)?though\b|^After(?:ward| this| that)\b",
+    re.IGNORECASE,
+)
+
+
+def _check_shared(meta: MetaTemplate, problems: Problems) -> None:
+    """An additive or concessive word in what both contexts share, and an opening that refers to
+    nothing.
+    """
+    for probe in meta.probes:
+        if found := _ONE_SIDED.search(probe.pattern):
+            problem = f'both contexts say "{found[0]}", which suits one of them at most.'
+            problems.warn(probe.place, problem, "Leave it out, or move it into a segment.")
+
+
+#: What is over, for a target that is going on.
+_OVER = re.compile(
+    r"^(?:A moment ago|After (?:they|the (?:crime|deal|drop|load|talk|throw)))\b"
+    r"|\b(?:has been called off|has (?:ended|stopped))\b"
+)
+_GOING_ON = re.compile(r"\b(?:is|are) (?:\w+ly )?\w+ing\b")
+
+
+def _check_tense(templates: pd.DataFrame, problems: Problems) -> None:
+    """Targets in progress after their context has said that it is over."""
+    columns = [templates[column].tolist() for column in ("template_id", *TEXTS)]
+    for template_id, context1, context2, target1, target2 in zip(*columns, strict=True):
+        over = _OVER.search(context1) or _OVER.search(context2)
+        if over and _GOING_ON.search(target1) and _GOING_ON.search(target2):
+            problem = f'is about something in progress after "{over[0]}".'
+            problems.warn(
+                Place("templates", 0, template_id), problem, "Say what will be, or what is seen."
             )
 
 
@@ -304,6 +348,7 @@ def check_all(materials: Materials, versions: int) -> tuple[int, int]:
     check_sentences(materials)
     check_templates(templates, materials.problems)
     check_giveaways(templates, materials.problems)
+    _check_tense(templates, materials.problems)
     for place in without_template(materials):
         fix = (
             "A context fits a target that has the same slots, and whose criteria hold for both"
