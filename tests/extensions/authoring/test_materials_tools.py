@@ -115,7 +115,21 @@ def test_a_garden_without_faults_has_no_warning(garden):
     ("changes", "said"),
     [
         ({"a": "onto an cart"}, '"an" does not suit "cart"'),
-        ({"contrast": "negation"}, "no side negates the other"),
+        ({"contrast": "negation"}, "neither side says"),
+        (
+            {"a": "not into the pit", "b": "not onto the cart", "contrast": "negation"},
+            "neither side says",
+        ),
+        ({"pattern": FINE["pattern"] + " too"}, 'both contexts say "too"'),
+        ({"pattern": "After this, " + FINE["pattern"]}, 'both contexts say "After this"'),
+        (
+            {
+                "pattern": "{segment1}",
+                "a": "'[agent1] sees [agent2]'",
+                "b": "'[agent2] sees [agent1]'",
+            },
+            "exchanges names",
+        ),
         ({"b": "not onto the cart", "contrast": "antonym"}, 'labelled "antonym"'),
         ({"pattern": "[agent1] moves the [object1] {segment1}"}, "bring their own article"),
         ({"pattern": MOVES[:-1] + " now", "a": "upward", "b": "downward"}, "says nearly the same"),
@@ -129,6 +143,14 @@ def test_a_garden_without_faults_has_no_warning(garden):
 )
 def test_each_fault_of_a_sentence_is_told(garden, changes, said):
     assert any(said in problem for problem in problems(add_probe(garden, **changes)))
+
+
+def test_a_target_in_progress_after_its_context_has_said_that_it_is_over_is_told(garden):
+    garden.replace(CONTEXT, "[agent1] moves", "After the drop, [agent1] moves")
+    garden.replace(TARGET, "[agent1] {CONCEPT} [object1].", "[agent1] is {CONCEPT} [object1].")
+    garden.replace(TARGET, "present_3sg_form", "ing_form")
+    garden.replace("concepts/", "agentive: true", "agentive: true\n  ing_form: lifting")
+    assert any('in progress after "After the drop"' in problem for problem in problems(garden))
 
 
 def test_templates_and_different_pairs_are_counted():

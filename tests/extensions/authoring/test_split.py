@@ -1,8 +1,4 @@
-"""The two parts of a split share nothing, and each has its half of every domain; the adversarial
-part is where relatedness points the wrong way.
-"""
-
-from functools import partial
+"""The two parts of a split share nothing, and each has its half of every domain."""
 
 import pandas as pd
 import pytest
@@ -17,14 +13,8 @@ from worldprobe.benchmarks.ewok.materials.split import (
     SPLIT,
     parts_of,
 )
-from worldprobe.benchmarks.ewok.word2vec import train_vectors
 from worldprobe.paths import BUILTIN, EDITIONS
-from worldprobe_authoring.split import (
-    choose_adversarial,
-    relatedness,
-    split_by_situation,
-    split_text,
-)
+from worldprobe_authoring.split import read_scales, split_by_situation, split_text
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +76,7 @@ def test_the_split_that_ships_is_the_one_that_the_command_writes(second):
     """
     materials, templates = second
     assert materials.source.read(SPLIT).decode() == split_text(
-        split_by_situation(templates), materials.canary
+        split_by_situation(templates, read_scales(materials.source)), materials.canary
     )
 
 
@@ -99,41 +89,17 @@ def test_pairs_that_share_a_concept_or_a_situation_stay_together():
     ]
     templates = pd.DataFrame(pairs, columns=[*PAIR, "situation"])
     for seed in range(4):
-        part = split_by_situation(templates, seed).set_index("concept_a")["part"]
+        part = split_by_situation(templates, {}, seed).set_index("concept_a")["part"]
         assert part["a"] == part["b"] == part["x"] != part["y"]
 
 
-def test_vectors_find_a_planted_relatedness_and_the_part_is_where_it_points_the_wrong_way():
-    """Words of one theme go together in all pairs of concepts but one, which is turned round."""
-    rows = []
-    for n in range(40):
-        warm, cold = ("sun beach sand heat", "snow frost ice chill")
-        targets = (f"summer swim {n}a", f"winter sled {n}a")
-        contexts = (f"{warm} {n}b", f"{cold} {n}b")
-        rows.append(
-            (
-                f"d-d_{n + 1}_1",
-                "d-d",
-                f"c{n}",
-                None,
-                *(contexts[::-1] if n < 4 else contexts),
-                *targets,
-                f"s{n}",
-            )
-        )
-    columns = [
-        "template_id",
-        "domain",
-        "concept_a",
-        "concept_b",
-        "context1",
-        "context2",
-        "target1",
-        "target2",
-        "situation",
-    ]
-    planted = pd.DataFrame(rows, columns=columns)
-    margin = relatedness(planted, partial(train_vectors, seed=0, size=50, epochs=20)).sum(axis=1)
-    assert (margin[4:] > 0).all()
-    assert (margin[:4] < 0).all()
-    assert choose_adversarial(planted).nonzero()[0].tolist() == [0, 1, 2, 3]
+def test_concepts_of_one_scale_are_on_one_side(second):
+    materials, templates = second
+    scales = read_scales(materials.source)
+    pairs = templates[PAIR].assign(part=parts_of(templates, materials.source)).drop_duplicates()
+    part = pd.concat([pairs.set_index(name)["part"] for name in ("concept_a", "concept_b")])
+    assert len(scales) > 40
+    for scale in set(scales.values()):
+        sides = [part.loc[[name]].unique().tolist() for name in scales if scales[name] == scale]
+        assert len(sides) > 1
+        assert {tuple(side) for side in sides} in ({("train",)}, {("test",)}), scale

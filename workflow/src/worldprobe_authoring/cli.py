@@ -105,42 +105,15 @@ def split(
         out: CSV file with the part of each pair of concepts
     """
     from worldprobe.benchmarks.ewok.materials.items import compile_all
-    from worldprobe_authoring.split import split_by_situation, split_text
+    from worldprobe_authoring.split import read_scales, split_by_situation, split_text
 
     read = read_and_check(materials, password, False)
-    parts = split_by_situation(compile_all(read), seed)
+    parts = split_by_situation(compile_all(read), read_scales(read.source), seed)
     write_text(out, split_text(parts, read.canary))
     n_train = int((parts["part"] == "train").sum())
     LOGGER.info(
         "%d pairs of concepts for training, %d for testing: %s", n_train, len(parts) - n_train, out
     )
-
-
-@app.command
-def adversarial(
-    materials: options.MaterialsPlace, /, *, password: options.Password = None, out: Path
-) -> None:
-    """Choose the tenth of each domain's templates on which relatedness misleads most.
-
-    Vectors that judge a part of the materials have read the other parts alone. Materials that
-    contain the file as utils/adversarial.csv ship this part: their templates and items have the
-    column `adversarial`.
-
-    Args:
-        out: CSV file with the keys of these templates
-    """
-    from worldprobe.benchmarks.ewok.materials.compile import template_keys
-    from worldprobe.benchmarks.ewok.materials.items import compile_all
-    from worldprobe_authoring.split import choose_adversarial
-
-    read = read_and_check(materials, password, False)
-    templates = compile_all(read)
-    keyed = templates[["domain"]].assign(key=template_keys(templates))[
-        choose_adversarial(templates)
-    ]
-    rows = keyed.sort_values(["domain", "key"]).to_csv(index=False, lineterminator="\n")
-    write_text(out, (f"{read.canary}\n" if read.canary else "") + rows)
-    LOGGER.info("%d of %d templates: %s", len(keyed), len(templates), out)
 
 
 @app.command

@@ -2,19 +2,8 @@
 words misleads.
 """
 
-import pytest
-
 from worldprobe.benchmarks.ewok.materials.compile import ADVERSARIAL, CULTURE_BOUND, template_keys
 from worldprobe.benchmarks.ewok.materials.items import Filling, compile_all, fill_items
-from worldprobe.benchmarks.ewok.materials.materials import read_materials
-from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
-from worldprobe.commented_csv import read_frame
-from worldprobe.paths import BUILTIN, EDITIONS
-
-
-@pytest.fixture(scope="module")
-def templates():
-    return compile_all(read_materials(EDITIONS[BUILTIN], RIGHT))
 
 
 def test_a_template_is_bound_to_what_its_sentences_name_in_whole_words_whatever_the_slots(garden):
@@ -38,16 +27,3 @@ def test_listed_templates_are_inside_in_templates_and_items(garden):
     assert marked["adversarial"].tolist() == ["outside", "inside"]
     items, _ = fill_items(marked, materials, Filling("fixed", [0]))
     assert items["adversarial"].tolist() == ["outside", "inside"]
-
-
-def test_the_adversarial_part_is_a_tenth_of_every_domain_and_its_keys_are_those_of_templates(
-    templates,
-):
-    """An edited sentence takes its template out of the part: `worldprobe materials adversarial`
-    chooses again.
-    """
-    source = read_materials(EDITIONS[BUILTIN], RIGHT).source
-    listed = set(read_frame(ADVERSARIAL, source.read(ADVERSARIAL))["key"])
-    assert len(listed & set(template_keys(templates))) > 0.8 * len(listed)
-    inside = (templates["adversarial"] == "inside").groupby(templates["domain"]).mean()
-    assert inside.between(0.07, 0.12).all(), inside
