@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from worldprobe import cli
-from worldprobe.benchmark import Evaluation
+from worldprobe.benchmark import Evaluated, Evaluation
 from worldprobe.benchmarks.worldsense.evaluation import converses
 from worldprobe.benchmarks.worldsense.inference import reference_solvers
 from worldprobe.benchmarks.worldsense.trials.sets import plan_set
@@ -40,11 +40,14 @@ def evaluation(few_to_learn_from, tiny_checkpoint, tmp_path_factory):
     skins = ["trips", "race", "tall/short", "old/young", "people_LeftRight", "obj_LeftRight"]
     whole_step, fewer = (
         evaluate.step,
-        {"generate": ["--sizes", "3", "--skins", *skins], "build": ["--filter", "object2"]},
+        {
+            ("worldsense", "generate"): ["--sizes", "3", "--skins", *skins],
+            ("items", "build"): ["--filter", "object2"],
+        },
     )
 
     def step(*words):
-        whole_step(*words, *fewer.get(words[1], []))
+        whole_step(*words, *fewer.get(words[:2], []))
 
     with (
         pytest.MonkeyPatch.context() as patch,
@@ -76,7 +79,7 @@ def test_the_result_is_the_mean_of_its_own_judgements(evaluated):
 
     result = json.loads((evaluated / "result.json").read_text())
     stated = result["benchmarks"]["ewok"]
-    judged = read_table(evaluated / "judgements.parquet", Judgements)
+    judged = read_table(evaluated / "ewok" / "judgements.parquet", Judgements)
     assert stated["mean"] == pytest.approx(judged["accuracy"].mean())
     assert (
         stated["n"] == judged["item_id"].nunique() == sum(domain["n"] for domain in stated["parts"])
@@ -93,7 +96,7 @@ def test_the_standard_error_that_is_exported_is_that_of_the_mean(evaluated):
 
     result = json.loads((evaluated / "result.json").read_text())
     stated = result["benchmarks"]["ewok"]
-    judged = pd.read_parquet(evaluated / "judgements.parquet")
+    judged = pd.read_parquet(evaluated / "ewok" / "judgements.parquet")
     pair = judged["domain"] + judged["concept_a"] + judged["concept_b"].fillna("")
     items = (
         judged.assign(pair=pair)
@@ -161,13 +164,13 @@ def test_what_evaluate_asked_is_not_asked_again_by_a_study_and_other_settings_sh
     folder, whole_step = str(tiny_checkpoint()), evaluate.step
 
     def step(*words):
-        whole_step(*words, *(["--filter", "object2"] if words[1] == "build" else []))
+        whole_step(*words, *(["--filter", "object2"] if words[0] == "items" else []))
 
     monkeypatch.setattr(evaluate, "step", step)
     assert cli.main(["evaluate", folder, "--versions", "0"]) == 0
     parts = sorted(Path("results/.answers").glob("*/part-*"))
     assert parts
-    items = next(Path("results/evaluate").glob("*/items.parquet"))
+    items = next(Path("results/evaluate").glob("*/ewok/items.parquet"))
     study = [
         "score",
         "logprobs",
@@ -215,15 +218,15 @@ def test_a_number_that_is_missing_is_null_in_the_result(evaluated, tmp_path):
     from worldprobe.contracts import read_provenance, read_table, write_table
     from worldprobe.report.results import describe
 
-    made = read_provenance(evaluated / "summaries.parquet")
+    made = read_provenance(evaluated / "ewok" / "summaries.parquet")
     numbers = dict.fromkeys(["mean", "low", "high", "ci_low", "ci_high"], float("nan"))
-    summaries = read_table(evaluated / "summaries.parquet", Summaries).assign(**numbers)
+    summaries = read_table(evaluated / "ewok" / "summaries.parquet", Summaries).assign(**numbers)
     write_table(summaries, Summaries, tmp_path / "summaries.parquet", made)
     found = collect_evaluation(
         "m",
         "builtin",
-        evaluated / "items.parquet",
-        evaluated / "target_scores.parquet",
+        evaluated / "ewok" / "items.parquet",
+        evaluated / "ewok" / "target_scores.parquet",
         tmp_path / "summaries.parquet",
     )
     json.dumps(found, allow_nan=False)
@@ -235,6 +238,7 @@ def test_a_folder_of_the_same_name_elsewhere_does_not_replace_a_result(
     tmp_path, monkeypatch, capsys
 ):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(evaluate, "kind_of", lambda _: "causal")
     for place in ("a", "b"):
         (tmp_path / place / "final").mkdir(parents=True)
     result = tmp_path / "results" / "evaluate" / "final" / "result.json"
@@ -263,10 +267,13 @@ def test_worldsense_accuracy_is_the_mean_of_its_problems(evaluated):
 def test_a_checkpoint_with_a_chat_template_is_asked_as_published(tiny_checkpoint, tmp_path):
     folder = tmp_path / "chat"
     shutil.copytree(tiny_checkpoint(), folder)
-    assert not converses({"checkpoint": str(folder)})
+
+    def asked_in_messages(**card):
+        return converses(Evaluated("m", card, [], tmp_path, {}, tmp_path, print))
+
+    assert not asked_in_messages(checkpoint=str(folder))
     (folder / "chat_template.jinja").write_text("{{ messages }}")
-    assert converses({"checkpoint": str(folder)})
-    assert converses({"checkpoint": "gpt-4", "engine": "openai"})
+    assert asked_in_messages(checkpoint=str(folder))
 
 
 #: What is loaded, as every result says it.
@@ -310,6 +317,7 @@ def quick(tmp_path, monkeypatch):
         evaluate, "able", lambda _, named: ({one.name: fakes[one.name] for one in named}, [])
     )
     monkeypatch.setattr(evaluate, "kind_of", lambda _: "causal")
+    monkeypatch.setattr(evaluate, "write_page", lambda *_: tmp_path / "report.html")
 
     def run(*options):
         status = cli.main(["evaluate", "mine", "--work", str(tmp_path), *options])

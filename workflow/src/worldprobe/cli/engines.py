@@ -6,25 +6,24 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from cyclopts import Parameter
 from pydantic import Field
 
 from worldprobe.cli.options import KEYS
 from worldprobe.models.checkpoint import NO_ADAPTER, short_name
 from worldprobe.models.registry import CAUSAL, MASKED, check_name, refuse_prompting
 from worldprobe.operations.resources import claim_gpus
-from worldprobe.settings.blocks import Count, Finding
+from worldprobe.settings.blocks import Count, Finding, option_words
 from worldprobe.settings.registry import Loading
 
 if TYPE_CHECKING:
     from worldprobe.models.engine import Engine
 
 
-class Model(Loading):
-    """A model as commands take it: the keys of its card that say how it is loaded, and more."""
+class Setup(Loading):
+    """How a model is loaded and asked: the keys of its card, and those of this machine."""
 
-    checkpoint: Annotated[str, Field(pattern=r"^[^-\s]")]
-    """Model folder, GGUF file, hub id that was fetched before, or name of a rule."""
-
+    checkpoint: Annotated[str | None, Parameter(parse=False)] = None
     model: str | None = None
     """The model's name in tables; by default the checkpoint's."""
 
@@ -35,6 +34,10 @@ class Model(Loading):
 
     device: str | None = None
     """Device: auto (all GPUs given, else the CPU), cpu, or e.g. cuda:0."""
+
+    batch_size: Count | None = None
+    """Most sequences, or rows of packed ones, in one pass; by default as many as fit into memory.
+    """
 
     threads: Annotated[int, Field(ge=1, le=4096)] | None = None
     """Cores to compute on; by default all."""
@@ -51,15 +54,26 @@ class Model(Loading):
     max_tokens: Count | None = None
     """Stop after so many tokens, read and written, as a server counts them."""
 
-    answers: Path | None = None
-    """Store of answers; by default .answers next to --out."""
-
     kept_since: Annotated[float, Field(ge=0, le=1e12)] = 0.0
     """Ask again what was answered before this time, in seconds since 1970 (`date +%s`)."""
 
     def findings(self) -> Iterator[Finding]:
+        """None yet: a card may say what is missing."""
+        yield from ()
+
+
+class Model(Setup):
+    """A model as commands take it."""
+
+    checkpoint: Annotated[str, Field(pattern=r"^[^-\s]")]
+    """Model folder, GGUF file, hub id that was fetched before, or name of a rule."""
+
+    answers: Path | None = None
+    """Store of answers; by default .answers next to --out."""
+
+    def findings(self) -> Iterator[Finding]:
         """As a card's, and a start token where there is none."""
-        yield from super().findings()
+        yield from Loading.findings(self)
         if self.kind == MASKED and self.bos != "auto":
             problem = (
                 "does nothing with a masked language model, which reads a text between its"
@@ -75,6 +89,25 @@ class Model(Loading):
             UserError: it cannot be one.
         """
         return model_name(self.model, self.checkpoint, self.adapter)
+
+    def words(self) -> list[str]:
+        """The options that say so: those that differ from the defaults, and the name."""
+        stated = {
+            key: value
+            for key, value in self.model_dump(exclude={"model", "checkpoint"}).items()
+            if value != type(self).model_fields[key].default
+        }
+        named = {"model": self.name, "checkpoint": self.checkpoint}
+        return option_words(named | stated)
+
+    def offers(self) -> tuple[bool, bool]:
+        """Whether the model's server gives log probabilities of prompts, and takes
+        conversations.
+        """
+        from worldprobe.models.server.engine import NO_LOGPROBS
+
+        facts = self.open().facts
+        return facts.notes["mode"] != NO_LOGPROBS, facts.has_chat
 
     def open(self, skin_folder: Path | None = None) -> Engine:
         """Load the model, or reach its server."""
@@ -129,6 +162,7 @@ def _transformers(model: Model) -> Engine:
         kind=model.kind,
         pseudo=model.pseudo or "within_word_l2r",
         adapter=model.adapter,
+        batch_size=model.batch_size,
     )
 
 
@@ -144,6 +178,7 @@ def _vllm(model: Model) -> Engine:
         trust_remote_code=model.trust_remote_code,
         tensor_parallel=model.tensor_parallel,
         adapter=model.adapter,
+        batch_size=model.batch_size,
     )
 
 

@@ -8,7 +8,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from dataclasses import replace as changed
 from datetime import UTC, datetime
@@ -19,28 +19,29 @@ from cyclopts import App, Parameter
 
 from worldprobe import __version__
 from worldprobe.benchmark import Evaluated
-from worldprobe.benchmarks import OWN, benchmarks, listed
-from worldprobe.cli.engines import model_name
+from worldprobe.benchmarks import OWN, benchmark_of, benchmarks, listed
+from worldprobe.cli.engines import Model, Setup, model_name
 from worldprobe.cli.options import (
+    KEYS,
     PASSWORD_VARIABLE,
-    Adapter,
     Compat,
     Count,
-    Dtype,
     MaterialsPlace,
     Password,
+    Registry,
     ReleaseFilter,
-    Revision,
-    Versions,
+    between,
     shipped_file,
     version_range,
 )
+from worldprobe.cli.parsing import option_of
 from worldprobe.errors import UserError
 from worldprobe.files import write_text
 from worldprobe.log import LOGGER
 from worldprobe.models.checkpoint import folder_of, locate
 from worldprobe.models.registry import CAUSAL, check_name
 from worldprobe.paths import StudyPaths, edition
+from worldprobe.settings.registry import Loading
 
 if TYPE_CHECKING:
     from worldprobe.benchmark import Benchmark, Evaluated, Evaluation
@@ -63,103 +64,97 @@ class BenchmarkOptions:
     """What a benchmark asks, where that can be chosen.
 
     Attributes:
-        per_cell: tuples of each problem, size, complexity, skin and wording of our own test set: 1
-            is 2,808 trials, 31 is the whole set with 87,048
-        trial_set: WorldSense's set of trials
+        versions: EWoK: first and last version, FIRST-LAST (default: 0-4, with --limit 0)
+        per_cell: WorldSense: tuples of each problem, size, complexity, skin and wording; 1 is 2,808
+            trials, 31 is the whole set with 87,048
+        trial_set: WorldSense: set of trials
     """
 
     materials: MaterialsPlace = "builtin"
     password: Password = None
     compat: Compat = False
     release_filter: ReleaseFilter = False
-    versions: Versions = "0-4"
+    versions: str | None = None
     per_cell: Count = 1
     trial_set: Literal["test", "test-new", "test-hard", "test-motion"] = "test"
 
 
 def evaluate(
-    model: str,
+    model: str | None = None,
     /,
     *,
     benchmark: Annotated[str, Parameter(help=NAMED)] = DEFAULT,
-    registry: Annotated[Path, Parameter(help="model registry; one comes with the package")] = Path(
-        "config/models.yaml"
-    ),
-    revision: Revision = None,
-    dtype: Dtype = None,
-    adapter: Adapter = None,
-    options: BenchmarkOptions = BenchmarkOptions(),
+    limit: Annotated[int, between(1)] | None = None,
     work: Path | None = None,
     replace: bool = False,
     out: Path | None = None,
+    registry: Registry = Path("config/models.yaml"),
+    options: BenchmarkOptions = BenchmarkOptions(),
+    setup: Annotated[Setup, KEYS] = Setup(),
 ) -> None:
-    """Score one model and print it next to the published numbers.
+    """Score one model in one or more benchmarks, and write its result and a page about it.
 
-    Each benchmark makes its items, asks the model about them and summarises what it answers; each
-    step is a command that is printed. A second call continues where the first one stopped, and adds
-    its benchmarks to the result of the first.
+    Each benchmark makes its items, asks the model and summarises what it answers; each step is a
+    command that is printed. A second call continues where the first one stopped, and adds its
+    benchmarks to the result. A model on a server is given by --endpoint URL --model NAME.
 
     Args:
-        model: model folder, fetched hub id, or a name of the registry
-        replace: let numbers with other options, or of other weights, take the place of those in the
-            result
+        model: folder, fetched hub id, GGUF file, package URL, folder of an adapter, or id of the
+            registry
+        limit: ask about a sample of N templates of EWoK, N trials of WorldSense or N items; every
+            pair of concepts and every problem has some, and intervals are wider
+        replace: overwrite a result made with other options, items or weights
         work: folder of the tables and of the answers (default: results/evaluate/MODEL, and
             results/.answers, where those of studies are)
-        out: JSON result (default: result.json in that folder)
+        out: JSON result (default: result.json in that folder); report.html is written beside it
     """
     from worldprobe.report.results import SCHEMA_VERSION, check_result, describe, merge_results
 
     chosen = named_benchmarks(benchmark)
-    version_range(options.versions)
     refuse_what_does_nothing(options, [one.name for one in chosen])
-    options = changed(
-        options, materials=edition(options.materials)
-    )  # a result says which edition of our materials it is of
-    card = look_up(model, registry)
-    fix = "Rename the folder, or name it otherwise in --registry."
-    name = check_name(card.get("name") or model_name(None, model, adapter), model, fix)
+    versions = options.versions or ("0" if limit else "0-4")
+    version_range(versions)
+    # A result says which edition of our materials it is of.
+    options = changed(options, versions=versions, materials=edition(options.materials))
+    loaded = set_up(model, registry, setup)
+    name = loaded.name
     answers = work / ".answers" if work else ANSWERS
     work = work or Path("results/evaluate") / name
-    refuse_another_models_folder(work / "result.json", str(card["checkpoint"]))
+    refuse_another_models_folder(work / "result.json", loaded.checkpoint)
     if options.password:
         os.environ[PASSWORD_VARIABLE] = (
             options.password
         )  # inherited, so that no printed command shows it
-    entry = {
-        **card,
-        "dtype": dtype or card.get("dtype"),
-        "revision": revision or card.get("revision"),
-    }
-    entry["adapter"] = adapter or card.get("adapter")
-    refuse_what_a_server_decides(entry, {"dtype": dtype, "revision": revision, "adapter": adapter})
-    entry["kind"] = card.get("kind") or kind_of(entry)
-    from worldprobe.settings.registry import loading_words
-
-    flags = [
-        "--model",
-        name,
-        "--checkpoint",
-        entry["checkpoint"],
-        *loading_words(entry),
-    ]
-    evaluated = Evaluated(name, entry, flags, work, asdict(options), answers, step)
+    evaluated = Evaluated(
+        name, loaded.model_dump(), loaded.words(), work, asdict(options), answers, step, limit
+    )
+    if loaded.engine == "openai":
+        has_logprobs, has_chat = loaded.offers()
+        evaluated = changed(evaluated, has_logprobs=has_logprobs, has_chat=has_chat)
     evaluations, skipped = able(evaluated, chosen)
     out = out or work / "result.json"
     earlier, asked = (
         read_earlier(out, replace),
-        {each: stated_options(one, options) for each, one in evaluations.items()},
+        {
+            each: stated_options(one, options) | ({"limit": limit} if limit else {})
+            for each, one in evaluations.items()
+        },
     )
+    superseded = {each for each in asked if is_sample(earlier, each)} if not limit else set()
     if not replace:
-        refuse_other_options(out, earlier, asked)
+        refuse_other_options(
+            out, earlier, {each: one for each, one in asked.items() if each not in superseded}
+        )
     evaluation: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
         "worldprobe_version": __version__,
         "options": asked,
     }
-    for one in evaluations.values():
-        evaluation = merge_results(evaluation, one.run(evaluated))
+    for each, one in evaluations.items():
+        found = one.run(changed(evaluated, folder=work / each))
+        evaluation = merge_results(evaluation, found)
     if not replace:
-        refuse_other_items(out, earlier, evaluation)
+        refuse_other_items(out, earlier, evaluation, superseded)
     if differing := made_otherwise(earlier, evaluation):
         if not replace:
             fix = (
@@ -184,8 +179,59 @@ def evaluate(
     evaluation = merge_results(earlier, evaluation)
     check_result(evaluation, str(out))
     write_text(out, json.dumps(evaluation, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    page = write_page(evaluation, work, out.with_name("report.html"), registry)
     print("\n\n".join([*(describe(evaluation, name) for name in evaluations), *skipped]))
-    print(f"JSON result: {out}")
+    print(f"JSON result: {out}\nReport: {page}")
+
+
+def set_up(model: str | None, registry: Path, setup: Setup) -> Model:
+    """The model that is meant, with what its card says and what the command line says instead.
+
+    Raises:
+        UserError: no model is named, or what is said contradicts itself.
+    """
+    if model is None and not (setup.endpoint and setup.model):
+        problem = "names no model."
+        fix = "Give a folder, hub id or registry id, or a server's --endpoint URL --model NAME."
+        raise UserError("evaluate", problem, fix)
+    checkpoint = str(model or setup.model)
+    card = look_up(checkpoint, registry) if model else {"checkpoint": checkpoint}
+    given = setup.model_dump(exclude_unset=True)
+    stated = {
+        key: card[key]
+        for key, field in Loading.model_fields.items()
+        if card.get(key) not in (None, field.default)
+    } | given
+    fix = "Rename the folder, or name it otherwise with --model."
+    named = card.get("name") or given.get("model") if model else None
+    stated["model"] = check_name(
+        named or model_name(None, checkpoint, stated.get("adapter")), checkpoint, fix
+    )
+    stated["kind"] = given.get("kind") or card.get("kind") or kind_of(stated)
+    loaded = Model.model_validate(stated)
+    for keys, problem, remedy in loaded.findings():
+        raise UserError(option_of(keys), problem, remedy)
+    return loaded
+
+
+def write_page(result: Mapping[str, Any], folder: Path, place: Path, registry: Path) -> Path:
+    """The page about a result: a part for each benchmark whose tables are in the folder."""
+    parts = [folder / name for name in result["benchmarks"]]
+    summaries = [part / "summaries.parquet" for part in parts]
+    tables = [
+        path for part in parts for path in sorted(part.glob("*.parquet")) if path not in summaries
+    ]
+    is_sample_of = any(is_sample(result, name) for name in result["benchmarks"])
+    title = f"{result['model']}{' (samples of the items)' if is_sample_of else ''}"
+    how = ["--title", title, "--registry", registry, "--made-from", *tables]
+    shown = [path for path in summaries if path.exists() and benchmark_of(path).page]
+    step("report", "build", *shown, *how, "--out", place)
+    return place
+
+
+def is_sample(result: Mapping[str, Any], benchmark: str) -> bool:
+    """Whether a result's numbers of a benchmark are of a sample."""
+    return "limit" in result.get("options", {}).get(benchmark, {})
 
 
 def able(
@@ -289,16 +335,18 @@ def refuse_other_options(
                 )
 
 
-def refuse_other_items(place: Path, earlier: Mapping[str, Any], later: Mapping[str, Any]) -> None:
+def refuse_other_items(
+    place: Path, earlier: Mapping[str, Any], later: Mapping[str, Any], superseded: Collection[str]
+) -> None:
     """Numbers on some items are not replaced by those on others, as where materials of one path
-    were edited.
+    were edited; the whole replaces a sample.
 
     Raises:
         UserError: they would be.
     """
     for name, stated in later["benchmarks"].items():
         before = earlier.get("benchmarks", {}).get(name, stated)
-        if before["items_digest"] != stated["items_digest"]:
+        if name not in superseded and before["items_digest"] != stated["items_digest"]:
             problem = f"has {name}'s numbers on other items than these, which would replace them."
             raise UserError(
                 place,
@@ -325,7 +373,7 @@ def named_benchmarks(text: str) -> list[Benchmark]:
     return listed(entries)
 
 
-def kind_of(entry: dict[str, Any]) -> str:
+def kind_of(entry: Mapping[str, Any]) -> str:
     """The kind of a model that has no card: what its checkpoint states."""
     if (entry.get("engine") or "transformers") != "transformers":
         return CAUSAL
@@ -352,21 +400,6 @@ def refuse_what_does_nothing(options: BenchmarkOptions, names: Sequence[str]) ->
                     f"Add --benchmark {benchmark}, or leave it out.",
                 )
                 raise UserError(flag, f"does nothing without the benchmark {benchmark}.", fix)
-
-
-def refuse_what_a_server_decides(entry: dict[str, Any], given: dict[str, str | None]) -> None:
-    """A model on a server has the weights and the precision that the server gives it.
-
-    Raises:
-        UserError: --dtype, --revision or --adapter is given for one.
-    """
-    for option, value in given.items():
-        if entry.get("engine") == "openai" and value:
-            raise UserError(
-                f"--{option}",
-                "does nothing for a model on a server, which decides it.",
-                "Leave it out.",
-            )
 
 
 def refuse_another_models_folder(result: Path, checkpoint: str) -> None:

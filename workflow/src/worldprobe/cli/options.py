@@ -224,7 +224,6 @@ Families = Annotated[
     bool, Parameter(help="the families, whose templates differ in a level, in place of the domains")
 ]
 ReleaseFilter = Annotated[bool, Parameter(help="keep only the items of the official release")]
-Versions = Annotated[str, Parameter(help="first and last version, FIRST-LAST")]
 
 Trials = Annotated[
     str, Parameter(help="official trials (.jsonl, .jsonl.bz2, .jsonl.gz) or our table (.parquet)")

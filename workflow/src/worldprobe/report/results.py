@@ -28,6 +28,8 @@ from worldprobe.settings.blocks import Text, absent
 if TYPE_CHECKING:
     import pandas as pd
 
+    from worldprobe.provenance import Provenance
+
 #: Raised when a key changes its meaning or is removed.
 SCHEMA_VERSION = 1
 REPAIR = (
@@ -220,6 +222,18 @@ def benchmark_result(
     ]
     optional: dict[str, Any] = {"baselines": {}, "published": None, "release": None, "notes": []}
     return {**estimate(overall, counts), **optional, **stated, "parts": parts}
+
+
+def sample_of(made: Provenance, size: int, what: str) -> dict[str, str]:
+    """What a result says of a sample, where not all items were asked.
+
+    Args:
+        made: what made the items.
+        size: number of units in it.
+        what: the units, in the plural.
+    """
+    whole = made.details.get("sample")
+    return {"sample": f"{size:,} of {whole['of']:,} {what}"} if whole else {}
 
 
 def estimate(row: Mapping[Any, Any], counts: Sequence[str] = ()) -> dict[str, Any]:
