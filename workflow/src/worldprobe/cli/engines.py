@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 from pydantic import Field
 
-from worldprobe.cli.options import KEYS
 from worldprobe.models.checkpoint import NO_ADAPTER, short_name
 from worldprobe.models.registry import CAUSAL, MASKED, check_name, refuse_prompting
 from worldprobe.operations.resources import claim_gpus
@@ -119,8 +118,10 @@ class Model(Setup):
         return {"transformers": _transformers, "vllm": _vllm, "openai": _openai}[self.engine](self)
 
 
+#: Where help lists how a model is loaded and asked.
+MODEL_KEYS = Parameter(name="*", group="The model")
 #: The argument of a command that loads a model.
-ModelOptions = Annotated[Model, KEYS]
+ModelOptions = Annotated[Model, MODEL_KEYS]
 
 
 def model_name(given: str | None, checkpoint: str, adapter: str | None = None) -> str:

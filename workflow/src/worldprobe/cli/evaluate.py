@@ -20,9 +20,8 @@ from cyclopts import App, Parameter
 from worldprobe import __version__
 from worldprobe.benchmark import Evaluated
 from worldprobe.benchmarks import OWN, benchmark_of, benchmarks, listed
-from worldprobe.cli.engines import Model, Setup, model_name
+from worldprobe.cli.engines import MODEL_KEYS, Model, Setup, model_name
 from worldprobe.cli.options import (
-    KEYS,
     PASSWORD_VARIABLE,
     Compat,
     Count,
@@ -90,7 +89,7 @@ def evaluate(
     out: Path | None = None,
     registry: Registry = Path("config/models.yaml"),
     options: BenchmarkOptions = BenchmarkOptions(),
-    setup: Annotated[Setup, KEYS] = Setup(),
+    setup: Annotated[Setup, MODEL_KEYS] = Setup(),
 ) -> None:
     """Score one model in one or more benchmarks, and write its result and a page about it.
 
