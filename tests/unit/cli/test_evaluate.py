@@ -15,7 +15,7 @@ from worldprobe.benchmark import Evaluated, Evaluation
 from worldprobe.benchmarks.worldsense.evaluation import converses
 from worldprobe.benchmarks.worldsense.inference import reference_solvers
 from worldprobe.benchmarks.worldsense.trials.sets import plan_set
-from worldprobe.cli import evaluate
+from worldprobe.cli import engines, evaluate
 from worldprobe.report.results import benchmark_result
 
 
@@ -238,7 +238,7 @@ def test_a_folder_of_the_same_name_elsewhere_does_not_replace_a_result(
     tmp_path, monkeypatch, capsys
 ):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(evaluate, "kind_of", lambda _: "causal")
+    monkeypatch.setattr(engines, "kind_of", lambda _: "causal")
     for place in ("a", "b"):
         (tmp_path / place / "final").mkdir(parents=True)
     result = tmp_path / "results" / "evaluate" / "final" / "result.json"
@@ -316,7 +316,7 @@ def quick(tmp_path, monkeypatch):
     monkeypatch.setattr(
         evaluate, "able", lambda _, named: ({one.name: fakes[one.name] for one in named}, [])
     )
-    monkeypatch.setattr(evaluate, "kind_of", lambda _: "causal")
+    monkeypatch.setattr(engines, "kind_of", lambda _: "causal")
     monkeypatch.setattr(evaluate, "write_page", lambda *_: tmp_path / "report.html")
 
     def run(*options):
@@ -325,6 +325,46 @@ def quick(tmp_path, monkeypatch):
         return status, {name: stated["mean"] for name, stated in result["benchmarks"].items()}
 
     return said, run
+
+
+def test_a_sample_has_every_pair_of_concepts_and_every_problem_and_is_never_ranked_with_all(
+    tiny_checkpoint, few_to_learn_from, evaluated, tmp_path, capsys
+):
+    from worldprobe.report.results import build_rankings, read_result
+
+    folder, work = str(tiny_checkpoint()), tmp_path / "work"
+    line = ["evaluate", folder, "--work", str(work), "--benchmark", "ewok,worldsense"]
+    assert cli.main([*line, "--limit", "150", "--batch-size", "2"]) == 0
+    printed = capsys.readouterr().out
+    assert "Published" not in printed
+    items = pd.read_parquet(work / "ewok" / "items.parquet")
+    pairs = ["domain", "concept_a", "concept_b"]
+    assert len(items) == len(items[pairs].drop_duplicates()) == 366  # more than the limit
+    assert f"sample: {len(items)} of 2,380 templates" in printed
+    trials = pd.read_parquet(work / "worldsense" / "trials.parquet")
+    assert trials["problem"].nunique() == 6
+    assert 100 < len(trials) <= 150
+    assert "<h1>gpt2_byte_level0 (samples of the items)</h1>" in (work / "report.html").read_text()
+    sample, whole = read_result(work / "result.json"), read_result(evaluated / "result.json")
+    assert sample["benchmarks"]["ewok"]["published"] is None
+    assert all(len(ranking.rows) == 1 for ranking in build_rankings([sample, whole]))
+
+
+def test_all_items_replace_a_sample_and_a_sample_replaces_nothing(quick, capsys):
+    said, run = quick
+    assert run("--benchmark", "ewok", "--limit", "400") == (0, {"ewok": 0.5})
+    said |= {"ewok": 0.6, "items": "all"}
+    assert run("--benchmark", "ewok") == (0, {"ewok": 0.6})
+    said |= {"ewok": 0.7, "items": "a sample"}
+    assert run("--benchmark", "ewok", "--limit", "400") == (2, {"ewok": 0.6})
+    assert "--replace" in capsys.readouterr().err
+
+
+def test_an_option_that_the_engine_lacks_is_refused_before_anything_is_asked(capsys):
+    assert cli.main(["evaluate", "served", "--endpoint", "http://a/v1", "--device", "cpu"]) == 2
+    assert "device: does nothing with the engine openai" in capsys.readouterr().err
+    assert cli.main(["evaluate", "--endpoint", "http://127.0.0.1:1/v1"]) == 2
+    assert "--endpoint URL --model NAME" in capsys.readouterr().err
 
 
 def test_a_second_evaluation_adds_to_the_first(quick):

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 from pydantic import Field
 
-from worldprobe.models.checkpoint import NO_ADAPTER, short_name
+from worldprobe.cli.options import shipped_file
+from worldprobe.errors import UserError
+from worldprobe.models.checkpoint import NO_ADAPTER, locate, short_name
 from worldprobe.models.registry import CAUSAL, MASKED, check_name, refuse_prompting
 from worldprobe.operations.resources import claim_gpus
-from worldprobe.settings.blocks import Count, Finding, option_words
+from worldprobe.settings.blocks import Count, Finding, option_words, parse
+from worldprobe.settings.documents import Source
 from worldprobe.settings.registry import Loading
 
 if TYPE_CHECKING:
@@ -132,6 +135,72 @@ def model_name(given: str | None, checkpoint: str, adapter: str | None = None) -
     """
     named = checkpoint if adapter in (None, NO_ADAPTER) else str(adapter)
     return short_name(named) if given is None else check_name(given, "--model")
+
+
+def set_up(model: str | None, registry: Path, setup: Setup) -> Model:
+    """The model that is meant, with what its card says and what is said beside it instead.
+
+    Args:
+        model: folder, hub id, GGUF file, package URL, or id of the registry; None: what a server
+            calls the model is its name.
+        registry: model registry.
+        setup: how it is loaded and asked, as far as that is said.
+
+    Raises:
+        UserError: no model is named, or what is said contradicts itself.
+    """
+    if model is None and not (setup.endpoint and setup.model):
+        fix = "Give a folder, hub id or registry id, or a server's --endpoint URL --model NAME."
+        raise UserError("MODEL", "is missing.", fix)
+    checkpoint = str(model or setup.model)
+    card = look_up(checkpoint, registry) if model else {}
+    given = setup.model_dump(exclude_unset=True)
+    stated = {
+        "checkpoint": checkpoint,
+        **{
+            key: card[key]
+            for key, field in Loading.model_fields.items()
+            if card.get(key) not in (None, field.default)
+        },
+        **given,
+    }
+    named = given.get("model") or card.get("model") if model else None
+    stated["model"] = check_name(
+        named or model_name(None, checkpoint, stated.get("adapter")),
+        checkpoint,
+        "Rename the folder, or give --model NAME.",
+    )
+    stated["kind"] = given.get("kind") or card.get("kind") or kind_of(stated)
+    return parse(Model, stated, [Source(stated["model"], stated)])
+
+
+def look_up(model: str, registry: Path) -> dict[str, Any]:
+    """A model's card; empty where the registry does not have it, or a folder has its name.
+
+    Raises:
+        UserError: the registry is broken.
+    """
+    from worldprobe.settings import read_registry
+
+    card = read_registry(shipped_file(registry)).get(model, {})
+    if card.get("control"):
+        problem = "is trained by a study, so the registry does not know its folder."
+        raise UserError(
+            f"model {model}", problem, "Give its folder, e.g. one of results/controls/*/models/*/."
+        )
+    return {} if Path(model).is_dir() else card
+
+
+def kind_of(entry: Mapping[str, Any]) -> str:
+    """The kind of a model that has no card: what its checkpoint states."""
+    if (entry.get("engine") or "transformers") != "transformers":
+        return CAUSAL
+    options = (
+        entry.get("revision"),
+        entry.get("allow_pickle", False),
+        entry.get("trust_remote_code", False),
+    )
+    return locate(entry["checkpoint"], *options, kind=None, adapter=entry.get("adapter")).kind
 
 
 def refuse_to_prompt(model: Model) -> None:

@@ -20,7 +20,7 @@ from cyclopts import App, Parameter
 from worldprobe import __version__
 from worldprobe.benchmark import Evaluated
 from worldprobe.benchmarks import OWN, benchmark_of, benchmarks, listed
-from worldprobe.cli.engines import MODEL_KEYS, Model, Setup, model_name
+from worldprobe.cli.engines import MODEL_KEYS, Setup, set_up
 from worldprobe.cli.options import (
     PASSWORD_VARIABLE,
     Compat,
@@ -30,17 +30,13 @@ from worldprobe.cli.options import (
     Registry,
     ReleaseFilter,
     between,
-    shipped_file,
     version_range,
 )
-from worldprobe.cli.parsing import option_of
 from worldprobe.errors import UserError
 from worldprobe.files import write_text
 from worldprobe.log import LOGGER
-from worldprobe.models.checkpoint import folder_of, locate
-from worldprobe.models.registry import CAUSAL, check_name
+from worldprobe.models.checkpoint import folder_of
 from worldprobe.paths import StudyPaths, edition
-from worldprobe.settings.registry import Loading
 
 if TYPE_CHECKING:
     from worldprobe.benchmark import Benchmark, Evaluated, Evaluation
@@ -181,36 +177,6 @@ def evaluate(
     page = write_page(evaluation, work, out.with_name("report.html"), registry)
     print("\n\n".join([*(describe(evaluation, name) for name in evaluations), *skipped]))
     print(f"JSON result: {out}\nReport: {page}")
-
-
-def set_up(model: str | None, registry: Path, setup: Setup) -> Model:
-    """The model that is meant, with what its card says and what the command line says instead.
-
-    Raises:
-        UserError: no model is named, or what is said contradicts itself.
-    """
-    if model is None and not (setup.endpoint and setup.model):
-        problem = "names no model."
-        fix = "Give a folder, hub id or registry id, or a server's --endpoint URL --model NAME."
-        raise UserError("evaluate", problem, fix)
-    checkpoint = str(model or setup.model)
-    card = look_up(checkpoint, registry) if model else {"checkpoint": checkpoint}
-    given = setup.model_dump(exclude_unset=True)
-    stated = {
-        key: card[key]
-        for key, field in Loading.model_fields.items()
-        if card.get(key) not in (None, field.default)
-    } | given
-    fix = "Rename the folder, or name it otherwise with --model."
-    named = card.get("name") or given.get("model") if model else None
-    stated["model"] = check_name(
-        named or model_name(None, checkpoint, stated.get("adapter")), checkpoint, fix
-    )
-    stated["kind"] = given.get("kind") or card.get("kind") or kind_of(stated)
-    loaded = Model.model_validate(stated)
-    for keys, problem, remedy in loaded.findings():
-        raise UserError(option_of(keys), problem, remedy)
-    return loaded
 
 
 def write_page(result: Mapping[str, Any], folder: Path, place: Path, registry: Path) -> Path:
@@ -372,18 +338,6 @@ def named_benchmarks(text: str) -> list[Benchmark]:
     return listed(entries)
 
 
-def kind_of(entry: Mapping[str, Any]) -> str:
-    """The kind of a model that has no card: what its checkpoint states."""
-    if (entry.get("engine") or "transformers") != "transformers":
-        return CAUSAL
-    options = (
-        entry.get("revision"),
-        entry.get("allow_pickle", False),
-        entry.get("trust_remote_code", False),
-    )
-    return locate(entry["checkpoint"], *options, kind=None, adapter=entry.get("adapter")).kind
-
-
 def refuse_what_does_nothing(options: BenchmarkOptions, names: Sequence[str]) -> None:
     """Options of a benchmark that the model is not asked about.
 
@@ -434,25 +388,6 @@ def step(*words: Any) -> None:
     LOGGER.info("worldprobe %s", shlex.join(line))
     if (call := parse(line)) is not None:
         call.run()
-
-
-def look_up(model: str, registry: Path) -> dict[str, Any]:
-    """How to load a model: its registry entry, or just the folder or hub id as it was given.
-
-    Raises:
-        UserError: the registry is broken.
-    """
-    from worldprobe.settings import read_registry
-
-    entries = read_registry(shipped_file(registry))
-    if model in entries and entries[model].get("control"):
-        problem = "is trained by a study, so the registry does not know its folder."
-        raise UserError(
-            f"model {model}", problem, "Give its folder, e.g. one of results/controls/*/models/*/."
-        )
-    if model in entries and not Path(model).is_dir():
-        return {**entries[model], "name": model}
-    return {"checkpoint": model}
 
 
 results = App(name="results", help="Check and export what `evaluate` wrote.")
