@@ -27,7 +27,9 @@ class Setup(Loading):
 
     checkpoint: Annotated[str | None, Parameter(parse=False)] = None
     model: str | None = None
-    """The model's name in tables; by default the checkpoint's."""
+    """The model's name in tables, by default the checkpoint's; with --endpoint, what the server
+    calls it.
+    """
 
     gpus: Annotated[int, Field(ge=0, le=1024)] | None = None
     """Number of GPUs to take, waiting until no other worldprobe process uses them; 0: compute on
@@ -38,8 +40,7 @@ class Setup(Loading):
     """Device: auto (all GPUs given, else the CPU), cpu, or e.g. cuda:0."""
 
     batch_size: Count | None = None
-    """Most sequences, or rows of packed ones, in one pass; by default as many as fit into memory.
-    """
+    """Most sequences (or rows of packed ones) per pass; by default as many as fit into memory."""
 
     threads: Annotated[int, Field(ge=1, le=4096)] | None = None
     """Cores to compute on; by default all."""
@@ -69,6 +70,9 @@ class Model(Setup):
 
     checkpoint: Annotated[str, Field(pattern=r"^[^-\s]")]
     """Model folder, GGUF file, hub id that was fetched before, or name of a rule."""
+
+    model: str | None = None
+    """The model's name in tables; by default the checkpoint's."""
 
     answers: Path | None = None
     """Store of answers; by default .answers next to --out."""

@@ -96,11 +96,11 @@ def evaluate(
     Args:
         model: folder, fetched hub id, GGUF file, package URL, folder of an adapter, or id of the
             registry
-        limit: ask about a sample of N templates of EWoK, N trials of WorldSense or N items; every
-            pair of concepts and every problem has some, and intervals are wider
+        limit: ask about a sample of N templates (EWoK) or trials (WorldSense), with every pair of
+            concepts and every problem; intervals are wider
         replace: overwrite a result made with other options, items or weights
-        work: folder of the tables and of the answers (default: results/evaluate/MODEL, and
-            results/.answers, where those of studies are)
+        work: folder of tables and answers (default: results/evaluate/MODEL; answers are then in
+            results/.answers, with those of studies)
         out: JSON result (default: result.json in that folder); report.html is written beside it
     """
     from worldprobe.report.results import SCHEMA_VERSION, check_result, describe, merge_results
@@ -390,7 +390,7 @@ def step(*words: Any) -> None:
         call.run()
 
 
-results = App(name="results", help="Check and export what `evaluate` wrote.")
+results = App(name="results", help="Check and export results of `evaluate`.")
 
 
 @results.command(name="check")
@@ -426,7 +426,7 @@ def export(
 ) -> None:
     """Write a result for lm-eval's readers or the hub.
 
-    No form has any item's text.
+    Neither contains item text.
 
     Args:
         result: result.json of `worldprobe evaluate`
@@ -466,13 +466,13 @@ def day_of(date: str | None, path: Path) -> float:
 
 
 def leaderboard(folder: Path, /, *, title: str = "worldprobe leaderboard", out: Path) -> None:
-    """Rank the models of a folder of results on one page that loads nothing.
+    """Rank models by their results, on one page that opens offline.
 
-    Reads every result.json below the folder: a ranking per benchmark, items and way of asking,
-    sortable, with 95% intervals, and with ranks shared by models that cannot be told apart.
+    Reads every result.json below the folder. Each set of items and way of asking has its own
+    ranking, with 95% intervals; models that cannot be told apart share a rank.
 
     Args:
-        folder: where results are, e.g. results/evaluate
+        folder: folder of results, e.g. results/evaluate
         title: heading of the page
         out: the page (HTML)
     """

@@ -83,7 +83,7 @@ def build(
     templates_out: Path | None = None,
     out: Path,
 ) -> None:
-    """Compile and fill in one go.
+    """Build items from materials: compile templates and fill them.
 
     Args:
         templates_out: templates table to write as well (Parquet)

@@ -110,8 +110,7 @@ def all_(
             always (also --chat-template alone)
         thoughts: limit of tokens for thoughts before a free answer, for models that think first;
             thoughts are never read as answers
-        limit: number of templates that Likert and Choice ask about, of each domain and pair of
-            concepts as many as there are; 0: all
+        limit: number of templates for Likert and Choice, spread evenly over domains; 0: all
         out: one file per item table and eval type, in that order
     """
     name = model.name  # refused before a model is loaded
@@ -159,12 +158,11 @@ def ask(
     model: ModelOptions,
     out: Path,
 ) -> None:
-    """Ask a model what a benchmark asks, and score its responses.
+    """Ask a model about a benchmark's items, and score its answers.
 
     Args:
-        benchmark: name of one that says what it asks and how responses become scores, or a YAML
-            file of minimal pairs
-        settings: its block of a configuration, as JSON
+        benchmark: an installed benchmark, or a YAML file of minimal pairs
+        settings: the benchmark's block of a configuration, as JSON
         sample: number of items in a sample that stands for all; every cluster has some
         out: table of scores
     """

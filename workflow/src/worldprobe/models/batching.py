@@ -208,7 +208,7 @@ class Budget:
                 " or a smaller dtype.",
             ) from error
         self.tokens, self.cache_bytes = max(1, self.tokens // 2), self.cache_bytes // 2
-        LOGGER.info("out of memory: from now on %d tokens per pass", self.tokens)
+        LOGGER.info("out of memory: batches of %d tokens from now on", self.tokens)
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
         middle = len(units) // 2

@@ -92,7 +92,7 @@ class TransformersEngine:
             activation_bytes=self.budget.activation_bytes,
         )
         LOGGER.info(
-            "%d tokens per pass, about %d MB in addition to the model",
+            "batches of %d tokens (about %d MB beside the weights)",
             self.budget.tokens,
             self.budget.activation_bytes >> 20,
         )

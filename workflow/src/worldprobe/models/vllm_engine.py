@@ -304,10 +304,9 @@ class VllmEngine:
         )
         self.reads_cache = difference <= CACHE_TOLERANCE[self.facts.dtype]
         LOGGER.info(
-            "self-check: reading the prefix cache moves log probabilities by up to %.1e nats, so"
-            " written answers %s it",
+            "prefix cache %s for written answers (max. error %.1e nats)",
+            "enabled" if self.reads_cache else "disabled",
             difference,
-            "use" if self.reads_cache else "do not use",
         )
         return {
             "prefix_cache": "written answers only" if self.reads_cache else "off",

@@ -583,9 +583,11 @@ def to_lm_eval(result: Mapping[str, Any], date: float) -> dict[str, Any]:
             f"{metric}_stderr,none": "N/A" if stderr is None else stderr,
         }
         counts[name] = {"original": n, "effective": n}
-        items = {"version": 1, "items": score.stated["items_digest"]}
+        items = {"version": 1, "items_digest": score.stated["items_digest"]}
         configs[name] = {"task": name, "metadata": {**items, **score.stated["asked"]}}
     adapter = public_adapter(result["adapter"]) if result.get("adapter") else None
+    options = (result.get("options") or {}).values()
+    limits = [one["limit"] for one in options if "limit" in one]
     wholes = {names[benchmark, OVERALL]: benchmark for benchmark in result["benchmarks"]}
     return {
         "results": tasks,
@@ -615,7 +617,7 @@ def to_lm_eval(result: Mapping[str, Any], date: float) -> dict[str, Any]:
             "batch_sizes": [],
             "device": None,
             "use_cache": None,
-            "limit": None,
+            "limit": max(limits, default=None),
             "bootstrap_iters": None,
             "gen_kwargs": {},
             "random_seed": None,
@@ -629,7 +631,7 @@ def to_lm_eval(result: Mapping[str, Any], date: float) -> dict[str, Any]:
         "transformers_version": result["packages"].get("transformers"),
         "lm_eval_version": f"worldprobe {result['worldprobe_version']}",
         "upper_git_hash": None,
-        "task_hashes": {name: configs[name]["metadata"]["items"] for name in tasks},
+        "task_hashes": {name: configs[name]["metadata"]["items_digest"] for name in tasks},
         "model_source": result["engine"],
         "model_name": public_name(result),
         "model_name_sanitized": result["model"],
