@@ -357,7 +357,6 @@ def test_all_items_replace_a_sample_and_a_sample_replaces_nothing(quick, capsys)
     assert run("--benchmark", "ewok") == (0, {"ewok": 0.6})
     said |= {"ewok": 0.7, "items": "a sample"}
     assert run("--benchmark", "ewok", "--limit", "400") == (2, {"ewok": 0.6})
-    assert "--replace" in capsys.readouterr().err
 
 
 def test_an_option_that_the_engine_lacks_is_refused_before_anything_is_asked(capsys):
@@ -379,22 +378,13 @@ def test_numbers_with_other_options_or_weights_are_replaced_on_request_only(quic
     both = run("--benchmark", "ewok,worldsense")
     said["ewok"] = 0.7
     assert run("--versions", "0-0") == (2, both[1])
-    assert (
-        "has ewok's numbers with --versions 0-4; those with 0-0 would replace them"
-        in capsys.readouterr().err
-    )
+    assert "would be replaced: ewok --versions 0-4." in capsys.readouterr().err
     assert run("--versions", "0-0", "--replace") == (0, {"ewok": 0.7, "worldsense": 0.6})
     said["digest"] = "others"
     assert run("--versions", "0-0") == (2, {"ewok": 0.7, "worldsense": 0.6})
-    assert (
-        "another model, precision or software (checkpoint_digest weights)"
-        in capsys.readouterr().err
-    )
+    assert "would be replaced: checkpoint_digest weights." in capsys.readouterr().err
     assert run("--versions", "0-0", "--replace") == (2, {"ewok": 0.7, "worldsense": 0.6})
-    assert (
-        "has numbers of worldsense of another model, precision or software"
-        in capsys.readouterr().err
-    )
+    assert "has numbers of worldsense with other checkpoint_digest" in capsys.readouterr().err
     replaced = run("--benchmark", "ewok,worldsense", "--versions", "0-0", "--replace")
     assert replaced == (0, {"ewok": 0.7, "worldsense": 0.6})
 
@@ -404,7 +394,7 @@ def test_numbers_on_edited_materials_are_replaced_on_request_only(quick, capsys)
     before = run("--benchmark", "ewok")
     said |= {"ewok": 0.7, "items": "of edited materials"}
     assert run("--benchmark", "ewok") == (2, before[1])
-    assert "has ewok's numbers on other items than these" in capsys.readouterr().err
+    assert "would be replaced: ewok on other items." in capsys.readouterr().err
     assert run("--benchmark", "ewok", "--replace") == (0, {"ewok": 0.7})
 
 
@@ -413,5 +403,5 @@ def test_numbers_of_other_software_do_not_pass_for_those_of_this(quick, monkeypa
     both = run("--benchmark", "ewok,worldsense")
     monkeypatch.setattr(evaluate, "__version__", "99.0")
     assert run("--benchmark", "ewok") == (2, both[1])
-    assert "precision or software (worldprobe " in capsys.readouterr().err
+    assert "would be replaced: worldprobe " in capsys.readouterr().err
     assert run("--benchmark", "ewok,worldsense") == both

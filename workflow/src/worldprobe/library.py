@@ -194,22 +194,16 @@ def _as_items(table: pd.DataFrame) -> pd.DataFrame:
     number = np.arange(1, len(table) + 1)
     filled: dict[str, Any] = {
         "item_id": [f"own_{n}_1_v0" for n in number],
-        "domain": "own",
-        "version": 0,
-    }
-    filled |= {
         "meta_template": number,
         "template": 1,
-        "concept_a": "own",
-        "concept_b": None,
+        "version": 0,
+        **dict.fromkeys(["domain", "concept_a"], "own"),
+        **dict.fromkeys(["concept_b", "duplicate_of"]),
         "context_contrast": "other",
-    }
-    filled |= {
         "context_type": "direct",
         "target_contrast": "concept swap",
         "fillers": "{}",
         "tags": "",
-        "duplicate_of": None,
     }
     rows = table.reset_index(drop=True).assign(
         **{name: value for name, value in filled.items() if name not in table}

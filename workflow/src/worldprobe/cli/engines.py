@@ -217,6 +217,12 @@ def refuse_to_prompt(model: Model) -> None:
         raise refuse_prompting(model.checkpoint, model.kind)
 
 
+#: What engines that load weights take of a model as it is.
+_OF_WEIGHTS = {
+    *("dtype", "revision", "bos", "allow_pickle", "trust_remote_code", "adapter", "batch_size")
+}
+
+
 def _transformers(model: Model) -> Engine:
     if model.threads:
         import torch
@@ -226,34 +232,19 @@ def _transformers(model: Model) -> Engine:
 
     return open_engine(
         model.checkpoint,
-        dtype=model.dtype,
-        revision=model.revision,
         device=model.device or "auto",
-        bos=model.bos,
-        allow_pickle=model.allow_pickle,
-        trust_remote_code=model.trust_remote_code,
         fastest="plain" if model.plain else "tries",
         kind=model.kind,
         pseudo=model.pseudo or "within_word_l2r",
-        adapter=model.adapter,
-        batch_size=model.batch_size,
+        **model.model_dump(include=_OF_WEIGHTS),
     )
 
 
 def _vllm(model: Model) -> Engine:
     from worldprobe.models.vllm_engine import open_engine
 
-    return open_engine(
-        model.checkpoint,
-        dtype=model.dtype,
-        revision=model.revision,
-        bos=model.bos,
-        allow_pickle=model.allow_pickle,
-        trust_remote_code=model.trust_remote_code,
-        tensor_parallel=model.tensor_parallel,
-        adapter=model.adapter,
-        batch_size=model.batch_size,
-    )
+    stated = model.model_dump(include={*_OF_WEIGHTS, "tensor_parallel"})
+    return open_engine(model.checkpoint, **stated)
 
 
 def _openai(model: Model) -> Engine:

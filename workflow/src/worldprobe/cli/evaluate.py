@@ -8,7 +8,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from dataclasses import replace as changed
 from datetime import UTC, datetime
@@ -128,45 +128,22 @@ def evaluate(
         evaluated = changed(evaluated, has_logprobs=has_logprobs, has_chat=has_chat)
     evaluations, skipped = able(evaluated, chosen)
     out = out or work / "result.json"
-    earlier, asked = (
-        read_earlier(out, replace),
-        {
-            each: stated_options(one, options) | ({"limit": limit} if limit else {})
-            for each, one in evaluations.items()
-        },
-    )
-    superseded = {each for each in asked if is_sample(earlier, each)} if not limit else set()
-    if not replace:
-        refuse_other_options(
-            out, earlier, {each: one for each, one in asked.items() if each not in superseded}
-        )
+    earlier = read_earlier(out, replace)
     evaluation: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
         "worldprobe_version": __version__,
-        "options": asked,
+        "options": {each: stated_options(one, options, limit) for each, one in evaluations.items()},
     }
+    refuse_to_lose(out, asked_otherwise(earlier, evaluation), replace)
     for each, one in evaluations.items():
         found = one.run(changed(evaluated, folder=work / each))
         evaluation = merge_results(evaluation, found)
-    if not replace:
-        refuse_other_items(out, earlier, evaluation, superseded)
+    refuse_to_lose(out, asked_otherwise(earlier, evaluation), replace)
     if differing := made_otherwise(earlier, evaluation):
-        if not replace:
-            fix = (
-                "Run the same command with --replace (no answer is asked for again), or name"
-                " another folder with --work."
-            )
-            problem = (
-                f"has numbers of another model, precision or software ({', '.join(differing)}),"
-                " which would be lost."
-            )
-            raise UserError(out, problem, fix)
-        if lost := sorted(earlier.get("options", {}).keys() - asked):
-            problem = (
-                f"has numbers of {' and '.join(lost)} of another model, precision or software"
-                f" ({', '.join(differing)})."
-            )
-            named = ",".join(sorted({*lost, *asked}))
+        refuse_to_lose(out, differing, replace)
+        if lost := sorted(earlier.get("options", {}).keys() - evaluations):
+            problem = f"has numbers of {' and '.join(lost)} with other {', '.join(differing)}."
+            named = ",".join(sorted({*lost, *evaluations}))
             raise UserError(
                 out, problem, f"Name all with --benchmark {named}, or another folder with --work."
             )
@@ -196,7 +173,7 @@ def write_page(result: Mapping[str, Any], folder: Path, place: Path, registry: P
 
 def is_sample(result: Mapping[str, Any], benchmark: str) -> bool:
     """Whether a result's numbers of a benchmark are of a sample."""
-    return "limit" in result.get("options", {}).get(benchmark, {})
+    return bool(result.get("options", {}).get(benchmark, {}).get("limit"))
 
 
 def able(
@@ -226,12 +203,14 @@ def able(
     return found, skipped
 
 
-def stated_options(evaluation: Evaluation, options: BenchmarkOptions) -> dict[str, Any]:
-    """What a result says of how a benchmark was asked; never a password."""
+def stated_options(
+    evaluation: Evaluation, options: BenchmarkOptions, limit: int | None
+) -> dict[str, Any]:
+    """What a result says of how a benchmark was asked; never a password. Limit 0: all items."""
     return {
         name: value
-        for name, value in asdict(options).items()
-        if name in evaluation.options and name != "password"
+        for name, value in (asdict(options) | {"limit": limit or 0}).items()
+        if name in (*evaluation.options, "limit") and name != "password"
     }
 
 
@@ -278,46 +257,38 @@ def made_otherwise(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> list
     return found
 
 
-def refuse_other_options(
-    place: Path, earlier: Mapping[str, Any], asked: Mapping[str, Mapping[str, Any]]
-) -> None:
-    """Numbers with some options are not replaced by those with others.
+def asked_otherwise(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> list[str]:
+    """Options and items of an earlier result that later numbers of a benchmark would replace by
+    others; all items may replace a sample.
+    """
+    found = []
+    for name, options in later["options"].items():
+        before = {"limit": 0} | earlier.get("options", {}).get(name, options)
+        if before["limit"] and not options["limit"]:
+            continue
+        found += [
+            f"{name} --{option.replace('_', '-')} {before[option]}"
+            for option, value in options.items()
+            if before.get(option, value) != value
+        ]
+        was, now = (one.get("benchmarks", {}).get(name, {}) for one in (earlier, later))
+        if was and now and was["items_digest"] != now["items_digest"]:
+            found.append(f"{name} on other items")
+    return found
+
+
+def refuse_to_lose(place: Path, numbers: Sequence[str], replace: bool) -> None:
+    """Numbers made otherwise are replaced on request only.
 
     Raises:
-        UserError: they would be.
+        UserError: they would be lost.
     """
-    for name, options in asked.items():
-        before = earlier.get("options", {}).get(name, options)
-        for option, value in options.items():
-            if before.get(option, value) != value:
-                flag = "--" + option.replace("_", "-")
-                problem = (
-                    f"has {name}'s numbers with {flag} {before[option]}; those with {value} would"
-                    " replace them."
-                )
-                raise UserError(
-                    place, problem, "Add --replace, or name another folder with --work."
-                )
-
-
-def refuse_other_items(
-    place: Path, earlier: Mapping[str, Any], later: Mapping[str, Any], superseded: Collection[str]
-) -> None:
-    """Numbers on some items are not replaced by those on others, as where materials of one path
-    were edited; the whole replaces a sample.
-
-    Raises:
-        UserError: they would be.
-    """
-    for name, stated in later["benchmarks"].items():
-        before = earlier.get("benchmarks", {}).get(name, stated)
-        if name not in superseded and before["items_digest"] != stated["items_digest"]:
-            problem = f"has {name}'s numbers on other items than these, which would replace them."
-            raise UserError(
-                place,
-                problem,
-                "Add --replace (no answer is asked for again), or name another folder with --work.",
-            )
+    if numbers and not replace:
+        raise UserError(
+            place,
+            f"has numbers that would be replaced: {', '.join(numbers)}.",
+            "Add --replace (no answer is asked again), or name another folder with --work.",
+        )
 
 
 def named_benchmarks(text: str) -> list[Benchmark]:
