@@ -27,8 +27,7 @@ from worldprobe.report.origins import notes
 from worldprobe.report.results import benchmark_result, estimate, sample_of
 
 BENCHMARK = "worldsense"
-#: Rules that never chain two clauses, and how they are shown; the first is the one that a model
-#: must beat.
+#: Rules that chain no clauses, and how they are shown; a model must beat the first one.
 SHALLOW = {
     "counting": "counting (rule)",
     "together": "single clauses (rule)",
@@ -50,7 +49,7 @@ def evaluate(model: Evaluated) -> dict[str, Any]:
     for rule in SHALLOW:
         how = [
             "--model",
-            f"rule {rule}",
+            f"rule_{rule}",
             "--checkpoint",
             rule,
             "--engine",
@@ -106,7 +105,7 @@ def collect_evaluation(name: str, trials: Path, responses: Path, summaries: Path
     details, overall = made.details, table[table["grouping"] == OVERALL]
     accuracies = overall[overall["metric"] == "accuracy"]
     by_model = {row["model"]: row for row in accuracies.to_dict("records")}
-    rules = {rule: by_model[f"rule {rule}"] for rule in SHALLOW if f"rule {rule}" in by_model}
+    rules = {rule: by_model[f"rule_{rule}"] for rule in SHALLOW if f"rule_{rule}" in by_model}
     own = table[table["model"] == made.model]
     by_problem = own[(own["grouping"] == "problem") & (own["metric"] == "accuracy")]
     order = problems_of(by_problem.rename(columns={"group": "problem"}))
@@ -165,10 +164,13 @@ def _compare_with_rule(model: str, accuracy: pd.Series, of_rule: float) -> str:
 
     columns = ["mean", "ci_low", "ci_high", "n_clusters"]
     where = place(accuracy[columns].to_frame().T.astype(float), of_rule).iloc[0]
-    is_shown = "is above it" if where == ABOVE else "is not shown to be above it, nor to reason"
+    found = (
+        "beats it"
+        if where == ABOVE
+        else "does not beat it, so there is no evidence that it reasons"
+    )
     return (
-        f"A rule that counts mentions and never chains two clauses has {of_rule:.3f};"
-        f" {model} {is_shown}."
+        f"A rule that counts mentions and chains no clauses scores {of_rule:.3f}; {model} {found}."
     )
 
 
