@@ -167,7 +167,7 @@ def _compare_with_rule(model: str, accuracy: pd.Series, of_rule: float) -> str:
     found = (
         "beats it"
         if where == ABOVE
-        else "does not beat it, so there is no evidence that it reasons"
+        else "is not shown to beat it, so there is no evidence that it reasons"
     )
     return (
         f"A rule that counts mentions and chains no clauses scores {of_rule:.3f}; {model} {found}."
