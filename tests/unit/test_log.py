@@ -1,6 +1,5 @@
 """Time left, by a clock that the test moves: machines become busy and idle."""
 
-from collections.abc import Callable
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,16 +11,14 @@ HOUR = 3600.0
 
 
 @pytest.fixture
-def run(
-    monkeypatch: pytest.MonkeyPatch,
-) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
+def run(monkeypatch):
     """A run of batches of three seconds, each as many times slower as the load says: seconds since
     its beginning, and by what share of the time that was left it was told wrong.
     """
     clock = SimpleNamespace(now=0.0)
     monkeypatch.setattr(log, "time", SimpleNamespace(monotonic=lambda: clock.now))
 
-    def simulate(load: Callable[[float], float]) -> tuple[np.ndarray, np.ndarray]:
+    def simulate(load):
         rng, clock.now = np.random.default_rng(0), 0.0
         progress, told = log.Progress("Scoring", 1000, prepares=True), []
         clock.now += 20.0  # loading and packing

@@ -23,7 +23,7 @@ def stratified(strata: Sequence[Hashable], keys: Sequence[str], size: int) -> np
     Returns:
         A mask of the units, shape (n,).
 
-    >>> stratified([*"aaaaaabbbc"], [*"0123456789"], 1).sum()
+    >>> int(stratified([*"aaaaaabbbc"], [*"0123456789"], 1).sum())
     3
     >>> mask = stratified([*"aaaaaabbbc"], [*"0123456789"], 6)
     >>> [int(mask[part].sum()) for part in (slice(6), slice(6, 9), slice(9, 10))]
