@@ -202,7 +202,7 @@ def test_without_an_interval_no_model_is_shown_to_be_above_the_rule_that_counts(
     """With one skin, or with 18 that are all alike."""
     row = {"mean": 1.0, "ci_low": None, "ci_high": None, "n_clusters": n_clusters}
     said = _compare_with_rule("knows", pd.Series(row, dtype=float), 0.878)
-    assert "has 0.878; knows is not shown to be above it" in said
+    assert "scores 0.878; knows is not shown to beat it" in said
 
 
 def test_conversations_about_our_own_trials_are_shown_whole_and_escaped(folder: Path) -> None:

@@ -266,9 +266,9 @@ class DisplayOptions:
     Attributes:
         eval_type: way of asking
         metric: whether ties count one half (accuracy) or as wrong (strict)
-        setup: prompts and shots of the ways that are shown
-        points: what the points are
-        fit: which fit of the table
+        setup: prompts and shots
+        points: what each point is
+        fit: model of the regression
     """
 
     eval_type: str | None = None
