@@ -45,7 +45,7 @@ TITLES = {
 #: Largest difference of a token's log probability from the plain pass, both in float32, nats.
 TOLERANCE = 2e-4
 #: How much farther from float32 than the plain pass a fast one may be in half precision, on average
-#: (docs/background/speed.md).
+#: (docs/appendix/speed.md).
 ROUNDING = 3.0
 HALF = (torch.bfloat16, torch.float16)
 #: Share of it by which what comes later may move a token's log probability: two passes of one shape
