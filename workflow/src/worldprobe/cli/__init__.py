@@ -155,7 +155,8 @@ def parse(words: Sequence[str]) -> parsing.Call | None:
 
 def print_stages() -> None:
     """The list of all stages, by group."""
-    print("Usage: worldprobe [--verbose] STAGE ...\n\nDoes a language model know the world?")
+    print("Usage: worldprobe [--verbose] STAGE ...\n")
+    print("Does a language model know how the world works?")
     for group, stages in (*_STAGES.items(), ("Extras", extensions.commands())):
         print(f"\n{group}:")
         for stage in stages:
