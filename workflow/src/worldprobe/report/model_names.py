@@ -148,10 +148,7 @@ def read_roster(path: Path | str | None) -> Roster:
 def roster_of(registry: Mapping[str, Mapping[str, Any]]) -> Roster:
     """The display side of the cards of a registry."""
     return Roster(
-        {
-            name: _model(name, entry, place)
-            for place, (name, entry) in enumerate(registry.items())
-        }
+        {name: _model(name, entry, place) for place, (name, entry) in enumerate(registry.items())}
     )
 
 

@@ -41,6 +41,8 @@ from worldprobe.report.style import AROUND_CHANCE, between, is_dark, render
 
 #: Cells with accuracies are coloured in so many steps, one CSS class each.
 STEPS = 20
+#: Rows of a table that is open at first; longer ones are folded, and those below a figure.
+LONGEST_TABLE = 15
 #: Headline of a page about several benchmarks.
 QUESTION = "What do language models know about the world?"
 
@@ -159,7 +161,7 @@ def build_part(
     figures: Sequence[Path] = (),
 ) -> ShownPart:
     """A benchmark's part with its tables and figures in their sections; unknown ones are listed
-    last.
+    last, tables without rows not at all.
 
     Args:
         benchmark: one that has a page.
@@ -177,6 +179,7 @@ def build_part(
     pictures = [
         read_picture(path, captions.get(path.stem, path.stem.replace("_", " "))) for path in figures
     ]
+    tables = [table for table in tables if table.rows]
     by_section: dict[str, tuple[list[Picture], list[PrintedTable]]] = {}
     for picture in sorted(pictures, key=lambda one: order.get(f"figures/{one.name}", len(order))):
         by_section.setdefault(sections.get(f"figures/{picture.name}", NO_SECTION.id), ([], []))[
@@ -323,6 +326,7 @@ def build_page(page: Page) -> str:
             page=page,
             only=only,
             overview=overview_of(page.parts),
+            longest=LONGEST_TABLE,
             has_item_text=any(shown.part.has_item_text for shown in page.parts),
             job_seconds=sum(time.seconds for time in page.run_times),
             counts_tokens=any(
@@ -388,7 +392,6 @@ def asset(name: str) -> str:
 
 #: Width of a figure across a page's two columns, in points; narrower ones keep their proportion.
 FULL_WIDTH = 504.0
-DESCRIPTION = "{http://purl.org/dc/elements/1.1/}description"
 
 
 @dataclass(frozen=True)
@@ -409,22 +412,19 @@ class Picture:
 
 
 def read_picture(path: Path | str, caption: str) -> Picture:
-    """Read an SVG file; the note that it carries, such as which models are missing, is added to the
-    caption.
+    """Read an SVG file.
 
     Raises:
         UserError: the file cannot be read.
     """
     path = Path(path)
     text = read_text(path, "Draw the figure first, or leave it out.")
-    root = ElementTree.fromstring(text)
-    note = root.findtext(f".//{DESCRIPTION}", "").strip()
-    points = re.fullmatch(r"([\d.]+)(pt|px)?", root.get("width", "").strip())
+    points = re.fullmatch(
+        r"([\d.]+)(pt|px)?", ElementTree.fromstring(text).get("width", "").strip()
+    )
     width = float(points.group(1)) if points else FULL_WIDTH
     address = "data:image/svg+xml;base64," + base64.b64encode(text.encode("utf-8")).decode("ascii")
-    return Picture(
-        path.stem, f"{caption} {note}".strip(), address, 100 if width >= 0.9 * FULL_WIDTH else 62
-    )
+    return Picture(path.stem, caption, address, 100 if width >= 0.9 * FULL_WIDTH else 62)
 
 
 Paths = Sequence[Path | str]

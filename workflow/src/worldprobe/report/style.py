@@ -101,6 +101,8 @@ RULE = "#D5D5D5"
 HUMAN_COLOUR = "#222222"
 HUMAN_BAND = "#DADADA"
 UNTRAINED_COLOUR = "#9A9A9A"
+#: What cannot be told from chance.
+GREY = "#BDBDBD"
 BASELINE_COLOUR = "#A9A9A9"
 
 
@@ -245,6 +247,8 @@ def grid(
     gap: float = 0.14,
     head: float = 0.24,
     foot: float = 0.3,
+    right: float = 0.1,
+    top: float | None = None,
 ) -> tuple[Figure, list[Axes], float]:
     """A figure with panels of one size in reading order, and how wide they are; sizes in inches.
 
@@ -257,12 +261,15 @@ def grid(
         gap: between columns.
         head: above each panel, with what is below the one above it.
         foot: below the last row.
+        right: room beside the last column.
+        top: above the first row; by default ``head``.
     """
+    top = head if top is None else top
     columns = min(count, columns)
-    across = (WIDTHS[width] - left - 0.1 - gap * (columns - 1)) / columns
-    figure = canvas(width, -(-count // columns) * (head + tall) + foot)
+    across = (WIDTHS[width] - left - right - gap * (columns - 1)) / columns
+    figure = canvas(width, -(-count // columns) * (head + tall) + top - head + foot)
     places = [
-        (left + number % columns * (across + gap), head + number // columns * (head + tall))
+        (left + number % columns * (across + gap), top + number // columns * (head + tall))
         for number in range(count)
     ]
     return figure, [axes_at(figure, x, y, across, tall) for x, y in places], across
@@ -322,6 +329,46 @@ def line(
         "zorder": zorder,
     }
     axes.errorbar(x, rows["mean"], ends, color=colour, marker=marker, **looks)
+
+
+def is_at(rows: pd.DataFrame, value: float) -> pd.Series:
+    """Which means cannot be told from a value: their interval contains it, or they have no interval
+    and equal it.
+    """
+    return rows["ci_low"].fillna(rows["mean"]).le(value) & rows["ci_high"].fillna(rows["mean"]).ge(
+        value
+    )
+
+
+def name_ends(axes: Axes, ends: Sequence[tuple[float, str, str]], size: float, tall: float) -> None:
+    """The names of lines to the right of the axes, at the heights where the lines end, moved apart
+    where they would overlap.
+
+    Args:
+        axes: with their final limits.
+        ends: height, name and colour of each line.
+        size: points.
+        tall: height of the axes in inches.
+    """
+    low, high = axes.get_ylim()
+    pitch = 1.25 * size / 72 / tall * (high - low)
+    ends = sorted(ends)
+    heights = [height for height, _, _ in ends]
+    for number in range(1, len(heights)):
+        heights[number] = max(heights[number], heights[number - 1] + pitch)
+    above = high + pitch
+    for number in reversed(range(len(heights))):
+        above = heights[number] = min(heights[number], above - pitch)
+    for height, (_, name, colour) in zip(heights, ends, strict=True):
+        axes.text(
+            1.02,
+            height,
+            name,
+            transform=axes.get_yaxis_transform(),
+            va="center",
+            fontsize=size,
+            color=colour,
+        )
 
 
 def name_rows(axes: Axes, labels: Sequence[str], size: float, is_first: bool = True) -> None:

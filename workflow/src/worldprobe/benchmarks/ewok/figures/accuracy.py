@@ -4,7 +4,6 @@ number of parameters.
 
 from __future__ import annotations
 
-from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -74,10 +73,9 @@ COLUMNS = (
     title="Accuracy by domain",
     section="accuracy",
     caption=(
-        "Accuracy by domain, in the order of the models' mean, on an axis that fits. Dots: mean"
-        " over versions, with 95% intervals; ticks: single versions; dashed line: chance; grey"
-        " band, where present: range of the human ratings over versions, with their mean. EWoK,"
-        " Figure 4."
+        "Accuracy by domain, highest mean first. Dots: mean over versions, with 95% intervals;"
+        " ticks: single versions; dashed line: chance; grey band, if any: humans, mean and range"
+        " over versions. EWoK, Figure 4."
     ),
     when=has_logprobs,
     options=[EVAL_TYPE],
@@ -180,20 +178,14 @@ def draw_by_domain(frame: pd.DataFrame, width: str = "double") -> Figure:
     return figure
 
 
-#: How much wider bold letters are.
-BOLD = 1.12
-#: Blank rows between two domains in one column, their name included.
-ROWS_BETWEEN = 1.6
-
-
 @figure(
     inputs=[Summaries],
     title="Concepts",
     section="concepts",
     caption=(
-        "Accuracy by concept and model. White is chance, blue above, orange below; within each"
-        " domain, concepts are ordered by the models' mean, the lowest first; two concepts with"
-        " equal numbers, such as those that occur only as a pair, share a row."
+        "The concepts with the lowest and the highest accuracy, by the mean over models; concepts"
+        " with equal numbers share a row. White: chance; blue: above; orange: below. In brackets:"
+        " number of items; with few items, extremes are mostly luck."
     ),
     when=has_logprobs,
     options=[EVAL_TYPE],
@@ -226,70 +218,52 @@ def concepts(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs
 
 @concepts.drawn_by
 def draw_concepts(frame: pd.DataFrame, width: str = "double") -> Figure:
-    """Newspaper columns of small matrices, one per domain."""
+    """The concepts with the lowest mean, and those with the highest, as rows of cells."""
     models = list(dict.fromkeys(frame.model))
     names = dict(zip(frame.model, frame.name, strict=True))
-    domains = list(dict.fromkeys(frame.domain))
     frame = _one_row_for_two(frame)
-    size = 5.0
-    label = min(1.1, style.widest((in_words(c) for c in frame.concept.unique()), size) + 0.06)
-    total = style.WIDTHS[width]
-    columns = (
-        1
-        if width == "single"
-        else max(1, min(6, int((total - 0.1) // (label + len(models) * 0.066 + 0.12))))
+    counts = frame.groupby(["domain", "concept"], sort=False).agg(n=("n", "max")).reset_index()
+    means = frame[frame.model != HUMAN].groupby(["domain", "concept"])["mean"].mean()
+    counts = counts.join(means.rename("ease"), on=["domain", "concept"]).dropna(subset="ease")
+    shown = min(SHOWN_CONCEPTS, len(counts) // 2) or len(counts)
+    # of equal means, those of more items
+    lowest = counts.sort_values(["ease", "n"], ascending=[True, False], kind="stable")[:shown]
+    highest = counts.sort_values(["ease", "n"], ascending=[False, False], kind="stable")[:shown]
+    blocks = [("lowest", lowest), ("highest", highest)]
+    size = style.BODY if width == "double" else style.SMALL
+    head = style.widest(names.values(), size) + 0.12
+    label = 1.75 if width == "double" else 1.9
+    across = 2 if width == "double" else 1
+    gap, total = label + 0.12, style.WIDTHS[width]
+    figure, grid, plot = style.grid(
+        width, 2, across, 0.15 * shown, label, gap=gap, head=head, foot=0.62
     )
-    columns = min(columns, len(domains))
-    gap = 0.14
-    cell = min(0.26, (total - 0.08 - columns * label - (columns - 1) * gap) / columns / len(models))
-    pitch = 0.098
-    stacks = _stacks(
-        {domain: frame[frame.domain == domain].concept.nunique() for domain in domains}, columns
-    )
-    head = min(1.2, style.widest(names.values(), size) + 0.08)
-    tallest = max(sum(rows + ROWS_BETWEEN for _domain, rows in stack) for stack in stacks) * pitch
-    figure = style.canvas(width, head + tallest + 0.45)
-    for number, stack in enumerate(stacks):
-        left = 0.04 + number * (label + cell * len(models) + gap) + label
-        at = head
-        for position, (domain, rows) in enumerate(stack):
-            at += ROWS_BETWEEN * pitch
-            axes = style.axes_at(figure, left, at, cell * len(models), rows * pitch)
-            part = frame[frame.domain == domain]
-            concepts = list(dict.fromkeys(part.concept))
-            matrix = part.pivot(index="concept", columns="model", values="mean").reindex(
-                index=concepts, columns=models
-            )
-            shown = [style.shortened(in_words(concept), size, label - 0.04) for concept in concepts]
-            draw_block(
-                axes, Block(matrix.to_numpy(dtype=float), shown, [""] * len(models)), size=size
-            )
-            axes.tick_params(axis="y", pad=1)
-            title = style.shortened(in_words(domain), size + 0.6, label + cell * len(models))
-            fits = style.widest([title], size + 0.6) * BOLD <= cell * len(models)
-            axes.text(
-                0 if fits else 1,
-                1 + 0.025 / (rows * pitch),
-                title,
-                transform=axes.transAxes,
-                ha=(
-                    "left" if fits else "right"
-                ),  # over the labels: to the right there is another column, or the edge
-                va="bottom",
-                fontsize=size + 0.6,
-                fontweight="bold",
-            )
-            if position == 0:
-                axes.set_xticks(
-                    [i + 0.5 for i in range(len(models))],
-                    [names[m] for m in models],
-                    fontsize=size,
-                    rotation=90,
-                )
-                axes.tick_params(axis="x", pad=ROWS_BETWEEN * pitch * 72 * 0.9)
-            at += rows * pitch
+    for axes, (title, chosen) in zip(grid, blocks, strict=True):
+        keys = list(zip(chosen.domain, chosen.concept, strict=True))
+        matrix = frame.pivot(index=["domain", "concept"], columns="model", values="mean")
+        values = matrix.reindex(index=keys, columns=models).to_numpy(dtype=float)
+        labels = [
+            style.shortened(in_words(concept), size, label - 0.36) + f" ({n:.0f})"
+            for concept, n in zip(chosen.concept, chosen.n, strict=True)
+        ]
+        draw_block(
+            axes,
+            Block(values, labels, [names[model] for model in models]),
+            size=size,
+            numbers=plot / len(models) > style.widest(["0.00"], size) + 0.04,
+        )
+        axes.tick_params(axis="x", rotation=90)
+        style.panel_letter(axes, "", left=label - 0.1, up=0.05, title=title, size=style.TITLE)
+    left_out = len(counts) - 2 * shown
+    if left_out > 0:
+        text = f"{left_out} rows in between are left out; the CSV file has all concepts"
+        figure.text(0.1 / total, 0.44 / figure.get_size_inches()[1], text, fontsize=size)
     _key(figure, size)
     return figure
+
+
+#: Rows of the lowest and of the highest concepts that are drawn.
+SHOWN_CONCEPTS = 12
 
 
 def _one_row_for_two(frame: pd.DataFrame) -> pd.DataFrame:
@@ -311,23 +285,6 @@ def _one_row_for_two(frame: pd.DataFrame) -> pd.DataFrame:
         concept=[f"{key[1]}, {pairs[key]}" if key in pairs else key[1] for key in keys]
     )
     return named[[key not in second for key in keys]]
-
-
-def _stacks(rows_of: dict[str, int], columns: int) -> list[list[tuple[str, int]]]:
-    """Domains in reading order, cut into columns so that the tallest is as short as it can be.
-
-    >>> _stacks({"a": 3, "b": 3, "c": 7}, 2)
-    [[('a', 3), ('b', 3)], [('c', 7)]]
-    """
-    blocks = list(rows_of.items())
-    best: list[list[tuple[str, int]]] = []
-    lowest = float("inf")
-    for cuts in combinations(range(1, len(blocks)), columns - 1):
-        stacks = [blocks[start:end] for start, end in pairwise((0, *cuts, len(blocks)))]
-        tallest = max(sum(rows + ROWS_BETWEEN for _domain, rows in stack) for stack in stacks)
-        if tallest < lowest:
-            best, lowest = stacks, tallest
-    return best
 
 
 def _key(figure: Figure, size: float) -> None:
@@ -361,9 +318,9 @@ CONDITION_COLUMNS += ["low", "high", "difference", "ci_low", "ci_high", "p_holm"
     title="Conditions",
     section="conditions",
     caption=(
-        "Left: accuracy of each model in each condition; lines: from the lowest to the highest mean"
-        " of a version. Right: paired difference from the first condition with a 95% interval;"
-        " filled: p < 0.05 after Holm's correction."
+        "Left: accuracy of each model in each condition, with the range over versions. Right:"
+        " paired difference from the first condition, with a 95% interval; filled: p < 0.05 after"
+        " Holm's correction."
     ),
     when=(has_conditions, has_logprobs),
     options=[EVAL_TYPE],
@@ -491,9 +448,7 @@ READ_LOOKS = {
     section="controls",
     caption=(
         "Accuracy of the control models by what they had read of an item, with 95% intervals over"
-        " pairs of concepts: the item itself, its template with other fillings, other templates of"
-        " its pair of concepts, or nothing of its situation or its concepts. The dashed line is"
-        " chance."
+        " pairs of concepts. Dashed line: chance."
     ),
     when=has_generalisation,
 )
@@ -517,33 +472,37 @@ def controls(accuracies: pd.DataFrame, roster: Roster) -> pd.DataFrame:
 
 
 @controls.drawn_by
-def draw_controls(frame: pd.DataFrame, width: str = "single") -> Figure:
-    """A line per model with a mark for each kind, and for each dose where there are several."""
+def draw_controls(frame: pd.DataFrame, width: str = "double") -> Figure:
+    """A line per model with a mark and its number for each kind, and for each dose where there are
+    several.
+    """
     models = list(dict.fromkeys(frame["model"]))
     names = dict(zip(frame["model"], frame["name"], strict=True))
     size = style.BODY if width == "double" else style.SMALL
-    left, foot = style.widest(names.values(), size) + 0.1, 0.66
-    figure, panels, _ = style.grid(width, 1, 1, 0.3 * len(models) + 0.06, left, gap=0.16, foot=foot)
-    axes = panels[0]
-    place = {model: number for number, model in enumerate(models)}
+    left = style.widest(names.values(), size) + 0.1
+    figure, (axes,), _ = style.grid(
+        width, 1, 1, 0.44 * len(models), left, head=0.06, foot=0.64, right=0.3
+    )
     for row, (group, (_, mark, colour)) in enumerate(READ_LOOKS.items()):
         part = frame[(frame["group"] == group) & frame["mean"].notna()]
-        y = np.array([place[model] + (row - 1.5) * 0.17 for model in part["model"]])
+        y = np.array([models.index(model) + (row - 1.5) * 0.2 for model in part["model"]])
         style.dots(axes, y, part, colour, marker=mark)
+        ends = part["ci_high"].fillna(part["mean"]).clip(lower=part["mean"])
+        for height, end, mean in zip(y, ends, part["mean"], strict=True):
+            axes.text(end + 0.008, height, f"{mean:.2f}", va="center", fontsize=size, color=colour)
     style.dash(axes)
-    axes.set_xlim(0.4, 1.03)
+    low = min(0.4, float(frame[["mean", "ci_low"]].min().min()) - 0.01)
+    axes.set_xlim(low, 1.01)
     style.name_rows(axes, [names[model] for model in models], size)
+    axes.tick_params(axis="x", labelsize=size)
+    axes.set_xlabel("accuracy", fontsize=size)
     handles = [
         style.mark(mark, colour, label)
         for group, (label, mark, colour) in READ_LOOKS.items()
         if group in set(frame["group"])
     ]
     style.legend(
-        figure, [*handles, style.chance_line("chance")], 3 if width == "double" else 2, size
-    )
-    middle = (left + (style.WIDTHS[width] - left) / 2) / style.WIDTHS[width]
-    figure.text(
-        middle, (foot - 0.33) / figure.get_size_inches()[1], "accuracy", ha="center", fontsize=size
+        figure, [*handles, style.chance_line("chance")], 5 if width == "double" else 2, size
     )
     return figure
 
@@ -553,10 +512,9 @@ def draw_controls(frame: pd.DataFrame, width: str = "single") -> Figure:
     title="What a leak does",
     section="controls",
     caption=(
-        "Accuracy of control models by how often the items of a pair of concepts occurred in what"
-        " they had read: of these items, of their templates with other fillings, of other templates"
-        " of the pair, and of concepts that were not taught. Means and 95% intervals over"
-        " trainings; the dashed line is chance."
+        "Accuracy of control models by how often they had read the items of a pair of concepts: on"
+        " these items, on their templates with other fillings, on other templates of the pair, and"
+        " on held-out concepts. Means and 95% intervals over trainings; dashed line: chance."
     ),
     when=(has_generalisation, has_doses),
 )
@@ -604,8 +562,8 @@ def draw_doses(frame: pd.DataFrame, width: str = "single") -> Figure:
     title="Families",
     section="families",
     caption=(
-        "Accuracy of each model by level of each family, whose templates differ in the level alone,"
-        " with 95% intervals over bases; dashed line: chance."
+        "Accuracy of each model by level of each family, with 95% intervals over bases; dashed"
+        " line: chance."
     ),
     when=has_families,
     options=[EVAL_TYPE],
@@ -681,9 +639,8 @@ def draw_families(frame: pd.DataFrame, width: str = "double") -> Figure:
     title="Model size",
     section="scale",
     caption=(
-        "Accuracy against the number of parameters. Vertical lines: range over versions; slanted"
-        " lines: a family's mean at each size. Models of the same size are drawn side by side;"
-        " control models are not joined."
+        "Accuracy by number of parameters. Vertical lines: range over versions; slanted lines: a"
+        " family's mean at each size. Models of equal size stand side by side."
     ),
     when=(has_logprobs, has_known_sizes),
     options=[EVAL_TYPE],
