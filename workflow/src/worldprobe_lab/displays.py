@@ -176,8 +176,8 @@ def pooled_domains(
             "We do not say which domain is harder: with one version of fixed fillings, 16% of"
             " orders that seem sure are wrong."
             if is_one_version
-            else f"With a probability of {SURE:.0%}, the order of {len(sure)} of {n_pairs} pairs of"
-            " domains is known; state no other order."
+            else f"Certain orders of two domains (probability {SURE:.0%} or more): {len(sure)} of"
+            f" {n_pairs}; do not rank the others."
         ),
         group="model",
     )

@@ -123,7 +123,7 @@ def lead_values(rows: pd.DataFrame, chance: float | None = 0.5) -> dict[str, Any
 def pairs_finding(rows: pd.DataFrame) -> str:
     """In how many comparisons a difference was found, with Holm's correction."""
     n_found = int((rows["p_holm"] < 0.05).sum())
-    return f"p < 0.05 after Holm's correction in {n_found} of {len(rows)} pairs."
+    return f"{n_found} of {len(rows)} pairs differ (p < 0.05 after Holm's correction)."
 
 
 def models_sheet(

@@ -233,7 +233,7 @@ def ways_sheet(
             Column("Accuracy", ("mean",), decimals(3)),
             Column("95% interval", ("ci_low", "ci_high"), span),
             Column("Items", ("n",), whole_number),
-            Column("Unread targets", ("unread",), "{:.0%}".format),
+            Column("Unreadable", ("unread",), "{:.0%}".format),
         ),
         notes=("Direct contexts name the concept; indirect ones imply it.",),
         group="name",

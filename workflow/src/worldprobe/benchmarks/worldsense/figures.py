@@ -420,8 +420,8 @@ MORE = 2
     section="difficulty",
     caption=(
         "Accuracy by number of entities and of ternary relations, for normal problems and their"
-        " trivial controls, with 95% intervals over skins; grey: at chance throughout. WorldSense,"
-        " Figure 6."
+        " trivial controls, with 95% intervals over skins; grey: at chance throughout; an axis with"
+        " one value is left out. WorldSense, Figure 6."
     ),
     when=(outputs.is_asked, outputs.has_controls),
 )

@@ -151,9 +151,10 @@ def _lead(means: pd.DataFrame) -> Markup:
 
 
 def _models_sheet(means: pd.DataFrame) -> Sheet:
+    ways = [Column("Prompting", ("prompting",), is_number=False)]
     more = [
         Column("Against the counting rule", ("against_rule",), is_number=False),
-        Column("Prompting", ("prompting",), is_number=False),
+        *(ways if means["prompting"].nunique() > 1 else []),
         Column("Unreadable", ("invalid",), "{:.1%}".format),
     ]
     note = (
@@ -281,15 +282,15 @@ def _methods(summaries: pd.DataFrame, origins: Sequence[TableOrigin], roster: Ro
 def _reading_sheet(made: Provenance, asked: Sequence[str], roster: Roster) -> Sheet:
     """How many replies the two rules of reading read otherwise."""
     counts = {
-        "another_answer": "Another answer",
-        "only_explicit": "An answer by what they say only",
-        "only_last_word": "An answer by the last word only",
+        "another_answer": "Different answers",
+        "only_explicit": "Readable by wording only",
+        "only_last_word": "Readable by last word only",
     }
     lines = [
         {
             "name": roster[model].name,
             "prompting": way,
-            "read_by": {"explicit": "what they say", "last_word": "last word, as in the paper"}[
+            "read_by": {"explicit": "wording", "last_word": "last word, as in the paper"}[
                 replies["rule"]
             ],
             "replies": replies["replies"],
@@ -304,7 +305,7 @@ def _reading_sheet(made: Provenance, asked: Sequence[str], roster: Roster) -> Sh
         int(frame[names].to_numpy().sum()) if lines else 0 for names in (["replies"], list(counts))
     )
     return Sheet(
-        "Replies that the two rules of reading read differently.",
+        "Replies that the two reading rules read differently.",
         frame,
         (
             Column("Model", ("name",), is_number=False, once=True),
@@ -313,8 +314,10 @@ def _reading_sheet(made: Provenance, asked: Sequence[str], roster: Roster) -> Sh
             Column("Replies", ("replies",), whole_number),
             *(Column(heading, (key,), whole_number) for key, heading in counts.items()),
         ),
-        notes=("One rule reads what a reply says, the other its last word, as the paper does.",),
-        finding=f"The two rules of reading disagree about {n_read:,} of {n_replies:,} replies.",
+        notes=(
+            "One rule reads the wording of a reply, the other its last word, as the paper does.",
+        ),
+        finding=f"The two reading rules disagree about {n_read:,} of {n_replies:,} replies.",
     )
 
 
