@@ -15,6 +15,7 @@ from worldprobe.contracts.results import OVERALL
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
 from worldprobe.report import style
+from worldprobe.report.lines import name_ends
 from worldprobe.report.model_names import Roster
 from worldprobe.report.sheet import Column, Sheet, decimals, span, whole_number
 from worldprobe_lab.contracts import Orders, Plans, PooledMeans
@@ -241,7 +242,7 @@ def draw_planning(frame: pd.DataFrame, width: str = "double") -> Figure:
         f"{number} pairs of concepts" + (" or more" if number in always[:1] and always[1:] else "")
         for number in numbers
     ]
-    tall, right = 2.2 if width == "double" else 1.9, style.widest(labels, size) + 0.15
+    tall, right = 2.2 if width == "double" else 1.9, style.widest(labels, size) + 0.22
     figure, (axes,), _ = style.grid(width, 1, 1, tall, 0.45, head=0.1, foot=0.4, right=right)
     axes.axhline(0.8, color=style.INK, lw=0.6, dashes=(3, 2), zorder=1)
     axes.set_ylim(0, 1.02)
@@ -263,7 +264,7 @@ def draw_planning(frame: pd.DataFrame, width: str = "double") -> Figure:
     axes.set_xlabel("versions of the items", fontsize=size)
     points = f"{100 * frame.difference.iloc[0]:g} points"
     axes.set_ylabel(f"share of studies that find {points}", fontsize=size)
-    style.name_ends(axes, ends, size, tall)
+    name_ends(axes, ends, size, tall)
     return figure
 
 

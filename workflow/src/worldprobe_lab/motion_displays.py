@@ -6,10 +6,11 @@ import pandas as pd
 
 from worldprobe.benchmark import Study, figure, table
 from worldprobe.benchmarks.worldsense import selection
-from worldprobe.benchmarks.worldsense.figures import by_axis, draw_lines
+from worldprobe.benchmarks.worldsense.figures import by_axis
 from worldprobe.benchmarks.worldsense.outputs import asked_sets, has_any, is_asked
 from worldprobe.benchmarks.worldsense.skins.vocabulary import MOTION
 from worldprobe.benchmarks.worldsense.tables import UNITS, grid, model_columns, problem_column
+from worldprobe.report.lines import draw_lines
 from worldprobe.report.model_names import Roster
 from worldprobe.report.sheet import Column, Sheet
 

@@ -23,6 +23,7 @@ from worldprobe.contracts import read_table, write_table
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
 from worldprobe.report import style
+from worldprobe.report.lines import draw_lines
 from worldprobe.report.model_names import Roster
 from worldprobe.report.origins import read_origins
 from worldprobe.report.page import Material, Part
@@ -160,7 +161,7 @@ def test_a_bar_ends_where_the_interval_over_skins_does(folder: Path) -> None:
     wide = rows.assign(mean=0.6, ci_low=0.55, ci_high=0.7, conf95=0.001)
     drawn = (
         (figures.draw_problems(figures.problems(wide, Roster())), 0),
-        (figures.draw_lines(figures.size(wide, Roster())), 1),
+        (draw_lines(figures.size(wide, Roster())), 1),
     )
     for figure, across in drawn:
         lines = [one for one in figure.axes[0].collections if isinstance(one, LineCollection)]
@@ -172,7 +173,7 @@ def test_only_what_is_off_chance_has_its_models_colour_and_its_name(folder: Path
     rows = rows.assign(mean=0.6, ci_low=0.45, ci_high=0.7)
     rows.loc[rows["model"] == "knows", "ci_low"] = 0.55
     frame = figures.size(rows, Roster())
-    axes = figures.draw_lines(frame).axes[0]
+    axes = draw_lines(frame).axes[0]
     colours = {one.get_color() for one in axes.lines}
     of_model = dict(zip(frame["model"], frame["colour"], strict=True))
     assert {of_model["knows"], style.GREY} <= colours

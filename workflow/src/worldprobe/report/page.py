@@ -473,8 +473,7 @@ def draw_figure(
         UserError: an input that cannot be read or does not have what the figure needs, or a suffix
             that is not known.
     """
-    note = " ".join(notes(read_provenance(tables[0]), roster))
-    render(_build(display, tables, roster, options), display.draw, out, note, width=width)
+    render(_build(display, tables, roster, options), display.draw, out, width=width)
 
 
 def _check_origins(display: Display, tables: Paths) -> None:

@@ -115,8 +115,6 @@ FILE_METADATA: dict[str, dict[str, str | None]] = {
     ".svg": {"Date": None, "Creator": "worldprobe"},
     ".png": {"Software": None},
 }
-#: Where each form keeps a note.
-NOTE_KEYS = {".pdf": "Subject", ".svg": "Description", ".png": "Description"}
 
 
 def apply_settings() -> None:
@@ -338,37 +336,6 @@ def is_at(rows: pd.DataFrame, value: float) -> pd.Series:
     return rows["ci_low"].fillna(rows["mean"]).le(value) & rows["ci_high"].fillna(rows["mean"]).ge(
         value
     )
-
-
-def name_ends(axes: Axes, ends: Sequence[tuple[float, str, str]], size: float, tall: float) -> None:
-    """The names of lines to the right of the axes, at the heights where the lines end, moved apart
-    where they would overlap.
-
-    Args:
-        axes: with their final limits.
-        ends: height, name and colour of each line.
-        size: points.
-        tall: height of the axes in inches.
-    """
-    low, high = axes.get_ylim()
-    pitch = 1.25 * size / 72 / tall * (high - low)
-    ends = sorted(ends)
-    heights = [height for height, _, _ in ends]
-    for number in range(1, len(heights)):
-        heights[number] = max(heights[number], heights[number - 1] + pitch)
-    above = high + pitch
-    for number in reversed(range(len(heights))):
-        above = heights[number] = min(heights[number], above - pitch)
-    for height, (_, name, colour) in zip(heights, ends, strict=True):
-        axes.text(
-            1.02,
-            height,
-            name,
-            transform=axes.get_yaxis_transform(),
-            va="center",
-            fontsize=size,
-            color=colour,
-        )
 
 
 def name_rows(axes: Axes, labels: Sequence[str], size: float, is_first: bool = True) -> None:
@@ -629,14 +596,13 @@ def with_identity(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     ).reset_index(drop=True)
 
 
-def write(figure: Figure, csv: str, paths: Sequence[Path | str], note: str = "") -> None:
+def write(figure: Figure, csv: str, paths: Sequence[Path | str]) -> None:
     """Write the figure and the CSV it was drawn from, each path in the form its suffix names.
 
     Args:
         figure: to be written.
         csv: the numbers in it.
         paths: outputs.
-        note: kept in the pictures' metadata, from which the report adds it to the caption.
 
     Raises:
         UserError: a suffix other than .pdf, .svg, .png, .csv.
@@ -657,8 +623,7 @@ def write(figure: Figure, csv: str, paths: Sequence[Path | str], note: str = "")
             figure.savefig(
                 temporary,
                 format=path.suffix[1:],
-                metadata=FILE_METADATA[path.suffix]
-                | ({NOTE_KEYS[path.suffix]: note} if note else {}),
+                metadata=FILE_METADATA[path.suffix],
             )
 
 
@@ -697,7 +662,6 @@ def render(
     frame: pd.DataFrame,
     draw: Callable[..., Figure],
     paths: Sequence[Path | str],
-    note: str = "",
     **options: object,
 ) -> None:
     """Write a figure in every form that ``paths`` names by suffix (.pdf, .svg, .png, .csv).
@@ -706,7 +670,6 @@ def render(
         frame: the tidy table; only what its CSV text contains reaches the drawing.
         draw: a drawing function of this package.
         paths: outputs.
-        note: for the pictures' metadata; see ``write``.
         options: passed to ``draw``.
     """
     apply_settings()
@@ -722,13 +685,12 @@ def render(
             figure = draw(from_csv(text, kinds), **options)
             letters = letters_without_glyph(figure)
         if letters:
-            boxes = f"Letters that no installed font has are boxes: {letters[:20]}."
             LOGGER.warning(
-                "%s Install a font that has them, e.g. of Noto (fonts-noto-core, fonts-noto-cjk).",
-                boxes,
+                "Letters that no installed font has are boxes: %s. Install a font that has them,"
+                " e.g. of Noto (fonts-noto-core, fonts-noto-cjk).",
+                letters[:20],
             )
-            note = f"{note} {boxes}".strip()
-        write(figure, text, paths, note)
+        write(figure, text, paths)
 
 
 MISSING_COLOUR = "#E4E4E4"

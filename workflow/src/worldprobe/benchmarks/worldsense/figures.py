@@ -4,7 +4,6 @@ trainings; maps around chance.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -34,6 +33,7 @@ from worldprobe.benchmarks.worldsense.tables import by_part
 from worldprobe.contracts.results import OVERALL
 from worldprobe.errors import UserError
 from worldprobe.report import style
+from worldprobe.report.lines import draw_lines
 from worldprobe.report.model_names import Roster
 from worldprobe.report.style import Block, draw_block
 
@@ -499,72 +499,13 @@ def by_axis(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
 
 @size.drawn_by
 @depth.drawn_by
-def draw_lines(frame: pd.DataFrame, width: str = "double") -> Figure:
-    """A panel for each problem and axis, a line per model with its name at its end; what is at
-    chance throughout is grey. An axis of a single place is left out where there are others.
-    """
-    from matplotlib.ticker import MaxNLocator
-
-    models = list(dict.fromkeys(frame["model"]))
-    names = dict(zip(frame["model"], frame["name"], strict=True))
-    looks = style.looks(dict(zip(frame["model"], frame["colour"], strict=True)))
-    panels = [(panel, axis) for (panel, axis), part in frame.groupby(["panel", "axis"], sort=False)]
-    several = [pair for pair in panels if _of_panel(frame, pair)["x"].nunique() > 1]
-    panels = several or panels
-    per_row = (2 if len(panels) in (2, 4) else 3) if width == "double" else 1
-    size = style.BODY if width == "double" else style.SMALL
-    shown = {model: style.shortened(name, size, 1.3) for model, name in names.items()}
-    room = style.widest([*shown.values(), "at chance: 99"], size) + 0.1
-    tall = 1.6
-    figure, grid, across = style.grid(
-        width,
-        len(panels),
-        per_row,
-        tall,
-        0.36,
-        gap=room + 0.12,
-        head=0.56,
-        foot=0.36,
-        right=room,
-        top=0.22,
-    )
-    limits = style.fitting_limits(frame, ["mean"])
-    for number, (axes, pair) in enumerate(zip(grid, panels, strict=True)):
-        here, ends, n_grey = _of_panel(frame, pair), [], 0
-        style.dash(axes, across=True)
-        axes.set_ylim(*limits)
-        for nth, model in enumerate(models):
-            line = here[here["model"] == model].sort_values("x")
-            if line.empty:
-                continue
-            colour, mark = looks[model]
-            if style.is_at(line, 0.5).all():
-                axes.plot(line["x"], line["mean"], color=style.GREY, lw=0.6, marker=".", ms=2)
-                n_grey += 1
-            else:
-                shift = 0.2 * ((nth + 0.5) / len(models) - 0.5)
-                x = line["x"] + shift
-                axes.vlines(x, line["ci_low"], line["ci_high"], color=colour, lw=0.7, alpha=0.35)
-                axes.plot(x, line["mean"], color=colour, marker=mark, ms=3, mec="white", mew=0.3)
-                ends.append((float(line["mean"].iloc[-1]), shown[model], colour))
-        if n_grey:
-            ends.append((0.5, f"at chance: {n_grey}", style.SOFT_INK))
-        style.name_ends(axes, ends, size, tall)
-        panel, axis = pair
-        axes.set_title(style.shortened(panel, size, across + room), fontsize=size)
-        axes.set_xlabel(axis, fontsize=size)
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-        if axis == "ternary relations":
+def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
+    """A panel for each problem and axis."""
+    figure = draw_lines(frame, width)
+    for axes in figure.axes:
+        if axes.get_xlabel() == "ternary relations":
             axes.set_xticks([0, 1, MORE], ["0", "1", "2 or more"])
-        axes.set_xlim(here["x"].min() - 0.3, here["x"].max() + 0.3)
-        axes.tick_params(labelsize=size, labelleft=number % per_row == 0)
-        if number % per_row == 0:
-            axes.set_ylabel("accuracy", fontsize=size)
     return figure
-
-
-def _of_panel(frame: pd.DataFrame, pair: tuple[Hashable, ...]) -> pd.DataFrame:
-    return frame[(frame["panel"] == pair[0]) & (frame["axis"] == pair[1])]
 
 
 #: Short headings of the problems.

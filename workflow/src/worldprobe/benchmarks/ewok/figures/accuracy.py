@@ -38,6 +38,7 @@ from worldprobe.errors import UserError
 from worldprobe.models.registry import BASELINES
 from worldprobe.provenance import Provenance
 from worldprobe.report import style
+from worldprobe.report.lines import draw_lines
 from worldprobe.report.model_names import (
     BASELINES_AND_PEOPLE,
     CONTROL_FAMILY,
@@ -562,8 +563,8 @@ def draw_doses(frame: pd.DataFrame, width: str = "single") -> Figure:
     title="Families",
     section="families",
     caption=(
-        "Accuracy of each model by level of each family, with 95% intervals over bases; dashed"
-        " line: chance."
+        "Accuracy of each model by level of each family, with 95% intervals over bases; grey: at"
+        " chance throughout."
     ),
     when=has_families,
     options=[EVAL_TYPE],
@@ -601,37 +602,8 @@ def families(levels: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") 
 
 @families.drawn_by
 def draw_families(frame: pd.DataFrame, width: str = "double") -> Figure:
-    """The figure from its tidy table."""
-    models = list(dict.fromkeys(frame["model"]))
-    names = dict(zip(frame["model"], frame["name"], strict=True))
-    looks = style.looks(dict(zip(frame["model"], frame["colour"], strict=True)))
-    panels = list(dict.fromkeys(zip(frame["panel"], frame["axis"], strict=True)))
-    per_row = min(len(panels), 3 if width == "double" else 2)
-    size = style.BODY if width == "double" else style.SMALL
-    legend_columns = 4 if width == "double" else 2
-    foot = 0.5 + 0.14 * -(-(len(models) + 1) // legend_columns)
-    figure, grid, across = style.grid(width, len(panels), per_row, 1.3, 0.4, head=0.58, foot=foot)
-    limits = style.fitting_limits(frame, ["mean", "ci_low", "ci_high"])
-    for number, (axes, (panel, axis)) in enumerate(zip(grid, panels, strict=True)):
-        here = frame[frame["panel"] == panel]
-        style.dash(axes, across=True)
-        for place, model in enumerate(models):
-            line = here[here["model"] == model].sort_values("level")
-            shift = 0.2 * ((place + 0.5) / len(models) - 0.5)
-            style.line(axes, line["level"].astype(float) + shift, line, *looks[model])
-        axes.set_title(panel, fontsize=size)
-        axes.set_xlabel(axis, fontsize=style.fitting([axis], size, across))
-        axes.set_xticks(sorted(here["level"].astype(int).unique()))
-        axes.set_ylim(*limits)
-        axes.tick_params(labelsize=size, labelleft=number % per_row == 0)
-        if number % per_row == 0:
-            axes.set_ylabel("accuracy", fontsize=size)
-    handles = [
-        style.mark(mark, colour, names[model], ms=3, ls="-")
-        for model, (colour, mark) in looks.items()
-    ]
-    style.legend(figure, [*handles, style.chance_line("chance")], legend_columns, size)
-    return figure
+    """A panel for each family."""
+    return draw_lines(frame.rename(columns={"level": "x"}).astype({"x": float}), width)
 
 
 @figure(
