@@ -29,6 +29,11 @@ from worldprobe_authoring.balance import (
 )
 
 _STRENGTH = "Cramér's V"
+BAG_NOTE = (
+    "Shared words: the context that shares more words with the target. Sides' words: association of"
+    " words with sides, learned from all other pairs of concepts. Chance is 0.5, as for any model"
+    " that ignores the context."
+)
 _FEATURE_NAMES = {
     "context_type": "Context type",
     "context_contrast": "Context contrast",
@@ -172,13 +177,7 @@ def materials_words(templates: pd.DataFrame) -> Sheet:
             Column("shared words", ("shared_words",), decimals(3), over="Accuracy from"),
             Column("sides' words", ("side_words",), decimals(3), over="Accuracy from"),
         ),
-        notes=(
-            (
-                "Shared words: the context that shares more words with the target. Sides' words:"
-                " association of words with sides, learned from all other pairs of concepts. Chance"
-                " is 0.5, as for any model that ignores the context."
-            ),
-        ),
+        notes=(BAG_NOTE,),
         group="part",
         hidden=("part",),
     )
@@ -275,12 +274,6 @@ def materials_families(templates: pd.DataFrame) -> Sheet:
             Column("shared words", ("shared_words",), decimals(3), over="Accuracy from"),
             Column("sides' words", ("side_words",), decimals(3), over="Accuracy from"),
         ),
-        notes=(
-            (
-                "Shared words: the context that shares more words with the target. Sides' words:"
-                " association of words with sides, learned from all other pairs of concepts. Chance"
-                " is 0.5."
-            ),
-        ),
+        notes=(BAG_NOTE,),
         group="family",
     )

@@ -232,15 +232,15 @@ def draw_planning(frame: pd.DataFrame, width: str = "double") -> Figure:
     """A line for each number of pairs of concepts, with that number at its end; numbers that find
     the difference in every case share one.
     """
-    from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
+    from matplotlib.ticker import FixedLocator, NullLocator
 
     size = style.BODY if width == "double" else style.SMALL
-    certain = frame.groupby("n_clusters")["power"].min() >= SURE_POWER
-    always = sorted(certain.index[certain])
-    numbers = [*sorted(certain.index[~certain]), *always[:1]]
+    every = sorted(frame["n_clusters"].unique())
+    least = frame.groupby("n_clusters")["power"].min()
+    certain = [number for number in every if least[number] >= SURE_POWER]
+    numbers = [number for number in every if number not in certain[1:]]
     labels = [
-        f"{number} pairs of concepts" + (" or more" if number in always[:1] and always[1:] else "")
-        for number in numbers
+        f"{number} pairs of concepts" + " or more" * (number in certain) for number in numbers
     ]
     tall, right = 2.2 if width == "double" else 1.9, style.widest(labels, size) + 0.22
     figure, (axes,), _ = style.grid(width, 1, 1, tall, 0.45, head=0.1, foot=0.4, right=right)
@@ -259,7 +259,6 @@ def draw_planning(frame: pd.DataFrame, width: str = "double") -> Figure:
     axes.xaxis.set_major_locator(FixedLocator([2, 3, 5, 10, 20, 50]))
     axes.xaxis.set_major_formatter("{x:.0f}")
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.tick_params(labelsize=size)
     axes.set_xlabel("versions of the items", fontsize=size)
     points = f"{100 * frame.difference.iloc[0]:g} points"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -28,9 +28,8 @@ def draw_lines(frame: pd.DataFrame, width: str = "double") -> Figure:
     models = list(dict.fromkeys(frame["model"]))
     names = dict(zip(frame["model"], frame["name"], strict=True))
     looks = style.looks(dict(zip(frame["model"], frame["colour"], strict=True)))
-    panels = list(dict.fromkeys(zip(frame["panel"], frame["axis"], strict=True)))
-    several = [pair for pair in panels if _of_panel(frame, pair)["x"].nunique() > 1]
-    panels = several or panels
+    every: dict[Any, pd.DataFrame] = dict(list(frame.groupby(["panel", "axis"], sort=False)))
+    panels = {pair: part for pair, part in every.items() if part["x"].nunique() > 1} or every
     per_row = (2 if len(panels) in (2, 4) else 3) if width == "double" else 1
     size = style.BODY if width == "double" else style.SMALL
     shown = {model: style.shortened(name, size, 1.3) for model, name in names.items()}
@@ -49,8 +48,8 @@ def draw_lines(frame: pd.DataFrame, width: str = "double") -> Figure:
         top=0.22,
     )
     limits = style.fitting_limits(frame, ["mean"])
-    for number, (axes, pair) in enumerate(zip(grid, panels, strict=True)):
-        here, ends, n_grey = _of_panel(frame, pair), [], 0
+    for number, (axes, (panel, axis)) in enumerate(zip(grid, panels, strict=True)):
+        here, ends, n_grey = panels[panel, axis], [], 0
         style.dash(axes, across=True)
         axes.set_ylim(*limits)
         for nth, model in enumerate(models):
@@ -70,7 +69,6 @@ def draw_lines(frame: pd.DataFrame, width: str = "double") -> Figure:
         if n_grey:
             ends.append((0.5, f"at chance: {n_grey}", style.SOFT_INK))
         name_ends(axes, ends, size, tall)
-        panel, axis = pair
         axes.set_title(style.shortened(panel, size, across + room), fontsize=size)
         axes.set_xlabel(axis, fontsize=size)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
@@ -79,10 +77,6 @@ def draw_lines(frame: pd.DataFrame, width: str = "double") -> Figure:
         if number % per_row == 0:
             axes.set_ylabel("accuracy", fontsize=size)
     return figure
-
-
-def _of_panel(frame: pd.DataFrame, pair: tuple[str, str]) -> pd.DataFrame:
-    return frame[(frame["panel"] == pair[0]) & (frame["axis"] == pair[1])]
 
 
 def name_ends(axes: Axes, ends: Sequence[tuple[float, str, str]], size: float, tall: float) -> None:

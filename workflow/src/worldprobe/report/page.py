@@ -14,13 +14,12 @@ from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from worldprobe import __version__
-from worldprobe.benchmark import NO_SECTION, Benchmark, Display, taken_by
+from worldprobe.benchmark import NO_SECTION, Benchmark, Display, Section, taken_by
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.errors import UserError
 from worldprobe.files import digest_file, read_text, write_text
@@ -172,35 +171,28 @@ def build_part(
     if benchmark.page is None:
         raise ValueError(f"{benchmark.name} has no page")
     part: Part = benchmark.page.compose(material)
-    declared = {f"{one.kind}s/{one.name}": one for one in benchmark.displays}
-    order = {name: number for number, name in enumerate(declared)}
-    sections = {name: one.section for name, one in declared.items()}
+    declared = {(one.kind, one.name): one for one in benchmark.displays}
+    order = list(declared)
     captions = {one.name: one.caption for one in benchmark.displays if one.kind == "figure"}
     pictures = [
         read_picture(path, captions.get(path.stem, path.stem.replace("_", " "))) for path in figures
     ]
-    tables = [table for table in tables if table.rows]
-    by_section: dict[str, tuple[list[Picture], list[PrintedTable]]] = {}
-    for picture in sorted(pictures, key=lambda one: order.get(f"figures/{one.name}", len(order))):
-        by_section.setdefault(sections.get(f"figures/{picture.name}", NO_SECTION.id), ([], []))[
-            0
-        ].append(picture)
-    for table in sorted(tables, key=lambda one: order.get(f"tables/{one.name}", len(order))):
-        by_section.setdefault(sections.get(f"tables/{table.name}", NO_SECTION.id), ([], []))[
-            1
-        ].append(table)
-    shown = [
-        ShownSection(
-            one.id,
-            one.title,
-            one.intro,
-            *by_section.get(one.id, ([], [])),
+
+    def inside(section: Section, kind: str, found: Sequence[Any]) -> list[Any]:
+        keys = {(kind, one.name): one for one in found}
+        known = [key for key in order if key in keys and declared[key].section == section.id]
+        unknown = [key for key in keys if key not in declared and section is NO_SECTION]
+        return [keys[key] for key in [*known, *unknown]]
+
+    shown = []
+    for one in [*benchmark.page.sections, NO_SECTION]:
+        content = (
+            inside(one, "figure", pictures),
+            inside(one, "table", [table for table in tables if table.rows]),
             part.extras.get(one.id, Markup("")),
-            one.is_folded,
         )
-        for one in [*benchmark.page.sections, NO_SECTION]
-        if one.id in by_section or part.extras.get(one.id)
-    ]
+        if any(content):
+            shown.append(ShownSection(one.id, one.title, one.intro, *content, one.is_folded))
     return ShownPart(benchmark.name, benchmark.title, part, shown)
 
 
@@ -419,9 +411,7 @@ def read_picture(path: Path | str, caption: str) -> Picture:
     """
     path = Path(path)
     text = read_text(path, "Draw the figure first, or leave it out.")
-    points = re.fullmatch(
-        r"([\d.]+)(pt|px)?", ElementTree.fromstring(text).get("width", "").strip()
-    )
+    points = re.search(r'<svg[^>]*\swidth="([\d.]+)(?:pt|px)?"', text)
     width = float(points.group(1)) if points else FULL_WIDTH
     address = "data:image/svg+xml;base64," + base64.b64encode(text.encode("utf-8")).decode("ascii")
     return Picture(path.stem, caption, address, 100 if width >= 0.9 * FULL_WIDTH else 62)

@@ -237,49 +237,33 @@ class Sheet:
         align = "@{}" + "".join("r" if column.is_number else "l" for column in self.columns) + "@{}"
         if small:
             small += f"\\setlength{{\\tabcolsep}}{{{space}pt}}"
-        caption = f"\\caption{{{latex(self.title)}}}"
-        label = f"\\label{{tab:{name}}}"
+        caption = f"\\caption{{{latex(self.title)}}}\\label{{tab:{name}}}"
         head = ["\\toprule"]
         if any(column.over for column in self.columns):
             head += _latex_spans(self.columns)
         head += [" & ".join(latex(column.heading) for column in self.columns) + r" \\", "\\midrule"]
+        rows = [*self._latex_rows(), "\\bottomrule"]
         notes = " ".join(latex(note) for note in (self.finding, *self.notes) if note)
         if is_long:
             lines = [
                 "% needs \\usepackage{booktabs,longtable}",
-                f"{{{small}",
-                f"\\begin{{longtable}}{{{align}}}",
+                f"{{{small}\\begin{{longtable}}{{{align}}}",
+                f"{caption}\\\\",
+                *[*head, "\\endfirsthead", *head, "\\endhead", *rows],
+                f"\\end{{longtable}}\\noindent {notes}\\par}}",
             ]
-            lines += [
-                f"{caption}{label}\\\\",
-                *head,
-                "\\endfirsthead",
-                *head,
-                "\\endhead",
-                *self._latex_rows(),
-                "\\bottomrule",
+        else:
+            lines = [
+                "% needs \\usepackage{booktabs,graphicx}",
+                f"\\begin{{table}}\\centering{small}",
+                f"{caption}\\smallskip",
+                f"{FIT}\n\\begin{{tabular}}{{{align}}}",
+                *[*head, *rows, "\\end{tabular}}"],
+                "\\par\\medskip\\begin{minipage}{\\linewidth}\\footnotesize",
+                f"{notes}\\end{{minipage}}",
+                "\\end{table}",
             ]
-            return "\n".join([*lines, "\\end{longtable}", f"\\noindent {notes}\\par}}", ""])
-        lines = [
-            "% needs \\usepackage{booktabs,graphicx}",
-            "\\begin{table}",
-            f"  \\centering{small}",
-            f"  {caption}",
-            f"  {label}",
-            "  \\smallskip",
-        ]
-        lines += [
-            f"  {FIT}",
-            f"  \\begin{{tabular}}{{{align}}}",
-            *(f"    {line}" for line in [*head, *self._latex_rows(), "\\bottomrule"]),
-        ]
-        lines.append("  \\end{tabular}}")
-        if notes:
-            lines.append(
-                "  \\par\\medskip\\begin{minipage}{\\linewidth}\\footnotesize"
-                f" {notes}\\end{{minipage}}"
-            )
-        return "\n".join([*lines, "\\end{table}", ""])
+        return "\n".join([*lines, ""])
 
     def _latex_size(self, sizes: Sequence[str]) -> tuple[str, int]:
         """The largest of some sizes at which the table is as wide as the line at most, by the

@@ -174,7 +174,7 @@ def domains_sheet(
             name=roster[model].name, domain=domains, against=standing(own), lower=lower
         )
         parts.append(part)
-        findings.append(_domains_finding(part))
+        findings += [_domains_finding(part)] * (len(part) > 0)
     return Sheet(
         "Accuracy by domain.",
         pd.concat(parts, ignore_index=True) if parts else rows.iloc[:0],
@@ -194,14 +194,15 @@ def domains_sheet(
 
 def _domains_finding(rows: pd.DataFrame) -> str:
     """In which domains one model is above or below chance, and whether any two differ."""
-    sides = [
-        f"{side} chance in {len(domains)} of {len(rows)} domains ({', '.join(domains)})"
-        for side in ("above", "below")
-        if len(domains := rows.loc[rows["against"] == side, "domain"])
-    ]
-    said = " and ".join(sides) or f"not shown to differ from chance in any of {len(rows)} domains"
+    above, below = (
+        list(rows.loc[rows["against"] == side, "domain"]) for side in ("above", "below")
+    )
+    named = f" ({', '.join(above)})" if above else ""
     differ = "some domains differ" if (rows["lower"] != "").any() else "no two domains differ"
-    return f"{rows['name'].iloc[0]} is {said}; {differ}." if len(rows) else ""
+    return (
+        f"{rows['name'].iloc[0]} is above chance in {len(above)} of {len(rows)} domains{named} and"
+        f" below in {len(below)}; {differ}."
+    )
 
 
 def ways_sheet(

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
 COLUMNS = ("panel", "model", "name", "family", "colour", "mark", "mean", "ci_low", "ci_high")
 ACCURACY, BIAS, AMPLITUDE = "accuracy", "bias", "size of the bias"
-MARK_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9")
 SET_NAMES = {
     "test-new": "new words",
     "ood-size": "six entities",
@@ -234,7 +233,7 @@ def draw_dots(frame: pd.DataFrame, width: str = "double") -> Figure:
     columns = 3 if len(marks) > 4 or width == "single" else len(marks)
     foot = 0.26 + 0.14 * -(-(len(marks) + 1) // columns)
     figure, grid, _ = style.grid(width, 2, 2, tall, left, gap=0.2, foot=foot)
-    place_of = {model: number for number, model in enumerate(models)}
+    colours = style.family_colours(marks)
     for number, (axes, panel) in enumerate(zip(grid, dict.fromkeys(frame["panel"]), strict=False)):
         rows, around = frame[frame["panel"] == panel], 0.5 if panel == ACCURACY else 0.0
         for row in range(0, len(models), 2):
@@ -242,24 +241,18 @@ def draw_dots(frame: pd.DataFrame, width: str = "double") -> Figure:
         style.dash(axes, around)
         for nth, mark in enumerate(marks):
             here = rows[rows["mark"] == mark]
-            y = here["model"].map(place_of).astype(float) + 0.72 * ((nth + 0.5) / len(marks) - 0.5)
-            colour = MARK_COLOURS[nth % len(MARK_COLOURS)]
-            style.dots(axes, y, here, colour, marker=style.shape(nth), size=13)
+            y = here["model"].map(models.index) + 0.72 * ((nth + 0.5) / len(marks) - 0.5)
+            style.dots(axes, y, here, colours[mark], marker=style.shape(nth), size=13)
         style.panel_letter(axes, "AB"[number], title="  " + panel, size=size)
         style.name_rows(axes, [shown[model] for model in models], size, number == 0)
         axes.set_xlim(*style.fitting_limits(rows, ["mean", "ci_low", "ci_high"], around))
-    handles = [
-        style.mark(style.shape(n), MARK_COLOURS[n % len(MARK_COLOURS)], mark)
-        for n, mark in enumerate(marks)
-    ]
+    handles = [style.mark(style.shape(n), colours[mark], mark) for n, mark in enumerate(marks)]
     style.legend(figure, [*handles, style.chance_line("chance, no bias")], columns, size)
     return figure
 
 
 LINE_COLUMNS = ("panel", "base", "name", "variant", "mark", "mean", "ci_low", "ci_high")
 PAPERS = " (paper)"
-#: Form and colour of a line: a mark more than there are sets, the test set being whole or split.
-LINE_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#7A5195")
 #: Sets of the paper's Table 9 -> marks of Figure 5.
 PAPER_MARKS = {"memorisation": "memorisation", "test": "test", "ood-size": "six entities"}
 
@@ -368,7 +361,9 @@ def draw_finetuning(frame: pd.DataFrame, width: str = "double") -> Figure:
                 else:
                     axes.set_xlabel("fine-tuned on", fontsize=size)
     handles = [
-        style.mark(style.shape(n), LINE_COLOURS[n % len(LINE_COLOURS)], mark, ls="-")
+        style.mark(
+            style.shape(n), style.FAMILY_COLOURS[n % len(style.FAMILY_COLOURS)], mark, ls="-"
+        )
         for n, mark in enumerate(marks)
     ]
     style.legend(figure, [*handles, style.chance_line("chance, no bias")], columns, size)
@@ -386,7 +381,7 @@ def _draw_panel(axes: Axes, rows: pd.DataFrame, marks: list[str], panel: str) ->
             axes,
             x,
             line,
-            LINE_COLOURS[number % len(LINE_COLOURS)],
+            style.FAMILY_COLOURS[number % len(style.FAMILY_COLOURS)],
             style.shape(number),
             4,
             2 + number / 100,

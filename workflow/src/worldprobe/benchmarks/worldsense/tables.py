@@ -651,10 +651,7 @@ def _no_consistency(overall: pd.DataFrame, roster: Roster) -> Sheet:
                 "average": float("nan"),
             }
         ),
-        columns=(
-            Column("Model", ("name",), is_number=False),
-            Column("Average", ("average",), decimals(2)),
-        ),
+        columns=(Column("Model", ("name",), is_number=False),),
         printed=(),
         notes=("No abstract problem occurs in more than one skin.",),
     )

@@ -219,95 +219,46 @@ def concepts(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs
 
 @concepts.drawn_by
 def draw_concepts(frame: pd.DataFrame, width: str = "double") -> Figure:
-    """The concepts with the lowest mean, and those with the highest, as rows of cells."""
-    models = list(dict.fromkeys(frame.model))
+    """The concepts with the lowest mean, and those with the highest, as rows of cells; concepts of
+    a domain with equal numbers share a row.
+    """
     names = dict(zip(frame.model, frame.name, strict=True))
-    frame = _one_row_for_two(frame)
-    counts = frame.groupby(["domain", "concept"], sort=False).agg(n=("n", "max")).reset_index()
-    means = frame[frame.model != HUMAN].groupby(["domain", "concept"])["mean"].mean()
-    counts = counts.join(means.rename("ease"), on=["domain", "concept"]).dropna(subset="ease")
-    shown = min(SHOWN_CONCEPTS, len(counts) // 2) or len(counts)
-    # of equal means, those of more items
-    lowest = counts.sort_values(["ease", "n"], ascending=[True, False], kind="stable")[:shown]
-    highest = counts.sort_values(["ease", "n"], ascending=[False, False], kind="stable")[:shown]
-    blocks = [("lowest", lowest), ("highest", highest)]
+    models = list(names)
+    wide = frame.pivot(index=["domain", "concept"], columns="model", values="mean")
+    wide["n"] = frame.groupby(["domain", "concept"])["n"].max()
+    rows = wide.reset_index().assign(concept=lambda part: part["concept"].map(in_words))
+    alike = rows.groupby(["domain", *models, "n"], sort=False, dropna=False)["concept"]
+    rows = alike.agg(", ".join).reset_index()
+    rows["ease"] = rows[[model for model in models if model != HUMAN]].mean(axis=1)
+    shown = min(SHOWN_CONCEPTS, len(rows) // 2) or len(rows)
     size = style.BODY if width == "double" else style.SMALL
-    head = style.widest(names.values(), size) + 0.12
     label = 1.75 if width == "double" else 1.9
-    across = 2 if width == "double" else 1
-    gap, total = label + 0.12, style.WIDTHS[width]
+    head = style.widest(names.values(), size) + 0.12
     figure, grid, plot = style.grid(
-        width, 2, across, 0.15 * shown, label, gap=gap, head=head, foot=0.62
+        width, 2, 2 if width == "double" else 1, 0.15 * shown, label, label + 0.12, head, 0.4
     )
-    for axes, (title, chosen) in zip(grid, blocks, strict=True):
-        keys = list(zip(chosen.domain, chosen.concept, strict=True))
-        matrix = frame.pivot(index=["domain", "concept"], columns="model", values="mean")
-        values = matrix.reindex(index=keys, columns=models).to_numpy(dtype=float)
+    for axes, title in zip(grid, ("lowest", "highest"), strict=True):
+        # of equal means, those of more items
+        chosen = rows.sort_values(
+            ["ease", "n"], ascending=[title == "lowest", False], kind="stable"
+        )[:shown]
         labels = [
-            style.shortened(in_words(concept), size, label - 0.36) + f" ({n:.0f})"
+            style.shortened(concept, size, label - 0.36) + f" ({n:.0f})"
             for concept, n in zip(chosen.concept, chosen.n, strict=True)
         ]
-        draw_block(
-            axes,
-            Block(values, labels, [names[model] for model in models]),
-            size=size,
-            numbers=plot / len(models) > style.widest(["0.00"], size) + 0.04,
-        )
+        block = Block(chosen[models].to_numpy(dtype=float), labels, list(names.values()))
+        has_room = plot / len(models) > style.widest(["0.00"], size) + 0.04
+        draw_block(axes, block, size=size, numbers=has_room)
         axes.tick_params(axis="x", rotation=90)
-        style.panel_letter(axes, "", left=label - 0.1, up=0.05, title=title, size=style.TITLE)
-    left_out = len(counts) - 2 * shown
-    if left_out > 0:
-        text = f"{left_out} rows in between are left out; the CSV file has all concepts"
-        figure.text(0.1 / total, 0.44 / figure.get_size_inches()[1], text, fontsize=size)
-    _key(figure, size)
+        style.panel_letter(axes, "", left=label - 0.1, title=title)
+    left_out = len(rows) - 2 * shown
+    note = f"{left_out} rows between are left out (CSV: all); " if left_out > 0 else ""
+    style.corner_note(figure, note + style.AROUND_CHANCE_WORDS, size)
     return figure
 
 
 #: Rows of the lowest and of the highest concepts that are drawn.
 SHOWN_CONCEPTS = 12
-
-
-def _one_row_for_two(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows, those of two concepts of a domain once where all models have equal numbers on both:
-    named "one, other".
-    """
-    alike: dict[tuple, list[str]] = {}
-    for (domain, concept), rows in frame.groupby(["domain", "concept"], sort=False):
-        numbers = rows.sort_values("model")[["model", "mean", "ci_low", "ci_high", "n"]].fillna(-1)
-        alike.setdefault((domain, *numbers.itertuples(index=False, name=None)), []).append(
-            str(concept)
-        )
-    pairs = {
-        (domain, found[0]): found[1] for (domain, *_), found in alike.items() if len(found) == 2
-    }
-    second = set(zip([domain for domain, _ in pairs], pairs.values(), strict=True))
-    keys = list(zip(frame["domain"], frame["concept"], strict=True))
-    named = frame.assign(
-        concept=[f"{key[1]}, {pairs[key]}" if key in pairs else key[1] for key in keys]
-    )
-    return named[[key not in second for key in keys]]
-
-
-def _key(figure: Figure, size: float) -> None:
-    """A small colour bar with chance in its middle."""
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import Normalize
-
-    width, height = figure.get_size_inches()
-    axes = style.axes_at(figure, width - 1.55, height - 0.26, 1.4, 0.07)
-    bar = figure.colorbar(
-        ScalarMappable(Normalize(0, 1), style.diverging()), cax=axes, orientation="horizontal"
-    )
-    bar.set_ticks([0, 0.5, 1], labels=["0", "0.5 (chance)", "1"], fontsize=size)
-    bar.outline.set_visible(False)
-    figure.text(
-        (width - 1.62) / width,
-        (0.19 + 0.035) / height,
-        "accuracy",
-        fontsize=size,
-        ha="right",
-        va="center",
-    )
 
 
 CONDITION_COLUMNS = ["model", "name", "condition", "title", "reference", "eval_type", "mean"]
@@ -488,7 +439,7 @@ def draw_controls(frame: pd.DataFrame, width: str = "double") -> Figure:
         part = frame[(frame["group"] == group) & frame["mean"].notna()]
         y = np.array([models.index(model) + (row - 1.5) * 0.2 for model in part["model"]])
         style.dots(axes, y, part, colour, marker=mark)
-        ends = part["ci_high"].fillna(part["mean"]).clip(lower=part["mean"])
+        ends = part["ci_high"].fillna(part["mean"])
         for height, end, mean in zip(y, ends, part["mean"], strict=True):
             axes.text(end + 0.008, height, f"{mean:.2f}", va="center", fontsize=size, color=colour)
     style.dash(axes)
@@ -497,14 +448,18 @@ def draw_controls(frame: pd.DataFrame, width: str = "double") -> Figure:
     style.name_rows(axes, [names[model] for model in models], size)
     axes.tick_params(axis="x", labelsize=size)
     axes.set_xlabel("accuracy", fontsize=size)
+    return _with_legend(figure, frame, width)
+
+
+def _with_legend(figure: Figure, frame: pd.DataFrame, width: str) -> Figure:
+    """The figure with a legend of what a model had read."""
     handles = [
         style.mark(mark, colour, label)
         for group, (label, mark, colour) in READ_LOOKS.items()
         if group in set(frame["group"])
     ]
-    style.legend(
-        figure, [*handles, style.chance_line("chance")], 5 if width == "double" else 2, size
-    )
+    columns, size = (5, style.BODY) if width == "double" else (2, style.SMALL)
+    style.legend(figure, [*handles, style.chance_line("chance")], columns, size)
     return figure
 
 
@@ -547,15 +502,7 @@ def draw_doses(frame: pd.DataFrame, width: str = "single") -> Figure:
     axes.tick_params(labelsize=size)
     axes.set_ylabel("accuracy", fontsize=size)
     axes.set_xlabel("times that items of the pair of concepts were read", fontsize=size)
-    handles = [
-        style.mark(mark, colour, label)
-        for group, (label, mark, colour) in READ_LOOKS.items()
-        if group in set(frame["group"])
-    ]
-    style.legend(
-        figure, [*handles, style.chance_line("chance")], 3 if width == "double" else 2, size
-    )
-    return figure
+    return _with_legend(figure, frame, width)
 
 
 @figure(
