@@ -235,10 +235,9 @@ def draw_planning(frame: pd.DataFrame, width: str = "double") -> Figure:
     from matplotlib.ticker import FixedLocator, NullLocator
 
     size = style.BODY if width == "double" else style.SMALL
-    every = sorted(frame["n_clusters"].unique())
     least = frame.groupby("n_clusters")["power"].min()
-    certain = [number for number in every if least[number] >= SURE_POWER]
-    numbers = [number for number in every if number not in certain[1:]]
+    certain = list(least.index[least >= SURE_POWER])
+    numbers = [number for number in least.index if number not in certain[1:]]
     labels = [
         f"{number} pairs of concepts" + " or more" * (number in certain) for number in numbers
     ]

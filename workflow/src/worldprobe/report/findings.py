@@ -90,7 +90,7 @@ COUNTED = (
 def all_at_chance(rows: pd.DataFrame) -> str:
     """The sentence for a table whose rows, of ``against_chance``, are all at chance; else none."""
     is_at = rows["against"].isin([STANDING["open"], STANDING["near ties"]])
-    if not len(rows) or not (is_at | (rows["mean"] == 0.5)).all():
+    if rows.empty or not (is_at | (rows["mean"] == 0.5)).all():
         return ""
     ends = span(rows["mean"].min(), rows["mean"].max())
     return f"No accuracy here is shown to differ from chance; they are {ends}."
@@ -122,7 +122,7 @@ def lead_values(rows: pd.DataFrame, chance: float | None = 0.5) -> dict[str, Any
 
 def pairs_finding(rows: pd.DataFrame) -> str:
     """In how many comparisons a difference was found, with Holm's correction."""
-    n_found = int((rows["p_holm"] < 0.05).sum())
+    n_found = (rows["p_holm"] < 0.05).sum()
     return f"{n_found} of {len(rows)} pairs differ (p < 0.05 after Holm's correction)."
 
 
@@ -142,7 +142,7 @@ def models_sheet(
         more: further columns.
         notes: below the table.
     """
-    standing_note = ("“Above” and “below” use intervals that hold for all counted models at once.",)
+    note = "“Above” and “below” use intervals that hold for all counted models at once."
     stated = [] if chance is None else [Column("Against chance", ("against",), is_number=False)]
     return Sheet(
         "Accuracy of each model" + ("." if chance is None else f"; chance is {chance:.3g}."),
@@ -155,6 +155,6 @@ def models_sheet(
             *stated,
             *more,
         ),
-        notes=(*(standing_note if stated else ()), *notes),
+        notes=(*[note] * len(stated), *notes),
         finding="" if chance is None else all_at_chance(rows),
     )

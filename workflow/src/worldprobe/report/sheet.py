@@ -231,12 +231,9 @@ class Sheet:
             name: of its label.
         """
         is_long = len(self.shown()) > LONGEST_FLOAT
-        small, space = self._latex_size(
-            ["\\footnotesize", "\\scriptsize", "\\tiny"] if is_long else list(SIZES)[:4]
-        )
+        small, space = self._latex_size(list(SIZES)[2:] if is_long else list(SIZES)[:4])
+        small += f"\\setlength{{\\tabcolsep}}{{{space}pt}}"
         align = "@{}" + "".join("r" if column.is_number else "l" for column in self.columns) + "@{}"
-        if small:
-            small += f"\\setlength{{\\tabcolsep}}{{{space}pt}}"
         caption = f"\\caption{{{latex(self.title)}}}\\label{{tab:{name}}}"
         head = ["\\toprule"]
         if any(column.over for column in self.columns):
@@ -249,7 +246,11 @@ class Sheet:
                 "% needs \\usepackage{booktabs,longtable}",
                 f"{{{small}\\begin{{longtable}}{{{align}}}",
                 f"{caption}\\\\",
-                *[*head, "\\endfirsthead", *head, "\\endhead", *rows],
+                *head,
+                "\\endfirsthead",
+                *head,
+                "\\endhead",
+                *rows,
                 f"\\end{{longtable}}\\noindent {notes}\\par}}",
             ]
         else:
@@ -258,7 +259,9 @@ class Sheet:
                 f"\\begin{{table}}\\centering{small}",
                 f"{caption}\\smallskip",
                 f"{FIT}\n\\begin{{tabular}}{{{align}}}",
-                *[*head, *rows, "\\end{tabular}}"],
+                *head,
+                *rows,
+                "\\end{tabular}}",
                 "\\par\\medskip\\begin{minipage}{\\linewidth}\\footnotesize",
                 f"{notes}\\end{{minipage}}",
                 "\\end{table}",

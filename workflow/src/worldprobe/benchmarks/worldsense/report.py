@@ -89,7 +89,7 @@ def compose(material: Material) -> Part:
             PACKAGE,
             "caveats.html.jinja",
             rules={model: roster[model].name for model in models if roster[model].is_rule},
-            **find_problems(summaries, by_problem, asked),
+            found=find_problems(summaries, by_problem, asked),
         ),
         overview=_overview(
             overall,
@@ -193,7 +193,7 @@ def find_problems(
             "in": by_skin[IN],
             "out": by_skin[OUT],
         }
-    return {"found": values}
+    return values
 
 
 def _count_apart(first: pd.DataFrame, second: pd.DataFrame, apart: pd.Series) -> dict[str, int]:
@@ -300,13 +300,11 @@ def _reading_sheet(made: Provenance, asked: Sequence[str], roster: Roster) -> Sh
         if model in asked
         for way, replies in ways.items()
     ]
-    frame = pd.DataFrame(lines)
-    n_replies, n_read = (
-        int(frame[names].to_numpy().sum()) if lines else 0 for names in (["replies"], list(counts))
-    )
+    n_read = sum(line[key] for line in lines for key in counts)
+    n_replies = sum(line["replies"] for line in lines)
     return Sheet(
         "Replies that the two reading rules read differently.",
-        frame,
+        pd.DataFrame(lines),
         (
             Column("Model", ("name",), is_number=False, once=True),
             Column("Prompting", ("prompting",), is_number=False),
