@@ -24,7 +24,7 @@ MOST_POINTS = 400
     inputs=[Input(Trainings, "finetuning/training.parquet", name="trainings")],
     title="Loss and learning rate",
     section="finetuning",
-    caption="Loss (nats per token that counts) and learning rate at each step of every training.",
+    caption="Loss (nats per scored token) and learning rate at each step of every training.",
     when=has_trainings,
 )
 def training(trainings: pd.DataFrame, roster: Roster) -> pd.DataFrame:

@@ -63,13 +63,10 @@ def status_notes(statuses: pd.Series) -> list[str]:
     notes = []
     if (statuses == "one_version").any():
         notes.append(
-            "There is one version: the interval is about its fillings only, and there is no test."
+            "With one version, intervals hold for its fillings only, and there is no test."
         )
     if statuses.isin(["one_cluster", "no_spread"]).any():
-        notes.append(
-            "No interval: all values are alike, or of one cluster, and nothing says how others"
-            " would come out."
-        )
+        notes.append("No interval: all values are alike, or of one cluster.")
     return notes
 
 
