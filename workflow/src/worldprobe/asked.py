@@ -51,7 +51,7 @@ from worldprobe.report.origins import (
 )
 from worldprobe.report.page import Material, Part, notices, render_template
 from worldprobe.report.results import benchmark_result, sample_of
-from worldprobe.report.sheet import Column, Sheet, decimals, span, whole_number
+from worldprobe.report.sheet import INTERVAL, MODEL_ONCE, Column, Sheet, decimals, whole_number
 from worldprobe.settings.blocks import Block
 
 SECTION = Section("accuracy", "Accuracy", "The share of items that a model is right about.")
@@ -157,11 +157,11 @@ def print_accuracy(summaries: pd.DataFrame, roster: Roster, provenance: Provenan
         ]
     ]
     columns = (
-        Column("Model", ("name",), is_number=False, once=True),
+        MODEL_ONCE,
         Column("Items by", ("grouping",), is_number=False),
         Column("Group", ("group",), is_number=False),
         Column("Accuracy", ("mean",), decimals(3)),
-        Column("95% interval", ("ci_low", "ci_high"), span),
+        INTERVAL,
         Column("Items", ("n",), whole_number),
     )
     stated = provenance.details

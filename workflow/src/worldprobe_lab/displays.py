@@ -17,7 +17,15 @@ from worldprobe.provenance import Provenance
 from worldprobe.report import style
 from worldprobe.report.lines import name_ends
 from worldprobe.report.model_names import Roster
-from worldprobe.report.sheet import Column, Sheet, decimals, span, whole_number
+from worldprobe.report.sheet import (
+    INTERVAL,
+    MODEL_ONCE,
+    Column,
+    Sheet,
+    decimals,
+    span,
+    whole_number,
+)
 from worldprobe_lab.contracts import Orders, Plans, PooledMeans
 
 if TYPE_CHECKING:
@@ -155,11 +163,11 @@ def pooled_domains(
         title="Accuracy by domain, partially pooled.",
         frame=rows,
         columns=(
-            Column("Model", ("name",), is_number=False, once=True),
+            MODEL_ONCE,
             Column("Domain", ("domain",), is_number=False),
             Column("Mean", ("mean",), decimals(3)),
             Column("Pooled", ("pooled",), decimals(3)),
-            Column("95% interval", ("ci_low", "ci_high"), span),
+            INTERVAL,
             Column("Rank (1: hardest)", ("rank_low", "rank_high"), _ranks),
             *(
                 Column(side, (side,), whole_number, over="Domains that are surely")

@@ -172,7 +172,7 @@ def summarize(
         table, units = step.read_scores(scored)
         step.write(summarize_scores(table, units), results.Summaries, out, ["scipy"])
         return
-    rows = step.read([*COLUMNS, "adversarial"])
+    rows = step.read(COLUMNS)
     summaries = summarize(rows, cluster, average)
     details: dict[str, Any] = {
         "cluster": cluster,

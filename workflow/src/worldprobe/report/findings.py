@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from worldprobe.report.model_names import HUMAN, Roster, is_baseline
-from worldprobe.report.sheet import Column, Sheet, decimals, span
+from worldprobe.report.sheet import MODEL, Column, Sheet, decimals, span
 
 #: Where a mean lies (``analysis.comparisons.place``), as tables print it.
 STANDING = {
@@ -148,7 +148,7 @@ def models_sheet(
         "Accuracy of each model" + ("." if chance is None else f"; chance is {chance:.3g}."),
         rows,
         (
-            Column("Model", ("name",), is_number=False),
+            MODEL,
             Column("Kind", ("kind",), is_number=False),
             Column("Accuracy", ("mean",), decimals(3)),
             Column(f"95% interval{over}", ("ci_low", "ci_high"), span),

@@ -174,6 +174,12 @@ class Column:
     once: bool = False
 
 
+#: Columns of most tables.
+MODEL = Column("Model", ("name",), is_number=False)
+MODEL_ONCE = Column("Model", ("name",), is_number=False, once=True)
+INTERVAL = Column("95% interval", ("ci_low", "ci_high"), span)
+
+
 @dataclass(frozen=True)
 class Sheet:
     """A table ready to print.

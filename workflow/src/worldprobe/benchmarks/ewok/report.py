@@ -49,7 +49,7 @@ from worldprobe.report.origins import (
     read_origins,
 )
 from worldprobe.report.page import Cell, Material, Part, cell_of, notices, render_template
-from worldprobe.report.sheet import Column, Sheet, decimals, span, whole_number
+from worldprobe.report.sheet import INTERVAL, MODEL_ONCE, Column, Sheet, decimals, whole_number
 
 QUESTION = "Does a language model know how the world works?"
 CITE = "EWoK: Ivanova et al. (2024), Elements of World Knowledge, arXiv 2405.09605"
@@ -179,10 +179,10 @@ def domains_sheet(
         "Accuracy by domain.",
         pd.concat(parts, ignore_index=True) if parts else rows.iloc[:0],
         (
-            Column("Model", ("name",), is_number=False, once=True),
+            MODEL_ONCE,
             Column("Domain", ("domain",), is_number=False),
             Column("Accuracy", ("mean",), decimals(3)),
-            Column("95% interval", ("ci_low", "ci_high"), span),
+            INTERVAL,
             Column("Against chance", ("against",), is_number=False),
             Column("Higher than", ("lower",), is_number=False),
         ),
@@ -229,10 +229,10 @@ def ways_sheet(
         "Accuracy by type of context, and by way of asking about the same items.",
         frame.assign(unread=frame["n_missing"] / (2 * frame["n"])),
         (
-            Column("Model", ("name",), is_number=False, once=True),
+            MODEL_ONCE,
             Column("Asked", ("asked",), is_number=False),
             Column("Accuracy", ("mean",), decimals(3)),
-            Column("95% interval", ("ci_low", "ci_high"), span),
+            INTERVAL,
             Column("Items", ("n",), whole_number),
             Column("Unreadable", ("unread",), "{:.0%}".format),
         ),

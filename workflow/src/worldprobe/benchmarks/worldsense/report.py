@@ -39,7 +39,7 @@ from worldprobe.report.origins import (
     read_origins,
 )
 from worldprobe.report.page import Cell, Material, Part, cell_of, notices, render_template
-from worldprobe.report.sheet import Column, Sheet, decimals, span, whole_number
+from worldprobe.report.sheet import MODEL, MODEL_ONCE, Column, Sheet, decimals, span, whole_number
 
 PACKAGE = "worldprobe.benchmarks.worldsense"
 QUESTION = "Does a language model keep a small world in mind?"
@@ -233,7 +233,7 @@ def _biases_sheet(biases: pd.DataFrame) -> Sheet:
         "Response biases that differ from 0, or are the same in all skins.",
         biases[is_shown].reset_index(drop=True),
         (
-            Column("Model", ("name",), is_number=False),
+            MODEL,
             Column("Problem", ("problem",), is_number=False),
             Column("Bias", ("mean",), decimals(2)),
             Column("95% interval over skins", ("ci_low", "ci_high"), span),
@@ -306,7 +306,7 @@ def _reading_sheet(made: Provenance, asked: Sequence[str], roster: Roster) -> Sh
         "Replies that the two reading rules read differently.",
         pd.DataFrame(lines),
         (
-            Column("Model", ("name",), is_number=False, once=True),
+            MODEL_ONCE,
             Column("Prompting", ("prompting",), is_number=False),
             Column("Read by", ("read_by",), is_number=False),
             Column("Replies", ("replies",), whole_number),

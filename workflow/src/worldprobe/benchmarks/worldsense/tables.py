@@ -26,6 +26,9 @@ from worldprobe.report.findings import pairs_finding
 from worldprobe.report.model_names import Roster
 from worldprobe.report.sheet import (
     ABSENT,
+    INTERVAL,
+    MODEL,
+    MODEL_ONCE,
     Column,
     Sheet,
     as_text,
@@ -117,7 +120,7 @@ def mean_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     frame["published"] = pd.to_numeric(pd.Series(found, dtype=object)) / 100
     frame["metric"] = "accuracy"
     columns = [
-        Column("Model", ("name",), is_number=False, once=True),
+        MODEL_ONCE,
         Column(
             "Prompting",
             ("eval_type",),
@@ -488,7 +491,7 @@ def problem_column(name: str = "problem", once: bool = True) -> Column:
 
 def model_columns(frame: pd.DataFrame, *more: Column) -> list[Column]:
     """The model's column, further ones, and where a row comes from if any is the paper's."""
-    columns = [Column("Model", ("name",), is_number=False, once=True), *more]
+    columns = [MODEL_ONCE, *more]
     if (frame["source"] == PAPERS).any():
         columns.append(Column("From", ("source",), as_text, is_number=False))
     return columns
@@ -537,7 +540,7 @@ def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
             Column("A", ("mean_a",), decimals(3)),
             Column("B", ("mean_b",), decimals(3)),
             Column("A − B", ("difference",), decimals(3)),
-            Column("95% interval", ("ci_low", "ci_high"), span),
+            INTERVAL,
             Column("p (Holm)", ("p_holm",), p_value),
             Column("Detectable", ("detectable",), decimals(3)),
             Column("Skins", ("n_clusters",), whole_number),
@@ -604,11 +607,11 @@ def consistency(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         title=f"WorldSense ({selection.main_set(rows)}): consistency across skins.",
         frame=frame,
         columns=(
-            Column("Model", ("name",), is_number=False, once=True),
+            MODEL_ONCE,
             problem_column("group", once=False),
             Column("Abstract trials", ("n",), whole_number),
             Column("Consistency", ("mean",), decimals(2)),
-            Column("95% interval", ("ci_low", "ci_high"), span),
+            INTERVAL,
             Column("From accuracy", ("mean_explained",), decimals(2)),
             Column("95% of draws", ("ci_low_explained", "ci_high_explained"), span),
             Column("", ("status",), lambda status: _WHY_NOT.get(str(status), ""), is_number=False),
@@ -651,7 +654,7 @@ def _no_consistency(overall: pd.DataFrame, roster: Roster) -> Sheet:
                 "average": float("nan"),
             }
         ),
-        columns=(Column("Model", ("name",), is_number=False),),
+        columns=(MODEL,),
         printed=(),
         notes=("No abstract problem occurs in more than one skin.",),
     )

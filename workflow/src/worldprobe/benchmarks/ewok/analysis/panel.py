@@ -246,7 +246,7 @@ def _design(judgements: pd.DataFrame, item_code: np.ndarray, item_ids: np.ndarra
     first = np.full(len(item_ids), -1)
     first[item_code[::-1]] = np.arange(len(item_code))[::-1]
     items = {"item_id": item_ids}
-    for name in (*DESIGN, *(["adversarial"] if "adversarial" in judgements else [])):
+    for name in DESIGN:
         codes = pd.factorize(judgements[name])[0]
         clash = codes != codes[first][item_code]
         if clash.any():

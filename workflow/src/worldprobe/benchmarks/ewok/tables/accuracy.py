@@ -22,7 +22,17 @@ from worldprobe.errors import UserError
 from worldprobe.models.registry import BASELINES
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import HUMAN, Roster, is_baseline
-from worldprobe.report.sheet import Column, Sheet, decimals, p_value, span, whole_number
+from worldprobe.report.sheet import (
+    INTERVAL,
+    MODEL,
+    MODEL_ONCE,
+    Column,
+    Sheet,
+    decimals,
+    p_value,
+    span,
+    whole_number,
+)
 
 #: ways of asking a model, in the order of the columns.
 MODEL_TYPES = (*EVAL_TYPES, *TARGET_TYPES)
@@ -161,7 +171,7 @@ def accuracy_by_paradigm(
     shown = [name for name in MODEL_TYPES if name in set(means.eval_type)]
     by_type = {name: means[means.eval_type == name].set_index("model") for name in shown}
     frame = pd.DataFrame({"model": models, "name": [roster[model].name for model in models]})
-    columns = [Column("Model", ("name",), is_number=False)]
+    columns = [MODEL]
     for name in shown:
         by_type[name]["missing"] = by_type[name].n_missing / (2 * by_type[name].n)
         for part in ("mean", "low", "high", "missing"):
@@ -282,10 +292,10 @@ def mean_accuracy(
         ),
         frame=frame,
         columns=(
-            Column("Model", ("name",), is_number=False),
+            MODEL,
             Column("Mean", ("mean",), decimals(3)),
             Column("Range", ("low", "high"), span),
-            Column("95% interval", ("ci_low", "ci_high"), span),
+            INTERVAL,
         ),
         notes=tuple(notes),
         group="kind",
@@ -359,59 +369,6 @@ def _setup_heading(eval_type: str) -> tuple[str, str]:
     )
 
 
-@table(
-    inputs=[Summaries],
-    title="Adversarial part",
-    section="design",
-    caption=(
-        "Accuracy inside and outside the adversarial part: the tenth of each domain's templates"
-        " on which word vectors trained on all other templates mislead most."
-    ),
-    when=study.has_adversarial_part,
-    options=[selection.EVAL_TYPE],
-)
-def adversarial_part(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> Sheet:
-    """Accuracy of every model, of humans and baselines inside and outside the adversarial part, and
-    the difference.
-    """
-    rows = selection.over_versions(selection.pick(summaries, "adversarial", eval_type))
-    values = ["mean", "ci_low", "ci_high", "n"]
-    parts_of = {
-        part: rows[rows.group == part].set_index("model")[values].add_suffix(f"_{part}")
-        for part in ("inside", "outside")
-    }
-    frame = parts_of["inside"].join(parts_of["outside"])
-    frame = frame.loc[roster.in_order(frame.index)].reset_index()
-    frame.insert(1, "name", [roster[model].name for model in frame["model"]])
-    frame["difference"] = frame["mean_inside"] - frame["mean_outside"]
-    parts = [
-        column
-        for part in ("inside", "outside")
-        for column in (
-            Column("mean", (f"mean_{part}",), decimals(3), over=part.capitalize()),
-            Column(
-                "95% interval", (f"ci_low_{part}", f"ci_high_{part}"), span, over=part.capitalize()
-            ),
-        )
-    ]
-    return Sheet(
-        title="Accuracy inside and outside the adversarial part.",
-        frame=frame,
-        columns=(
-            Column("Model", ("name",), is_number=False),
-            *parts,
-            Column("Difference", ("difference",), decimals(3)),
-        ),
-        notes=(
-            (
-                "Inside: the tenth of each domain's templates on which word vectors mislead most."
-                " The vectors were trained on these materials only, so models trained on other text"
-                " need not find them harder."
-            ),
-        ),
-    )
-
-
 CONDITION_COMPARISONS = Input(ConditionComparisons, "conditions.parquet")
 
 
@@ -454,7 +411,7 @@ def conditions(
     reference = str(frame.condition_b.iloc[0])
     reference = titles.get(reference, reference)
     columns = [
-        Column("Model", ("name",), is_number=False, once=True),
+        MODEL_ONCE,
         Column("Asked by", ("way",), is_number=False, once=True),
         Column("Condition", ("title",), is_number=False),
         Column(reference, ("mean_b",), decimals(3), over="Accuracy"),
@@ -462,7 +419,7 @@ def conditions(
         Column(reference, ("low_b", "high_b"), span, over="Range over versions"),
         Column("this condition", ("low_a", "high_a"), span, over="Range over versions"),
         Column("Difference", ("difference",), decimals(3)),
-        Column("95% interval", ("ci_low", "ci_high"), span),
+        INTERVAL,
         Column("p (Holm)", ("p_holm",), p_value),
         Column("Detectable", ("detectable",), decimals(3)),
         Column("Templates", ("n",), whole_number),
@@ -545,7 +502,7 @@ def control_accuracy(
         title="What the control models know, by what they had read and how the targets differ.",
         frame=frame,
         columns=(
-            Column("Model", ("name",), is_number=False, once=True),
+            MODEL_ONCE,
             Column(
                 "Had read", ("group",), lambda name: READ[name], is_number=False, once=bool(doses)
             ),
@@ -756,13 +713,13 @@ def family_accuracy(levels: pd.DataFrame, roster: Roster, eval_type: str = "logp
         frame=frame.reset_index(drop=True),
         columns=(
             Column("Family", ("family",), is_number=False, once=True),
-            Column("Model", ("name",), is_number=False),
+            MODEL,
             *(
                 Column(str(place), (name,), decimals(3), over="Accuracy, levels from the lowest")
                 for place, name in enumerate(wide.columns, start=1)
             ),
             Column("Slope", ("slope",), decimals(3)),
-            Column("95% interval", ("ci_low", "ci_high"), span),
+            INTERVAL,
             Column("p", ("p",), p_value),
             Column("Detectable", ("detectable",), decimals(3)),
             Column("Bases", ("n_bases",), whole_number),

@@ -15,7 +15,7 @@ from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.paths import RESOURCES
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
-from worldprobe.report.sheet import Column, Sheet, decimals, span, whole_number
+from worldprobe.report.sheet import MODEL, Column, Sheet, decimals, span, whole_number
 
 HUMAN_STATISTICS = Input(HumanStatistics, "human/statistics.parquet")
 #: The row of a model that predicts people perfectly.
@@ -111,7 +111,7 @@ def likeness_to_people(
         {"model": [CEILING, *models], "kind": ["ceiling", *("model" for _ in models)]}
     )
     frame["name"] = ["Noise ceiling", *(roster[model].name for model in models)]
-    columns = [Column("Model", ("name",), is_number=False)]
+    columns = [MODEL]
     for way in ways:
         part = likeness[likeness["eval_type"] == way].set_index("model")
         for name in ("r", "ci_low", "ci_high", "n"):

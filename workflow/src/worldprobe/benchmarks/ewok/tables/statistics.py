@@ -31,13 +31,14 @@ from worldprobe.report.findings import pairs_finding
 from worldprobe.report.model_names import Roster
 from worldprobe.report.sheet import (
     ABSENT,
+    INTERVAL,
+    MODEL,
     Column,
     Sheet,
     as_text,
     decimals,
     is_absent,
     p_value,
-    span,
     whole_number,
 )
 
@@ -94,7 +95,7 @@ def correlations(
         )
     order = roster.in_order(wanted.model)
     frame = pd.DataFrame({"model": order, "name": [roster[model].name for model in order]})
-    columns = [Column("Model", ("name",), is_number=False)]
+    columns = [MODEL]
     for feature, heading in FEATURE_NAMES.items():
         rows = wanted[wanted.feature == feature].set_index("model")
         if rows.empty:
@@ -361,7 +362,7 @@ def comparisons(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> 
             Column("A", ("mean_a",), decimals(3)),
             Column("B", ("mean_b",), decimals(3)),
             Column("A − B", ("difference",), decimals(3)),
-            Column("95% interval", ("ci_low", "ci_high"), span),
+            INTERVAL,
             Column("p", ("p",), p_value),
             Column("p (Holm)", ("p_holm",), p_value),
             Column("Detectable", ("detectable",), decimals(3)),
