@@ -24,6 +24,7 @@ from worldprobe.report.results import Result  # noqa: E402
 
 #: Files of the repository -> pages of the site.
 ELSEWHERE = {
+    "README.md": "index.md",
     "config/README.md": "handbook.md",
     "results/README.md": "results.md",
     "CONTRIBUTING.md": "contributing.md",
@@ -35,7 +36,7 @@ FORMATS = {
     "Prompting strategies of WorldSense": PromptSet,
     "Skins of WorldSense": SkinFile,
 }
-LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:|#|mailto:)([^)#]+)(#[^)]*)?\)")
+LINK = re.compile(r"\[([^\]]+)\]\((?!https?:|#|mailto:)([^)#]+)(#[^)]*)?\)")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

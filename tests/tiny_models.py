@@ -133,11 +133,11 @@ def build_model(architecture: str, vocabulary: int, start: int):
 
 @pytest.fixture(scope="session")
 def measurement(repository: Path) -> Callable[[str], ModuleType]:
-    """A function: name of a program in tests/performance -> its module."""
+    """A function: name of a program in docs/simulations -> its module."""
 
     def load(name: str) -> ModuleType:
         spec = importlib.util.spec_from_file_location(
-            name, repository / "tests" / "performance" / f"{name}.py"
+            name, repository / "docs" / "simulations" / f"{name}.py"
         )
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)

@@ -259,7 +259,7 @@ def test_every_released_item_is_recognised_and_none_of_ours(materials, filtered)
     that anybody writes.
     """
     wordings = read_wordings(materials.source)
-    some = filtered.iloc[::5]
+    some = filtered.iloc[::25]
     missed = [
         row.item_id
         for row in some.itertuples()
@@ -332,21 +332,23 @@ def digest_row(row):
     return row[0], hashlib.sha256("\t".join(row[1:]).encode()).hexdigest()
 
 
-def texts_of(reference, **fixed) -> tuple[dict, set]:
-    """Templates by their texts (ids and labels), and the items' texts, of the original with some
-    quirks fixed.
+def texts_of(reference, has_items=True, **fixed) -> tuple[dict, set]:
+    """Templates by their texts (ids and labels), and the items' texts where they are wanted, of the
+    original with some quirks fixed.
     """
     rules = replace(ORIGINAL, **fixed)
     read = read_materials(reference / "ewok-config.zip", rules, PASSWORD, is_lenient=True)
     compiled = compile_templates(read)
-    fillers = Fillers(read.fillers, rules)
-    built = items_table(fill_fixed(open_templates(compiled, fillers), fillers, [0]))
     found: dict[tuple, list[tuple]] = {}
     for row in compiled.fillna("").to_dict("records"):
         label = tuple(row[name] for name in DESIGN)
         found.setdefault((row["domain"], *(row[text] for text in TEXTS)), []).append(
             (row["template_id"], *label)
         )
+    if not has_items:
+        return found, set()
+    fillers = Fillers(read.fillers, rules)
+    built = items_table(fill_fixed(open_templates(compiled, fillers), fillers, [0]))
     return found, set(map(tuple, built[["item_id", *TEXTS]].to_numpy().tolist()))
 
 
@@ -363,7 +365,10 @@ def test_fixing_the_originals_quirks_changes_what_the_specification_says(referen
         original,
         original_items,
     )
-    fixed = {quirk: texts_of(reference, **{name: False}) for quirk, name in names.items()}
+    fixed = {
+        quirk: texts_of(reference, has_items=quirk == "Q4", **{name: False})
+        for quirk, name in names.items()
+    }
     new = {quirk: only_in(templates, original) for quirk, (templates, _) in fixed.items()}
     gone = {quirk: only_in(original, templates) for quirk, (templates, _) in fixed.items()}
     relabelled = {

@@ -197,9 +197,12 @@ def test_the_examples_in_python_run(
     shutil.copytree("my_model", "model_a")
     shutil.copytree(tiny_checkpoint("llama"), "model_b")
     assert main(["items", "build", "own", "--versions", "0-2", "--out", "items.parquet"]) == 0
-    for part in blocks("python")["docs/library.md"].split("import worldprobe\n")[1:]:
-        code = part.partition("import pandas")[0].replace("/path/to/folder", "my_model")
-        exec(compile(f"import worldprobe\n{code}", "docs/library.md", "exec"), {})
+    shown = blocks("python")
+    for name in ("README.md", "docs/library.md"):
+        for part in shown[name].split("import worldprobe\n")[1:]:
+            code = re.sub("/path/to/folder|smollm2_135m", "my_model", part)
+            code = code.partition("import pandas")[0]
+            exec(compile(f"import worldprobe\n{code}", name, "exec"), {})
     printed = capsys.readouterr().out
     assert "logprob" in printed
     assert "office-work" in printed

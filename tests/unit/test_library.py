@@ -61,6 +61,25 @@ def test_a_folder_stands_for_its_model_and_an_empty_context_for_none(models: lis
     assert scored.logprob.notna().all()
 
 
+def test_the_tokens_of_a_text_add_up_to_it(models: list) -> None:
+    texts, contexts = ["hides the rug.", "sings."], ["Ben", ""]
+    scored = worldprobe.score_texts(models[0], texts, contexts)
+    tokens = worldprobe.score_texts(models[0], texts, contexts, tokens=True)
+    assert tokens.groupby("row").logprob.sum().tolist() == pytest.approx(scored.logprob.tolist())
+    assert tokens.groupby("row").size().tolist() == scored.n_tokens.tolist()
+    assert tokens.position.tolist() == [*range(scored.n_tokens[0]), *range(scored.n_tokens[1])]
+
+
+def test_a_model_is_loaded_by_what_evaluate_takes(tiny_checkpoint: Callable[..., Path]) -> None:
+    folder = tiny_checkpoint("gpt2")
+    loaded = worldprobe.load_model(folder, dtype="bfloat16", device="cpu", batch_size=1)
+    assert loaded.facts.dtype == "bfloat16"
+    with pytest.raises(UserError, match="controls"):
+        worldprobe.load_model("control_heart")
+    with pytest.raises(UserError, match="dtype"):
+        worldprobe.load_model(folder, dtyp="bfloat16")
+
+
 def test_a_table_of_ones_own_needs_the_four_texts_only(
     models: list, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -75,6 +94,8 @@ def test_a_table_of_ones_own_needs_the_four_texts_only(
         models[0], texts["target1"] * 2, texts["context1"] + texts["context2"]
     ).logprob
     assert judged.accuracy[0] == float(scores[0] > scores[1])
+    official = pd.DataFrame({name.capitalize(): column for name, column in texts.items()})
+    assert worldprobe.score_items(models[0], official).accuracy.equals(judged.accuracy)
     assert (
         worldprobe.score_items(
             models[0], pd.DataFrame({**texts, "domain": "light"})

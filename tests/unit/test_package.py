@@ -230,10 +230,10 @@ def _compare_with_clone(installed: Path, repository: Path, checkpoint: str, tmp_
         capture_output=True,
     )
     for name in (
-        "items.parquet",
-        "target_scores.parquet",
-        "judgements.parquet",
-        "summaries.parquet",
+        "ewok/items.parquet",
+        "ewok/target_scores.parquet",
+        "ewok/judgements.parquet",
+        "ewok/summaries.parquet",
         "result.json",
     ):
         assert (tmp_path / "empty" / "work" / name).read_bytes() == (
@@ -274,7 +274,7 @@ def test_an_empty_environment_installs_the_package_and_evaluates_as_a_clone_does
         "--versions",
         "0",
         "--out",
-        "items.parquet",
+        "ewok/items.parquet",
     )
     assert done.returncode == 0, done.stderr
     checkpoint = str(tiny_checkpoint())

@@ -317,3 +317,17 @@ def test_kept_answers_do_not_count_where_a_rule_of_a_module_or_its_file_is_force
         subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=120)
         answered = (tmp_path / "a.txt").read_text().split()
         assert answered == ["--kept-since", "77" if is_asked else "0"]
+
+
+@pytest.mark.parametrize(
+    ("new", "made"),
+    [
+        ('Mine\n  colour: "#123456"', {"draw_figure", "build_report"}),
+        ("Yours", {"draw_figure", "print_table", "build_report"}),
+    ],
+)
+def test_a_colour_redraws_figures_and_a_name_prints_tables_again(
+    planned: Jobs, edited: Callable[..., None], new: str, made: set[str]
+) -> None:
+    edited("registry.yaml", "display_name: Mine", f"display_name: {new}")
+    assert set(planned()) == made

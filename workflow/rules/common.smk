@@ -84,6 +84,7 @@ from worldprobe.operations.settings import (
     source_key,
 )
 from worldprobe.paths import RESULTS, StudyPaths
+from worldprobe.report.model_names import roster_of
 from worldprobe.settings.blocks import option_words
 
 #: The executor is not known while rules are read, but only one that submits jobs elsewhere has a number of nodes (--jobs).
@@ -222,6 +223,8 @@ try:
 except UserError as error:
     sys.exit(error.lines())
 limit_resources(benchmarks.all_models(study))
+#: What tables, and what figures show of the models; nothing else in their cards makes either again.
+NAMES, NAMES_AND_COLOURS = (roster_of(registry).digest(colours) for colours in (False, True))
 
 STUDY = StudyPaths.of(study)
 #: Whether jobs ask SLURM for GPUs by --gres instead of --gpus.

@@ -10,7 +10,6 @@ rule print_table:
     """A table as CSV, LaTeX, Markdown and JSON."""
     input:
         tables=display("table", inputs_of),
-        registry=registry_file,
     output:
         csv=report(
             "<results>/{benchmark}/tables/{name}.csv",
@@ -26,12 +25,14 @@ rule print_table:
     conda:
         "../../envs/analysis.yaml"
     params:
+        registry=registry_file,
+        models=NAMES,
         caption=display("table", caption_of),
         code=display("table", code_of),
     message:
         "Table {wildcards.name}"
     shell:
-        "worldprobe table {wildcards.name:q} {input.tables:q} --registry {input.registry:q}"
+        "worldprobe table {wildcards.name:q} {input.tables:q} --registry {params.registry:q}"
         " --out {output.csv:q} {output.others:q} &> {log:q}"
 
 
@@ -40,7 +41,6 @@ rule draw_figure:
     input:
         tables=display("figure", inputs_of),
         trained=display("figure", trained_of),
-        registry=registry_file,
     output:
         svg=report(
             "<results>/{benchmark}/figures/{name}.svg",
@@ -57,10 +57,12 @@ rule draw_figure:
         "../../envs/analysis.yaml"
     params:
         trained=display("figure", trained_option),
+        registry=registry_file,
+        models=NAMES_AND_COLOURS,
         caption=display("figure", caption_of),
         code=display("figure", code_of),
     message:
         "Figure {wildcards.name}"
     shell:
-        "worldprobe figure {wildcards.name:q} {input.tables:q} --registry {input.registry:q} {params.trained}"
+        "worldprobe figure {wildcards.name:q} {input.tables:q} --registry {params.registry:q} {params.trained}"
         " --out {output.svg:q} {output.others:q} &> {log:q}"

@@ -23,7 +23,6 @@ rule build_report:
     """The report: tables, figures, what they say and how they were made, as one HTML page that opens offline."""
     input:
         summary_tables=[page.summary for page in PAGES],
-        registry=registry_file,
         tables=benchmarks.display_files(ANSWERED, registry, "table", "json"),
         figures=benchmarks.display_files(ANSWERED, registry, "figure", "svg"),
         notebooks=[path for page in PAGES for path in page.notebooks],
@@ -39,6 +38,8 @@ rule build_report:
     conda:
         "../../envs/analysis.yaml"
     params:
+        registry=registry_file,
+        models=NAMES,
         headlines=flag("--headlines", [page.eval_type for page in PAGES]),
         answers=STUDY.answers,
         study=study["study"],
@@ -48,7 +49,7 @@ rule build_report:
     message:
         "Building the report"
     shell:
-        "worldprobe report build {input.summary_tables:q} --registry {input.registry:q} --study {params.study:q}"
+        "worldprobe report build {input.summary_tables:q} --registry {params.registry:q} --study {params.study:q}"
         " --tables {input.tables:q} --figures {input.figures:q} --made-from {input.made_from:q} --notebooks {input.notebooks:q}"
         " --benchmarks {params.jobs:q} --answers {params.answers:q} --rulegraph {input.rulegraph:q}"
         " --item-text {input.item_tables:q} {params.headlines} --out {output.page:q} &> {log:q}"

@@ -1,4 +1,4 @@
-"""A small version of tests/performance/materials_cues.py: word classifiers are at chance on our
+"""A small version of docs/simulations/materials_cues.py: word classifiers are at chance on our
 materials.
 """
 

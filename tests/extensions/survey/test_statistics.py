@@ -234,7 +234,7 @@ def test_a_sub_item_that_nobody_rated_has_no_rating(study) -> None:
 def test_intervals_of_accuracy_have_their_coverage_also_where_people_differ(
     accuracy: float, differ: float, measurement
 ) -> None:
-    """The bar is 0.93 to 0.99; two standard errors of 400 draws are allowed. tests/performance
+    """The bar is 0.93 to 0.99; two standard errors of 400 draws are allowed. docs/simulations
     has the whole grid.
     """
     covered, width = measurement("people_intervals").measure_coverage(accuracy, differ, 5, 400)

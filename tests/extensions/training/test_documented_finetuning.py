@@ -1,5 +1,5 @@
-"""What docs/worldsense.md says of fine-tuning is run as it stands there, with a tiny model and
-a few trials.
+"""What docs/extras/worldsense_training.md says of fine-tuning is run as it stands there, with a
+tiny model and a few trials.
 """
 
 import json
@@ -22,7 +22,7 @@ FEW = ["--per-cell", "1", "--problems", "Infer.trivial", "--sizes", "3"]
 
 @pytest.fixture(scope="module")
 def section(repository: Path) -> str:
-    text = (repository / "docs" / "worldsense.md").read_text(encoding="utf-8")
+    text = (repository / "docs" / "extras" / "worldsense_training.md").read_text(encoding="utf-8")
     return text.partition("\n## Fine-tuning\n")[2].partition("\n### ")[0]
 
 

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 from worldprobe import benchmarks
-from worldprobe.benchmarks.worldsense import figures as figures
 from worldprobe.benchmarks.worldsense import tables
 from worldprobe.benchmarks.worldsense.contracts import Summaries, Trainings
 from worldprobe.benchmarks.worldsense.outputs import asked_models
@@ -154,7 +153,7 @@ def test_figure_5_has_each_variant_in_its_order_and_the_papers_means(
     roster = Roster(
         {model: Model(model, model, position=place) for place, model in enumerate(order)}
     )
-    frame = figures.finetuning(summaries, roster)
+    frame = displays.finetuning(summaries, roster)
     ours = frame[frame["base"] == "reader"]
     assert list(dict.fromkeys(ours["variant"])) == ["0", "2k", "10k"]
     assert set(ours["mark"]) == {
@@ -170,7 +169,7 @@ def test_figure_5_has_each_variant_in_its_order_and_the_papers_means(
     assert theirs.set_index("panel")["mean"]["accuracy"] == pytest.approx(
         np.mean([0.797, 0.806, 0.549, 0.528, 0.985, 0.978])
     )
-    assert figures.draw_finetuning(frame).axes
+    assert displays.draw_finetuning(frame).axes
 
 
 def test_long_trainings_are_drawn_as_means_of_neighbouring_steps() -> None:

@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 from worldprobe import cli
-from worldprobe.benchmark import Evaluation
+from worldprobe.benchmark import Evaluated, Evaluation
 from worldprobe.benchmarks.worldsense.evaluation import converses
 from worldprobe.benchmarks.worldsense.inference import reference_solvers
 from worldprobe.benchmarks.worldsense.trials.sets import plan_set
-from worldprobe.cli import evaluate
+from worldprobe.cli import engines, evaluate
 from worldprobe.report.results import benchmark_result
 
 
@@ -40,11 +40,14 @@ def evaluation(few_to_learn_from, tiny_checkpoint, tmp_path_factory):
     skins = ["trips", "race", "tall/short", "old/young", "people_LeftRight", "obj_LeftRight"]
     whole_step, fewer = (
         evaluate.step,
-        {"generate": ["--sizes", "3", "--skins", *skins], "build": ["--filter", "object2"]},
+        {
+            ("worldsense", "generate"): ["--sizes", "3", "--skins", *skins],
+            ("items", "build"): ["--filter", "object2"],
+        },
     )
 
     def step(*words):
-        whole_step(*words, *fewer.get(words[1], []))
+        whole_step(*words, *fewer.get(words[:2], []))
 
     with (
         pytest.MonkeyPatch.context() as patch,
@@ -76,7 +79,7 @@ def test_the_result_is_the_mean_of_its_own_judgements(evaluated):
 
     result = json.loads((evaluated / "result.json").read_text())
     stated = result["benchmarks"]["ewok"]
-    judged = read_table(evaluated / "judgements.parquet", Judgements)
+    judged = read_table(evaluated / "ewok" / "judgements.parquet", Judgements)
     assert stated["mean"] == pytest.approx(judged["accuracy"].mean())
     assert (
         stated["n"] == judged["item_id"].nunique() == sum(domain["n"] for domain in stated["parts"])
@@ -93,7 +96,7 @@ def test_the_standard_error_that_is_exported_is_that_of_the_mean(evaluated):
 
     result = json.loads((evaluated / "result.json").read_text())
     stated = result["benchmarks"]["ewok"]
-    judged = pd.read_parquet(evaluated / "judgements.parquet")
+    judged = pd.read_parquet(evaluated / "ewok" / "judgements.parquet")
     pair = judged["domain"] + judged["concept_a"] + judged["concept_b"].fillna("")
     items = (
         judged.assign(pair=pair)
@@ -161,13 +164,13 @@ def test_what_evaluate_asked_is_not_asked_again_by_a_study_and_other_settings_sh
     folder, whole_step = str(tiny_checkpoint()), evaluate.step
 
     def step(*words):
-        whole_step(*words, *(["--filter", "object2"] if words[1] == "build" else []))
+        whole_step(*words, *(["--filter", "object2"] if words[0] == "items" else []))
 
     monkeypatch.setattr(evaluate, "step", step)
     assert cli.main(["evaluate", folder, "--versions", "0"]) == 0
     parts = sorted(Path("results/.answers").glob("*/part-*"))
     assert parts
-    items = next(Path("results/evaluate").glob("*/items.parquet"))
+    items = next(Path("results/evaluate").glob("*/ewok/items.parquet"))
     study = [
         "score",
         "logprobs",
@@ -215,15 +218,15 @@ def test_a_number_that_is_missing_is_null_in_the_result(evaluated, tmp_path):
     from worldprobe.contracts import read_provenance, read_table, write_table
     from worldprobe.report.results import describe
 
-    made = read_provenance(evaluated / "summaries.parquet")
+    made = read_provenance(evaluated / "ewok" / "summaries.parquet")
     numbers = dict.fromkeys(["mean", "low", "high", "ci_low", "ci_high"], float("nan"))
-    summaries = read_table(evaluated / "summaries.parquet", Summaries).assign(**numbers)
+    summaries = read_table(evaluated / "ewok" / "summaries.parquet", Summaries).assign(**numbers)
     write_table(summaries, Summaries, tmp_path / "summaries.parquet", made)
     found = collect_evaluation(
         "m",
         "builtin",
-        evaluated / "items.parquet",
-        evaluated / "target_scores.parquet",
+        evaluated / "ewok" / "items.parquet",
+        evaluated / "ewok" / "target_scores.parquet",
         tmp_path / "summaries.parquet",
     )
     json.dumps(found, allow_nan=False)
@@ -235,6 +238,7 @@ def test_a_folder_of_the_same_name_elsewhere_does_not_replace_a_result(
     tmp_path, monkeypatch, capsys
 ):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(engines, "kind_of", lambda _: "causal")
     for place in ("a", "b"):
         (tmp_path / place / "final").mkdir(parents=True)
     result = tmp_path / "results" / "evaluate" / "final" / "result.json"
@@ -263,10 +267,13 @@ def test_worldsense_accuracy_is_the_mean_of_its_problems(evaluated):
 def test_a_checkpoint_with_a_chat_template_is_asked_as_published(tiny_checkpoint, tmp_path):
     folder = tmp_path / "chat"
     shutil.copytree(tiny_checkpoint(), folder)
-    assert not converses({"checkpoint": str(folder)})
+
+    def asked_in_messages(**card):
+        return converses(Evaluated("m", card, [], tmp_path, {}, tmp_path, print))
+
+    assert not asked_in_messages(checkpoint=str(folder))
     (folder / "chat_template.jinja").write_text("{{ messages }}")
-    assert converses({"checkpoint": str(folder)})
-    assert converses({"checkpoint": "gpt-4", "engine": "openai"})
+    assert asked_in_messages(checkpoint=str(folder))
 
 
 #: What is loaded, as every result says it.
@@ -309,7 +316,8 @@ def quick(tmp_path, monkeypatch):
     monkeypatch.setattr(
         evaluate, "able", lambda _, named: ({one.name: fakes[one.name] for one in named}, [])
     )
-    monkeypatch.setattr(evaluate, "kind_of", lambda _: "causal")
+    monkeypatch.setattr(engines, "kind_of", lambda _: "causal")
+    monkeypatch.setattr(evaluate, "write_page", lambda *_: tmp_path / "report.html")
 
     def run(*options):
         status = cli.main(["evaluate", "mine", "--work", str(tmp_path), *options])
@@ -317,6 +325,45 @@ def quick(tmp_path, monkeypatch):
         return status, {name: stated["mean"] for name, stated in result["benchmarks"].items()}
 
     return said, run
+
+
+def test_a_sample_has_every_pair_of_concepts_and_every_problem_and_is_never_ranked_with_all(
+    tiny_checkpoint, few_to_learn_from, evaluated, tmp_path, capsys
+):
+    from worldprobe.report.results import build_rankings, read_result
+
+    folder, work = str(tiny_checkpoint()), tmp_path / "work"
+    line = ["evaluate", folder, "--work", str(work), "--benchmark", "ewok,worldsense"]
+    assert cli.main([*line, "--limit", "150", "--batch-size", "2"]) == 0
+    printed = capsys.readouterr().out
+    assert "Published" not in printed
+    items = pd.read_parquet(work / "ewok" / "items.parquet")
+    pairs = ["domain", "concept_a", "concept_b"]
+    assert len(items) == len(items[pairs].drop_duplicates()) == 366  # more than the limit
+    assert f"sample: {len(items)} of 2,380 templates" in printed
+    trials = pd.read_parquet(work / "worldsense" / "trials.parquet")
+    assert trials["problem"].nunique() == 6
+    assert 100 < len(trials) <= 150
+    assert "<h1>gpt2_byte_level0 (samples of the items)</h1>" in (work / "report.html").read_text()
+    sample, whole = read_result(work / "result.json"), read_result(evaluated / "result.json")
+    assert sample["benchmarks"]["ewok"]["published"] is None
+    assert all(len(ranking.rows) == 1 for ranking in build_rankings([sample, whole]))
+
+
+def test_all_items_replace_a_sample_and_a_sample_replaces_nothing(quick, capsys):
+    said, run = quick
+    assert run("--benchmark", "ewok", "--limit", "400") == (0, {"ewok": 0.5})
+    said |= {"ewok": 0.6, "items": "all"}
+    assert run("--benchmark", "ewok") == (0, {"ewok": 0.6})
+    said |= {"ewok": 0.7, "items": "a sample"}
+    assert run("--benchmark", "ewok", "--limit", "400") == (2, {"ewok": 0.6})
+
+
+def test_an_option_that_the_engine_lacks_is_refused_before_anything_is_asked(capsys):
+    assert cli.main(["evaluate", "served", "--endpoint", "http://a/v1", "--device", "cpu"]) == 2
+    assert "device: does nothing with the engine openai" in capsys.readouterr().err
+    assert cli.main(["evaluate", "--endpoint", "http://127.0.0.1:1/v1"]) == 2
+    assert "--endpoint URL --model NAME" in capsys.readouterr().err
 
 
 def test_a_second_evaluation_adds_to_the_first(quick):
@@ -331,22 +378,13 @@ def test_numbers_with_other_options_or_weights_are_replaced_on_request_only(quic
     both = run("--benchmark", "ewok,worldsense")
     said["ewok"] = 0.7
     assert run("--versions", "0-0") == (2, both[1])
-    assert (
-        "has ewok's numbers with --versions 0-4; those with 0-0 would replace them"
-        in capsys.readouterr().err
-    )
+    assert "would be replaced: ewok --versions 0-4." in capsys.readouterr().err
     assert run("--versions", "0-0", "--replace") == (0, {"ewok": 0.7, "worldsense": 0.6})
     said["digest"] = "others"
     assert run("--versions", "0-0") == (2, {"ewok": 0.7, "worldsense": 0.6})
-    assert (
-        "another model, precision or software (checkpoint_digest weights)"
-        in capsys.readouterr().err
-    )
+    assert "would be replaced: checkpoint_digest weights." in capsys.readouterr().err
     assert run("--versions", "0-0", "--replace") == (2, {"ewok": 0.7, "worldsense": 0.6})
-    assert (
-        "has numbers of worldsense of another model, precision or software"
-        in capsys.readouterr().err
-    )
+    assert "has numbers of worldsense with other checkpoint_digest" in capsys.readouterr().err
     replaced = run("--benchmark", "ewok,worldsense", "--versions", "0-0", "--replace")
     assert replaced == (0, {"ewok": 0.7, "worldsense": 0.6})
 
@@ -356,7 +394,7 @@ def test_numbers_on_edited_materials_are_replaced_on_request_only(quick, capsys)
     before = run("--benchmark", "ewok")
     said |= {"ewok": 0.7, "items": "of edited materials"}
     assert run("--benchmark", "ewok") == (2, before[1])
-    assert "has ewok's numbers on other items than these" in capsys.readouterr().err
+    assert "would be replaced: ewok on other items." in capsys.readouterr().err
     assert run("--benchmark", "ewok", "--replace") == (0, {"ewok": 0.7})
 
 
@@ -365,5 +403,5 @@ def test_numbers_of_other_software_do_not_pass_for_those_of_this(quick, monkeypa
     both = run("--benchmark", "ewok,worldsense")
     monkeypatch.setattr(evaluate, "__version__", "99.0")
     assert run("--benchmark", "ewok") == (2, both[1])
-    assert "precision or software (worldprobe " in capsys.readouterr().err
+    assert "would be replaced: worldprobe " in capsys.readouterr().err
     assert run("--benchmark", "ewok,worldsense") == both

@@ -615,3 +615,31 @@ def test_an_echo_without_the_prompts_log_probabilities_is_refused(
     server.script = script
     with pytest.raises(UserError, match="does not return the log probabilities"):
         list(opened(server).score([Loglikelihood("A lamp", "glows.")]))
+
+
+@pytest.mark.parametrize("echoes", [True, False])
+def test_evaluate_asks_a_served_model_by_what_its_server_gives(
+    server: Server, tmp_path: Path, echoes: bool
+) -> None:
+    """Log probabilities where the server echoes a prompt's, prompts where it does not."""
+    from worldprobe.cli import main
+
+    if not echoes:
+
+        def script(_path: str, body: dict, _number: int) -> Reply | None:
+            return (400, {}, {"error": {"message": "no echo"}}) if body.get("echo") else None
+
+        server.script = script
+    materials = str(tmp_path / "own")
+    assert main(["materials", "new-domain", materials, "office-work"]) == 0
+    url = server.url  # type: ignore[attr-defined]
+    served = ["--endpoint", url, "--model", "wordy", "--materials", materials, "--versions", "0"]
+    assert main(["evaluate", *served, "--work", str(tmp_path / "work")]) == 0
+    result = json.loads((tmp_path / "work" / "result.json").read_text())
+    stated = result["benchmarks"]["ewok"]
+    assert (result["model"], result["engine"]) == ("wordy", "openai")
+    assert stated["eval_type"] == ("logprobs" if echoes else "choice_free_zero")
+    # Who always chooses the second context is at chance where both orders are asked.
+    assert echoes or stated["mean"] == 0.5
+    if not echoes:
+        assert main(["evaluate", "--endpoint", url, "--work", str(tmp_path / "other")]) == 2

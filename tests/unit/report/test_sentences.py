@@ -59,10 +59,9 @@ def test_means_are_counted_against_chance(rows, lowest, highest, n_above, n_belo
 
 def test_the_lead_states_the_numbers():
     one, several = lead_of(A=ABOVE), lead_of(A=ABOVE, B=AT)
-    assert "A has an accuracy of 0.600 (95% interval: 0.550–0.650)." in one
-    assert "Against chance (0.5): above." in one
+    assert "A has an accuracy of 0.600 (95% interval: 0.550–0.650), above chance (0.5)." in one
     assert "Accuracy is 0.500 to 0.600, 0.550 on average." in several
-    assert "1 of 2; below: 0." in several
+    assert "1 of 2 models is above chance (0.5), 0 below." in several
     assert "No model has an accuracy." in lead_of(A=(NONE, NONE, NONE))
 
 

@@ -12,7 +12,6 @@ rule run_notebook:
         summary_table="<ewok>/summaries.parquet",
         judgement_tables=ewok_outputs.judgements(study, MODELS_WITH_ANSWERS)
         + ewok_outputs.judgements_besides(study),
-        registry=registry_file,
         materials=builtin_files(),
     output:
         fragment="<results>/notebooks/{notebook}.html",
@@ -26,11 +25,13 @@ rule run_notebook:
         folder=subpath(input.summary_table, parent=True),
         condition=ewok_outputs.reference(study),
         materials=builtin_source,
-        contents=contents(notebook_file, [registry_file]),
+        registry=registry_file,
+        models=NAMES,
+        contents=contents(notebook_file),
         code=digest_code("notebook run"),
     message:
         "Running the notebook {wildcards.notebook}"
     shell:
-        "worldprobe notebook run {input.notebook:q} --results {params.folder:q} --registry {input.registry:q}"
+        "worldprobe notebook run {input.notebook:q} --results {params.folder:q} --registry {params.registry:q}"
         " --condition {params.condition:q}"
         " --materials {params.materials:q} --out {output.fragment:q} &> {log:q}"

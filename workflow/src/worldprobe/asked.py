@@ -50,8 +50,8 @@ from worldprobe.report.origins import (
     read_origins,
 )
 from worldprobe.report.page import Material, Part, notices, render_template
-from worldprobe.report.results import benchmark_result
-from worldprobe.report.sheet import Column, Sheet, decimals, span, whole_number
+from worldprobe.report.results import benchmark_result, sample_of
+from worldprobe.report.sheet import INTERVAL, MODEL_ONCE, Column, Sheet, decimals, whole_number
 from worldprobe.settings.blocks import Block
 
 SECTION = Section("accuracy", "Accuracy", "The share of items that a model is right about.")
@@ -115,7 +115,7 @@ def asked(
         displays=(print_accuracy, *displays),
         page=Page((SECTION, *sections), Input(Summaries), compose, page_files),
         scores=scores,
-        evaluation=evaluation(name, title, chance, source),
+        evaluation=evaluation(name, title, chance, source, asking.eval_type),
         asking=asking,
         source=source,
     )
@@ -157,11 +157,11 @@ def print_accuracy(summaries: pd.DataFrame, roster: Roster, provenance: Provenan
         ]
     ]
     columns = (
-        Column("Model", ("name",), is_number=False, once=True),
+        MODEL_ONCE,
         Column("Items by", ("grouping",), is_number=False),
         Column("Group", ("group",), is_number=False),
         Column("Accuracy", ("mean",), decimals(3)),
-        Column("95% interval", ("ci_low", "ci_high"), span),
+        INTERVAL,
         Column("Items", ("n",), whole_number),
     )
     stated = provenance.details
@@ -223,7 +223,9 @@ def _compose(
     )
 
 
-def evaluation(name: str, title: str, chance: float | None, source: str) -> Evaluation:
+def evaluation(
+    name: str, title: str, chance: float | None, source: str, eval_type: str
+) -> Evaluation:
     """How single models are evaluated: asked, then summarised.
 
     Args:
@@ -231,15 +233,15 @@ def evaluation(name: str, title: str, chance: float | None, source: str) -> Eval
         title: as it is written.
         chance: what guessing reaches; None where that differs from item to item.
         source: its YAML file, if it has one.
+        eval_type: how it asks.
     """
 
     def evaluate(model: Evaluated) -> dict[str, Any]:
-        scores, summaries = (
-            model.folder / name / f"{stem}.parquet" for stem in ("scores", "summaries")
-        )
+        scores, summaries = (model.folder / f"{stem}.parquet" for stem in ("scores", "summaries"))
         model.step(
             "ask",
             source or name,
+            *model.sample,
             *model.flags,
             "--answers",
             model.answers,
@@ -255,17 +257,26 @@ def evaluation(name: str, title: str, chance: float | None, source: str) -> Eval
             chance=chance,
             interval=f"clusters of items ({means['n_clusters'].iloc[0]})",
             eval_type=str(means["eval_type"].iloc[0]),
-            asked={"asked by": str(means["eval_type"].iloc[0])},
+            asked={
+                "asked by": str(means["eval_type"].iloc[0]),
+                **sample_of(made, int(means["n"].iloc[0]), "items"),
+            },
             items_digest=made.inputs["items"],
             notes=notes(read_provenance(summaries), Roster({})),
         )
         return {"model": model.name, **made.of_model(), "benchmarks": {name: numbers}}
 
-    def refuse_rule(model: Evaluated) -> None:
+    def refuse(model: Evaluated) -> None:
+        if eval_type == "logprobs" and not model.has_logprobs:
+            raise UserError(
+                model.card["endpoint"],
+                f"gives no log probabilities of prompts, which {title} needs.",
+                "Evaluate the weights themselves, or serve them with vLLM.",
+            )
         if model.card.get("engine") == "rule":
             problem = f"is a rule for other trials, and {title} asks about other things."
             raise UserError(
                 model.name, problem, "Name the benchmark of these trials with --benchmark."
             )
 
-    return Evaluation(evaluate, refuse_rule)
+    return Evaluation(evaluate, refuse)

@@ -293,10 +293,13 @@ class Evaluated:
         name: as it is shown.
         card: how it is loaded, with its kind.
         flags: the same, as options of commands.
-        folder: where tables go.
+        folder: where this benchmark's tables go.
         options: the command's options that benchmarks define.
         answers: store of answers.
         step: runs one command, given in words.
+        limit: size of a sample of the items; None: all are asked.
+        has_logprobs: log probabilities of texts can be had, which some servers do not give.
+        has_chat: of a model on a server: it takes conversations.
     """
 
     name: str
@@ -306,6 +309,14 @@ class Evaluated:
     options: Mapping[str, Any]
     answers: Path
     step: Callable[..., None]
+    limit: int | None = None
+    has_logprobs: bool = True
+    has_chat: bool = False
+
+    @property
+    def sample(self) -> list[Any]:
+        """The limit as an option of what makes items."""
+        return ["--sample", self.limit] if self.limit else []
 
 
 @dataclass(frozen=True)

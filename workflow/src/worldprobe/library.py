@@ -18,40 +18,36 @@ if TYPE_CHECKING:
     from worldprobe.models.engine import Engine
 
 
-def load_model(
-    model: str | Path,
-    dtype: str = "float32",
-    device: str = "auto",
-    adapter: str | Path | None = None,
-) -> Engine:
-    """Load a model with transformers: causal, masked or encoder-decoder, as its configuration
-    states.
+def load_model(model: str | Path | None = None, **options: Any) -> Engine:
+    """Load a model, or reach its server: anything that ``worldprobe evaluate`` takes.
 
     Args:
-        model: folder in Hugging Face format, or hub id that was fetched before.
-        dtype: float32, bfloat16 or float16.
-        device: auto (all visible GPUs, else the CPU), cpu, or e.g. cuda:1.
-        adapter: folder or hub id of an adapter of peft that is put on the model; "none": the
-            weights of a folder that has both.
+        model: folder, fetched hub id, GGUF file, package URL, folder of an adapter, or id of the
+            registry; None for a model on a server.
+        **options: what `worldprobe evaluate --help` lists below "The model", such as dtype, device,
+            adapter, batch_size, revision, and of a server endpoint and model (its name there).
 
     Raises:
-        UserError: it is not there, or cannot be loaded.
+        UserError: it is not there, or cannot be loaded; or an option is unknown.
     """
-    from worldprobe.models.checkpoint import locate
-    from worldprobe.models.transformers_engine import open_engine
+    from worldprobe.cli.engines import Setup, set_up
+    from worldprobe.settings import Source, parse
 
-    named = None if adapter is None else str(adapter)
-    kind = locate(str(model), kind=None, adapter=named).kind
-    return open_engine(str(model), dtype, device=device, kind=kind, adapter=named)
+    given = {key: str(one) if isinstance(one, Path) else one for key, one in options.items()}
+    setup = parse(Setup, given, [Source("load_model", given)])
+    return set_up(None if model is None else str(model), Path("config/models.yaml"), setup).open()
 
 
 def _opened(model: Engine | str | Path) -> Engine:
-    """A model itself, or the one of this folder or hub id."""
+    """A model itself, or the one of this name."""
     return load_model(model) if isinstance(model, str | Path) else model
 
 
 def score_texts(
-    model: Engine | str | Path, texts: Sequence[str], contexts: Sequence[str | None] | None = None
+    model: Engine | str | Path,
+    texts: Sequence[str],
+    contexts: Sequence[str | None] | None = None,
+    tokens: bool = False,
 ) -> pd.DataFrame:
     """Log probability of each text, after a context where there is one.
 
@@ -60,10 +56,12 @@ def score_texts(
         texts: what is scored.
         contexts: one for each text, joined to it by a space; None or empty: the text alone, after
             the model's start token.
+        tokens: return a row per token of the texts instead.
 
     Returns:
         A row per text: context, text, logprob (nats; missing where it is not a log probability),
-        n_tokens (scored), flags.
+        n_tokens (scored), flags. With ``tokens``: row (the text's place, from 0), position, token
+        (as the tokenizer names it) and logprob (nats, after all that is before it).
 
     Raises:
         UserError: the texts are no list of texts, or there are more or fewer contexts.
@@ -91,7 +89,16 @@ def score_texts(
             "Give one for each text, or None.",
         )
     queries = [Loglikelihood(context, text) for context, text in zip(given, texts, strict=True)]
-    answers = dict(_opened(model).score(queries))
+    answers = dict(_opened(model).score(queries, per_token=tokens))
+    if tokens:
+        named = [
+            (row, position, *pair)
+            for row in range(len(queries))
+            for position, pair in enumerate(
+                zip(answers[row].tokens or (), answers[row].token_logprobs or (), strict=True)
+            )
+        ]
+        return pd.DataFrame(named, columns=["row", "position", "token", "logprob"])
     return pd.DataFrame(
         {
             "context": given,
@@ -111,10 +118,10 @@ def score_items(
     """Accuracy of a model on EWoK's items, by log probabilities.
 
     Args:
-        model: what ``load_model`` returned.
+        model: what ``load_model`` returned, or what it takes.
         items: what ``worldprobe items build`` wrote, as a path or a table; or a table of your own
-            with the columns context1, context2, target1 and target2, and more of an items table's
-            where you have them (domain, ...).
+            with the columns Context1, Context2, Target1 and Target2, or context1 and so on, and
+            more of an items table's where you have them (Domain, ConceptA, ConceptB, ...).
         name: the model's name in the table; the checkpoint's, if none is given.
 
     Returns:
@@ -155,15 +162,19 @@ def _as_items(table: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     from worldprobe.benchmarks.ewok.contracts import Items
-    from worldprobe.benchmarks.ewok.vocabulary import TEXTS, normalize_texts
+    from worldprobe.benchmarks.ewok.vocabulary import OFFICIAL_TEXTS, TEXTS, normalize_texts
     from worldprobe.contracts import ContractError, validate
     from worldprobe.errors import UserError
 
+    table = table.rename(
+        columns=dict(zip(OFFICIAL_TEXTS, TEXTS, strict=True))
+        | {"Domain": "domain", "ConceptA": "concept_a", "ConceptB": "concept_b"}
+    )
     if lacking := [text for text in TEXTS if text not in table]:
         raise UserError(
             "items",
             f'have no column "{lacking[0]}".',
-            f"Give a table with the columns {', '.join(TEXTS)}.",
+            f"Give a table with the columns {', '.join(OFFICIAL_TEXTS)}, or {', '.join(TEXTS)}.",
         )
     if table.empty or not table.columns.is_unique:
         raise UserError(
@@ -183,22 +194,16 @@ def _as_items(table: pd.DataFrame) -> pd.DataFrame:
     number = np.arange(1, len(table) + 1)
     filled: dict[str, Any] = {
         "item_id": [f"own_{n}_1_v0" for n in number],
-        "domain": "own",
-        "version": 0,
-    }
-    filled |= {
         "meta_template": number,
         "template": 1,
-        "concept_a": "own",
-        "concept_b": None,
+        "version": 0,
+        **dict.fromkeys(["domain", "concept_a"], "own"),
+        **dict.fromkeys(["concept_b", "duplicate_of"]),
         "context_contrast": "other",
-    }
-    filled |= {
         "context_type": "direct",
         "target_contrast": "concept swap",
         "fillers": "{}",
         "tags": "",
-        "duplicate_of": None,
     }
     rows = table.reset_index(drop=True).assign(
         **{name: value for name, value in filled.items() if name not in table}

@@ -16,6 +16,9 @@ PAUSE = 0.01
 LONGEST_BURST = 0.5
 #: So many points in the later half of the time so far tell how fast work is done now.
 FEWEST_POINTS = 20
+#: No more than these last seconds tell it: a long run on a machine that becomes busy would be told
+#: wrong for as long again.
+LATEST = 300.0
 
 
 class _StandardError(logging.StreamHandler):
@@ -45,7 +48,7 @@ class Progress:
     Units may differ in what they cost, and may be finished many at once. Time left is therefore
     computed from the share of all work that is done, as of the end of what was finished together: a
     line is written when the next units come. Machines become busy and idle, so the later half of
-    the time so far counts.
+    the time so far counts, and of that the last five minutes.
 
     Args:
         what: what is being done, e.g. "Scoring gpt2".
@@ -95,13 +98,10 @@ class Progress:
         began, before = self.first if self.first and self.prepares else (self.started, 0.0)
         if self.share <= before or (self.prepares and self.first is None):
             return None
-        while len(self.points) > 1 and self.points[1][0] - began <= (self.latest - began) / 2:
+        since = max((began + self.latest) / 2, self.latest - LATEST)
+        while len(self.points) > 1 and self.points[1][0] <= since:
             self.points.popleft()
-        if (
-            self.points
-            and began < self.points[0][0] <= (began + self.latest) / 2
-            and len(self.points) >= FEWEST_POINTS
-        ):
+        if self.points and began < self.points[0][0] <= since and len(self.points) >= FEWEST_POINTS:
             began, before = self.points[0]
         needed = (self.latest - began) / (self.share - before) * (1 - self.share)
         return max(needed - (time.monotonic() - self.latest), 0.0)

@@ -8,11 +8,11 @@ EXTENSION = Extension(
     commands={
         "materials": (
             "worldprobe_authoring.cli:app",
-            "check, count, show, start and review materials",
+            "write, check and review materials",
         ),
         "release": (
             "worldprobe_authoring.release_cli:app",
-            "pass materials and items on, encrypted, and search folders for what got out",
+            "pack materials and items encrypted, and search for leaked ones",
         ),
         "crate": ("worldprobe_authoring.release_cli:crate", "pack a finished study as an RO-Crate"),
     },

@@ -29,6 +29,11 @@ from worldprobe_authoring.balance import (
 )
 
 _STRENGTH = "Cramér's V"
+BAG_NOTE = (
+    "Shared words: the context that shares more words with the target. Sides' words: association of"
+    " words with sides, learned from all other pairs of concepts. Chance is 0.5, as for any model"
+    " that ignores the context."
+)
 _FEATURE_NAMES = {
     "context_type": "Context type",
     "context_contrast": "Context contrast",
@@ -42,7 +47,7 @@ _MEASURE_NAMES = {"words": "Words", "characters": "Characters", "log_frequency":
     title="Design by domain",
     section="materials",
     caption=(
-        "Whether design features go with domains: the share of each value in each domain, and"
+        "Association of design features with domains: the share of each value in each domain, and"
         " Cramér's V."
     ),
 )
@@ -75,8 +80,8 @@ def materials_design(templates: pd.DataFrame) -> Sheet:
         columns=(Column("Domain", ("domain",), _domain, is_number=False), *columns),
         notes=(
             (
-                f"{_STRENGTH}, below each feature's first value, is its association with domain,"
-                " from 0 to 1."
+                f"{_STRENGTH}, below each feature's first value: association with domain, from 0"
+                " to 1."
             ),
         ),
         group="part",
@@ -89,8 +94,8 @@ def materials_design(templates: pd.DataFrame) -> Sheet:
     title="Two sides",
     section="materials",
     caption=(
-        "Whether the two contexts and the two targets of a template are alike in length and word"
-        " frequency, by domain."
+        "Differences in length and word frequency between the two contexts, and between the two"
+        " targets, of a template, by domain."
     ),
 )
 def materials_sides(templates: pd.DataFrame) -> Sheet:
@@ -134,11 +139,9 @@ def materials_sides(templates: pd.DataFrame) -> Sheet:
         ),
         notes=(
             (
-                "Means over different pairs of sentences, without fillers. Log frequency: mean over"
-                " the words of ln(1 + count per billion). p: share of random turns of whole pairs"
-                " of concepts whose mean difference is at least as large. These templates are no"
-                " sample of others: p says only whether a difference is more than the turns would"
-                " leave."
+                "Means over distinct pairs of sentences, without fillers. Log frequency: mean of"
+                " ln(1 + count per billion) over words. p: permutation test that swaps the sides of"
+                " whole pairs of concepts; it is about these templates only."
             ),
         ),
         group="part",
@@ -147,11 +150,9 @@ def materials_sides(templates: pd.DataFrame) -> Sheet:
 
 @table(
     inputs=[Templates],
-    title="Bare words",
+    title="Bag of words",
     section="materials",
-    caption=(
-        "How many different sentences there are by domain, and how far models of bare words get."
-    ),
+    caption=("Number of distinct sentences by domain, and accuracy of bag-of-words models."),
 )
 def materials_words(templates: pd.DataFrame) -> Sheet:
     """Different pairs of sentences by domain, and the accuracy of models that know words only.
@@ -164,26 +165,19 @@ def materials_words(templates: pd.DataFrame) -> Sheet:
     )
     frame["part"] = ["domain"] * (len(frame) - 1) + ["total"]
     return Sheet(
-        title="Different sentences by domain, and the accuracy of models of bare words.",
+        title="Distinct sentences by domain, and accuracy of bag-of-words models.",
         frame=frame.drop(columns="concepts"),
         columns=(
             Column("Domain", ("domain",), _domain, is_number=False),
-            Column("concepts", ("concept_pairs",), whole_number, over="Different pairs of"),
-            Column("contexts", ("context_pairs",), whole_number, over="Different pairs of"),
-            Column("targets", ("target_pairs",), whole_number, over="Different pairs of"),
+            Column("concepts", ("concept_pairs",), whole_number, over="Distinct pairs of"),
+            Column("contexts", ("context_pairs",), whole_number, over="Distinct pairs of"),
+            Column("targets", ("target_pairs",), whole_number, over="Distinct pairs of"),
             Column("Situations", ("situations",), whole_number),
             Column("Templates", ("templates",), whole_number),
             Column("shared words", ("shared_words",), decimals(3), over="Accuracy from"),
             Column("sides' words", ("side_words",), decimals(3), over="Accuracy from"),
         ),
-        notes=(
-            (
-                "Shared words: the context that has more words in common with the target. Sides'"
-                " words: which words go with which side, learned from all other pairs of concepts."
-                " Chance is one half. So is any model that does not read the context: it gives both"
-                " contexts the same score."
-            ),
-        ),
+        notes=(BAG_NOTE,),
         group="part",
         hidden=("part",),
     )
@@ -193,7 +187,7 @@ def materials_words(templates: pd.DataFrame) -> Sheet:
     inputs=[Templates],
     title="Telltale words",
     section="materials",
-    caption="Whether any word alone tells the two sides of a template apart.",
+    caption="Do single words tell the two sides of a template apart?",
 )
 def materials_cues(templates: pd.DataFrame) -> Sheet:
     """Whether any word tells the two sides apart: the largest pointwise mutual information and its
@@ -217,7 +211,7 @@ def materials_cues(templates: pd.DataFrame) -> Sheet:
             )
         )
     return Sheet(
-        title="Words that go with one side: pointwise mutual information in bits.",
+        title="Association of words with one side: pointwise mutual information in bits.",
         frame=pd.DataFrame(rows, columns=["part", "n_words", "largest_pmi", "bound", "n_above"]),
         columns=(
             Column("Part", ("part",), _part, is_number=False),
@@ -229,8 +223,8 @@ def materials_cues(templates: pd.DataFrame) -> Sheet:
         notes=(
             (
                 f"Words that differ between the two sides in {LEAST_CONCEPT_PAIRS} or more pairs of"
-                " concepts. The bound is what the largest value of all words stays below in 95 %"
-                " of random turns of the pairs of concepts."
+                " concepts. Bound: the 95th percentile of the largest value under random swaps of"
+                " the sides."
             ),
         ),
     )
@@ -249,8 +243,8 @@ def _part(name: object) -> str:
     title="Levels of families",
     section="materials",
     caption=(
-        "What the levels of a family have in common and in what they differ: length, and how far"
-        " models of bare words get."
+        "Number and length of the templates at each level of a family, and accuracy of bag-of-words"
+        " models."
     ),
     when=has_families,
 )
@@ -269,10 +263,7 @@ def materials_families(templates: pd.DataFrame) -> Sheet:
         lines.append((family, level, *counts, bare["shared_words"], bare["side_words"]))
     names = ["family", "level", "n_bases", "n_domains", "n_words", "shared_words", "side_words"]
     return Sheet(
-        title=(
-            "The levels of families: their number, length, and the accuracy of models of bare"
-            " words."
-        ),
+        title=("Levels of families: number, length, and accuracy of bag-of-words models."),
         frame=pd.DataFrame(lines, columns=names),
         columns=(
             Column("Family", ("family",), is_number=False, once=True),
@@ -283,12 +274,6 @@ def materials_families(templates: pd.DataFrame) -> Sheet:
             Column("shared words", ("shared_words",), decimals(3), over="Accuracy from"),
             Column("sides' words", ("side_words",), decimals(3), over="Accuracy from"),
         ),
-        notes=(
-            (
-                "Shared words: the context that has more words in common with the target. Sides'"
-                " words: which words go with which side, learned from all other pairs of concepts."
-                " Chance is one half."
-            ),
-        ),
+        notes=(BAG_NOTE,),
         group="family",
     )

@@ -10,23 +10,23 @@ EXTENSION = Extension(
     commands={
         "babylm": (
             "worldprobe_lab.babylm_cli:babylm",
-            "EWoK as the BabyLM challenge asks it: all checkpoints of a track, and its files",
+            "run EWoK as the BabyLM challenge does, on all checkpoints",
         ),
         "plan": (
             "worldprobe_lab.cli:plan",
-            "how large a study must be to find a difference, from the results of one",
+            "compute how large a study must be to find a difference",
         ),
         "pool": (
             "worldprobe_lab.cli:pool",
-            "domains and concepts by partial pooling, and what holds of their order",
+            "estimate domains and concepts by partial pooling",
         ),
         "series": (
             "worldprobe_lab.series_cli:app",
-            "checkpoints of a training: scores, learning curves, onsets",
+            "score the checkpoints of a training and draw learning curves",
         ),
         "leak": (
             "worldprobe_lab.leak_cli:leak",
-            "was a model trained on these items? given items against parallel forms",
+            "test whether a model was trained on given items",
         ),
     },
     inherits={

@@ -15,8 +15,17 @@ from worldprobe.contracts.results import OVERALL
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
 from worldprobe.report import style
+from worldprobe.report.lines import name_ends
 from worldprobe.report.model_names import Roster
-from worldprobe.report.sheet import Column, Sheet, decimals, span, whole_number
+from worldprobe.report.sheet import (
+    INTERVAL,
+    MODEL_ONCE,
+    Column,
+    Sheet,
+    decimals,
+    span,
+    whole_number,
+)
 from worldprobe_lab.contracts import Orders, Plans, PooledMeans
 
 if TYPE_CHECKING:
@@ -31,12 +40,11 @@ SURE = 0.95
 
 @table(
     inputs=[PLANS],
-    title="What a study of another size would find",
+    title="Size of a study",
     section="planning",
     caption=(
-        "How many versions find a difference of two models, by number of pairs of concepts, and the"
-        " smallest difference that this study's own size finds, overall and in each domain;"
-        " variances are those of this study's models."
+        "Versions of the items needed to find a difference between two models, by number of pairs"
+        " of concepts, overall and in each domain, with this study's variances."
     ),
     when=(has_logprobs, has_versions),
 )
@@ -69,7 +77,7 @@ def study_sizes(plans: pd.DataFrame, provenance: Provenance) -> Sheet:
     most, points = int(plans["n_versions"].max()), 100 * float(plans["difference"].iloc[0])
     frame["needed"] = [str(number) if number else f"over {most}" for number in frame["n_versions"]]
     return Sheet(
-        title=f"Studies that find a difference of {points:g} points in {power:.0%} of cases.",
+        title=f"Studies that find a difference of {points:g} points with a power of {power:.0%}.",
         frame=frame.drop(columns="n_versions"),
         columns=(
             Column("Domain", ("where",), is_number=False, once=True),
@@ -79,18 +87,19 @@ def study_sizes(plans: pd.DataFrame, provenance: Provenance) -> Sheet:
             Column("Power with these", ("power",), decimals(2)),
             Column("95% interval", ("power_low", "power_high"), partial(span, places=2)),
             *(
-                Column(f"{number} versions", (f"with_{number}",), decimals(3), over="Found in 80%")
+                Column(f"{number} versions", (f"with_{number}",), decimals(3), over="Detectable")
                 for number in shown
             ),
         ),
         notes=(
             (
-                f"Two-sided tests at 5%, of one comparison. Versions needed: for {points:g} points."
-                " Found in 80%: the difference that about 80% of such studies find. The interval"
-                " of the power is as wide as the few pairs of concepts and versions of this study"
-                " leave it; where it is wide, the other numbers are as rough."
+                f"One two-sided test at 5%. Versions needed: for {points:g} points. Detectable: the"
+                " difference that 80% of such studies would find. Where the interval of the power"
+                " is wide, the other numbers are as rough: this study has few pairs of concepts and"
+                " versions."
             ),
         ),
+        finding=_sizes_finding(frame[frame.grouping == OVERALL], points, power),
         group="where",
     )
 
@@ -100,8 +109,8 @@ def study_sizes(plans: pd.DataFrame, provenance: Provenance) -> Sheet:
     title="Domains by partial pooling",
     section="concepts",
     caption=(
-        "Accuracy of each model in each domain: as it is, and drawn to the mean of all domains as"
-        " far as chance sets domains apart, with an interval and the ranks that are possible."
+        "Accuracy of each model in each domain, plain and partially pooled, with intervals and"
+        " possible ranks."
     ),
     when=has_logprobs,
     options=[EVAL_TYPE],
@@ -154,11 +163,11 @@ def pooled_domains(
         title="Accuracy by domain, partially pooled.",
         frame=rows,
         columns=(
-            Column("Model", ("name",), is_number=False, once=True),
+            MODEL_ONCE,
             Column("Domain", ("domain",), is_number=False),
             Column("Mean", ("mean",), decimals(3)),
             Column("Pooled", ("pooled",), decimals(3)),
-            Column("95% interval", ("ci_low", "ci_high"), span),
+            INTERVAL,
             Column("Rank (1: hardest)", ("rank_low", "rank_high"), _ranks),
             *(
                 Column(side, (side,), whole_number, over="Domains that are surely")
@@ -166,24 +175,30 @@ def pooled_domains(
             ),
         ),
         notes=(
-            f"Interval and ranks (95%) are for other {drawn_units(provenance)} than these"
-            f"{', with the fillings of this one version' if is_one_version else ''}. "
-            + (
-                "Which domain is harder is not said: with one version of fixed fillings, 16% of"
-                " orders that seem sure are wrong. "
-                if is_one_version
-                else (
-                    f"Surely: with a probability of {SURE:.0%} or more; {len(sure)} of {n_pairs}"
-                    " orders of two domains are sure. An order of two means that is not sure"
-                    " should not be stated. "
-                )
-            )
-            + "The interval of the lowest (or highest) domain is drawn to the mean of all and"
-            " misses more often than 5%: 11 to 25% in simulations, up to half where one domain"
-            " alone is apart.",
+            f"Pooling draws each mean towards that of all domains. Intervals and ranks (95%)"
+            f" generalise to other {drawn_units(provenance)}"
+            f"{', with the fillings of this one version' if is_one_version else ''}. The interval"
+            " of the lowest or highest domain misses more often than 5%: 11 to 25% in simulations,"
+            " up to half where one domain alone is apart.",
+        ),
+        finding=(
+            "We do not say which domain is harder: with one version of fixed fillings, 16% of"
+            " orders that seem sure are wrong."
+            if is_one_version
+            else f"Certain orders of two domains (probability {SURE:.0%} or more): {len(sure)} of"
+            f" {n_pairs}; do not rank the others."
         ),
         group="model",
     )
+
+
+def _sizes_finding(overall: pd.DataFrame, points: float, power: float) -> str:
+    """How many versions are needed over all domains, as a sentence."""
+    needed = [
+        f"{row.needed} with {row.n_clusters} pairs of concepts"
+        for row in overall.sort_values("n_clusters").itertuples()
+    ]
+    return f"Versions that find {points:g} points with a power of {power:.0%}: {', '.join(needed)}."
 
 
 def _count(rows: pd.DataFrame, sure: pd.DataFrame, side: str) -> list[int]:
@@ -206,9 +221,8 @@ def _ranks(low: float, high: float) -> str:
     title="Power against versions",
     section="planning",
     caption=(
-        "How often a study of two models finds a difference (p < 0.05), by its numbers of versions"
-        " and of pairs of concepts, with the variances of this study's models. Bands: 95%, as these"
-        " are known from few pairs and versions only. Dashed: 80%."
+        "Power to find a difference between two models (p < 0.05) by number of versions and pairs"
+        " of concepts, with this study's variances. Bands: 95% intervals; dashed line: 80%."
     ),
     when=(has_logprobs, has_versions),
 )
@@ -223,54 +237,42 @@ def study_power(plans: pd.DataFrame) -> pd.DataFrame:
 
 @study_power.drawn_by
 def draw_planning(frame: pd.DataFrame, width: str = "double") -> Figure:
-    """A line for each number of pairs of concepts."""
-    from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
+    """A line for each number of pairs of concepts, with that number at its end; numbers that find
+    the difference in every case share one.
+    """
+    from matplotlib.ticker import FixedLocator, NullLocator
 
     size = style.BODY if width == "double" else style.SMALL
-    numbers = sorted(frame.n_clusters.unique())
-    right = style.widest([f"{number} pairs" for number in numbers], size) + 0.42
-    plot = (style.WIDTHS[width] - 0.45 - right, 2.4 if width == "double" else 1.9)
-    figure = style.canvas(width, plot[1] + 0.08 + 0.4)
-    axes = style.axes_at(figure, 0.45, 0.08, *plot)
+    least = frame.groupby("n_clusters")["power"].min()
+    certain = list(least.index[least >= SURE_POWER])
+    numbers = [number for number in least.index if number not in certain[1:]]
+    labels = [
+        f"{number} pairs of concepts" + " or more" * (number in certain) for number in numbers
+    ]
+    tall, right = 2.2 if width == "double" else 1.9, style.widest(labels, size) + 0.22
+    figure, (axes,), _ = style.grid(width, 1, 1, tall, 0.45, head=0.1, foot=0.4, right=right)
     axes.axhline(0.8, color=style.INK, lw=0.6, dashes=(3, 2), zorder=1)
-    colours = style.family_colours([f"{number} pairs" for number in numbers])
-    for place, (number, colour) in enumerate(zip(numbers, colours.values(), strict=True)):
-        rows = frame[frame.n_clusters == number].sort_values("n_versions")
-        mark = style.shape(place)
+    axes.set_ylim(0, 1.02)
+    ends = []
+    colours = style.family_colours(labels)
+    for number, label in zip(numbers, labels, strict=True):
+        rows, colour = frame[frame.n_clusters == number].sort_values("n_versions"), colours[label]
         axes.fill_between(
             rows.n_versions, rows.power_low, rows.power_high, color=colour, alpha=0.12, lw=0
         )
-        axes.plot(
-            rows.n_versions,
-            rows.power,
-            color=colour,
-            marker=mark,
-            ms=3.5,
-            mec="white",
-            mew=0.4,
-            lw=0.9,
-            zorder=3,
-        )
+        axes.plot(rows.n_versions, rows.power, color=colour, marker="o", ms=3, lw=0.9, zorder=3)
+        ends.append((float(rows.power.iloc[-1]), label, colour))
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(FixedLocator([2, 3, 5, 10, 20, 50]))
     axes.xaxis.set_major_formatter("{x:.0f}")
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.set_ylim(0, 1.02)
     axes.tick_params(labelsize=size)
-    axes.set_xlabel("versions", fontsize=size)
-    axes.set_ylabel(f"power for {100 * frame.difference.iloc[0]:g} points", fontsize=size)
-    handles = [
-        style.handle(
-            marker=style.shape(place), ms=4, color=colour, mec="white", mew=0.4, lw=0.9, label=label
-        )
-        for place, (label, colour) in enumerate(colours.items())
-    ]
-    figure.legend(
-        handles=handles,
-        loc="upper right",
-        fontsize=size,
-        bbox_to_anchor=(0.999, 0.99),
-        borderaxespad=0.1,
-    )
+    axes.set_xlabel("versions of the items", fontsize=size)
+    points = f"{100 * frame.difference.iloc[0]:g} points"
+    axes.set_ylabel(f"share of studies that find {points}", fontsize=size)
+    name_ends(axes, ends, size, tall)
     return figure
+
+
+#: A power that a figure does not tell from 1.
+SURE_POWER = 0.995

@@ -202,7 +202,7 @@ def _in_words(name: str, found: dict[str, Effect], mean: float, n_forms: int) ->
 
     read, gain, words = found["logprob"], found["accuracy"], found["word_frequency"]
     difference = (
-        f"{gain.estimate:+.4f} (95% {gain.low:+.4f} to {gain.high:+.4f}), found in 80%:"
+        f"{gain.estimate:+.4f} (95% {gain.low:+.4f} to {gain.high:+.4f}), detectable:"
         f" {gain.detectable:.4f}"
     )
     lines = [
@@ -213,7 +213,7 @@ def _in_words(name: str, found: dict[str, Effect], mean: float, n_forms: int) ->
         (
             f"  log probability of an item's texts: {read.estimate:+.3f} nats (95% {read.low:+.3f}"
             f" to {read.high:+.3f}), {p_in_words(read.p)} (one-sided: the given items are"
-            f" likelier), found in 80%: {read.detectable:.3f}"
+            f" likelier), detectable: {read.detectable:.3f}"
         ),
     ]
     if read.p < FOUND:
@@ -248,7 +248,7 @@ def _in_words(name: str, found: dict[str, Effect], mean: float, n_forms: int) ->
         order = found["order"]
         lines.append(
             f"  order of the file: {order.estimate:+.3f} nats per shard of {order.n_pairs} (95%"
-            f" {order.low:+.3f} to {order.high:+.3f}), {p_in_words(order.p)}, found in 80%:"
+            f" {order.low:+.3f} to {order.high:+.3f}), {p_in_words(order.p)}, detectable:"
             f" {order.detectable:.3f}; of two tests, double the smaller p"
         )
     return "\n".join([*lines, LIMITS])

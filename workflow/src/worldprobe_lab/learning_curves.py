@@ -16,7 +16,7 @@ from worldprobe.contracts.results import OVERALL
 from worldprobe.provenance import Provenance
 from worldprobe.report import style
 from worldprobe.report.model_names import HUMAN, Roster
-from worldprobe.report.sheet import Column, Sheet, as_text, decimals, span, whole_number
+from worldprobe.report.sheet import INTERVAL, Column, Sheet, as_text, decimals, whole_number
 from worldprobe_lab.contracts import (
     ALL_SEEDS,
     ALREADY,
@@ -160,7 +160,7 @@ def learning_displays(
             Column("accuracy", ("first_mean",), decimals(3)),
             Column("Last checkpoint", ("step",), _step),
             Column("accuracy", ("mean",), decimals(3)),
-            Column("95% interval", ("ci_low", "ci_high"), span),
+            INTERVAL,
             Column("Between seeds", ("between_seeds",), decimals(4)),
             Column("Between versions", ("between_versions",), decimals(4)),
             Column("Half the interval", ("half",), decimals(4)),

@@ -6,10 +6,11 @@ import pandas as pd
 
 from worldprobe.benchmark import Study, figure, table
 from worldprobe.benchmarks.worldsense import selection
-from worldprobe.benchmarks.worldsense.figures import by_axis, draw_lines
+from worldprobe.benchmarks.worldsense.figures import by_axis
 from worldprobe.benchmarks.worldsense.outputs import asked_sets, has_any, is_asked
 from worldprobe.benchmarks.worldsense.skins.vocabulary import MOTION
 from worldprobe.benchmarks.worldsense.tables import UNITS, grid, model_columns, problem_column
+from worldprobe.report.lines import draw_lines
 from worldprobe.report.model_names import Roster
 from worldprobe.report.sheet import Column, Sheet
 
@@ -43,8 +44,8 @@ def by_changes(summaries: pd.DataFrame) -> pd.DataFrame:
     title="Changes",
     section="difficulty",
     caption=(
-        "Accuracy in worlds in motion by set, problem, number of changes that are stated, and"
-        " number of changes that count for the question."
+        "Accuracy in worlds in motion by set, problem, number of stated changes, and number of"
+        " changes that matter to the question."
     ),
     when=(is_asked, has_motion),
 )
@@ -58,9 +59,7 @@ def motion(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         rows, ["axis", "condition", "problem", "model"], "number", numbers, roster, ""
     )
     return Sheet(
-        title=(
-            "WorldSense in motion: accuracy by changes that are stated, and by changes that count."
-        ),
+        title=("WorldSense in motion: accuracy by stated changes, and by changes that count."),
         frame=frame,
         columns=(
             Column("By", ("axis",), is_number=False, once=True),
@@ -71,9 +70,9 @@ def motion(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         ),
         notes=(
             (
-                "Changes that count: those before the moment that is asked about, and not the one"
-                " that is left out. From three, inference and consistency have the answer of who"
-                " follows nobody but what is asked about in half of the problems."
+                "Changes that count come before the moment asked about, and exclude the omitted"
+                " one. From three on, following only the entities asked about gives the right"
+                " answer in half of the inference and consistency problems."
             ),
             UNITS,
         ),
@@ -87,8 +86,8 @@ def motion(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     title="Changes",
     section="difficulty",
     caption=(
-        "Accuracy in worlds in motion by number of changes that are stated and of changes that"
-        " count for the question, with 95% intervals over skins."
+        "Accuracy in worlds in motion by number of stated changes and of changes that matter to the"
+        " question, with 95% intervals over skins; grey: at chance throughout."
     ),
     when=(is_asked, has_motion),
 )

@@ -37,7 +37,7 @@ EXTENSION = Extension(
     commands={
         "human": (
             "worldprobe_survey.cli:app",
-            "study with people: lists, survey, cleaning, agreement, likeness of models",
+            "ask people: make lists, run a survey, clean and analyse it",
         )
     },
     settings={"ewok.human": "worldprobe_survey.study_settings:Human"},

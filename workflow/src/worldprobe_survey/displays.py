@@ -1,4 +1,4 @@
-"""Tables of the people who were asked, and of whose answers count."""
+"""Tables of the people who took part, and of the cleaning of their answers."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _ATTRIBUTES = {
     title="Cleaning",
     section="people",
     caption=(
-        "The steps that decided whose answers count, in their order, with what each left out. EWoK,"
-        " Appendix A.1."
+        "The steps of cleaning in their order, with the people and answers that each left out."
+        " EWoK, Appendix A.1."
     ),
     when=has_responses,
 )
@@ -63,7 +63,7 @@ def human_cleaning(steps: pd.DataFrame) -> Sheet:
             Column("left out", ("n_ratings_out",), whole_number, over="Answers"),
             Column("kept", ("n_ratings_after",), whole_number, over="Answers"),
         ),
-        notes=("That answers are left out here has no bearing on anybody's pay.",),
+        notes=("Cleaning does not affect anyone's pay.",),
     )
 
 
@@ -72,8 +72,8 @@ def human_cleaning(steps: pd.DataFrame) -> Sheet:
     title="Who took part",
     section="people",
     caption=(
-        "Age, gender, country and first language of the people whose answers count, as counts."
-        " EWoK, Appendix A.1."
+        "Age, gender, country and first language of the people kept after cleaning. EWoK,"
+        " Appendix A.1."
     ),
     when=has_responses,
 )
@@ -96,7 +96,7 @@ def human_people(counts: pd.DataFrame) -> Sheet:
     frame["name"] = frame["attribute"].map(_ATTRIBUTES)
     frame["share"] = frame["n"] / frame.groupby("attribute")["n"].transform("sum")
     return Sheet(
-        title="The people whose answers count.",
+        title="People kept after cleaning.",
         frame=frame,
         columns=(
             Column("Question", ("name",), is_number=False, once=True),
@@ -104,7 +104,7 @@ def human_people(counts: pd.DataFrame) -> Sheet:
             Column("People", ("n",), whole_number),
             Column("Share", ("share",), _percent),
         ),
-        notes=(f"Answers that fewer than {FEWEST} people gave are merged.",),
+        notes=(f"Answers given by fewer than {FEWEST} people are merged.",),
         group="name",
     )
 

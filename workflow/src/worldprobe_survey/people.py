@@ -434,7 +434,7 @@ def mean_accuracy(
     exaggerates how often it would turn (nearly twice the width near 1). Instead the variance has
     two parts: of units, whose targets share sentences, and of people, who differ and are asked
     about targets of many units. It gives the number of independent targets that would be as
-    uncertain, of which ``korn_graubard`` is the interval. ``tests/performance/people_intervals.py``
+    uncertain, of which ``korn_graubard`` is the interval. ``docs/simulations/people_intervals.py``
     measures it.
 
     Args:

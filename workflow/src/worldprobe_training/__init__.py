@@ -8,7 +8,7 @@ EXTENSION = Extension(
     commands={
         "controls": (
             "worldprobe_training.controls_cli:app",
-            "small models of known behaviour, trained on a corpus of our own",
+            "train small models whose knowledge is known exactly",
         )
     },
     actions={"worldsense": "worldprobe_training.finetuning_cli:add_commands"},

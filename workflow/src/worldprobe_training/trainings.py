@@ -286,7 +286,7 @@ Task = Annotated[str, Field(pattern="^[A-Za-z0-9_][A-Za-z0-9_.-]*(:[0-9]{1,3})?$
 class Finetuning(Block):
     """Which models are fine-tuned on WorldSense, on what and how.
 
-    See [docs/worldsense.md](../docs/worldsense.md#fine-tuning). Paper: Section 5.4.
+    See [training](../docs/extras/worldsense_training.md#fine-tuning). Paper: Section 5.4.
     """
 
     settings: FinetuningSettings = FinetuningSettings()
@@ -304,7 +304,7 @@ class Finetuning(Block):
 
     lessons: dict[LessonsName, ReadingLessons] = {}
     """Lessons in reading that are written for `train` and `mix`, by name. See
-    [docs/worldsense.md](../docs/worldsense.md#a-model-that-reads)."""
+    [training](../docs/extras/worldsense_training.md#a-model-that-reads)."""
 
     external: Distinct[Task] = []
     """Tasks of lm-evaluation-harness, e.g. mmlu:5, that `snakemake gather_external` asks bases and

@@ -22,6 +22,8 @@ from worldprobe.cli import main
 from worldprobe.contracts import read_table, write_table
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
+from worldprobe.report import style
+from worldprobe.report.lines import draw_lines
 from worldprobe.report.model_names import Roster
 from worldprobe.report.origins import read_origins
 from worldprobe.report.page import Material, Part
@@ -129,7 +131,7 @@ def test_a_second_model_may_be_above_chance_where_the_first_is_not(
 ) -> None:
     part = rows_of(folder, tmp_path, wide=(0.6, 0.45, 0.75), narrow=(0.56, 0.558, 0.562))
     assert "Accuracy is 0.560 to 0.600" in part.lead
-    assert "1 of 2; below: 0." in part.lead
+    assert "1 of 2 models is above chance (0.5), 0 below." in part.lead
     against = part.tables[0].frame.set_index("name")["against"]
     assert against.to_dict() == {"wide": "not shown to differ", "narrow": "above"}
 
@@ -139,7 +141,7 @@ def test_one_of_several_models_is_above_chance_only_by_an_interval_for_all_of_th
 ) -> None:
     """One of five models that know nothing has an interval above 0.5 in one of eight studies."""
     luck = {f"m{k}": (0.51, 0.501, 0.519) for k in range(5)}
-    assert "0 of 5; below: 0." in rows_of(folder, tmp_path, **luck).lead
+    assert "0 of 5 models are above chance" in rows_of(folder, tmp_path, **luck).lead
 
 
 def test_figures_and_sentences_never_take_the_papers_intervals(folder: Path) -> None:
@@ -156,18 +158,27 @@ def test_figures_and_sentences_never_take_the_papers_intervals(folder: Path) -> 
 
 def test_a_bar_ends_where_the_interval_over_skins_does(folder: Path) -> None:
     rows = read_table(folder / "summaries.parquet", Summaries)
-    wide = rows.assign(mean=0.6, ci_low=rows["mean"] * 0 + 0.45, ci_high=0.7, conf95=0.001)
-    axes = figures.draw_dots(figures.problems(wide, Roster())).axes[0]
-    first, *_ = [one for one in axes.collections if isinstance(one, LineCollection)]
-    assert first.get_segments()[0][:, 0].tolist() == [0.45, 0.7]
-    bars = (
-        figures.draw_lines(figures.size(wide, Roster()))
-        .axes[0]
-        .containers[0]
-        .lines[2][0]
-        .get_segments()
+    wide = rows.assign(mean=0.6, ci_low=0.55, ci_high=0.7, conf95=0.001)
+    drawn = (
+        (figures.draw_problems(figures.problems(wide, Roster())), 0),
+        (draw_lines(figures.size(wide, Roster())), 1),
     )
-    assert bars[0][:, 1].tolist() == pytest.approx([0.45, 0.7])
+    for figure, across in drawn:
+        lines = [one for one in figure.axes[0].collections if isinstance(one, LineCollection)]
+        assert lines[0].get_segments()[0][:, across].tolist() == pytest.approx([0.55, 0.7])
+
+
+def test_only_what_is_off_chance_has_its_models_colour_and_its_name(folder: Path) -> None:
+    rows = read_table(folder / "summaries.parquet", Summaries)
+    rows = rows.assign(mean=0.6, ci_low=0.45, ci_high=0.7)
+    rows.loc[rows["model"] == "knows", "ci_low"] = 0.55
+    frame = figures.size(rows, Roster())
+    axes = draw_lines(frame).axes[0]
+    colours = {one.get_color() for one in axes.lines}
+    of_model = dict(zip(frame["model"], frame["colour"], strict=True))
+    assert {of_model["knows"], style.GREY} <= colours
+    assert of_model["positive"] not in colours
+    assert {text.get_text() for text in axes.texts} == {"knows", "at chance: 1"}
 
 
 def test_the_size_of_a_bias_may_be_none_where_its_intervals_contain_none(folder: Path) -> None:
@@ -202,7 +213,7 @@ def test_without_an_interval_no_model_is_shown_to_be_above_the_rule_that_counts(
     """With one skin, or with 18 that are all alike."""
     row = {"mean": 1.0, "ci_low": None, "ci_high": None, "n_clusters": n_clusters}
     said = _compare_with_rule("knows", pd.Series(row, dtype=float), 0.878)
-    assert "has 0.878; knows is not shown to be above it" in said
+    assert "scores 0.878; knows is not shown to beat it" in said
 
 
 def test_conversations_about_our_own_trials_are_shown_whole_and_escaped(folder: Path) -> None:

@@ -25,61 +25,55 @@ from worldprobe.cli import parsing
 from worldprobe.errors import UserError, did_you_mean, is_text, lack_of_memory
 from worldprobe.inference.preemption import Preemption
 
-#: Every stage in the order of the data's way: where it is, and its line in the list of all.
+#: Group of the list of all -> its stages: where each is, and its line in the list.
 _STAGES = {
-    "config": ("study:config", "check configuration files"),
-    "fetch": ("study:fetch", "download a file that resources/sources.yaml lists"),
-    "templates": ("templates:templates", "compile materials into templates"),
-    "items": ("items:app", "fill templates into items"),
-    "models": ("models:app", "list, plan and fetch the registry's models"),
-    **{name: (f"{name}:app", "") for name in OWN if find_spec(f"worldprobe.cli.{name}")},
-    "score": ("score:app", "score items, or prompt the model about them"),
-    "ask": ("score:ask", "ask a model what a benchmark asks, and score its responses"),
-    "baselines": (
-        "baselines:app",
-        "relatedness by word2vec, WordNet and sentence vectors; number and frequency of words",
-    ),
-    "import": (
-        "importing:app",
-        "results of EWoK's authors or of lm-evaluation-harness, and people's ratings",
-    ),
-    "judge": (
-        "analysis:judge",
-        "accuracy of every target from scores, answers, similarities or ratings",
-    ),
-    "summarize": (
-        "analysis:summarize",
-        "means per model, version and group, with ranges and intervals",
-    ),
-    "fit": ("analysis:fit", "logistic regressions on accuracy, with and without R"),
-    "correlate": (
-        "analysis:correlate",
-        "r of each model's accuracy with that of baselines, number and frequency of words",
-    ),
-    "agree": (
-        "analysis:agree",
-        "confusion matrices of Choice and the choice that Likert ratings imply",
-    ),
-    "compare": ("analysis:compare", "paired test between models"),
-    "compare-conditions": (
-        "analysis:compare_conditions",
-        "paired test between conditions of a study, model by model",
-    ),
-    "families": ("analysis:families", "accuracy by level of families of items, and its slope"),
-    "evaluate": ("evaluate:evaluate", "score one model and print it next to the published numbers"),
-    "results": ("evaluate:results", "check and export what `evaluate` wrote"),
-    "leaderboard": ("evaluate:leaderboard", "rank the models of a folder of results on one page"),
-    "reproduction": ("analysis:reproduction", "published numbers next to ours"),
-    "table": ("report:table", "print a table as CSV, LaTeX, Markdown and JSON"),
-    "figure": ("report:figure", "draw a figure as PDF, SVG and PNG, and save its numbers as CSV"),
-    "notebook": ("report:notebook", "run a notebook"),
-    "report": ("report:report", "build the HTML report"),
-    "workflow": ("study:workflow", "print the path of the Snakefile"),
-    "status": ("study:status", "which models are done, failed, unfinished or not begun"),
+    "Start here": {
+        "evaluate": ("evaluate:evaluate", "score one model and write its result and a page"),
+        "compare": ("analysis:compare", "test whether models differ, paired by item"),
+        "leaderboard": ("evaluate:leaderboard", "rank models by their results, on one page"),
+        "results": ("evaluate:results", "check a result, or export it for other tools"),
+    },
+    "A study": {
+        "config": ("study:config", "check configuration files"),
+        "workflow": ("study:workflow", "print the path of the Snakefile"),
+        "status": ("study:status", "list which models are done, failed or still to run"),
+        "models": ("models:app", "list and fetch models, and plan what they need"),
+        "fetch": ("study:fetch", "download a file that resources/sources.yaml lists"),
+        "ask": ("score:ask", "ask a model about a benchmark's items and score its answers"),
+        "summarize": ("analysis:summarize", "compute mean accuracy by group, with intervals"),
+        "compare-conditions": (
+            "analysis:compare_conditions",
+            "test whether a study's conditions differ, model by model",
+        ),
+        "reproduction": ("analysis:reproduction", "compare our numbers with the published ones"),
+        "table": ("report:table", "print a table as CSV, LaTeX, Markdown and JSON"),
+        "figure": ("report:figure", "draw a figure, and save its numbers as CSV"),
+        "notebook": ("report:notebook", "run a notebook over a finished study"),
+        "report": ("report:report", "build the HTML report"),
+    },
+    "EWoK": {
+        "templates": ("templates:templates", "compile materials into templates"),
+        "items": ("items:app", "fill templates into items, export items, or import them"),
+        "score": ("score:app", "score items by log probabilities, or prompt a model about them"),
+        "judge": ("analysis:judge", "turn scores, answers or ratings into accuracy"),
+        "baselines": ("baselines:app", "compute word2vec, WordNet and other baselines"),
+        "import": ("importing:app", "read released results, lm-eval's samples or ratings"),
+        "agree": ("analysis:agree", "compare a model's Choice answers with its Likert ratings"),
+        "correlate": ("analysis:correlate", "correlate accuracy with baselines and word counts"),
+        "families": ("analysis:families", "compute accuracy by level of a family of items"),
+        "fit": ("analysis:fit", "fit logistic regressions of accuracy"),
+    },
+    "WorldSense": {
+        name: (f"{name}:app", "generate trials, ask models about them, analyse their answers")
+        for name in OWN
+        if find_spec(f"worldprobe.cli.{name}")
+    },
 }
 #: Those of extensions last.
 STAGES = {
-    name: (f"worldprobe.cli.{place}", about) for name, (place, about) in _STAGES.items()
+    name: (f"worldprobe.cli.{place}", about)
+    for stages in _STAGES.values()
+    for name, (place, about) in stages.items()
 } | extensions.commands()
 #: What may stand before the stage.
 OPTIONS = ("--help", "-h", "--version", "--verbose")
@@ -93,7 +87,7 @@ def build_app(stages: Sequence[str] = tuple(STAGES)) -> App:
         name="worldprobe",
         default_parameter=parsing.DEFAULTS,
         version=__version__,
-        help_format="plaintext",
+        help_format="markdown",
     )
     for stage in stages:
         app.command(extensions.with_actions(stage, STAGES[stage][0]), name=stage)
@@ -160,13 +154,13 @@ def parse(words: Sequence[str]) -> parsing.Call | None:
 
 
 def print_stages() -> None:
-    """The list of all stages."""
-    print(
-        "Usage: worldprobe [--verbose] STAGE ...\n\nDoes a language model know how the world"
-        " works?\n\nStages:"
-    )
-    for stage, (_, line) in STAGES.items():
-        print(f"  {stage:20}{line or build_app([stage])[stage].help.rstrip('.')}".rstrip())
+    """The list of all stages, by group."""
+    print("Usage: worldprobe [--verbose] STAGE ...\n")
+    print("Does a language model know how the world works?")
+    for group, stages in (*_STAGES.items(), ("Extras", extensions.commands())):
+        print(f"\n{group}:")
+        for stage in stages:
+            print(f"  {stage:20}{STAGES[stage][1]}")
     print(
         "\nOptions:\n  --help              of any stage or action\n  --version\n  --verbose        "
         "   log more"

@@ -154,8 +154,8 @@ def summarize(
     """Mean accuracy (and strict, both_right, context_sensitivity) overall and by group.
 
     Args:
-        average: what weighs equally in overall means; domains: as in BabyLM's leaderboards, with no
-            interval
+        average: what the overall mean weighs equally: items, or domains as in BabyLM's leaderboards
+            (without an interval)
         out: summaries table
     """
     from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS, drawn_in_words
@@ -172,7 +172,7 @@ def summarize(
         table, units = step.read_scores(scored)
         step.write(summarize_scores(table, units), results.Summaries, out, ["scipy"])
         return
-    rows = step.read([*COLUMNS, "adversarial"])
+    rows = step.read(COLUMNS)
     summaries = summarize(rows, cluster, average)
     details: dict[str, Any] = {
         "cluster": cluster,

@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from cyclopts import Parameter
 from pydantic import Field
 
-from worldprobe.cli.options import KEYS
-from worldprobe.models.checkpoint import NO_ADAPTER, short_name
+from worldprobe.cli.options import shipped_file
+from worldprobe.errors import UserError
+from worldprobe.models.checkpoint import NO_ADAPTER, locate, short_name
 from worldprobe.models.registry import CAUSAL, MASKED, check_name, refuse_prompting
 from worldprobe.operations.resources import claim_gpus
-from worldprobe.settings.blocks import Count, Finding
+from worldprobe.settings.blocks import Count, Finding, option_words, parse
+from worldprobe.settings.documents import Source
 from worldprobe.settings.registry import Loading
 
 if TYPE_CHECKING:
     from worldprobe.models.engine import Engine
 
 
-class Model(Loading):
-    """A model as commands take it: the keys of its card that say how it is loaded, and more."""
+class Setup(Loading):
+    """How a model is loaded and asked: the keys of its card, and those of this machine."""
 
-    checkpoint: Annotated[str, Field(pattern=r"^[^-\s]")]
-    """Model folder, GGUF file, hub id that was fetched before, or name of a rule."""
-
+    checkpoint: Annotated[str | None, Parameter(parse=False)] = None
     model: str | None = None
-    """The model's name in tables; by default the checkpoint's."""
+    """The model's name in tables, by default the checkpoint's; with --endpoint, what the server
+    calls it.
+    """
 
     gpus: Annotated[int, Field(ge=0, le=1024)] | None = None
     """Number of GPUs to take, waiting until no other worldprobe process uses them; 0: compute on
@@ -35,6 +38,9 @@ class Model(Loading):
 
     device: str | None = None
     """Device: auto (all GPUs given, else the CPU), cpu, or e.g. cuda:0."""
+
+    batch_size: Count | None = None
+    """Most sequences (or rows of packed ones) per pass; by default as many as fit into memory."""
 
     threads: Annotated[int, Field(ge=1, le=4096)] | None = None
     """Cores to compute on; by default all."""
@@ -51,15 +57,29 @@ class Model(Loading):
     max_tokens: Count | None = None
     """Stop after so many tokens, read and written, as a server counts them."""
 
-    answers: Path | None = None
-    """Store of answers; by default .answers next to --out."""
-
     kept_since: Annotated[float, Field(ge=0, le=1e12)] = 0.0
     """Ask again what was answered before this time, in seconds since 1970 (`date +%s`)."""
 
     def findings(self) -> Iterator[Finding]:
+        """None yet: a card may say what is missing."""
+        yield from ()
+
+
+class Model(Setup):
+    """A model as commands take it."""
+
+    checkpoint: Annotated[str, Field(pattern=r"^[^-\s]")]
+    """Model folder, GGUF file, hub id that was fetched before, or name of a rule."""
+
+    model: str | None = None
+    """The model's name in tables; by default the checkpoint's."""
+
+    answers: Path | None = None
+    """Store of answers; by default .answers next to --out."""
+
+    def findings(self) -> Iterator[Finding]:
         """As a card's, and a start token where there is none."""
-        yield from super().findings()
+        yield from Loading.findings(self)
         if self.kind == MASKED and self.bos != "auto":
             problem = (
                 "does nothing with a masked language model, which reads a text between its"
@@ -76,6 +96,25 @@ class Model(Loading):
         """
         return model_name(self.model, self.checkpoint, self.adapter)
 
+    def words(self) -> list[str]:
+        """The options that say so: those that differ from the defaults, and the name."""
+        stated = {
+            key: value
+            for key, value in self.model_dump(exclude={"model", "checkpoint"}).items()
+            if value != type(self).model_fields[key].default
+        }
+        named = {"model": self.name, "checkpoint": self.checkpoint}
+        return option_words(named | stated)
+
+    def offers(self) -> tuple[bool, bool]:
+        """Whether the model's server gives log probabilities of prompts, and takes
+        conversations.
+        """
+        from worldprobe.models.server.engine import NO_LOGPROBS
+
+        facts = self.open().facts
+        return facts.notes["mode"] != NO_LOGPROBS, facts.has_chat
+
     def open(self, skin_folder: Path | None = None) -> Engine:
         """Load the model, or reach its server."""
         claim_gpus(self.gpus)  # before torch looks for them
@@ -86,8 +125,10 @@ class Model(Loading):
         return {"transformers": _transformers, "vllm": _vllm, "openai": _openai}[self.engine](self)
 
 
+#: Where help lists how a model is loaded and asked.
+MODEL_KEYS = Parameter(name="*", group="The model")
 #: The argument of a command that loads a model.
-ModelOptions = Annotated[Model, KEYS]
+ModelOptions = Annotated[Model, MODEL_KEYS]
 
 
 def model_name(given: str | None, checkpoint: str, adapter: str | None = None) -> str:
@@ -100,6 +141,72 @@ def model_name(given: str | None, checkpoint: str, adapter: str | None = None) -
     return short_name(named) if given is None else check_name(given, "--model")
 
 
+def set_up(model: str | None, registry: Path, setup: Setup) -> Model:
+    """The model that is meant, with what its card says and what is said beside it instead.
+
+    Args:
+        model: folder, hub id, GGUF file, package URL, or id of the registry; None: what a server
+            calls the model is its name.
+        registry: model registry.
+        setup: how it is loaded and asked, as far as that is said.
+
+    Raises:
+        UserError: no model is named, or what is said contradicts itself.
+    """
+    if model is None and not (setup.endpoint and setup.model):
+        fix = "Give a folder, hub id or registry id, or a server's --endpoint URL --model NAME."
+        raise UserError("MODEL", "is missing.", fix)
+    checkpoint = str(model or setup.model)
+    card = look_up(checkpoint, registry) if model else {}
+    given = setup.model_dump(exclude_unset=True)
+    stated = {
+        "checkpoint": checkpoint,
+        **{
+            key: card[key]
+            for key, field in Loading.model_fields.items()
+            if card.get(key) not in (None, field.default)
+        },
+        **given,
+    }
+    named = given.get("model") or card.get("model") if model else None
+    stated["model"] = check_name(
+        named or model_name(None, checkpoint, stated.get("adapter")),
+        checkpoint,
+        "Rename the folder, or give --model NAME.",
+    )
+    stated["kind"] = given.get("kind") or card.get("kind") or kind_of(stated)
+    return parse(Model, stated, [Source(stated["model"], stated)])
+
+
+def look_up(model: str, registry: Path) -> dict[str, Any]:
+    """A model's card; empty where the registry does not have it, or a folder has its name.
+
+    Raises:
+        UserError: the registry is broken.
+    """
+    from worldprobe.settings import read_registry
+
+    card = read_registry(shipped_file(registry)).get(model, {})
+    if card.get("control"):
+        problem = "is trained by a study, so the registry does not know its folder."
+        raise UserError(
+            f"model {model}", problem, "Give its folder, e.g. one of results/controls/*/models/*/."
+        )
+    return {} if Path(model).is_dir() else card
+
+
+def kind_of(entry: Mapping[str, Any]) -> str:
+    """The kind of a model that has no card: what its checkpoint states."""
+    if (entry.get("engine") or "transformers") != "transformers":
+        return CAUSAL
+    options = (
+        entry.get("revision"),
+        entry.get("allow_pickle", False),
+        entry.get("trust_remote_code", False),
+    )
+    return locate(entry["checkpoint"], *options, kind=None, adapter=entry.get("adapter")).kind
+
+
 def refuse_to_prompt(model: Model) -> None:
     """Only causal models answer prompts: said before a model is loaded.
 
@@ -108,6 +215,12 @@ def refuse_to_prompt(model: Model) -> None:
     """
     if model.kind != CAUSAL:
         raise refuse_prompting(model.checkpoint, model.kind)
+
+
+#: What engines that load weights take of a model as it is.
+_OF_WEIGHTS = {
+    *("dtype", "revision", "bos", "allow_pickle", "trust_remote_code", "adapter", "batch_size")
+}
 
 
 def _transformers(model: Model) -> Engine:
@@ -119,32 +232,19 @@ def _transformers(model: Model) -> Engine:
 
     return open_engine(
         model.checkpoint,
-        dtype=model.dtype,
-        revision=model.revision,
         device=model.device or "auto",
-        bos=model.bos,
-        allow_pickle=model.allow_pickle,
-        trust_remote_code=model.trust_remote_code,
         fastest="plain" if model.plain else "tries",
         kind=model.kind,
         pseudo=model.pseudo or "within_word_l2r",
-        adapter=model.adapter,
+        **model.model_dump(include=_OF_WEIGHTS),
     )
 
 
 def _vllm(model: Model) -> Engine:
     from worldprobe.models.vllm_engine import open_engine
 
-    return open_engine(
-        model.checkpoint,
-        dtype=model.dtype,
-        revision=model.revision,
-        bos=model.bos,
-        allow_pickle=model.allow_pickle,
-        trust_remote_code=model.trust_remote_code,
-        tensor_parallel=model.tensor_parallel,
-        adapter=model.adapter,
-    )
+    stated = model.model_dump(include={*_OF_WEIGHTS, "tensor_parallel"})
+    return open_engine(model.checkpoint, **stated)
 
 
 def _openai(model: Model) -> Engine:

@@ -19,27 +19,23 @@ from cyclopts import App, Parameter
 
 from worldprobe import __version__
 from worldprobe.benchmark import Evaluated
-from worldprobe.benchmarks import OWN, benchmarks, listed
-from worldprobe.cli.engines import model_name
+from worldprobe.benchmarks import OWN, benchmark_of, benchmarks, listed
+from worldprobe.cli.engines import MODEL_KEYS, Setup, set_up
 from worldprobe.cli.options import (
     PASSWORD_VARIABLE,
-    Adapter,
     Compat,
     Count,
-    Dtype,
     MaterialsPlace,
     Password,
+    Registry,
     ReleaseFilter,
-    Revision,
-    Versions,
-    shipped_file,
+    between,
     version_range,
 )
 from worldprobe.errors import UserError
 from worldprobe.files import write_text
 from worldprobe.log import LOGGER
-from worldprobe.models.checkpoint import folder_of, locate
-from worldprobe.models.registry import CAUSAL, check_name
+from worldprobe.models.checkpoint import folder_of
 from worldprobe.paths import StudyPaths, edition
 
 if TYPE_CHECKING:
@@ -63,120 +59,91 @@ class BenchmarkOptions:
     """What a benchmark asks, where that can be chosen.
 
     Attributes:
-        per_cell: tuples of each problem, size, complexity, skin and wording of our own test set: 1
-            is 2,808 trials, 31 is the whole set with 87,048
-        trial_set: WorldSense's set of trials
+        versions: EWoK: first and last version, FIRST-LAST (default: 0-4, with --limit 0)
+        per_cell: WorldSense: tuples of each problem, size, complexity, skin and wording; 1 is 2,808
+            trials, 31 is the whole set with 87,048
+        trial_set: WorldSense: set of trials
     """
 
     materials: MaterialsPlace = "builtin"
     password: Password = None
     compat: Compat = False
     release_filter: ReleaseFilter = False
-    versions: Versions = "0-4"
+    versions: str | None = None
     per_cell: Count = 1
     trial_set: Literal["test", "test-new", "test-hard", "test-motion"] = "test"
 
 
 def evaluate(
-    model: str,
+    model: str | None = None,
     /,
     *,
     benchmark: Annotated[str, Parameter(help=NAMED)] = DEFAULT,
-    registry: Annotated[Path, Parameter(help="model registry; one comes with the package")] = Path(
-        "config/models.yaml"
-    ),
-    revision: Revision = None,
-    dtype: Dtype = None,
-    adapter: Adapter = None,
-    options: BenchmarkOptions = BenchmarkOptions(),
+    limit: Annotated[int, between(1)] | None = None,
     work: Path | None = None,
     replace: bool = False,
     out: Path | None = None,
+    registry: Registry = Path("config/models.yaml"),
+    options: BenchmarkOptions = BenchmarkOptions(),
+    setup: Annotated[Setup, MODEL_KEYS] = Setup(),
 ) -> None:
-    """Score one model and print it next to the published numbers.
+    """Score one model in one or more benchmarks, and write its result and a page about it.
 
-    Each benchmark makes its items, asks the model about them and summarises what it answers; each
-    step is a command that is printed. A second call continues where the first one stopped, and adds
-    its benchmarks to the result of the first.
+    Each benchmark makes its items, asks the model and summarises what it answers; each step is a
+    command that is printed. A second call continues where the first one stopped, and adds its
+    benchmarks to the result. A model on a server is given by --endpoint URL --model NAME.
 
     Args:
-        model: model folder, fetched hub id, or a name of the registry
-        replace: let numbers with other options, or of other weights, take the place of those in the
-            result
-        work: folder of the tables and of the answers (default: results/evaluate/MODEL, and
-            results/.answers, where those of studies are)
-        out: JSON result (default: result.json in that folder)
+        model: folder, fetched hub id, GGUF file, package URL, folder of an adapter, or id of the
+            registry
+        limit: ask about a sample of N templates (EWoK) or trials (WorldSense), with every pair of
+            concepts and every problem; intervals are wider
+        replace: overwrite a result made with other options, items or weights
+        work: folder of tables and answers (default: results/evaluate/MODEL; answers are then in
+            results/.answers, with those of studies)
+        out: JSON result (default: result.json in that folder); report.html is written beside it
     """
     from worldprobe.report.results import SCHEMA_VERSION, check_result, describe, merge_results
 
     chosen = named_benchmarks(benchmark)
-    version_range(options.versions)
     refuse_what_does_nothing(options, [one.name for one in chosen])
-    options = changed(
-        options, materials=edition(options.materials)
-    )  # a result says which edition of our materials it is of
-    card = look_up(model, registry)
-    fix = "Rename the folder, or name it otherwise in --registry."
-    name = check_name(card.get("name") or model_name(None, model, adapter), model, fix)
+    versions = options.versions or ("0" if limit else "0-4")
+    version_range(versions)
+    # A result says which edition of our materials it is of.
+    options = changed(options, versions=versions, materials=edition(options.materials))
+    loaded = set_up(model, registry, setup)
+    name = loaded.name
     answers = work / ".answers" if work else ANSWERS
     work = work or Path("results/evaluate") / name
-    refuse_another_models_folder(work / "result.json", str(card["checkpoint"]))
+    refuse_another_models_folder(work / "result.json", loaded.checkpoint)
     if options.password:
         os.environ[PASSWORD_VARIABLE] = (
             options.password
         )  # inherited, so that no printed command shows it
-    entry = {
-        **card,
-        "dtype": dtype or card.get("dtype"),
-        "revision": revision or card.get("revision"),
-    }
-    entry["adapter"] = adapter or card.get("adapter")
-    refuse_what_a_server_decides(entry, {"dtype": dtype, "revision": revision, "adapter": adapter})
-    entry["kind"] = card.get("kind") or kind_of(entry)
-    from worldprobe.settings.registry import loading_words
-
-    flags = [
-        "--model",
-        name,
-        "--checkpoint",
-        entry["checkpoint"],
-        *loading_words(entry),
-    ]
-    evaluated = Evaluated(name, entry, flags, work, asdict(options), answers, step)
+    evaluated = Evaluated(
+        name, loaded.model_dump(), loaded.words(), work, asdict(options), answers, step, limit
+    )
+    if loaded.engine == "openai":
+        has_logprobs, has_chat = loaded.offers()
+        evaluated = changed(evaluated, has_logprobs=has_logprobs, has_chat=has_chat)
     evaluations, skipped = able(evaluated, chosen)
     out = out or work / "result.json"
-    earlier, asked = (
-        read_earlier(out, replace),
-        {each: stated_options(one, options) for each, one in evaluations.items()},
-    )
-    if not replace:
-        refuse_other_options(out, earlier, asked)
+    earlier = read_earlier(out, replace)
     evaluation: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
         "worldprobe_version": __version__,
-        "options": asked,
+        "options": {each: stated_options(one, options, limit) for each, one in evaluations.items()},
     }
-    for one in evaluations.values():
-        evaluation = merge_results(evaluation, one.run(evaluated))
-    if not replace:
-        refuse_other_items(out, earlier, evaluation)
+    refuse_to_lose(out, asked_otherwise(earlier, evaluation), replace)
+    for each, one in evaluations.items():
+        found = one.run(changed(evaluated, folder=work / each))
+        evaluation = merge_results(evaluation, found)
+    refuse_to_lose(out, asked_otherwise(earlier, evaluation), replace)
     if differing := made_otherwise(earlier, evaluation):
-        if not replace:
-            fix = (
-                "Run the same command with --replace (no answer is asked for again), or name"
-                " another folder with --work."
-            )
-            problem = (
-                f"has numbers of another model, precision or software ({', '.join(differing)}),"
-                " which would be lost."
-            )
-            raise UserError(out, problem, fix)
-        if lost := sorted(earlier.get("options", {}).keys() - asked):
-            problem = (
-                f"has numbers of {' and '.join(lost)} of another model, precision or software"
-                f" ({', '.join(differing)})."
-            )
-            named = ",".join(sorted({*lost, *asked}))
+        refuse_to_lose(out, differing, replace)
+        if lost := sorted(earlier.get("options", {}).keys() - evaluations):
+            problem = f"has numbers of {' and '.join(lost)} with other {', '.join(differing)}."
+            named = ",".join(sorted({*lost, *evaluations}))
             raise UserError(
                 out, problem, f"Name all with --benchmark {named}, or another folder with --work."
             )
@@ -184,8 +151,29 @@ def evaluate(
     evaluation = merge_results(earlier, evaluation)
     check_result(evaluation, str(out))
     write_text(out, json.dumps(evaluation, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    page = write_page(evaluation, work, out.with_name("report.html"), registry)
     print("\n\n".join([*(describe(evaluation, name) for name in evaluations), *skipped]))
-    print(f"JSON result: {out}")
+    print(f"JSON result: {out}\nReport: {page}")
+
+
+def write_page(result: Mapping[str, Any], folder: Path, place: Path, registry: Path) -> Path:
+    """The page about a result: a part for each benchmark whose tables are in the folder."""
+    parts = [folder / name for name in result["benchmarks"]]
+    summaries = [part / "summaries.parquet" for part in parts]
+    tables = [
+        path for part in parts for path in sorted(part.glob("*.parquet")) if path not in summaries
+    ]
+    is_sample_of = any(is_sample(result, name) for name in result["benchmarks"])
+    title = f"{result['model']}{' (samples of the items)' if is_sample_of else ''}"
+    how = ["--title", title, "--registry", registry, "--made-from", *tables]
+    shown = [path for path in summaries if path.exists() and benchmark_of(path).page]
+    step("report", "build", *shown, *how, "--out", place)
+    return place
+
+
+def is_sample(result: Mapping[str, Any], benchmark: str) -> bool:
+    """Whether a result's numbers of a benchmark are of a sample."""
+    return bool(result.get("options", {}).get(benchmark, {}).get("limit"))
 
 
 def able(
@@ -215,12 +203,14 @@ def able(
     return found, skipped
 
 
-def stated_options(evaluation: Evaluation, options: BenchmarkOptions) -> dict[str, Any]:
-    """What a result says of how a benchmark was asked; never a password."""
+def stated_options(
+    evaluation: Evaluation, options: BenchmarkOptions, limit: int | None
+) -> dict[str, Any]:
+    """What a result says of how a benchmark was asked; never a password. Limit 0: all items."""
     return {
         name: value
-        for name, value in asdict(options).items()
-        if name in evaluation.options and name != "password"
+        for name, value in (asdict(options) | {"limit": limit or 0}).items()
+        if name in (*evaluation.options, "limit") and name != "password"
     }
 
 
@@ -267,44 +257,38 @@ def made_otherwise(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> list
     return found
 
 
-def refuse_other_options(
-    place: Path, earlier: Mapping[str, Any], asked: Mapping[str, Mapping[str, Any]]
-) -> None:
-    """Numbers with some options are not replaced by those with others.
+def asked_otherwise(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> list[str]:
+    """Options and items of an earlier result that later numbers of a benchmark would replace by
+    others; all items may replace a sample.
+    """
+    found = []
+    for name, options in later["options"].items():
+        before = {"limit": 0} | earlier.get("options", {}).get(name, options)
+        if before["limit"] and not options["limit"]:
+            continue
+        found += [
+            f"{name} --{option.replace('_', '-')} {before[option]}"
+            for option, value in options.items()
+            if before.get(option, value) != value
+        ]
+        was, now = (one.get("benchmarks", {}).get(name, {}) for one in (earlier, later))
+        if was and now and was["items_digest"] != now["items_digest"]:
+            found.append(f"{name} on other items")
+    return found
+
+
+def refuse_to_lose(place: Path, numbers: Sequence[str], replace: bool) -> None:
+    """Numbers made otherwise are replaced on request only.
 
     Raises:
-        UserError: they would be.
+        UserError: they would be lost.
     """
-    for name, options in asked.items():
-        before = earlier.get("options", {}).get(name, options)
-        for option, value in options.items():
-            if before.get(option, value) != value:
-                flag = "--" + option.replace("_", "-")
-                problem = (
-                    f"has {name}'s numbers with {flag} {before[option]}; those with {value} would"
-                    " replace them."
-                )
-                raise UserError(
-                    place, problem, "Add --replace, or name another folder with --work."
-                )
-
-
-def refuse_other_items(place: Path, earlier: Mapping[str, Any], later: Mapping[str, Any]) -> None:
-    """Numbers on some items are not replaced by those on others, as where materials of one path
-    were edited.
-
-    Raises:
-        UserError: they would be.
-    """
-    for name, stated in later["benchmarks"].items():
-        before = earlier.get("benchmarks", {}).get(name, stated)
-        if before["items_digest"] != stated["items_digest"]:
-            problem = f"has {name}'s numbers on other items than these, which would replace them."
-            raise UserError(
-                place,
-                problem,
-                "Add --replace (no answer is asked for again), or name another folder with --work.",
-            )
+    if numbers and not replace:
+        raise UserError(
+            place,
+            f"has numbers that would be replaced: {', '.join(numbers)}.",
+            "Add --replace (no answer is asked again), or name another folder with --work.",
+        )
 
 
 def named_benchmarks(text: str) -> list[Benchmark]:
@@ -325,18 +309,6 @@ def named_benchmarks(text: str) -> list[Benchmark]:
     return listed(entries)
 
 
-def kind_of(entry: dict[str, Any]) -> str:
-    """The kind of a model that has no card: what its checkpoint states."""
-    if (entry.get("engine") or "transformers") != "transformers":
-        return CAUSAL
-    options = (
-        entry.get("revision"),
-        entry.get("allow_pickle", False),
-        entry.get("trust_remote_code", False),
-    )
-    return locate(entry["checkpoint"], *options, kind=None, adapter=entry.get("adapter")).kind
-
-
 def refuse_what_does_nothing(options: BenchmarkOptions, names: Sequence[str]) -> None:
     """Options of a benchmark that the model is not asked about.
 
@@ -352,21 +324,6 @@ def refuse_what_does_nothing(options: BenchmarkOptions, names: Sequence[str]) ->
                     f"Add --benchmark {benchmark}, or leave it out.",
                 )
                 raise UserError(flag, f"does nothing without the benchmark {benchmark}.", fix)
-
-
-def refuse_what_a_server_decides(entry: dict[str, Any], given: dict[str, str | None]) -> None:
-    """A model on a server has the weights and the precision that the server gives it.
-
-    Raises:
-        UserError: --dtype, --revision or --adapter is given for one.
-    """
-    for option, value in given.items():
-        if entry.get("engine") == "openai" and value:
-            raise UserError(
-                f"--{option}",
-                "does nothing for a model on a server, which decides it.",
-                "Leave it out.",
-            )
 
 
 def refuse_another_models_folder(result: Path, checkpoint: str) -> None:
@@ -404,26 +361,7 @@ def step(*words: Any) -> None:
         call.run()
 
 
-def look_up(model: str, registry: Path) -> dict[str, Any]:
-    """How to load a model: its registry entry, or just the folder or hub id as it was given.
-
-    Raises:
-        UserError: the registry is broken.
-    """
-    from worldprobe.settings import read_registry
-
-    entries = read_registry(shipped_file(registry))
-    if model in entries and entries[model].get("control"):
-        problem = "is trained by a study, so the registry does not know its folder."
-        raise UserError(
-            f"model {model}", problem, "Give its folder, e.g. one of results/controls/*/models/*/."
-        )
-    if model in entries and not Path(model).is_dir():
-        return {**entries[model], "name": model}
-    return {"checkpoint": model}
-
-
-results = App(name="results", help="Check and export what `evaluate` wrote.")
+results = App(name="results", help="Check and export results of `evaluate`.")
 
 
 @results.command(name="check")
@@ -459,7 +397,7 @@ def export(
 ) -> None:
     """Write a result for lm-eval's readers or the hub.
 
-    No form has any item's text.
+    Neither contains item text.
 
     Args:
         result: result.json of `worldprobe evaluate`
@@ -499,13 +437,13 @@ def day_of(date: str | None, path: Path) -> float:
 
 
 def leaderboard(folder: Path, /, *, title: str = "worldprobe leaderboard", out: Path) -> None:
-    """Rank the models of a folder of results on one page that loads nothing.
+    """Rank models by their results, on one page that opens offline.
 
-    Reads every result.json below the folder: a ranking per benchmark, items and way of asking,
-    sortable, with 95% intervals, and with ranks shared by models that cannot be told apart.
+    Reads every result.json below the folder. Each set of items and way of asking has its own
+    ranking, with 95% intervals; models that cannot be told apart share a rank.
 
     Args:
-        folder: where results are, e.g. results/evaluate
+        folder: folder of results, e.g. results/evaluate
         title: heading of the page
         out: the page (HTML)
     """

@@ -66,6 +66,11 @@ class FillingOptions(FillingSettings):
     processes: Annotated[int, Field(ge=1, le=4096)] = 1
     """Number of processes; the files are the same for any number."""
 
+    sample: Annotated[int, Field(ge=1)] | None = None
+    """Number of templates in a sample that stands for all: at least one of every pair of concepts,
+    otherwise in proportion.
+    """
+
 
 @app.command
 def build(
@@ -78,7 +83,7 @@ def build(
     templates_out: Path | None = None,
     out: Path,
 ) -> None:
-    """Compile and fill in one go.
+    """Build items from materials: compile templates and fill them.
 
     Args:
         templates_out: templates table to write as well (Parquet)
@@ -158,6 +163,7 @@ def _fill_and_write(
         fill_items,
         filling_details,
         finish_items,
+        in_sample,
         in_share,
         of_families,
         sizes_of,
@@ -182,10 +188,15 @@ def _fill_and_write(
     is_independent = mode == "independent"
     if mode == "fixed" and how.seed and not how.compat:
         LOGGER.warning(
-            "--seed %d does nothing: the fixed filling has no chance; --mode balanced or"
-            " independent has",
+            "--seed %d has no effect with --mode fixed, which draws nothing: use --mode balanced or"
+            " independent",
             how.seed,
         )
+    if how.sample and how.limit:
+        raise UserError("--sample", "is another choice than --limit.", "Leave one of them out.")
+    if how.sample and how.sample < len(templates):
+        made.details["sample"] = {"of": len(templates)}
+        templates = templates[in_sample(templates, how.sample)].reset_index(drop=True)
     kept = templates[in_share(templates, how.limit)] if how.limit else templates
     limit = how.limit if len(kept) < len(templates) else None  # so many, or more, are all
     filling = Filling(mode, many, how.seed, tuple(how.swap), how.filter, limit)

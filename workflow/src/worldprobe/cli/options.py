@@ -128,8 +128,8 @@ ReplicateModels = Annotated[
     Parameter(
         converter=groups_of,
         help=(
-            "a name, and models that are replicates of one another: training runs, groups of"
-            " raters; once for each name"
+            "a name and the models that are its replicates, such as training runs or groups of"
+            " raters; once per name"
         ),
     ),
 ]
@@ -152,29 +152,22 @@ Judgements = Annotated[
     list[Path], Parameter(help="judgements, scores or checkpoint_scores tables, any number")
 ]
 Surface = Annotated[Path, Parameter(help="surface features table")]
-EvalType = Annotated[str, Parameter(help="way of asking whose judgements are used")]
+EvalType = Annotated[str, Parameter(help="way of asking")]
 Cluster = Annotated[
     Literal["concept_pair", "template"],
-    Parameter(
-        help=(
-            "random factor of the intervals besides versions; templates of a pair of concepts"
-            " share sentences"
-        )
-    ),
+    Parameter(help=("random factor of the intervals, besides versions")),
 ]
 Missing = Annotated[
     Sequence[str],
     Parameter(
         validator=Pairs("MODEL=REASON"),
         help=(
-            "MODEL=REASON: models of the study that have no answers; named in what is built from"
-            " the file"
+            "MODEL=REASON: a model of the study without answers, and why; tables, figures and the"
+            " report name it"
         ),
     ),
 ]
-Registry = Annotated[
-    Path, Parameter(help="model registry; one of that name comes with the package")
-]
+Registry = Annotated[Path, Parameter(help="model registry (default: the one in the package)")]
 Names = Annotated[
     Path | None,
     Parameter(
@@ -204,7 +197,7 @@ ModelName = Annotated[
 ConfigFiles = Annotated[
     Sequence[Path], Parameter(help="configuration files, as given to snakemake")
 ]
-Samples = Annotated[Path, Parameter(help="what lm-eval's --output_path named")]
+Samples = Annotated[Path, Parameter(help="folder that was lm-eval's --output_path")]
 
 MaterialsPlace = Annotated[
     str,
@@ -217,14 +210,13 @@ MaterialsPlace = Annotated[
 ]
 Password = Annotated[
     str | None,
-    Parameter(help=f"password of the .zip; in {PASSWORD_VARIABLE} other users do not see it"),
+    Parameter(help=f"password of the .zip; set {PASSWORD_VARIABLE} to hide it from other users"),
 ]
 Compat = Annotated[bool, Parameter(help="repeat the original generator, quirks included")]
 Families = Annotated[
-    bool, Parameter(help="the families, whose templates differ in a level, in place of the domains")
+    bool, Parameter(help="take families, whose templates differ in one level, instead of domains")
 ]
 ReleaseFilter = Annotated[bool, Parameter(help="keep only the items of the official release")]
-Versions = Annotated[str, Parameter(help="first and last version, FIRST-LAST")]
 
 Trials = Annotated[
     str, Parameter(help="official trials (.jsonl, .jsonl.bz2, .jsonl.gz) or our table (.parquet)")
@@ -241,12 +233,7 @@ WordingVersion = Annotated[
 ]
 Encrypt = Annotated[
     bool,
-    Parameter(
-        help=(
-            f"encrypt texts with the password in {EXPORT_VARIABLE}, which whoever uses them then"
-            " needs as well"
-        )
-    ),
+    Parameter(help=(f"encrypt texts with the password in {EXPORT_VARIABLE}; readers need it too")),
 ]
 
 

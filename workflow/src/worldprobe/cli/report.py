@@ -83,14 +83,13 @@ def build(
         notebooks: notebooks that were run (from `worldprobe notebook run`)
         out: the page (HTML)
     """
-    from worldprobe.report.model_names import read_roster
     from worldprobe.report.origins import read_origins
     from worldprobe.report.page import Page, read_picture, write_page
     from worldprobe.report.runtimes import cost_by_model, read_run_times, with_all_attempts
 
     _check_folders(benchmarks, answers, notebooks)
     parts = read_parts(summaries, contents, item_text)
-    roster = read_roster(shipped_file(contents.registry) if contents.registry else None)
+    roster = _roster(contents.registry)
     spent = (
         cost_by_model(answers, [one.provenance for one in read_origins(contents.made_from)])
         if answers
@@ -157,12 +156,11 @@ def read_parts(
     Raises:
         UserError: files that do not belong together, or cannot be read.
     """
-    from worldprobe.report.model_names import read_roster
     from worldprobe.report.origins import read_origins
     from worldprobe.report.page import Material, build_part
     from worldprobe.report.sheet import read_printed
 
-    roster = read_roster(shipped_file(contents.registry) if contents.registry else None)
+    roster = _roster(contents.registry)
     summaries = [Path(path) for path in paths]
     _check_parts(summaries, contents)
     eval_types = list(contents.headlines or ()) or ["auto"] * len(summaries)
@@ -266,9 +264,9 @@ class DisplayOptions:
     Attributes:
         eval_type: way of asking
         metric: whether ties count one half (accuracy) or as wrong (strict)
-        setup: prompts and shots of the ways that are shown
-        points: what the points are
-        fit: which fit of the table
+        setup: prompts and shots
+        points: what each point is
+        fit: model of the regression
     """
 
     eval_type: str | None = None

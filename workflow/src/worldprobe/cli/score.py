@@ -110,8 +110,7 @@ def all_(
             always (also --chat-template alone)
         thoughts: limit of tokens for thoughts before a free answer, for models that think first;
             thoughts are never read as answers
-        limit: number of templates that Likert and Choice ask about, of each domain and pair of
-            concepts as many as there are; 0: all
+        limit: number of templates for Likert and Choice, spread evenly over domains; 0: all
         out: one file per item table and eval type, in that order
     """
     name = model.name  # refused before a model is loaded
@@ -150,15 +149,24 @@ def all_(
     write_all(finished)
 
 
-def ask(benchmark: str, /, *, settings: str = "{}", model: ModelOptions, out: Path) -> None:
-    """Ask a model what a benchmark asks, and score its responses.
+def ask(
+    benchmark: str,
+    /,
+    *,
+    settings: str = "{}",
+    sample: Annotated[int, between(1)] | None = None,
+    model: ModelOptions,
+    out: Path,
+) -> None:
+    """Ask a model about a benchmark's items, and score its answers.
 
     Args:
-        benchmark: name of one that says what it asks and how responses become scores, or a YAML
-            file of minimal pairs
-        settings: its block of a configuration, as JSON
+        benchmark: an installed benchmark, or a YAML file of minimal pairs
+        settings: the benchmark's block of a configuration, as JSON
+        sample: number of items in a sample that stands for all; every cluster has some
         out: table of scores
     """
+    from worldprobe.analysis.sampling import stratified
     from worldprobe.contracts import write_table
     from worldprobe.inference.requests import list_items, score_responses
     from worldprobe.settings import Source, parse
@@ -173,13 +181,17 @@ def ask(benchmark: str, /, *, settings: str = "{}", model: ModelOptions, out: Pa
     except ValueError as error:
         raise UserError("--settings", "is not valid JSON.", 'Write e.g. {"key": 1}.') from error
     block = parse(named.settings, stated, [Source("--settings", stated)]).model_dump()
-    items = list_items(asking, block)
+    items = whole = list_items(asking, block)
+    if sample and sample < len(items):
+        is_chosen = stratified(list(items["cluster"]), list(map(str, items["unit"])), sample)
+        items = items[is_chosen].reset_index(drop=True)
     since = time.monotonic()
     engine = model.open()
     store = open_answers(model, engine, since, [], out)
     scores, inputs, details = score_responses(
         items, asking, contract, engine, store, named.name, name
     )
+    details |= {"sample": {"of": len(whole)}} if len(items) < len(whole) else {}
     made = made_by_model(engine.facts, asking.method, name, inputs, details | facts_of(named))
     write_table(scores, contract, out, made)
 

@@ -121,12 +121,14 @@ def generate(
     *,
     part: Annotated[Part, KEYS] = Part(),
     processes: Processes = 1,
+    sample: Annotated[int, between(1)] | None = None,
     dialogues_out: Path | None = None,
     out: Path,
 ) -> None:
     """Generate a set of trials.
 
     Args:
+        sample: number of trials in a sample that stands for all, at most; every problem has some
         set: test, test-new, train-10k, train-100k, train-1m, memorisation, same-skins, ood-size,
             ood-query or ood-problem; test-hard, train-hard, memorisation-hard, same-skins-hard or
             ood-size-hard; or the same with motion
@@ -161,7 +163,11 @@ def generate(
             None, map(find_misreading, {block.skin.name: block.skin for block in blocks}.values())
         ):
             raise fault
+    n_all = sets.count_trials(plan, blocks)
+    if sample and sample < n_all:
+        blocks = sets.sample_blocks(blocks, sample // plan.per_cell)
     details = {
+        "sample": {"of": n_all} if sample and sample < n_all else None,
         "set": plan.name,
         "sizes": plan.sizes,
         "problems": plan.problems,
@@ -173,13 +179,6 @@ def generate(
     provenance = made(
         methods.TRIALS, {"skins": folder}, seed=part.seed, canary=CANARY, details=stated
     )
-    empty = sets.empty_cells(plan)
-    if empty:
-        named = "; ".join(
-            f"{c.problem}, size {c.size}, complexity {c.complexity}, arity {c.arity}" for c in empty
-        )
-        cells = "1 cell of the set is" if len(empty) == 1 else f"{len(empty)} cells of the set are"
-        LOGGER.info("%s empty (there is no such problem): %s", cells, named)
     batches = sets.stream_set(plan, blocks, part.seed, min(processes, os.cpu_count() or 1))
     n_trials = write_set(batches, out, provenance, dialogues_out)
     LOGGER.info("%s trials of %s: %s", f"{n_trials:,}", plan.name, out)

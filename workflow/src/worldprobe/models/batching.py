@@ -63,6 +63,9 @@ class Budget:
         bytes_per_token: what one of them takes while it is computed.
         cache_bytes: what cached keys and values may take.
         cache_bytes_per_token: what the keys and values of one token take.
+
+    Attributes:
+        sequences: most units of a batch.
     """
 
     def __init__(
@@ -74,6 +77,7 @@ class Budget:
     ) -> None:
         self.tokens, self.bytes_per_token = tokens, bytes_per_token
         self.cache_bytes, self.cache_bytes_per_token = cache_bytes, cache_bytes_per_token
+        self.sequences = WRITERS * GPU_TOKENS  # no bound, unless the user sets one
 
     @property
     def activation_bytes(self) -> int:
@@ -121,7 +125,7 @@ class Budget:
         while left:
             tokens, cut, at = self.tokens, list[list[Unit]](), 0
             while at < len(left):
-                count = max(1, tokens // max(size(left[at]), 1))
+                count = max(1, min(tokens // max(size(left[at]), 1), self.sequences))
                 cut.append(left[at : at + count])
                 at += count
             waiting = dict(enumerate(cut))
@@ -147,7 +151,7 @@ class Budget:
         while at < len(units):
             fitting = self.cache_bytes // max(kept(units[at]) * self.cache_bytes_per_token, 1)
             readable = WRITERS if read is None else self.tokens // max(read(units[at]), 1)
-            count = max(1, min(readable, fitting, WRITERS))
+            count = max(1, min(readable, fitting, WRITERS, self.sequences))
             yield list(units[at : at + count])
             at += count
 
@@ -204,7 +208,7 @@ class Budget:
                 " or a smaller dtype.",
             ) from error
         self.tokens, self.cache_bytes = max(1, self.tokens // 2), self.cache_bytes // 2
-        LOGGER.info("out of memory: from now on %d tokens per pass", self.tokens)
+        LOGGER.info("out of memory: batches of %d tokens from now on", self.tokens)
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
         middle = len(units) // 2

@@ -415,11 +415,11 @@ def _with_adapter(checkpoint: Checkpoint, adapter: str | None) -> Checkpoint:
             raise UserError(
                 name,
                 "is an adapter itself, without weights to put another one on.",
-                "Give the base as --checkpoint.",
+                "Give the base as the model.",
             )
         return replace(checkpoint, adapter=its, base=name)  # without weights, which is refused next
     if not isinstance(named, str) or not named:
-        fix = f"Give it: --checkpoint BASE --adapter {name}."
+        fix = f"Give the base as the model, with --adapter {name}."
         raise UserError(
             name, f"is an adapter, and its {ADAPTER} names no base (base_model_name_or_path).", fix
         )
@@ -432,7 +432,7 @@ def _with_adapter(checkpoint: Checkpoint, adapter: str | None) -> Checkpoint:
             checkpoint.trust_remote_code,
         )
     except UserError as error:
-        fix = f"{error.fix} Or say where the base is: --checkpoint BASE --adapter {name}."
+        fix = f"{error.fix} Or give the base as the model, with --adapter {name}."
         raise UserError(
             name, f"is an adapter, and its base is not here. {error.where}: {error.problem}", fix
         ) from error

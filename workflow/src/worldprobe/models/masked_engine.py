@@ -99,8 +99,8 @@ class MaskedEngine(ScoringEngine):
         rows = [row for i in order for row in self.encoder.rows(i, encoded[i])]
         n_tokens, n_once = (sum(len(one.ids) for one in some) for some in (rows, encoded))
         LOGGER.info(
-            "%d texts are read once for every token of their targets: %d passes, %d tokens (a"
-            " causal model reads at most %d)",
+            "%d texts, each read once per token of its target: %d passes, %d tokens (a causal"
+            " model reads at most %d)",
             *(len(encoded), len(rows), n_tokens, n_once),
         )
         # Neighbours together: a text is answered when the last of its rows is, which may be in a

@@ -32,10 +32,20 @@ from worldprobe.models.prefix_trie import pack, shared
 #: Fast to slow. tries: shared prefixes once. batches: right padding, projection at targets only.
 #: logits: the model's own logits.
 MODES = ("tries", "batches", "logits", "plain")
+#: Modes, and ways to keep and to pad what is read, as the log calls them.
+TITLES = {
+    "tries": "prefix sharing",
+    "batches": "batching",
+    "logits": "batching with the model's own logits",
+    "gaps": "batching of gaps",
+    "cache": "prefix cache",
+    "padding": "left padding",
+    "reading": "prefix sharing of prompts",
+}
 #: Largest difference of a token's log probability from the plain pass, both in float32, nats.
 TOLERANCE = 2e-4
 #: How much farther from float32 than the plain pass a fast one may be in half precision, on average
-#: (docs/background/speed.md).
+#: (docs/appendix/speed.md).
 ROUNDING = 3.0
 HALF = (torch.bfloat16, torch.float16)
 #: Share of it by which what comes later may move a token's log probability: two passes of one shape
@@ -183,10 +193,7 @@ class Reference:
             except REFUSALS as error:
                 refuse_lack_of_memory(error)
                 self.has_exact = False
-                LOGGER.info(
-                    "self-check: this model cannot be computed in float32 (%s)",
-                    type(error).__name__,
-                )
+                LOGGER.info("fast paths disabled: no float32 pass (%s)", type(error).__name__)
 
     def choose(
         self, ways: Mapping[str, Callable[[], list[list[float]]]]
@@ -218,22 +225,17 @@ class Reference:
         except REFUSALS as error:
             refuse_lack_of_memory(error)
             LOGGER.info(
-                "self-check: %s is not supported by this model (%s)", name, type(error).__name__
+                "%s is not supported by this model (%s)", TITLES[name], type(error).__name__
             )
             return False, math.inf
         agrees = difference <= TOLERANCE and farther <= ROUNDING  # both false of NaN
-        LOGGER.info(
-            "self-check: %s differs from the plain pass by %.1e nats%s: %s",
-            name,
-            difference,
-            (
-                f" in float32, and is {farther:.1f} times as far from it in half precision"
-                if self.is_half
-                else ""
-            ),
-            "used" if agrees else "not used",
-        )
+        half = f" in float32, {farther:.1f} times the plain pass's own in half precision"
+        _log(name, agrees, f"{difference:.1e} nats{half if self.is_half else ''}")
         return agrees, difference
+
+
+def _log(name: str, agrees: bool, error: str) -> None:
+    LOGGER.info("%s %s (max. error %s)", TITLES[name], "enabled" if agrees else "disabled", error)
 
 
 def ensure_causal(reference: Reference, sequences: Sequence[Sequenced], name: str) -> None:
@@ -354,16 +356,11 @@ def check_caches(
         except REFUSALS as error:
             refuse_lack_of_memory(error)
             LOGGER.info(
-                "self-check: %s is not supported by this model (%s)", name, type(error).__name__
+                "%s is not supported by this model (%s)", TITLES[name], type(error).__name__
             )
             return
         agrees = difference <= TOLERANCE
-        LOGGER.info(
-            "self-check: %s moves logits by %.1e: %s",
-            name,
-            difference,
-            "used" if agrees else "not used",
-        )
+        _log(name, agrees, f"{difference:.1e} in logits")
         yield name, agrees
         if not agrees:
             return

@@ -92,7 +92,7 @@ class TransformersEngine:
             activation_bytes=self.budget.activation_bytes,
         )
         LOGGER.info(
-            "%d tokens per pass, about %d MB in addition to the model",
+            "batches of %d tokens (about %d MB beside the weights)",
             self.budget.tokens,
             self.budget.activation_bytes >> 20,
         )
@@ -388,6 +388,7 @@ def open_engine(
     pseudo: str = WITHIN_WORD,
     encode: Encode | None = None,
     adapter: str | None = None,
+    batch_size: int | None = None,
 ) -> Engine:
     """Load a checkpoint by folder or hub id.
 
@@ -406,6 +407,7 @@ def open_engine(
         encode: makes what turns texts into tokens, where that is not our own way; it decides how a
             sequence starts, not ``bos``.
         adapter: of peft, see ``checkpoint.locate``.
+        batch_size: most sequences in one pass; None: as many as fit into memory.
 
     Raises:
         UserError: it is not there, not whole, not safe, or not of that kind.
@@ -451,12 +453,16 @@ def open_engine(
             "devices": len(set((getattr(model, "hf_device_map", None) or {"": 0}).values())),
         },
     )
-    if isinstance(encoder, Encoder):
-        return TransformersEngine(model, encoder, facts, fastest)
     plainly = {"fastest": "plain"} if fastest == "plain" else {}
-    if isinstance(encoder, GapEncoder):
-        return MaskedEngine(model, encoder, facts, **plainly)
-    return EncoderDecoderEngine(model, encoder, facts, **plainly)
+    engine: TransformersEngine | MaskedEngine | EncoderDecoderEngine
+    if isinstance(encoder, Encoder):
+        engine = TransformersEngine(model, encoder, facts, fastest)
+    elif isinstance(encoder, GapEncoder):
+        engine = MaskedEngine(model, encoder, facts, **plainly)
+    else:
+        engine = EncoderDecoderEngine(model, encoder, facts, **plainly)
+    engine.budget.sequences = batch_size or engine.budget.sequences
+    return engine
 
 
 def _encoder(

@@ -304,10 +304,9 @@ class VllmEngine:
         )
         self.reads_cache = difference <= CACHE_TOLERANCE[self.facts.dtype]
         LOGGER.info(
-            "self-check: reading the prefix cache moves log probabilities by up to %.1e nats, so"
-            " written answers %s it",
+            "prefix cache %s for written answers (max. error %.1e nats)",
+            "enabled" if self.reads_cache else "disabled",
             difference,
-            "use" if self.reads_cache else "do not use",
         )
         return {
             "prefix_cache": "written answers only" if self.reads_cache else "off",
@@ -357,6 +356,7 @@ def open_engine(
     tensor_parallel: int | None = None,
     longest: int = LONGEST,
     adapter: str | None = None,
+    batch_size: int | None = None,
 ) -> VllmEngine:
     """Load a checkpoint by folder or hub id into vLLM.
 
@@ -371,6 +371,7 @@ def open_engine(
         longest: longest sequence, in tokens, where the model takes more.
         adapter: ``none`` takes the weights of a folder that has an adapter too; any other is
             refused.
+        batch_size: most sequences in one step.
 
     Raises:
         UserError: vLLM is not here, the model is not there, not whole or not safe, or vLLM cannot
@@ -414,7 +415,8 @@ def open_engine(
     LOGGER.info("loading %s in %s into vLLM", name, dtype)
     tensor_parallel = tensor_parallel or max(torch.cuda.device_count(), 1)
     before = checkpoint.state()
-    llm, step_tokens = _load(checkpoint, config, dtype, tensor_parallel, room, tokenizer)
+    sequences = min(batch_size or SEQUENCES, SEQUENCES)
+    llm, step_tokens = _load(checkpoint, config, dtype, tensor_parallel, room, tokenizer, sequences)
     digest = checkpoint.digest()
     ensure_unchanged(checkpoint, before)
     facts = EngineFacts(
@@ -468,7 +470,13 @@ def installed_package() -> str:
 
 
 def _load(
-    checkpoint: Checkpoint, config: Any, dtype: str, tensor_parallel: int, room: int, tokenizer: Any
+    checkpoint: Checkpoint,
+    config: Any,
+    dtype: str,
+    tensor_parallel: int,
+    room: int,
+    tokenizer: Any,
+    sequences: int,
 ) -> tuple[Any, int]:
     """The model in vLLM, and how many tokens one step takes.
 
@@ -497,7 +505,7 @@ def _load(
                 tensor_parallel_size=tensor_parallel,
                 max_model_len=room,
                 max_num_batched_tokens=step_tokens,
-                max_num_seqs=SEQUENCES,
+                max_num_seqs=sequences,
                 enable_prefix_caching=True,
                 load_format="auto" if checkpoint.allow_pickle else "safetensors",
                 trust_remote_code=checkpoint.trust_remote_code,

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from worldprobe.report.model_names import HUMAN, Roster, is_baseline
-from worldprobe.report.sheet import Column, Sheet, decimals, span
+from worldprobe.report.sheet import MODEL, Column, Sheet, decimals, span
 
 #: Where a mean lies (``analysis.comparisons.place``), as tables print it.
 STANDING = {
@@ -82,9 +82,18 @@ def counted_of(models: Sequence[str], roster: Roster) -> list[str]:
 
 #: Whom a lead counts, where controls are asked beside models.
 COUNTED = (
-    "Counted: published models; where there are none, trained controls. Any other row stands on its"
-    " own interval."
+    "Counted: published models, or trained controls where there are none. Every other row stands"
+    " on its own interval."
 )
+
+
+def all_at_chance(rows: pd.DataFrame) -> str:
+    """The sentence for a table whose rows, of ``against_chance``, are all at chance; else none."""
+    is_at = rows["against"].isin([STANDING["open"], STANDING["near ties"]])
+    if rows.empty or not (is_at | (rows["mean"] == 0.5)).all():
+        return ""
+    ends = span(rows["mean"].min(), rows["mean"].max())
+    return f"No accuracy here is shown to differ from chance; they are {ends}."
 
 
 def count_kinds(rows: pd.DataFrame) -> dict[str, int]:
@@ -111,6 +120,12 @@ def lead_values(rows: pd.DataFrame, chance: float | None = 0.5) -> dict[str, Any
     }
 
 
+def pairs_finding(rows: pd.DataFrame) -> str:
+    """In how many comparisons a difference was found, with Holm's correction."""
+    n_found = (rows["p_holm"] < 0.05).sum()
+    return f"{n_found} of {len(rows)} pairs differ (p < 0.05 after Holm's correction)."
+
+
 def models_sheet(
     rows: pd.DataFrame,
     chance: float | None = 0.5,
@@ -127,20 +142,19 @@ def models_sheet(
         more: further columns.
         notes: below the table.
     """
-    standing_note = (
-        "“Above” and “below” are by intervals that hold for all counted models at once.",
-    )
+    note = "“Above” and “below” use intervals that hold for all counted models at once."
     stated = [] if chance is None else [Column("Against chance", ("against",), is_number=False)]
     return Sheet(
         "Accuracy of each model" + ("." if chance is None else f"; chance is {chance:.3g}."),
         rows,
         (
-            Column("Model", ("name",), is_number=False),
+            MODEL,
             Column("Kind", ("kind",), is_number=False),
             Column("Accuracy", ("mean",), decimals(3)),
             Column(f"95% interval{over}", ("ci_low", "ci_high"), span),
             *stated,
             *more,
         ),
-        notes=(*(standing_note if stated else ()), *notes),
+        notes=(*[note] * len(stated), *notes),
+        finding="" if chance is None else all_at_chance(rows),
     )

@@ -1,11 +1,12 @@
 """How the models of a study are named, ordered and coloured wherever a reader meets them.
 
 The registry (``config/models.yaml``) says who they are; this module only reads its display fields,
-so that a new colour touches figures and never scores.
+so that a new colour touches figures alone.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -117,6 +118,11 @@ class Roster:
             models[folder.name] = replace(self[folder.name], parameters=count)
         return Roster(models)
 
+    def digest(self, colours: bool) -> str:
+        """A digest of all that a reader sees of the models, with their colours or without."""
+        shown = [one if colours else replace(one, colour=None) for one in self.models.values()]
+        return hashlib.sha256(repr(shown).encode()).hexdigest()[:16]
+
 
 def is_baseline(model: str) -> bool:
     """Whether the rows belong to humans or a baseline rather than to a language model.
@@ -136,13 +142,13 @@ def read_roster(path: Path | str | None) -> Roster:
     Raises:
         UserError: the registry cannot be read, or breaks its schema.
     """
-    if path is None:
-        return Roster()
+    return Roster() if path is None else roster_of(read_registry(path))
+
+
+def roster_of(registry: Mapping[str, Mapping[str, Any]]) -> Roster:
+    """The display side of the cards of a registry."""
     return Roster(
-        {
-            name: _model(name, entry, place)
-            for place, (name, entry) in enumerate(read_registry(path).items())
-        }
+        {name: _model(name, entry, place) for place, (name, entry) in enumerate(registry.items())}
     )
 
 

@@ -16,19 +16,19 @@ from worldprobe.report.model_names import Roster
 #: Flags of scores and statuses of answers, in words.
 FLAGS = {
     "straddle": "a token across the border of context and target, counted to the target",
-    "first_unscored": "the target's first token not scored",
-    "truncated": "a question that did not fit into the model's context and was cut",
-    "unknown_token": "an unknown token in it",
-    "not_finite": "NaN or infinity computed",
-    "positive": "a log probability above zero",
+    "first_unscored": "target's first token not scored",
+    "truncated": "question longer than the model's context, and cut",
+    "unknown_token": "unknown token",
+    "not_finite": "NaN or infinity",
+    "positive": "log probability above zero",
     "nothing_scored": "nothing scored",
-    "no_numeral": "no numeral in the answer",
-    "out_of_range": "only numerals that are no answer",
+    "no_numeral": "no numeral",
+    "out_of_range": "numerals outside the scale",
     "failed": "no answer",
-    "invalid": "no accepted answer",
-    "ambiguous": "several answers, or none for certain",
-    "refused": "a refusal to answer",
-    "length": "an answer that was cut by its limit of tokens",
+    "invalid": "no valid answer",
+    "ambiguous": "ambiguous answer",
+    "refused": "refusal",
+    "length": "answer cut at the token limit",
 }
 
 
@@ -48,15 +48,16 @@ class Methods:
     Attributes:
         text: the paragraph.
         packages: name -> version, or versions.
-        models: a row per model as it was loaded: name, checkpoint, revision, dtype, engine; or also
-            notes, in every row.
+        models: a row per model as it was loaded: name, checkpoint, revision, dtype, engine.
         files: a row per table: table, file, model, seed, method, inputs.
+        model_notes: what else must be said of the models.
     """
 
     text: str
     packages: dict[str, str]
     models: list[dict[str, str]]
     files: list[dict[str, str]] = field(default_factory=list)
+    model_notes: str = ""
 
 
 def read_origins(paths: Iterable[Path | str]) -> list[TableOrigin]:
@@ -105,7 +106,7 @@ def missing_note(provenance: Provenance, roster: Roster) -> str:
         for model, reason in missing.items()
     ]
     return (
-        f"Without {len(missing)} of the study's models, whose answers could not be computed:"
+        f"{len(missing)} of the study's models have no answers and are left out:"
         f" {', '.join(named)}."
     )
 
@@ -119,8 +120,8 @@ def kinds_note(provenance: Provenance, roster: Roster) -> str:
         return ""
     shown = "; ".join(f"{roster[str(model)].name} ({kind})" for model, kind in named.items())
     return (
-        "Not causal language models: their scores are another measure, not to be ranked with the"
-        f" others as equals: {shown}."
+        "These models are not causal. Their scores are another measure; do not rank them with the"
+        f" others: {shown}."
     )
 
 
@@ -141,10 +142,10 @@ def flags_note(provenance: Provenance, roster: Roster) -> str:
         f"{words[0].upper()}{words[1:]}: {'; '.join(named)}"
         for words, named in sorted(by_flag.items())
     )
-    return f"Answers with flags. {shown}."
+    return f"{shown}."
 
 
-#: Title -> what must be said next to tables and figures, and at the head of a report.
+#: Title -> note for tables and figures, and for the head of a report.
 NOTES = {
     "Missing models": missing_note,
     "Models of other kinds": kinds_note,
@@ -153,8 +154,8 @@ NOTES = {
 
 
 def notes(provenance: Provenance, roster: Roster) -> list[str]:
-    """What must be said next to a table or a figure: models that are missing or of other kinds,
-    and flags of answers.
+    """Notes for a table or a figure: models that are missing or of other kinds, and flags of
+    answers.
     """
     return [note for say in NOTES.values() if (note := say(provenance, roster))]
 

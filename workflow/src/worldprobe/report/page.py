@@ -14,13 +14,12 @@ from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from worldprobe import __version__
-from worldprobe.benchmark import NO_SECTION, Benchmark, Display, taken_by
+from worldprobe.benchmark import NO_SECTION, Benchmark, Display, Section, taken_by
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.errors import UserError
 from worldprobe.files import digest_file, read_text, write_text
@@ -41,6 +40,8 @@ from worldprobe.report.style import AROUND_CHANCE, between, is_dark, render
 
 #: Cells with accuracies are coloured in so many steps, one CSS class each.
 STEPS = 20
+#: Rows of a table that is open at first; longer ones are folded, and those below a figure.
+LONGEST_TABLE = 15
 #: Headline of a page about several benchmarks.
 QUESTION = "What do language models know about the world?"
 
@@ -159,7 +160,7 @@ def build_part(
     figures: Sequence[Path] = (),
 ) -> ShownPart:
     """A benchmark's part with its tables and figures in their sections; unknown ones are listed
-    last.
+    last, tables without rows not at all.
 
     Args:
         benchmark: one that has a page.
@@ -170,34 +171,28 @@ def build_part(
     if benchmark.page is None:
         raise ValueError(f"{benchmark.name} has no page")
     part: Part = benchmark.page.compose(material)
-    declared = {f"{one.kind}s/{one.name}": one for one in benchmark.displays}
-    order = {name: number for number, name in enumerate(declared)}
-    sections = {name: one.section for name, one in declared.items()}
+    declared = {(one.kind, one.name): one for one in benchmark.displays}
+    order = list(declared)
     captions = {one.name: one.caption for one in benchmark.displays if one.kind == "figure"}
     pictures = [
         read_picture(path, captions.get(path.stem, path.stem.replace("_", " "))) for path in figures
     ]
-    by_section: dict[str, tuple[list[Picture], list[PrintedTable]]] = {}
-    for picture in sorted(pictures, key=lambda one: order.get(f"figures/{one.name}", len(order))):
-        by_section.setdefault(sections.get(f"figures/{picture.name}", NO_SECTION.id), ([], []))[
-            0
-        ].append(picture)
-    for table in sorted(tables, key=lambda one: order.get(f"tables/{one.name}", len(order))):
-        by_section.setdefault(sections.get(f"tables/{table.name}", NO_SECTION.id), ([], []))[
-            1
-        ].append(table)
-    shown = [
-        ShownSection(
-            one.id,
-            one.title,
-            one.intro,
-            *by_section.get(one.id, ([], [])),
+
+    def inside(section: Section, kind: str, found: Sequence[Any]) -> list[Any]:
+        keys = {(kind, one.name): one for one in found}
+        known = [key for key in order if key in keys and declared[key].section == section.id]
+        unknown = [key for key in keys if key not in declared and section is NO_SECTION]
+        return [keys[key] for key in [*known, *unknown]]
+
+    shown = []
+    for one in [*benchmark.page.sections, NO_SECTION]:
+        content = (
+            inside(one, "figure", pictures),
+            inside(one, "table", [table for table in tables if table.rows]),
             part.extras.get(one.id, Markup("")),
-            one.is_folded,
         )
-        for one in [*benchmark.page.sections, NO_SECTION]
-        if one.id in by_section or part.extras.get(one.id)
-    ]
+        if any(content):
+            shown.append(ShownSection(one.id, one.title, one.intro, *content, one.is_folded))
     return ShownPart(benchmark.name, benchmark.title, part, shown)
 
 
@@ -323,6 +318,7 @@ def build_page(page: Page) -> str:
             page=page,
             only=only,
             overview=overview_of(page.parts),
+            longest=LONGEST_TABLE,
             has_item_text=any(shown.part.has_item_text for shown in page.parts),
             job_seconds=sum(time.seconds for time in page.run_times),
             counts_tokens=any(
@@ -388,7 +384,6 @@ def asset(name: str) -> str:
 
 #: Width of a figure across a page's two columns, in points; narrower ones keep their proportion.
 FULL_WIDTH = 504.0
-DESCRIPTION = "{http://purl.org/dc/elements/1.1/}description"
 
 
 @dataclass(frozen=True)
@@ -409,22 +404,17 @@ class Picture:
 
 
 def read_picture(path: Path | str, caption: str) -> Picture:
-    """Read an SVG file; the note that it carries, such as which models are missing, is added to the
-    caption.
+    """Read an SVG file.
 
     Raises:
         UserError: the file cannot be read.
     """
     path = Path(path)
     text = read_text(path, "Draw the figure first, or leave it out.")
-    root = ElementTree.fromstring(text)
-    note = root.findtext(f".//{DESCRIPTION}", "").strip()
-    points = re.fullmatch(r"([\d.]+)(pt|px)?", root.get("width", "").strip())
+    points = re.search(r'<svg[^>]*\swidth="([\d.]+)(?:pt|px)?"', text)
     width = float(points.group(1)) if points else FULL_WIDTH
     address = "data:image/svg+xml;base64," + base64.b64encode(text.encode("utf-8")).decode("ascii")
-    return Picture(
-        path.stem, f"{caption} {note}".strip(), address, 100 if width >= 0.9 * FULL_WIDTH else 62
-    )
+    return Picture(path.stem, caption, address, 100 if width >= 0.9 * FULL_WIDTH else 62)
 
 
 Paths = Sequence[Path | str]
@@ -473,8 +463,7 @@ def draw_figure(
         UserError: an input that cannot be read or does not have what the figure needs, or a suffix
             that is not known.
     """
-    note = " ".join(notes(read_provenance(tables[0]), roster))
-    render(_build(display, tables, roster, options), display.draw, out, note, width=width)
+    render(_build(display, tables, roster, options), display.draw, out, width=width)
 
 
 def _check_origins(display: Display, tables: Paths) -> None:

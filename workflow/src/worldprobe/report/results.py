@@ -28,6 +28,8 @@ from worldprobe.settings.blocks import Text, absent
 if TYPE_CHECKING:
     import pandas as pd
 
+    from worldprobe.provenance import Provenance
+
 #: Raised when a key changes its meaning or is removed.
 SCHEMA_VERSION = 1
 REPAIR = (
@@ -36,8 +38,16 @@ REPAIR = (
 )
 #: By so much a mean may lie outside its interval, as sums are rounded.
 ROUNDING = 1e-9
-#: What every mean comes with.
-FIVE = ("mean", "stderr", "ci_low", "ci_high", "n")
+#: Keys of a results file of lm-eval, and of its run, that are null here.
+UNSET = (
+    *("git_hash", "upper_git_hash", "pretty_env_info", "total_evaluation_time_seconds"),
+    *("system_instruction", "system_instruction_sha", "chat_template", "chat_template_sha"),
+    "fewshot_as_multiturn",
+)
+UNSET_OF_RUN = (
+    *("batch_size", "device", "use_cache", "bootstrap_iters"),
+    *("random_seed", "numpy_seed", "torch_seed", "fewshot_seed"),
+)
 Share = Annotated[float, Field(ge=0, le=1)]
 Signed = Annotated[float, Field(ge=-1, le=1)]
 Number = Annotated[int, Field(ge=0)]
@@ -220,6 +230,18 @@ def benchmark_result(
     ]
     optional: dict[str, Any] = {"baselines": {}, "published": None, "release": None, "notes": []}
     return {**estimate(overall, counts), **optional, **stated, "parts": parts}
+
+
+def sample_of(made: Provenance, size: int, what: str) -> dict[str, str]:
+    """What a result says of a sample, where not all items were asked.
+
+    Args:
+        made: what made the items.
+        size: number of units in it.
+        what: the units, in the plural.
+    """
+    whole = made.details.get("sample")
+    return {"sample": f"{size:,} of {whole['of']:,} {what}"} if whole else {}
 
 
 def estimate(row: Mapping[Any, Any], counts: Sequence[str] = ()) -> dict[str, Any]:
@@ -569,9 +591,11 @@ def to_lm_eval(result: Mapping[str, Any], date: float) -> dict[str, Any]:
             f"{metric}_stderr,none": "N/A" if stderr is None else stderr,
         }
         counts[name] = {"original": n, "effective": n}
-        items = {"version": 1, "items": score.stated["items_digest"]}
+        items = {"version": 1, "items_digest": score.stated["items_digest"]}
         configs[name] = {"task": name, "metadata": {**items, **score.stated["asked"]}}
     adapter = public_adapter(result["adapter"]) if result.get("adapter") else None
+    options = (result.get("options") or {}).values()
+    limits = [one.get("limit", 0) for one in options]
     wholes = {names[benchmark, OVERALL]: benchmark for benchmark in result["benchmarks"]}
     return {
         "results": tasks,
@@ -597,34 +621,19 @@ def to_lm_eval(result: Mapping[str, Any], date: float) -> dict[str, Any]:
             "model_dtype": result["dtype"],
             "model_revision": result["revision"],
             "model_sha": result["checkpoint_digest"],
-            "batch_size": None,
+            "limit": max(limits, default=0) or None,
             "batch_sizes": [],
-            "device": None,
-            "use_cache": None,
-            "limit": None,
-            "bootstrap_iters": None,
             "gen_kwargs": {},
-            "random_seed": None,
-            "numpy_seed": None,
-            "torch_seed": None,
-            "fewshot_seed": None,
+            **dict.fromkeys(UNSET_OF_RUN),
         },
-        "git_hash": None,
         "date": date,
-        "pretty_env_info": None,
         "transformers_version": result["packages"].get("transformers"),
         "lm_eval_version": f"worldprobe {result['worldprobe_version']}",
-        "upper_git_hash": None,
-        "task_hashes": {name: configs[name]["metadata"]["items"] for name in tasks},
+        "task_hashes": {name: configs[name]["metadata"]["items_digest"] for name in tasks},
         "model_source": result["engine"],
         "model_name": public_name(result),
         "model_name_sanitized": result["model"],
-        "system_instruction": None,
-        "system_instruction_sha": None,
-        "fewshot_as_multiturn": None,
-        "chat_template": None,
-        "chat_template_sha": None,
-        "total_evaluation_time_seconds": None,
+        **dict.fromkeys(UNSET),
     }
 
 

@@ -21,6 +21,20 @@ EN_DASH = "–"
 MINUS = "−"
 #: Rows that fit on a page; longer tables break across pages in LaTeX.
 LONGEST_FLOAT = 45
+#: Width of A4 between margins of 2 cm, in points.
+LINE = 484.0
+#: LaTeX's sizes in points, and the space beside a column.
+SIZES = {
+    "": (10, 6),
+    "\\small": (9, 4),
+    "\\footnotesize": (8, 4),
+    "\\scriptsize": (7, 2),
+    "\\tiny": (5, 2),
+}
+#: Mean width of a letter in units of its size; a digit has exactly this one.
+LETTER = 0.5
+#: Makes a float as narrow as the line, and none wider.
+FIT = "\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%"
 
 #: LaTeX's special characters and the typographic ones that our own labels use.
 LATEX_ESCAPES = {
@@ -160,6 +174,12 @@ class Column:
     once: bool = False
 
 
+#: Columns of most tables.
+MODEL = Column("Model", ("name",), is_number=False)
+MODEL_ONCE = Column("Model", ("name",), is_number=False, once=True)
+INTERVAL = Column("95% interval", ("ci_low", "ci_high"), span)
+
+
 @dataclass(frozen=True)
 class Sheet:
     """A table ready to print.
@@ -169,6 +189,7 @@ class Sheet:
         frame: one row per line with every number at full precision; written as the CSV.
         columns: what is printed of it.
         notes: what a reader must know, below the table.
+        finding: one sentence that stands for the table; the report folds the table below it.
         group: CSV column whose changes draw a thin rule.
         hidden: columns of ``frame`` that only serve the printing and stay out of the CSV.
         printed: row numbers that LaTeX and Markdown show; None: all of them.
@@ -178,6 +199,7 @@ class Sheet:
     frame: pd.DataFrame
     columns: tuple[Column, ...]
     notes: tuple[str, ...] = ()
+    finding: str = ""
     group: str | None = None
     hidden: tuple[str, ...] = ()
     printed: tuple[int, ...] | None = None
@@ -215,61 +237,54 @@ class Sheet:
             name: of its label.
         """
         is_long = len(self.shown()) > LONGEST_FLOAT
+        small, space = self._latex_size(list(SIZES)[2:] if is_long else list(SIZES)[:4])
+        small += f"\\setlength{{\\tabcolsep}}{{{space}pt}}"
         align = "@{}" + "".join("r" if column.is_number else "l" for column in self.columns) + "@{}"
-        n_columns = len(self.columns)
-        small = (
-            "\\scriptsize"
-            if n_columns > 9
-            else "\\footnotesize"
-            if is_long
-            else "\\small"
-            if n_columns > 7
-            else ""
-        )
-        if n_columns > 7:
-            small += f"\\setlength{{\\tabcolsep}}{{{2 if n_columns > 9 else 4}pt}}"
-        caption = f"\\caption{{{latex(self.title)}}}"
-        label = f"\\label{{tab:{name}}}"
+        caption = f"\\caption{{{latex(self.title)}}}\\label{{tab:{name}}}"
         head = ["\\toprule"]
         if any(column.over for column in self.columns):
             head += _latex_spans(self.columns)
         head += [" & ".join(latex(column.heading) for column in self.columns) + r" \\", "\\midrule"]
-        notes = " ".join(latex(note) for note in self.notes)
+        rows = [*self._latex_rows(), "\\bottomrule"]
+        notes = " ".join(latex(note) for note in (self.finding, *self.notes) if note)
         if is_long:
             lines = [
                 "% needs \\usepackage{booktabs,longtable}",
-                f"{{{small}",
-                f"\\begin{{longtable}}{{{align}}}",
-            ]
-            lines += [
-                f"{caption}{label}\\\\",
+                f"{{{small}\\begin{{longtable}}{{{align}}}",
+                f"{caption}\\\\",
                 *head,
                 "\\endfirsthead",
                 *head,
                 "\\endhead",
-                *self._latex_rows(),
-                "\\bottomrule",
+                *rows,
+                f"\\end{{longtable}}\\noindent {notes}\\par}}",
             ]
-            return "\n".join([*lines, "\\end{longtable}", f"\\noindent {notes}\\par}}", ""])
-        lines = [
-            "% needs \\usepackage{booktabs}",
-            "\\begin{table}",
-            f"  \\centering{small}",
-            f"  {caption}",
-            f"  {label}",
-            "  \\smallskip",
-        ]
-        lines += [
-            f"  \\begin{{tabular}}{{{align}}}",
-            *(f"    {line}" for line in [*head, *self._latex_rows(), "\\bottomrule"]),
-        ]
-        lines.append("  \\end{tabular}")
-        if notes:
-            lines.append(
-                "  \\par\\medskip\\begin{minipage}{\\linewidth}\\footnotesize"
-                f" {notes}\\end{{minipage}}"
-            )
-        return "\n".join([*lines, "\\end{table}", ""])
+        else:
+            lines = [
+                "% needs \\usepackage{booktabs,graphicx}",
+                f"\\begin{{table}}\\centering{small}",
+                f"{caption}\\smallskip",
+                f"{FIT}\n\\begin{{tabular}}{{{align}}}",
+                *head,
+                *rows,
+                "\\end{tabular}}",
+                "\\par\\medskip\\begin{minipage}{\\linewidth}\\footnotesize",
+                f"{notes}\\end{{minipage}}",
+                "\\end{table}",
+            ]
+        return "\n".join([*lines, ""])
+
+    def _latex_size(self, sizes: Sequence[str]) -> tuple[str, int]:
+        """The largest of some sizes at which the table is as wide as the line at most, by the
+        number of letters, or the smallest; and the space beside a column.
+        """
+        rows = [[column.heading for column in self.columns], *self.cells()]
+        letters = sum(max(len(row[place]) for row in rows) for place in range(len(self.columns)))
+        for size in sizes:
+            points, space = SIZES[size]
+            if LETTER * points * letters + 2 * space * (len(self.columns) - 1) <= LINE:
+                break
+        return size, space
 
     def _latex_rows(self) -> list[str]:
         """The body's lines, with a little space between groups."""
@@ -319,15 +334,15 @@ class Sheet:
             ruler,
             *(line(row) for row in rows[1:]),
         ]
-        if self.notes:
-            text += ["", " ".join(markdown(note) for note in self.notes)]
+        if notes := [note for note in (self.finding, *self.notes) if note]:
+            text += ["", " ".join(markdown(note) for note in notes)]
         return "\n".join([*text, ""])
 
     def printed_as(self, name: str) -> PrintedTable:
         """What is printed, as the report shows it."""
         columns = tuple(PrintedColumn(c.heading, c.over, c.is_number) for c in self.columns)
         breaks, notes = sorted(self.breaks()), " ".join(self.notes)
-        return PrintedTable(name, self.title, columns, self.cells(), breaks, notes)
+        return PrintedTable(name, self.title, columns, self.cells(), breaks, notes, self.finding)
 
     def to_json(self) -> str:
         """What is printed, as the report reads it."""
@@ -375,6 +390,7 @@ class PrintedTable:
         rows: cells as printed.
         breaks: row numbers above which a thin rule is drawn.
         notes: text below it.
+        finding: the sentence that stands for it, if there is one.
     """
 
     name: str
@@ -383,6 +399,7 @@ class PrintedTable:
     rows: list[list[str]]
     breaks: Sequence[int]
     notes: str
+    finding: str = ""
 
     def spans(self) -> list[tuple[str, int]]:
         """Shared headings and how many columns each spans; empty where no column shares one."""

@@ -101,6 +101,8 @@ RULE = "#D5D5D5"
 HUMAN_COLOUR = "#222222"
 HUMAN_BAND = "#DADADA"
 UNTRAINED_COLOUR = "#9A9A9A"
+#: What cannot be told from chance.
+GREY = "#BDBDBD"
 BASELINE_COLOUR = "#A9A9A9"
 
 
@@ -113,8 +115,6 @@ FILE_METADATA: dict[str, dict[str, str | None]] = {
     ".svg": {"Date": None, "Creator": "worldprobe"},
     ".png": {"Software": None},
 }
-#: Where each form keeps a note.
-NOTE_KEYS = {".pdf": "Subject", ".svg": "Description", ".png": "Description"}
 
 
 def apply_settings() -> None:
@@ -245,6 +245,8 @@ def grid(
     gap: float = 0.14,
     head: float = 0.24,
     foot: float = 0.3,
+    right: float = 0.1,
+    top: float | None = None,
 ) -> tuple[Figure, list[Axes], float]:
     """A figure with panels of one size in reading order, and how wide they are; sizes in inches.
 
@@ -257,12 +259,15 @@ def grid(
         gap: between columns.
         head: above each panel, with what is below the one above it.
         foot: below the last row.
+        right: room beside the last column.
+        top: above the first row; by default ``head``.
     """
+    top = head if top is None else top
     columns = min(count, columns)
-    across = (WIDTHS[width] - left - 0.1 - gap * (columns - 1)) / columns
-    figure = canvas(width, -(-count // columns) * (head + tall) + foot)
+    across = (WIDTHS[width] - left - right - gap * (columns - 1)) / columns
+    figure = canvas(width, -(-count // columns) * (head + tall) + top - head + foot)
     places = [
-        (left + number % columns * (across + gap), head + number // columns * (head + tall))
+        (left + number % columns * (across + gap), top + number // columns * (head + tall))
         for number in range(count)
     ]
     return figure, [axes_at(figure, x, y, across, tall) for x, y in places], across
@@ -322,6 +327,15 @@ def line(
         "zorder": zorder,
     }
     axes.errorbar(x, rows["mean"], ends, color=colour, marker=marker, **looks)
+
+
+def is_at(rows: pd.DataFrame, value: float) -> pd.Series:
+    """Which means cannot be told from a value: their interval contains it, or they have no interval
+    and equal it.
+    """
+    return rows["ci_low"].fillna(rows["mean"]).le(value) & rows["ci_high"].fillna(rows["mean"]).ge(
+        value
+    )
 
 
 def name_rows(axes: Axes, labels: Sequence[str], size: float, is_first: bool = True) -> None:
@@ -582,14 +596,13 @@ def with_identity(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     ).reset_index(drop=True)
 
 
-def write(figure: Figure, csv: str, paths: Sequence[Path | str], note: str = "") -> None:
+def write(figure: Figure, csv: str, paths: Sequence[Path | str]) -> None:
     """Write the figure and the CSV it was drawn from, each path in the form its suffix names.
 
     Args:
         figure: to be written.
         csv: the numbers in it.
         paths: outputs.
-        note: kept in the pictures' metadata, from which the report adds it to the caption.
 
     Raises:
         UserError: a suffix other than .pdf, .svg, .png, .csv.
@@ -610,8 +623,7 @@ def write(figure: Figure, csv: str, paths: Sequence[Path | str], note: str = "")
             figure.savefig(
                 temporary,
                 format=path.suffix[1:],
-                metadata=FILE_METADATA[path.suffix]
-                | ({NOTE_KEYS[path.suffix]: note} if note else {}),
+                metadata=FILE_METADATA[path.suffix],
             )
 
 
@@ -650,7 +662,6 @@ def render(
     frame: pd.DataFrame,
     draw: Callable[..., Figure],
     paths: Sequence[Path | str],
-    note: str = "",
     **options: object,
 ) -> None:
     """Write a figure in every form that ``paths`` names by suffix (.pdf, .svg, .png, .csv).
@@ -659,7 +670,6 @@ def render(
         frame: the tidy table; only what its CSV text contains reaches the drawing.
         draw: a drawing function of this package.
         paths: outputs.
-        note: for the pictures' metadata; see ``write``.
         options: passed to ``draw``.
     """
     apply_settings()
@@ -675,13 +685,12 @@ def render(
             figure = draw(from_csv(text, kinds), **options)
             letters = letters_without_glyph(figure)
         if letters:
-            boxes = f"Letters that no installed font has are boxes: {letters[:20]}."
             LOGGER.warning(
-                "%s Install a font that has them, e.g. of Noto (fonts-noto-core, fonts-noto-cjk).",
-                boxes,
+                "Letters that no installed font has are boxes: %s. Install a font that has them,"
+                " e.g. of Noto (fonts-noto-core, fonts-noto-cjk).",
+                letters[:20],
             )
-            note = f"{note} {boxes}".strip()
-        write(figure, text, paths, note)
+        write(figure, text, paths)
 
 
 MISSING_COLOUR = "#E4E4E4"

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, RootModel, create_model
+from pydantic import AfterValidator, Field, RootModel, create_model, model_validator
 
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.settings.blocks import (
@@ -40,6 +40,7 @@ _OF_ENGINES = {
     "allow_pickle": ("transformers", "vllm"),
     "tensor_parallel": ("transformers", "vllm"),
     "gpus": ("transformers", "vllm"),
+    "batch_size": ("transformers", "vllm"),
     "device": ("transformers",),
     "threads": ("transformers",),
     "plain": ("transformers",),
@@ -121,7 +122,7 @@ class Loading(Block):
     except for control models, which a study puts in `results/controls/`.
     """
 
-    revision: str = Field("main", pattern="^[A-Za-z0-9][A-Za-z0-9._/-]*$")
+    revision: Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9._/-]*$")] = "main"
     """Commit, tag or branch of the hub; only a commit is exact."""
 
     adapter: Annotated[str, Field(pattern=r"^[^-\s]")] | None = None
@@ -160,8 +161,8 @@ class Loading(Block):
         ]
         | None
     ) = None
-    """Base URL of the server for the engine openai, such as http://127.0.0.1:8000/v1, without user,
-    password, ? or #.
+    """Base URL of an OpenAI-compatible server, such as http://127.0.0.1:8000/v1. It has no user,
+    password, ? or #, and sets the engine to openai.
     """
 
     tokenizer: str | None = None
@@ -175,6 +176,12 @@ class Loading(Block):
 
     allow_pickle: bool = False
     """Whether to load weights that are not safetensors; a pickle can run code."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _served(cls, stated: Any) -> Any:
+        is_served = isinstance(stated, dict) and stated.get("endpoint")
+        return {"engine": "openai", **stated} if is_served else stated
 
     def findings(self) -> Iterator[Finding]:
         """Keys that contradict each other, or mean nothing for the engine."""

@@ -1,4 +1,4 @@
-# Models learn WorldSense's problems (docs/worldsense.md, "Fine-tuning"). Checkpoints outlive their job: they are in results/.checkpoints.
+# Models learn WorldSense's problems (docs/extras/worldsense_training.md). Checkpoints outlive their job: they are in results/.checkpoints.
 
 
 localrules:

@@ -1,4 +1,4 @@
-# What small models read before they are fine-tuned (docs/worldsense.md, "A model that reads").
+# What small models read before they are fine-tuned (docs/extras/worldsense_training.md).
 
 
 localrules:

@@ -1,4 +1,4 @@
-# What is fine-tuned, as options of its commands and as what its jobs need (docs/worldsense.md, "Fine-tuning").
+# What is fine-tuned, as options of its commands and as what its jobs need (docs/extras/worldsense_training.md).
 
 
 from worldprobe.benchmarks.ewok import outputs as ewok_outputs

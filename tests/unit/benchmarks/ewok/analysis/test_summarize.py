@@ -235,15 +235,3 @@ def test_intervals_know_that_templates_of_one_pair_of_concepts_share_sentences()
     pd.testing.assert_frame_equal(
         pairs[pairs["grouping"] == "concept"], templates[templates["grouping"] == "concept"]
     )
-
-
-@pytest.mark.parametrize("has_part", [True, False])
-def test_means_inside_and_outside_of_the_adversarial_part_are_given_where_it_is_known(
-    judgements, has_part
-):
-    part = np.where(judgements["domain"] == "domain-a", "inside", "outside")
-    found = summarize(judgements.assign(adversarial=part) if has_part else judgements)
-    rows = found.query("grouping in ['adversarial', 'domain'] and group in ['inside', 'domain-a']")
-    means = rows.groupby("group")["mean"].apply(list).to_dict()
-    assert ("inside" in means) == has_part
-    assert means.get("inside", means["domain-a"]) == pytest.approx(means["domain-a"], nan_ok=True)

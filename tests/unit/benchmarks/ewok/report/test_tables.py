@@ -85,21 +85,6 @@ def test_table_2_takes_best_and_average_over_trained_models_only(small_study):
     assert "Untrained" in " ".join(sheet.notes)
 
 
-def test_the_adversarial_table_sets_inside_beside_outside_for_models_and_baselines(paper_study):
-    rows = paper_study.summaries[paper_study.summaries.grouping == "context_type"]
-    parts = rows.assign(
-        grouping="adversarial", group=rows.group.map({"direct": "inside", "indirect": "outside"})
-    )
-    frame = accuracy.adversarial_part(parts, paper_study.roster).frame.set_index("model")
-    assert {"human", "word2vec"} < set(frame.index)
-    whole = parts[(parts.condition == "all") & (parts.metric == "accuracy")].set_index(
-        ["model", "eval_type", "group"]
-    )["mean"]
-    inside, outside = (whole["word2vec", "word2vec", group] for group in ("inside", "outside"))
-    found = frame.loc["word2vec", ["mean_inside", "mean_outside", "difference"]].tolist()
-    assert found == pytest.approx([inside, outside, inside - outside])
-
-
 def test_table_2_has_the_human_column_where_there_are_ratings(paper_study):
     sheet = accuracy.accuracy_by_domain(paper_study.summaries, paper_study.roster)
     human = paper_study.summaries.query(

@@ -16,63 +16,44 @@ SECTIONS = (
         "accuracy",
         "Accuracy",
         "An item has two contexts and two targets. A model is right about a target if it finds it"
-        " more likely after the context that it belongs to. Chance is 0.5.",
+        " more likely after the matching context. Chance is 0.5.",
     ),
     Section(
         "controls",
         "What the control models know",
-        "What the control models know is known exactly: what they read. So this shows which"
-        " accuracy the measure gives to ignorance, to items known by heart, and to what a model was"
-        " taught with other fillings.",
+        "We know exactly what the control models have read, so their scores show what this measure"
+        " reports for ignorance, memorisation and learning.",
     ),
     Section(
         "conditions",
         "Conditions",
-        "The same models on differently built items or with different prompts. Differences are"
-        " paired: template by template.",
+        "The same models on differently built items or with other prompts, compared template by"
+        " template.",
     ),
-    Section(
-        "concepts",
-        "Concepts",
-        "Accuracy by concept and model.",
-    ),
+    Section("concepts", "Concepts"),
     Section(
         "families",
-        "Families with a level",
-        "Templates that differ in one thing alone, the level, with matched words. A model that"
-        " knows what a family is about may still lose accuracy from level to level.",
+        "Families of templates",
+        "A family's templates differ in one thing alone, its level. Does accuracy fall from level"
+        " to level?",
     ),
-    Section("scale", "Model size", "Accuracy against the number of parameters."),
-    Section(
-        "design",
-        "Design and surface features",
-        "How accuracy varies with the type of context, with the contrasts between contexts and"
-        " between targets, and with surface features of the sentences.",
-        is_folded=True,
-    ),
-    Section(
-        "paradigms",
-        "Ways of asking",
-        "The same items scored by log probabilities, by Likert ratings and by a direct choice.",
-    ),
-    Section(
-        "people",
-        "People",
-        "The same items asked of people. Whose answers count was decided in the steps that the"
-        " table of cleaning lists.",
-    ),
+    Section("scale", "Model size"),
+    Section("paradigms", "Ways of asking", "The same items, asked in several ways."),
+    Section("people", "People", "The same items, asked of people."),
     Section("comparisons", "Pairwise comparisons", "Do two models differ on the same items?"),
     Section(
         "planning",
-        "What a study can find",
-        "How large a study must be to find a difference of this size.",
+        "Size of a study",
+        "How many items a study needs to find a difference between two models.",
     ),
+    Section("reproduction", "Published numbers", "The EWoK paper's numbers next to ours."),
     Section(
-        "reproduction",
-        "Published numbers",
-        "Numbers printed in the EWoK paper, next to ours where the same was run.",
+        "design",
+        "Design and surface features",
+        "How accuracy varies with the design of the items and the surface of their sentences.",
+        is_folded=True,
     ),
-    Section("materials", "Materials", "What the items were built from.", is_folded=True),
+    Section("materials", "Materials", "How the items were built.", is_folded=True),
 )
 
 

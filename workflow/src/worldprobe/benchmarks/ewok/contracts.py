@@ -247,9 +247,6 @@ class Judgements(
     context_contrast: str = column(nullable=True, description="As the materials label it.")
     context_type: str = column(isin=CONTEXT_TYPES)
     target_contrast: str = column(isin=TARGET_CONTRASTS)
-    adversarial: str = column(
-        optional=True, isin=["inside", "outside"], description="As in the items."
-    )
     filling: str = column(
         optional=True, isin=FILLINGS, description="Whether items of a version share their fillings."
     )
@@ -268,8 +265,7 @@ class Summaries(results.Summaries):
     """Means per model, eval type and group, over versions and in each (EWoK, Tables 1 and 2).
 
     Metrics: accuracy (ties 0.5), strict (ties 0), both_right, context_sensitivity. Groupings:
-    overall, domain, concept, context_type, context_contrast, target_contrast, and adversarial
-    (inside, outside) where the materials have such a part.
+    overall, domain, concept, context_type, context_contrast and target_contrast.
     """
 
     eval_type: str = column(isin=JUDGED_TYPES)

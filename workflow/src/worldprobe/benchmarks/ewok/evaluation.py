@@ -8,7 +8,7 @@ from typing import Any
 from worldprobe.benchmark import Evaluated, Evaluation
 from worldprobe.benchmarks.ewok.analysis.reproduction import are_official, read_published
 from worldprobe.benchmarks.ewok.contracts import Items, Summaries
-from worldprobe.benchmarks.ewok.vocabulary import OWN, RELEASE, filling_of
+from worldprobe.benchmarks.ewok.vocabulary import OWN, RELEASE, filling_of, is_prompted
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.errors import UserError
@@ -16,20 +16,35 @@ from worldprobe.models.registry import CAUSAL, describe_kind
 from worldprobe.paths import EDITIONS, REPOSITORY
 from worldprobe.report.model_names import Roster
 from worldprobe.report.origins import notes
-from worldprobe.report.results import benchmark_result
+from worldprobe.report.results import benchmark_result, sample_of
+
+#: How a model is asked whose server gives no log probabilities of prompts.
+PROMPTED = "choice_free_zero"
+#: Whether a model is prompted -> how results call what it is asked.
+ASKED_BY = {
+    False: "log probabilities of each target after its own and after the other context",
+    True: "which context fits a target, in both orders, written freely",
+}
 
 
 def evaluate(model: Evaluated) -> dict[str, Any]:
-    """Items, scores, judgements, summaries; the result."""
-    names = ("items", "target_scores", "judgements", "summaries")
-    items, scores, judgements, summaries = (model.folder / f"{name}.parquet" for name in names)
+    """Items, scores or answers, judgements, summaries; the result."""
+    names = ("items", "target_scores", "responses", "judgements", "summaries")
+    items, scores, responses, judgements, summaries = (
+        model.folder / f"{name}.parquet" for name in names
+    )
     chosen = model.options
     flags = ["--compat"] * chosen["compat"] + ["--release-filter"] * chosen["release_filter"]
     flags += ["--versions", chosen["versions"]]
-    model.step("items", "build", chosen["materials"], *flags, "--out", items)
-    model.step(
-        "score", "logprobs", items, *model.flags, "--answers", model.answers, "--out", scores
-    )
+    model.step("items", "build", chosen["materials"], *flags, *model.sample, "--out", items)
+    how = [*model.flags, "--answers", model.answers]
+    if model.has_logprobs:
+        model.step("score", "logprobs", items, *how, "--out", scores)
+    else:
+        scores, asked = responses, ["--eval-types", PROMPTED, "--both-orders", "yes"]
+        model.step(
+            "score", "all", items, *how, *asked, "--chat-template", "auto", "--out", responses
+        )
     model.step("judge", items, scores, "--out", judgements)
     model.step("summarize", judgements, "--out", summaries)
     return collect_evaluation(model.name, chosen["materials"], items, scores, summaries)
@@ -49,8 +64,8 @@ def refuse_rule(model: Evaluated) -> None:
 def collect_evaluation(
     name: str, materials: str, items: Path, scores: Path, summaries: Path
 ) -> dict[str, Any]:
-    """The result as plain values: accuracy overall and by domain, how it was made, and the
-    published numbers.
+    """The result as plain values: accuracy overall and by domain, how it was made, and, of whole
+    items, the published numbers.
     """
     item_table, table = read_table(items, Items), read_table(summaries, Summaries)
     made, published = read_provenance(scores), read_published(REPOSITORY / "resources/published")
@@ -61,14 +76,18 @@ def collect_evaluation(
         & table["grouping"].isin([OVERALL, "domain"])
     ].sort_values("grouping", key=lambda names: names != OVERALL, kind="stable")
     is_official, kind = are_official(item_table, published), made.kind or CAUSAL
+    eval_type, of_items = str(shown["eval_type"].iloc[0]), read_provenance(items)
+    is_comparable = is_official and kind == CAUSAL and not is_prompted(eval_type)
+    templates = len(item_table.groupby(["domain", "meta_template", "template"]))
     versions = sorted(int(version) for version in item_table["version"].unique())
     asked = {
-        "asked by": "log probabilities of each target after its own and after the other context",
+        "asked by": ASKED_BY[is_prompted(eval_type)],
         "ties": "count 0.5",
         "average": "over the items of each version, then over versions",
-        "start tokens": " ".join(made.details.get("start", {}).get("before_text") or []) or "none",
+        "start tokens": _start_tokens(made.details.get("start", {}).get("before_text")),
         "items": "EWoK-core-1.0" if is_official else _named(materials),
         "versions": ", ".join(map(str, versions)),
+        **sample_of(of_items, templates, "templates"),
     }
     if kind != CAUSAL:
         asked["kind of model"] = describe_kind(kind, made.details.get("pseudo_log_likelihood"))
@@ -84,14 +103,16 @@ def collect_evaluation(
         unit="items",
         chance=0.5,
         interval=interval,
-        eval_type="logprobs",
+        eval_type=eval_type,
         asked=asked,
         items_digest=made.inputs["items"],
         published={
             "source": published.sources["table1"],
-            "is_comparable": is_official and kind == CAUSAL,
+            "is_comparable": is_comparable,
             "means": {row["model"]: float(row["printed"]) for _, row in printed.iterrows()},
-        },
+        }
+        if "sample" not in of_items.details
+        else None,
         release=RELEASE if is_official else None,
         notes=[spread] * (len(versions) > 1) + notes(read_provenance(summaries), Roster({})),
     )
@@ -101,6 +122,11 @@ def collect_evaluation(
         "pseudo_log_likelihood": made.details.get("pseudo_log_likelihood"),
         "benchmarks": {"ewok": numbers},
     }
+
+
+def _start_tokens(stated: list[str] | str | None) -> str:
+    """The tokens before a text, or in words who puts them there."""
+    return stated if isinstance(stated, str) else " ".join(stated or []) or "none"
 
 
 def _named(source: str) -> str:

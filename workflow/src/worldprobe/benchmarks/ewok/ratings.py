@@ -168,7 +168,7 @@ def _ask_about_raters(path: Path, frame: pd.DataFrame) -> None:
                 path, problem, f'Rename "{name}" to "rater" if it does, else delete it.'
             )
     if others:
-        LOGGER.info("columns that are not used: %s", ", ".join(others))
+        LOGGER.info("ignored columns: %s", ", ".join(others))
 
 
 def _from_wide(

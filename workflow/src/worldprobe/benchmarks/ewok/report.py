@@ -49,10 +49,10 @@ from worldprobe.report.origins import (
     read_origins,
 )
 from worldprobe.report.page import Cell, Material, Part, cell_of, notices, render_template
-from worldprobe.report.sheet import Column, Sheet, decimals, span, whole_number
+from worldprobe.report.sheet import INTERVAL, MODEL_ONCE, Column, Sheet, decimals, whole_number
 
 QUESTION = "Does a language model know how the world works?"
-CITE = "The measure: Ivanova et al. (2024), Elements of World Knowledge (EWoK), arXiv 2405.09605."
+CITE = "EWoK: Ivanova et al. (2024), Elements of World Knowledge, arXiv 2405.09605"
 
 
 PACKAGE = "worldprobe.benchmarks.ewok"
@@ -106,7 +106,7 @@ def compose(material: Material) -> Part:
         ],
         notices=notices(own[0].provenance, roster),
         caveats=_caveats(means, roster),
-        overview=_overview(summaries, roster, eval_type),
+        overview=_overview(summaries, roster, eval_type, counted=published),
         apart=frozenset(
             roster[model].name
             for model in summaries.model.unique()
@@ -164,28 +164,44 @@ def domains_sheet(
 
     rows = _accuracies(summaries)
     rows = rows[(rows.grouping == "domain") & (rows.eval_type == eval_type)]
-    parts = []
+    parts, findings = [], []
     for model in models:
         own = rows[rows.model == model].sort_values(["mean", "group"], ascending=[False, True])
         ends = at_once(own)
         domains = own["group"].map(selection.in_words)
         lower = [", ".join(domains[ends["ci_high"] < low]) for low in ends["ci_low"]]
-        parts.append(
-            own.assign(name=roster[model].name, domain=domains, against=standing(own), lower=lower)
+        part = own.assign(
+            name=roster[model].name, domain=domains, against=standing(own), lower=lower
         )
+        parts.append(part)
+        findings += [_domains_finding(part)] * (len(part) > 0)
     return Sheet(
         "Accuracy by domain.",
         pd.concat(parts, ignore_index=True) if parts else rows.iloc[:0],
         (
-            Column("Model", ("name",), is_number=False, once=True),
+            MODEL_ONCE,
             Column("Domain", ("domain",), is_number=False),
             Column("Accuracy", ("mean",), decimals(3)),
-            Column("95% interval", ("ci_low", "ci_high"), span),
+            INTERVAL,
             Column("Against chance", ("against",), is_number=False),
             Column("Higher than", ("lower",), is_number=False),
         ),
-        notes=("The last two columns are by intervals that hold for all domains at once.",),
+        notes=("The last two columns use intervals that hold for all domains at once.",),
+        finding=" ".join(findings),
         group="name",
+    )
+
+
+def _domains_finding(rows: pd.DataFrame) -> str:
+    """In which domains one model is above or below chance, and whether any two differ."""
+    above, below = (
+        list(rows.loc[rows["against"] == side, "domain"]) for side in ("above", "below")
+    )
+    named = f" ({', '.join(above)})" if above else ""
+    differ = "some domains differ" if (rows["lower"] != "").any() else "no two domains differ"
+    return (
+        f"{rows['name'].iloc[0]} is above chance in {len(above)} of {len(rows)} domains{named} and"
+        f" below in {len(below)}; {differ}."
     )
 
 
@@ -210,17 +226,17 @@ def ways_sheet(
         ]
     frame = pd.concat(parts, ignore_index=True) if parts else rows.iloc[:0]
     return Sheet(
-        "Accuracy by type of context, and by way of asking on the same items.",
+        "Accuracy by type of context, and by way of asking about the same items.",
         frame.assign(unread=frame["n_missing"] / (2 * frame["n"])),
         (
-            Column("Model", ("name",), is_number=False, once=True),
+            MODEL_ONCE,
             Column("Asked", ("asked",), is_number=False),
             Column("Accuracy", ("mean",), decimals(3)),
-            Column("95% interval", ("ci_low", "ci_high"), span),
+            INTERVAL,
             Column("Items", ("n",), whole_number),
-            Column("Unread targets", ("unread",), "{:.0%}".format),
+            Column("Unreadable", ("unread",), "{:.0%}".format),
         ),
-        notes=("Direct contexts name the concept; from indirect ones it follows.",),
+        notes=("Direct contexts name the concept; indirect ones imply it.",),
         group="name",
     )
 
@@ -258,9 +274,11 @@ def _facts(summaries: pd.DataFrame, means: pd.DataFrame, eval_type: str) -> dict
 
 
 def _overview(
-    summaries: pd.DataFrame, roster: Roster, eval_type: str
+    summaries: pd.DataFrame, roster: Roster, eval_type: str, counted: Sequence[str]
 ) -> dict[str, dict[str, float]]:
-    """Accuracy of every model and baseline, in all and by domain, in the order of the domains."""
+    """Accuracy of every model and baseline, in all and by domain, in the order of the domains;
+    controls only where there is no published model (``counted``).
+    """
     found = {}
     wanted = [("overall", ["all"])]
     if (summaries.grouping == "domain").any():
@@ -272,6 +290,8 @@ def _overview(
         )
     for grouping, groups in wanted:
         rows = selection.over_versions(selection.pick(summaries, grouping, eval_type))
+        if counted:
+            rows = rows[[not roster[model].is_control for model in rows.model]]
         for group in groups:
             means = rows[(rows.group == group) & rows["mean"].notna()].set_index("model")["mean"]
             found[selection.in_words(group)] = {

@@ -254,9 +254,7 @@ def score_logprobs(
     """
     asked = sorted((*QUESTIONS, *WITHOUT_CONTEXT)) if without_context else QUESTIONS
     queries, wanted = item_queries(items, asked)
-    LOGGER.info(
-        "%d items ask %d questions, %d of them distinct", len(items), len(wanted), len(queries)
-    )
+    LOGGER.info("%d items: %d distinct questions", len(items), len(queries))
     what = f"Scoring {model or engine.facts.checkpoint} (LogProbs)"
     answers = run_requests(
         queries, engine, store, f"ewok logprobs {method}", per_token, what, len(items)

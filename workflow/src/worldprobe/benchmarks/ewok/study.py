@@ -160,17 +160,6 @@ def has_sentence_vectors(study: Study) -> bool:
     return "sentence_vectors" in baselines(study)
 
 
-def has_adversarial_part(study: Study) -> bool:
-    """Whether the materials say on which templates the relatedness of words misleads."""
-    source = study["ewok"]["materials"]["source"]
-    folder = EDITIONS.get(edition(source)) or Path(source)
-    return (
-        has_logprobs(study)
-        and not is_released(study)
-        and (folder / "utils" / "adversarial.csv").is_file()
-    )
-
-
 def has_likeness(study: Study) -> bool:
     """Whether models answered in degrees, as people's ratings do, so that the two can be
     correlated.

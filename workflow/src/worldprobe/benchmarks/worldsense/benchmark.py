@@ -15,16 +15,16 @@ SECTIONS = (
     Section(
         "problems",
         "Problems",
-        "Does a model keep a small world in mind? It draws inferences from descriptions, finds"
-        " contradictions, and notices what a description leaves open. Each problem has a trivial"
-        " control that needs no world. Chance is 0.5.",
+        "Can a model draw inferences from a description, find contradictions, and notice what the"
+        " description leaves open? Each problem has a trivial control that needs no reasoning."
+        " Chance is 0.5.",
     ),
-    Section("promptings", "Ways of asking", "The same trials asked in other ways."),
+    Section("promptings", "Ways of asking", "The same trials, asked in other ways."),
     Section("sets", "Sets", "The test set, the training set as a test, and sets unlike both."),
     Section(
         "finetuning",
         "Fine-tuning",
-        "Models that were trained on such problems: what they learn, and how far it carries.",
+        "What models learn from training on such problems, and how far it carries.",
     ),
     Section(
         "difficulty",
@@ -32,12 +32,8 @@ SECTIONS = (
         "More entities, more relations to combine, more worlds left open.",
     ),
     Section("skins", "Words and domains", "The same abstract problems in other words."),
-    Section("pairs", "Pairs of models", "Do two models differ on the same tuples?"),
-    Section(
-        "published",
-        "Published numbers",
-        "Numbers that the paper prints, next to ours where the same was run.",
-    ),
+    Section("pairs", "Pairwise comparisons", "Do two models differ on the same tuples?"),
+    Section("published", "Published numbers", "The WorldSense paper's numbers next to ours."),
 )
 
 

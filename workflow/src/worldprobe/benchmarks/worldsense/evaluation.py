@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +24,10 @@ from worldprobe.models.loading import load_tokenizer
 from worldprobe.models.registry import CAUSAL, refuse_prompting
 from worldprobe.report.model_names import Roster
 from worldprobe.report.origins import notes
-from worldprobe.report.results import benchmark_result, estimate
+from worldprobe.report.results import benchmark_result, estimate, sample_of
 
 BENCHMARK = "worldsense"
-#: Rules that never chain two clauses, and how they are shown; the first is the one that a model
-#: must beat.
+#: Rules that chain no clauses, and how they are shown; a model must beat the first one.
 SHALLOW = {
     "counting": "counting (rule)",
     "together": "single clauses (rule)",
@@ -40,20 +38,18 @@ SHALLOW = {
 
 def evaluate(model: Evaluated) -> dict[str, Any]:
     """Trials, answers, means; the result."""
-    prompting = "basic" if converses(model.card) else "constrained"
+    prompting = "basic" if converses(model) or not model.has_logprobs else "constrained"
     trials, responses, summaries = (
-        model.folder / BENCHMARK / f"{name}.parquet"
-        for name in ("trials", "responses", "summaries")
+        model.folder / f"{name}.parquet" for name in ("trials", "responses", "summaries")
     )
-    of_set = model.options["trial_set"]
-    model.step(
-        "worldsense", "generate", of_set, "--per-cell", model.options["per_cell"], "--out", trials
-    )
+    of_set, per_cell = model.options["trial_set"], model.options["per_cell"]
+    chosen = ["--per-cell", per_cell, *model.sample]
+    model.step("worldsense", "generate", of_set, *chosen, "--out", trials)
     asked = {responses: [*model.flags, "--prompting", prompting]}
     for rule in SHALLOW:
         how = [
             "--model",
-            f"rule {rule}",
+            f"rule_{rule}",
             "--checkpoint",
             rule,
             "--engine",
@@ -68,12 +64,13 @@ def evaluate(model: Evaluated) -> dict[str, Any]:
     return collect_evaluation(model.name, trials, responses, summaries)
 
 
-def converses(card: Mapping[str, Any]) -> bool:
+def converses(model: Evaluated) -> bool:
     """Does a model take conversations? Its server does, or a rule, or a checkpoint with a chat
     template.
     """
+    card = model.card
     if card.get("engine") in ("openai", "rule"):
-        return True
+        return model.has_chat or card["engine"] == "rule"
     options = (
         card.get("revision"),
         card.get("allow_pickle", False),
@@ -108,7 +105,7 @@ def collect_evaluation(name: str, trials: Path, responses: Path, summaries: Path
     details, overall = made.details, table[table["grouping"] == OVERALL]
     accuracies = overall[overall["metric"] == "accuracy"]
     by_model = {row["model"]: row for row in accuracies.to_dict("records")}
-    rules = {rule: by_model[f"rule {rule}"] for rule in SHALLOW if f"rule {rule}" in by_model}
+    rules = {rule: by_model[f"rule_{rule}"] for rule in SHALLOW if f"rule_{rule}" in by_model}
     own = table[table["model"] == made.model]
     by_problem = own[(own["grouping"] == "problem") & (own["metric"] == "accuracy")]
     order = problems_of(by_problem.rename(columns={"group": "problem"}))
@@ -119,7 +116,8 @@ def collect_evaluation(name: str, trials: Path, responses: Path, summaries: Path
             own[(own["grouping"] == OVERALL) & (own["metric"] == "bias")],
         ]
     )
-    trial_set = str(read_provenance(trials).details.get("set", "test"))
+    of_trials, n_trials = read_provenance(trials), len(read_trials(trials))
+    trial_set = str(of_trials.details.get("set", "test"))
     printed = read_published().query("block == 'table2' and quantity == 'accuracy'")
     invalid = len(read_table(responses, Responses, ["status"]).query("status != 'ok'"))
     notes_of_model = notes(read_provenance(summaries), Roster({}))
@@ -138,7 +136,8 @@ def collect_evaluation(name: str, trials: Path, responses: Path, summaries: Path
             "asked by": f"{prompting_name(details['prompting'])} prompting, as {details['form']}",
             "unreadable answers": "count as wrong",
             "average": "over the tuples of each problem, then over problems",
-            "items": f"{len(read_trials(trials)):,} trials of our own set {trial_set}",
+            "items": f"{n_trials:,} trials of our own set {trial_set}",
+            **sample_of(of_trials, n_trials, "trials"),
         },
         items_digest=made.inputs["trials"],
         baselines={SHALLOW[rule]: estimate(row) for rule, row in rules.items()},
@@ -150,7 +149,9 @@ def collect_evaluation(name: str, trials: Path, responses: Path, summaries: Path
                 for _, row in printed.iterrows()
                 if trial_set == "test"
             },
-        },
+        }
+        if "sample" not in of_trials.details
+        else None,
         notes=notes_of_model,
     )
     numbers["counts"] = {"invalid": invalid}
@@ -163,10 +164,13 @@ def _compare_with_rule(model: str, accuracy: pd.Series, of_rule: float) -> str:
 
     columns = ["mean", "ci_low", "ci_high", "n_clusters"]
     where = place(accuracy[columns].to_frame().T.astype(float), of_rule).iloc[0]
-    is_shown = "is above it" if where == ABOVE else "is not shown to be above it, nor to reason"
+    found = (
+        "beats it"
+        if where == ABOVE
+        else "is not shown to beat it, so there is no evidence that it reasons"
+    )
     return (
-        f"A rule that counts mentions and never chains two clauses has {of_rule:.3f};"
-        f" {model} {is_shown}."
+        f"A rule that counts mentions and chains no clauses scores {of_rule:.3f}; {model} {found}."
     )
 
 

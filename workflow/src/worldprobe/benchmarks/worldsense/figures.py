@@ -10,7 +10,6 @@ import pandas as pd
 
 from worldprobe.benchmark import figure
 from worldprobe.benchmarks.worldsense import outputs
-from worldprobe.benchmarks.worldsense.analysis.reproduction import read_published
 from worldprobe.benchmarks.worldsense.selection import (
     PROBLEM_NAMES,
     PROMPTINGS,
@@ -25,24 +24,21 @@ from worldprobe.benchmarks.worldsense.selection import (
     problems_of,
     prompting_name,
     sorted_by,
-    split_tuned,
 )
 from worldprobe.benchmarks.worldsense.skins.skins import TEST_SKINS
 from worldprobe.benchmarks.worldsense.skins.vocabulary import HARD, SETS
-from worldprobe.benchmarks.worldsense.tables import by_part
 from worldprobe.contracts.results import OVERALL
 from worldprobe.errors import UserError
 from worldprobe.report import style
+from worldprobe.report.lines import draw_lines
 from worldprobe.report.model_names import Roster
 from worldprobe.report.style import Block, draw_block
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 COLUMNS = ("panel", "model", "name", "family", "colour", "mark", "mean", "ci_low", "ci_high")
 ACCURACY, BIAS, AMPLITUDE = "accuracy", "bias", "size of the bias"
-MARK_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9")
 SET_NAMES = {
     "test-new": "new words",
     "ood-size": "six entities",
@@ -57,9 +53,9 @@ SET_NAMES = {
     title="Accuracy and bias",
     section="problems",
     caption=(
-        "Accuracy and response bias by problem with 95% intervals over skins. A bias of 1: always"
-        " TRUE, POSSIBLE or KNOWN; of −1: always FALSE, IMPOSSIBLE or UNKNOWN. WorldSense,"
-        " Figure 3."
+        "Accuracy and response bias by problem, with 95% intervals over skins; grey: at chance, or"
+        " without bias. A bias of 1: always TRUE, POSSIBLE or KNOWN; of −1: always FALSE,"
+        " IMPOSSIBLE or UNKNOWN. WorldSense, Figure 3."
     ),
     when=outputs.is_asked,
 )
@@ -82,8 +78,8 @@ def problems(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     title="Ways of asking",
     section="promptings",
     caption=(
-        "Accuracy over all problems, and size of the response bias averaged over them, by way of"
-        " asking, with 95% intervals over skins. WorldSense, Figure 4."
+        "Accuracy, and mean size of the response bias, by way of asking, with 95% intervals over"
+        " skins. WorldSense, Figure 4."
     ),
     when=(outputs.is_asked, outputs.has_several_promptings),
 )
@@ -105,8 +101,9 @@ def promptings(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     title="Sets",
     section="sets",
     caption=(
-        "Accuracy and size of the response bias by set with 95% intervals over skins; the test set"
-        " is split by whether the training sets have a skin's relation. WorldSense, Figure 5."
+        "Accuracy, and mean size of the response bias, by set, with 95% intervals over skins; the"
+        " test set is split into relations seen in the training sets and new ones. WorldSense,"
+        " Figure 5."
     ),
     when=(outputs.is_asked, outputs.has_several_sets),
 )
@@ -159,10 +156,69 @@ def _tidy(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
 
 
 @problems.drawn_by
+def draw_problems(frame: pd.DataFrame, width: str = "double") -> Figure:
+    """A panel for each kind of problem and measure, a line per model: filled marks for normal
+    problems, open ones for their trivial controls; grey where a mean is at chance, or no bias.
+    """
+    models = list(dict.fromkeys(frame["model"]))
+    names = dict(zip(frame["model"], frame["name"], strict=True))
+    parts = frame["mark"].str.split(".", expand=True)
+    frame = frame.assign(kind=parts[0], condition=parts[1])
+    kinds = list(dict.fromkeys(frame["kind"]))
+    conditions = sorted(set(frame["condition"]), key=lambda name: (name != "trivial", name))
+    size = style.BODY if width == "double" else style.SMALL
+    shown = {model: style.shortened(names[model], size, 1.5) for model in models}
+    left = style.widest(shown.values(), size) + 0.12
+    tall = min(0.22, max(0.17, 3.6 / len(models))) * len(models) + 0.06
+    columns = 2 * len(kinds) if width == "double" else len(kinds)
+    figure, grid, _ = style.grid(
+        width, 2 * len(kinds), columns, tall, left, gap=0.14, head=0.5, foot=0.64, top=0.22
+    )
+    panels = [(measure, kind) for measure in (ACCURACY, BIAS) for kind in kinds]
+    for number, (axes, (measure, kind)) in enumerate(zip(grid, panels, strict=True)):
+        rows = frame[(frame["panel"] == measure) & (frame["kind"] == kind)]
+        chance = 0.5 if measure == ACCURACY else 0.0
+        style.dash(axes, chance)
+        for nth, condition in enumerate(conditions):
+            here = rows[rows["condition"] == condition]
+            y = here["model"].map(models.index) + 0.5 * ((nth + 0.5) / len(conditions) - 0.5)
+            colours = here["colour"].mask(style.is_at(here, chance), style.GREY).tolist()
+            faces = ["white"] * len(here) if condition == "trivial" else colours
+            style.dots(axes, y, here, colours, marker=style.shape(nth), size=13, faces=faces)
+        style.name_rows(axes, [shown[model] for model in models], size, number % columns == 0)
+        axes.set_xlim(*((-0.05, 1.05) if measure == ACCURACY else (-1.1, 1.1)))
+        axes.set_xticks([0, 0.5, 1] if measure == ACCURACY else [-1, 0, 1])
+        axes.tick_params(axis="x", labelsize=size)
+        axes.set_title(KINDS.get(kind, kind), fontsize=size)
+        axes.set_xlabel(measure, fontsize=size)
+    handles = [
+        style.mark(
+            style.shape(nth),
+            "white" if condition == "trivial" else style.SOFT_INK,
+            CONDITIONS.get(condition, condition),
+            mec=style.SOFT_INK,
+        )
+        for nth, condition in enumerate(conditions)
+    ]
+    grey = style.mark("o", style.GREY, "grey: at chance, or no bias", mec=style.GREY)
+    style.legend(
+        figure,
+        [*handles, grey, style.chance_line("chance, no bias")],
+        4 if width == "double" else 2,
+        size,
+    )
+    return figure
+
+
+#: Kinds and conditions of problems, in words.
+KINDS = {"Infer": "Inference", "Consist": "Consistency", "Compl": "Completeness"}
+CONDITIONS = {"normal": "problem", "trivial": "its trivial control"}
+
+
 @promptings.drawn_by
 @sets.drawn_by
 def draw_dots(frame: pd.DataFrame, width: str = "double") -> Figure:
-    """Two panels next to each other: accuracy, and bias or its size."""
+    """Two panels next to each other: accuracy, and size of the bias."""
     models = list(dict.fromkeys(frame["model"]))
     names = dict(zip(frame["model"], frame["name"], strict=True))
     marks = list(dict.fromkeys(frame["mark"]))
@@ -173,7 +229,7 @@ def draw_dots(frame: pd.DataFrame, width: str = "double") -> Figure:
     columns = 3 if len(marks) > 4 or width == "single" else len(marks)
     foot = 0.26 + 0.14 * -(-(len(marks) + 1) // columns)
     figure, grid, _ = style.grid(width, 2, 2, tall, left, gap=0.2, foot=foot)
-    place_of = {model: number for number, model in enumerate(models)}
+    colours = style.family_colours(marks)
     for number, (axes, panel) in enumerate(zip(grid, dict.fromkeys(frame["panel"]), strict=False)):
         rows, around = frame[frame["panel"] == panel], 0.5 if panel == ACCURACY else 0.0
         for row in range(0, len(models), 2):
@@ -181,168 +237,14 @@ def draw_dots(frame: pd.DataFrame, width: str = "double") -> Figure:
         style.dash(axes, around)
         for nth, mark in enumerate(marks):
             here = rows[rows["mark"] == mark]
-            y = here["model"].map(place_of).astype(float) + 0.72 * ((nth + 0.5) / len(marks) - 0.5)
-            style.dots(axes, y, here, _colour(mark, nth), marker=style.shape(nth), size=13)
+            y = here["model"].map(models.index) + 0.72 * ((nth + 0.5) / len(marks) - 0.5)
+            style.dots(axes, y, here, colours[mark], marker=style.shape(nth), size=13)
         style.panel_letter(axes, "AB"[number], title="  " + panel, size=size)
         style.name_rows(axes, [shown[model] for model in models], size, number == 0)
         axes.set_xlim(*style.fitting_limits(rows, ["mean", "ci_low", "ci_high"], around))
-    handles = [
-        style.mark(style.shape(n), _colour(mark, n), PROBLEM_NAMES.get(mark, mark))
-        for n, mark in enumerate(marks)
-    ]
+    handles = [style.mark(style.shape(n), colours[mark], mark) for n, mark in enumerate(marks)]
     style.legend(figure, [*handles, style.chance_line("chance, no bias")], columns, size)
     return figure
-
-
-def _colour(mark: str, number: int) -> str:
-    """The problems have a colour for each type, pale for the trivial control."""
-    types = {"Infer": "#0072B2", "Consist": "#D55E00", "Compl": "#009E73"}
-    kind, _, condition = mark.partition(".")
-    if kind in types:
-        return style.with_lightness(types[kind], 0.45) if condition == "trivial" else types[kind]
-    return MARK_COLOURS[number % len(MARK_COLOURS)]
-
-
-LINE_COLUMNS = ("panel", "base", "name", "variant", "mark", "mean", "ci_low", "ci_high")
-PAPERS = " (paper)"
-#: Form and colour of a line: a mark more than there are sets, the test set being whole or split.
-LINE_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#7A5195")
-#: Sets of the paper's Table 9 -> marks of Figure 5.
-PAPER_MARKS = {"memorisation": "memorisation", "test": "test", "ood-size": "six entities"}
-
-
-@figure(
-    name="worldsense_finetuning",
-    inputs=[SUMMARIES],
-    title="Fine-tuning",
-    section="finetuning",
-    caption=(
-        "Accuracy over all problems, and size of the response bias averaged over them, by what a"
-        " model was fine-tuned on, with 95% intervals over skins; and the same of the paper's"
-        " models, from its Table 9, with its intervals over tuples, which are narrower. WorldSense,"
-        " Figure 5."
-    ),
-    when=(outputs.is_asked, outputs.has_tuned_models),
-)
-def finetuning(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
-    """Accuracy and size of the bias by base, variant and set, and what the paper's Table 9 comes to
-    (Figure 5).
-
-    Raises:
-        UserError: no model was fine-tuned.
-    """
-    rows = sets(summaries, roster)
-    tuned = split_tuned(rows["model"].unique())
-    if not tuned:
-        raise UserError(
-            "summaries", "contain no fine-tuned model.", "Fine-tune one (worldsense.finetuning)."
-        )
-    bases = list(dict.fromkeys(base for base, _ in tuned.values()))
-    variants = list(dict.fromkeys(variant for _, variant in tuned.values()))
-    rows = rows[rows["model"].isin([*tuned, *bases])]
-    named = rows.assign(
-        base=[tuned.get(model, (model, ""))[0] for model in rows["model"]],
-        variant=[tuned.get(model, (model, "0"))[1] for model in rows["model"]],
-    )
-    named["name"] = named["base"].map(lambda base: roster[base].name)
-    place = {variant: number for number, variant in enumerate(["0", *variants])}
-    named = named.sort_values("variant", key=lambda column: column.map(place), kind="stable")
-    named = named.sort_values(
-        "base",
-        key=lambda column: column.map({base: n for n, base in enumerate(bases)}),
-        kind="stable",
-    )
-    return pd.concat([named[list(LINE_COLUMNS)], _published()], ignore_index=True)
-
-
-def _published() -> pd.DataFrame:
-    """Accuracy and size of the bias of the paper's models: means of the problems of its Table 9,
-    its intervals over tuples.
-    """
-    numbers = read_published()
-    rows = by_part(numbers[numbers["block"] == "table9"])
-    wide = rows.pivot(
-        index=["model", "condition", "metric", "problem"], columns="part", values="value"
-    ).reset_index()
-    wide["mean"] = wide["mean"].where(wide["metric"] == "accuracy", wide["mean"].abs())
-    wide["square"] = wide["conf95"] ** 2
-    groups = wide.groupby(["model", "condition", "metric"], sort=False)
-    half = groups["square"].sum() ** 0.5 / groups.size()
-    mean = groups["mean"].mean()
-    means = pd.DataFrame(
-        {"mean": mean, "ci_low": mean - half, "ci_high": mean + half}
-    ).reset_index()
-    means["base"] = means["model"].str.partition("-FT")[0]
-    means["variant"] = means["model"].str.partition("+")[2]
-    means["name"] = means["base"] + PAPERS
-    means["panel"] = means["metric"].map({"accuracy": ACCURACY, "bias": AMPLITUDE})
-    means["mark"] = means["condition"].map(PAPER_MARKS)
-    order = {"0": 0, "10k": 1, "100k": 2, "1M": 3}
-    means = means.sort_values("variant", key=lambda column: column.map(order), kind="stable")
-    sizes = means["base"].str.extract(r"-(\d+)B")[0].astype(int)
-    return means.iloc[sizes.argsort(kind="stable")][list(LINE_COLUMNS)]
-
-
-@finetuning.drawn_by
-def draw_finetuning(frame: pd.DataFrame, width: str = "double") -> Figure:
-    """Accuracy above, size of the bias below; a column of panels for each base and for each of the
-    paper's models.
-    """
-    bases = list(dict.fromkeys(zip(frame["base"], frame["name"], strict=True)))
-    marks = list(dict.fromkeys(frame["mark"]))
-    size = style.BODY if width == "double" else style.SMALL
-    per_row = 4 if width == "double" else 2
-    blocks = [bases[start : start + per_row] for start in range(0, len(bases), per_row)]
-    left, gap, height = 0.42, 0.14, 1.3
-    block_height = 2 * height + 0.72
-    columns = 4 if width == "double" else 2
-    foot = 0.12 + 0.14 * -(-(len(marks) + 1) // columns)
-    plot = (style.WIDTHS[width] - left - 0.1 - gap * (min(per_row, len(bases)) - 1)) / min(
-        per_row, len(bases)
-    )
-    figure = style.canvas(width, block_height * len(blocks) + foot)
-    for row, block in enumerate(blocks):
-        for column, (base, name) in enumerate(block):
-            here = frame[frame["base"] == base]
-            for number, panel in enumerate((ACCURACY, AMPLITUDE)):
-                top = row * block_height + 0.22 + number * (height + 0.16)
-                axes = style.axes_at(figure, left + column * (plot + gap), top, plot, height)
-                _draw_panel(axes, here[here["panel"] == panel], marks, panel)
-                axes.tick_params(labelsize=size, labelleft=column == 0, labelbottom=number == 1)
-                if column == 0:
-                    axes.set_ylabel(panel, fontsize=size)
-                if number == 0:
-                    axes.set_title(style.shortened(name, size, plot), fontsize=size)
-                else:
-                    axes.set_xlabel("fine-tuned on", fontsize=size)
-    handles = [
-        style.mark(style.shape(n), LINE_COLOURS[n % len(LINE_COLOURS)], mark, ls="-")
-        for n, mark in enumerate(marks)
-    ]
-    style.legend(figure, [*handles, style.chance_line("chance, no bias")], columns, size)
-    return figure
-
-
-def _draw_panel(axes: Axes, rows: pd.DataFrame, marks: list[str], panel: str) -> None:
-    variants = list(dict.fromkeys(rows["variant"]))
-    style.dash(axes, 0.5 if panel == ACCURACY else 0.0, across=True)
-    present = [mark for mark in marks if mark in set(rows["mark"])]
-    for nth, mark in enumerate(present):
-        number, line = marks.index(mark), rows[rows["mark"] == mark]
-        x = line["variant"].map(variants.index) + 0.3 * ((nth + 0.5) / len(present) - 0.5)
-        style.line(
-            axes,
-            x,
-            line,
-            LINE_COLOURS[number % len(LINE_COLOURS)],
-            style.shape(number),
-            4,
-            2 + number / 100,
-        )
-    axes.set_xticks(range(len(variants)), variants)
-    axes.set_xlim(-0.4, len(variants) - 0.6)
-    axes.set_ylim(*((0.4, 1.02) if panel == ACCURACY else (-0.03, 1.05)))
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.1f}")
 
 
 AXIS_COLUMNS = (
@@ -367,9 +269,9 @@ MORE = 2
     title="Size and complexity",
     section="difficulty",
     caption=(
-        "Accuracy by number of entities and by number of ternary relations of description and"
-        " query, for the normal problems and for their trivial controls, with 95% intervals over"
-        " skins. WorldSense, Figure 6."
+        "Accuracy by number of entities and of ternary relations, for normal problems and their"
+        " trivial controls, with 95% intervals over skins; grey: at chance throughout; an axis with"
+        " one value is left out. WorldSense, Figure 6."
     ),
     when=(outputs.is_asked, outputs.has_controls),
 )
@@ -395,8 +297,8 @@ def size(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     title="Depth and open worlds",
     section="difficulty",
     caption=(
-        "Accuracy by the smallest number of relations that decide one of a tuple's trials, and by"
-        " the number of worlds that the description leaves open, with 95% intervals over skins."
+        "Accuracy by the fewest relations that decide a trial, and by the number of worlds that the"
+        " description leaves open, with 95% intervals over skins; grey: at chance throughout."
     ),
     when=(outputs.is_asked, outputs.has_normal_problems),
 )
@@ -447,46 +349,12 @@ def by_axis(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
 
 @size.drawn_by
 @depth.drawn_by
-def draw_lines(frame: pd.DataFrame, width: str = "double") -> Figure:
-    """A panel for each problem and axis, a line per model."""
-    from matplotlib.ticker import MaxNLocator
-
-    models = list(dict.fromkeys(frame["model"]))
-    names = dict(zip(frame["model"], frame["name"], strict=True))
-    looks = style.looks(dict(zip(frame["model"], frame["colour"], strict=True)))
-    panels = list(dict.fromkeys(zip(frame["panel"], frame["axis"], strict=True)))
-    per_row = min(len(panels), 4 if width == "double" else 2)
-    size = style.BODY if width == "double" else style.SMALL
-    longest = max(
-        (len(name) for name in names.values()), default=0
-    )  # long names would be cut off at the edges
-    columns = (5 if width == "double" else 3) - (longest > 18) - (longest > 24)
-    foot = 0.46 + 0.14 * -(-(len(models) + 1) // columns)
-    figure, grid, across = style.grid(width, len(panels), per_row, 1.5, 0.36, head=0.58, foot=foot)
-    limits = style.fitting_limits(frame, ["mean", "ci_low", "ci_high"])
-    for number, (axes, (panel, axis)) in enumerate(zip(grid, panels, strict=True)):
-        here = frame[(frame["panel"] == panel) & (frame["axis"] == axis)]
-        style.dash(axes, across=True)
-        for nth, model in enumerate(models):
-            line = here[here["model"] == model].sort_values("x")
-            shift = 0.24 * ((nth + 0.5) / len(models) - 0.5) if len(models) > 1 else 0.0
-            style.line(axes, line["x"] + shift, line, *looks[model], zorder=2 + nth / 100)
-        axes.set_title(style.shortened(panel, size, across), fontsize=size)
-        axes.set_xlabel(axis, fontsize=size)
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-        if axis == "ternary relations":
+def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
+    """A panel for each problem and axis."""
+    figure = draw_lines(frame, width)
+    for axes in figure.axes:
+        if axes.get_xlabel() == "ternary relations":
             axes.set_xticks([0, 1, MORE], ["0", "1", "2 or more"])
-        axes.set_xlim(here["x"].min() - 0.4, here["x"].max() + 0.4)
-        axes.set_ylim(*limits)
-        axes.tick_params(labelsize=size)
-        axes.tick_params(labelleft=number % per_row == 0)
-        if number % per_row == 0:
-            axes.set_ylabel("accuracy", fontsize=size)
-    handles = [
-        style.mark(mark, colour, names[model], ms=3, ls="-")
-        for model, (colour, mark) in looks.items()
-    ]
-    style.legend(figure, [*handles, style.chance_line("chance")], columns, size)
     return figure
 
 
@@ -545,11 +413,11 @@ def draw_skins(frame: pd.DataFrame, width: str = "double") -> Figure:
 @figure(
     name="worldsense_places",
     inputs=[SUMMARIES],
-    title="Where answers are wrong",
+    title="Places asked about",
     section="difficulty",
     caption=(
-        "Share of wrong answers by the two places in the line that a binary question is about (1:"
-        " first of all), averaged over models."
+        "Accuracy of binary questions by the two places in the line that they ask about (1: the"
+        " first), averaged over models."
     ),
     when=(outputs.is_asked, outputs.has_places),
 )
@@ -586,42 +454,24 @@ def places(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
 
 @places.drawn_by
 def draw_places(frame: pd.DataFrame, width: str = "double") -> Figure:
-    """A triangle for each problem and size: the share of wrong answers about each pair of
-    places.
-    """
+    """A triangle for each problem and size: accuracy of questions about each pair of places."""
     panels = list(dict.fromkeys(zip(frame["problem"], frame["size"], strict=True)))
-    size = style.BODY if width == "double" else style.SMALL - 0.4
-    problems = problems_of(frame)
-    cell, left, gap = 0.34, 0.3, 0.45
-    tallest = int(frame["size"].max()) - 2
-    row_height = 0.5 + cell * tallest + 0.06
-    figure = style.canvas(width, row_height * len(problems) + 0.22)
-    scale = min(
-        1.0,
-        (style.WIDTHS[width] - left - 0.1)
-        / sum(cell * (n - 2) + gap for p, n in panels if p == problems[0]),
+    most = int(frame["size"].max()) - 2
+    width = width if len(panels) > 3 else "single"
+    size = style.BODY if width == "double" else style.SMALL
+    columns = min(len(panels), 6 if width == "double" else 3)
+    tall = min(0.3 * most, (style.WIDTHS[width] - 0.5) / columns - 0.3)
+    figure, grid, _ = style.grid(
+        width, len(panels), columns, tall, 0.42, gap=0.3, head=0.68, foot=0.36, top=0.5
     )
-    for row, problem in enumerate(problems):
-        at = left
-        for _, entities in (panel for panel in panels if panel[0] == problem):
-            here = frame[(frame["problem"] == problem) & (frame["size"] == entities)]
-            matrix = here.pivot(index="first", columns="second", values="wrong")
-            extent = (cell * scale * len(matrix.columns), cell * scale * len(matrix))
-            axes = style.axes_at(figure, at, row * row_height + 0.5, *extent)
-            block = Block(
-                matrix.to_numpy(float),
-                [str(n) for n in matrix.index],
-                [str(n) for n in matrix.columns],
-            )
-            draw_block(axes, block, size=size, numbers=True, colours=style.diverging().reversed())
-            title = f"{PROBLEM_NAMES[problem]}, " if at == left else ""
-            axes.set_title(f"{title}{entities} entities", fontsize=size, pad=4)
-            at += (
-                max(extent[0], style.text_width(f"{title}{entities} entities", size)) + gap * scale
-            )
-    text = (
-        "rows: the first place asked about, columns: the second; white: chance (0.5), blue: fewer"
-        " wrong, grey: not asked"
-    )
-    style.corner_note(figure, text, size)
+    for number, (axes, (problem, entities)) in enumerate(zip(grid, panels, strict=True)):
+        here = frame[(frame["problem"] == problem) & (frame["size"] == entities)]
+        matrix = 1 - here.pivot(index="first", columns="second", values="wrong")
+        block = Block(matrix.to_numpy(float), *(list(map(str, one)) for one in matrix.axes))
+        draw_block(axes, block, size=size, numbers=True)
+        axes.set_title(f"{PROBLEM_NAMES[problem]},\n{entities} entities", fontsize=size, pad=4)
+        axes.set_xlabel("second place", fontsize=size)
+        if number % columns == 0:
+            axes.set_ylabel("first place", fontsize=size)
+    style.corner_note(figure, f"{style.AROUND_CHANCE_WORDS}, grey: not asked", size)
     return figure

@@ -39,13 +39,13 @@ from worldprobe.report.origins import (
     read_origins,
 )
 from worldprobe.report.page import Cell, Material, Part, cell_of, notices, render_template
-from worldprobe.report.sheet import Column, Sheet, decimals, span, whole_number
+from worldprobe.report.sheet import MODEL, MODEL_ONCE, Column, Sheet, decimals, span, whole_number
 
 PACKAGE = "worldprobe.benchmarks.worldsense"
 QUESTION = "Does a language model keep a small world in mind?"
 #: The rule that a model must beat.
 COUNTING = "rule_counting"
-CITE = "The measure: Benchekroun et al. (2023), WorldSense, arXiv 2311.15930."
+CITE = "WorldSense: Benchekroun et al. (2023), arXiv 2311.15930"
 
 
 def compose(material: Material) -> Part:
@@ -72,10 +72,8 @@ def compose(material: Material) -> Part:
         extras["problems"] = render_template(PACKAGE, "conversations.html.jinja", problems=examples)
     means = mean_accuracies(summaries, overall, asked, roster)
     biases = find_biases(summaries, asked, roster)
-    problems, values = find_problems(summaries, by_problem, asked)
     sheets = [
         _models_sheet(means),
-        problems,
         _biases_sheet(biases),
         _reading_sheet(own[0].provenance, asked, roster),
     ]
@@ -90,14 +88,15 @@ def compose(material: Material) -> Part:
         caveats=render_template(
             PACKAGE,
             "caveats.html.jinja",
-            biases={
-                "n_differing": int(biases["against"].isin(["above", "below"]).sum()),
-                "n": len(biases),
-            },
             rules={model: roster[model].name for model in models if roster[model].is_rule},
-            **values,
+            found=find_problems(summaries, by_problem, asked),
         ),
-        overview=_overview(overall, by_problem, models, roster),
+        overview=_overview(
+            overall,
+            by_problem,
+            [model for model in models if model in asked or model == COUNTING],
+            roster,
+        ),
         apart=frozenset(roster[model].name for model in models if roster[model].is_rule),
         extras=extras,
         has_item_text=bool(examples),
@@ -152,56 +151,49 @@ def _lead(means: pd.DataFrame) -> Markup:
 
 
 def _models_sheet(means: pd.DataFrame) -> Sheet:
+    ways = [Column("Prompting", ("prompting",), is_number=False)]
     more = [
         Column("Against the counting rule", ("against_rule",), is_number=False),
-        Column("Prompting", ("prompting",), is_number=False),
+        *(ways if means["prompting"].nunique() > 1 else []),
         Column("Unreadable", ("invalid",), "{:.1%}".format),
     ]
     note = (
-        "No interval: one skin, or all skins alike. Unreadable: share of the answers; they count as"
-        " wrong."
+        "No interval: there is one skin, or all skins are alike. Unreadable answers count as wrong."
     )
     return models_sheet(means, over=" over skins", more=more, notes=(note,))
 
 
 def find_problems(
     summaries: pd.DataFrame, by_problem: pd.DataFrame, asked: Sequence[str]
-) -> tuple[Sheet, dict[str, Any]]:
-    """Means over models by problem, and by whether the training sets have the skin's relation; in
-    how many models the ends differ for other skins as well.
+) -> dict[str, Any]:
+    """Means over models by kind of trial, and in how many models the ends differ for other skins
+    as well: of the problems, and of skins by whether the training sets have their relation.
     """
     skins = selection.of_main(selection.pick(summaries, "intraining", columns=("intraining",)))
     rows, skins = (part[part["model"].isin(asked)] for part in (by_problem, skins))
     means = rows.groupby("problem")["mean"].mean()
-    normal = means[~means.index.isin(TRIVIAL)]
-    lines = [(selection.PROBLEM_NAMES[str(name)], mean) for name, mean in means.items()]
-    trivial = means[means.index.isin(TRIVIAL)]
+    normal, trivial = (means[means.index.isin(TRIVIAL) == is_so] for is_so in (False, True))
+    by_skin = skins.groupby("intraining")["mean"].mean()
+    values: dict[str, Any] = {"ends": {"n_known": 0}, "seen": {"n_known": 0}}
     if len(normal) and len(trivial):
-        lines.append(("Trivial controls, which need no world", trivial.mean()))
-    values = {"ends": {"n_known": 0}, "seen": {"n_known": 0}}
+        values |= {"normal": normal.mean(), "trivial": trivial.mean()}
     if len(normal) > 1:
         most, least = (
             rows[rows["problem"] == name].set_index("model")
             for name in (normal.idxmax(), normal.idxmin())
         )
         values["ends"] = _count_apart(most, least, _apart(most, least, len(normal)))
-    by_skin = skins.groupby("intraining")["mean"].mean()
     if {IN, OUT} <= set(by_skin.index):
         shared, other = (
             skins[skins["intraining"] == name].set_index("model") for name in (IN, OUT)
         )
         apart = _apart(shared, other) | _apart(other, shared)
-        values["seen"] = _count_apart(shared, other, apart)
-        lines += [
-            ("Skins whose relation is in the training sets", by_skin[IN]),
-            ("Other skins", by_skin[OUT]),
-        ]
-    columns = (
-        Column("Trials", ("trials",), is_number=False),
-        Column("Mean over models", ("mean",), decimals(3)),
-    )
-    frame = pd.DataFrame(lines, columns=["trials", "mean"])
-    return Sheet("Accuracy by problem and by skin.", frame, columns), values
+        values |= {
+            "seen": _count_apart(shared, other, apart),
+            "in": by_skin[IN],
+            "out": by_skin[OUT],
+        }
+    return values
 
 
 def _count_apart(first: pd.DataFrame, second: pd.DataFrame, apart: pd.Series) -> dict[str, int]:
@@ -235,17 +227,23 @@ def find_biases(summaries: pd.DataFrame, asked: Sequence[str], roster: Roster) -
 
 def _biases_sheet(biases: pd.DataFrame) -> Sheet:
     is_alike = (biases["against"] == "no interval") & (biases["n_clusters"] > 1)
-    is_shown = biases["against"].isin(["above", "below"]) | (is_alike & (biases["mean"] != 0))
+    differs = biases["against"].isin(["above", "below"])
+    is_shown = differs | (is_alike & (biases["mean"] != 0))
     return Sheet(
         "Response biases that differ from 0, or are the same in all skins.",
         biases[is_shown].reset_index(drop=True),
         (
-            Column("Model", ("name",), is_number=False),
+            MODEL,
             Column("Problem", ("problem",), is_number=False),
             Column("Bias", ("mean",), decimals(2)),
             Column("95% interval over skins", ("ci_low", "ci_high"), span),
             Column("Against 0", ("against",), is_number=False),
         ),
+        notes=(
+            "Above 0: towards TRUE, POSSIBLE, KNOWN; below: FALSE, IMPOSSIBLE, UNKNOWN. Intervals"
+            " hold for all means at once.",
+        ),
+        finding=f"Response bias differs from 0 in {differs.sum()} of {len(biases)} means.",
     )
 
 
@@ -272,22 +270,27 @@ def _methods(summaries: pd.DataFrame, origins: Sequence[TableOrigin], roster: Ro
         left_out=sum(int(row.get("incomplete_tuples", 0)) for row in answers),
         is_calibrated=any("calibrated_forms" in one.provenance.details for one in origins),
     )
-    models = _with_tokens(model_rows(origins, ("worldsense_responses",), roster), origins, roster)
-    return Methods(text, package_versions(origins), models, file_rows(origins))
+    return Methods(
+        text,
+        package_versions(origins),
+        model_rows(origins, ("worldsense_responses",), roster),
+        file_rows(origins),
+        _tokens_note(origins, roster),
+    )
 
 
 def _reading_sheet(made: Provenance, asked: Sequence[str], roster: Roster) -> Sheet:
     """How many replies the two rules of reading read otherwise."""
     counts = {
-        "another_answer": "Another answer",
-        "only_explicit": "An answer by what they say only",
-        "only_last_word": "An answer by the last word only",
+        "another_answer": "Different answers",
+        "only_explicit": "Readable by wording only",
+        "only_last_word": "Readable by last word only",
     }
     lines = [
         {
             "name": roster[model].name,
             "prompting": way,
-            "read_by": {"explicit": "what they say", "last_word": "last word, as in the paper"}[
+            "read_by": {"explicit": "wording", "last_word": "last word, as in the paper"}[
                 replies["rule"]
             ],
             "replies": replies["replies"],
@@ -297,31 +300,35 @@ def _reading_sheet(made: Provenance, asked: Sequence[str], roster: Roster) -> Sh
         if model in asked
         for way, replies in ways.items()
     ]
+    n_read = sum(line[key] for line in lines for key in counts)
+    n_replies = sum(line["replies"] for line in lines)
     return Sheet(
-        "Replies that the two rules of reading, what they say and their last word, read otherwise.",
+        "Replies that the two reading rules read differently.",
         pd.DataFrame(lines),
         (
-            Column("Model", ("name",), is_number=False, once=True),
+            MODEL_ONCE,
             Column("Prompting", ("prompting",), is_number=False),
             Column("Read by", ("read_by",), is_number=False),
             Column("Replies", ("replies",), whole_number),
             *(Column(heading, (key,), whole_number) for key, heading in counts.items()),
         ),
+        notes=(
+            "One rule reads the wording of a reply, the other its last word, as the paper does.",
+        ),
+        finding=f"The two reading rules disagree about {n_read:,} of {n_replies:,} replies.",
     )
 
 
-def _with_tokens(
-    models: list[dict[str, str]], origins: Sequence[TableOrigin], roster: Roster
-) -> list[dict[str, str]]:
-    """The rows of models, with the tokens of each answer where answers were compared."""
-    found: dict[str, str] = {}
+def _tokens_note(origins: Sequence[TableOrigin], roster: Roster) -> str:
+    """The tokens of each answer where answers were compared, by the models that share them."""
+    found: dict[str, dict[str, None]] = {}
     for one in origins:
         tokens = one.provenance.details.get("answer_tokens")
         if one.provenance.model and tokens:
-            found[roster[one.provenance.model].name] = (
-                f"tokens per answer: {selection.show_tokens(tokens)}"
-            )
-    return [row | {"notes": found.get(row["name"], "–")} for row in models] if found else models
+            names = found.setdefault(selection.show_tokens(tokens), {})
+            names[roster[one.provenance.model].name] = None
+    said = "; ".join(f"{tokens} ({', '.join(names)})" for tokens, names in found.items())
+    return f"Tokens per answer: {said}." if said else ""
 
 
 #: Which tuples of a problem are shown, by their place from the highest mean of the models to the

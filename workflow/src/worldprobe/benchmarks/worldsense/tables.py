@@ -22,9 +22,13 @@ from worldprobe.benchmarks.worldsense.skins.vocabulary import MOTION, SETS
 from worldprobe.contracts.results import OVERALL
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
+from worldprobe.report.findings import pairs_finding
 from worldprobe.report.model_names import Roster
 from worldprobe.report.sheet import (
     ABSENT,
+    INTERVAL,
+    MODEL,
+    MODEL_ONCE,
     Column,
     Sheet,
     as_text,
@@ -37,15 +41,14 @@ from worldprobe.report.sheet import (
 
 OURS, PAPERS = "this run", "paper"
 UNITS = (
-    "Accuracy is a share, chance is 0.5; bias from −1 to 1; ± is 1.96 standard errors over tuples,"
-    " as in the paper."
+    "Chance is 0.5; bias runs from −1 to 1; ± is 1.96 standard errors over tuples, as in the paper."
 )
 TERNARY = "Cx.: ternary relations of the description: none, exactly one, all but one."
-CHANGES = "Cx.: changes that are stated."
-PUBLISHED = "Rows of the paper: its printed numbers as shares, of its own test set."
+CHANGES = "Cx.: stated changes."
+PUBLISHED = "Rows of the paper: its printed numbers, on its own test set."
 
 
-#: What is shown of how well a mean is known: the paper's interval over tuples, or ours over skins.
+#: How the precision of a mean is shown: by the paper's interval over tuples, or ours over skins.
 _SPREAD = dict.fromkeys(("accuracy_corrected", "strict", "bias"), ("conf95",)) | {
     "invalid": (),
     "consistency": ("ci_low", "ci_high"),
@@ -81,8 +84,9 @@ def _show_consistency(mean: object, low: object, high: object) -> str:
     title="Mean accuracy",
     section="problems",
     caption=(
-        "Accuracy of each model over all problems, with corrected gold answers, strict scores,"
-        " response bias, invalid answers and consistency across skins. WorldSense, Table 2."
+        "Accuracy of each model over all problems; also with corrected gold answers and strictly"
+        " scored, with response bias, invalid answers and consistency across skins. WorldSense,"
+        " Table 2."
     ),
     when=outputs.is_asked,
 )
@@ -116,7 +120,7 @@ def mean_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     frame["published"] = pd.to_numeric(pd.Series(found, dtype=object)) / 100
     frame["metric"] = "accuracy"
     columns = [
-        Column("Model", ("name",), is_number=False, once=True),
+        MODEL_ONCE,
         Column(
             "Prompting",
             ("eval_type",),
@@ -145,23 +149,20 @@ def mean_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     notes = (
         (
             "Means over tuples; sizes weigh equally within a problem, and problems in the average."
-            " Strict: the exact answer, 1 and 2 apart (chance is one third in completeness"
-            " problems). Corrected gold: the solver's answers. Consistency: agreement of the"
-            " answers to one abstract problem in different skins, beyond chance; missing where a"
-            " problem has too few pairs or one answer; its interval is over skins or abstract"
-            " trials, whichever is wider."
+            " Strict: answers 1 and 2 count apart (chance is one third in completeness problems)."
+            " Corrected gold: the solver's answers. Consistency: how often a model gives the same"
+            " answer to one problem in two wordings, corrected for chance (Scott's pi); missing"
+            " where a problem has too few pairs or one answer. Its interval is over skins or"
+            " abstract trials, whichever is wider."
         ),
         UNITS,
         (
-            "Over skins: the 95% interval for other skins and abstract problems, which are what"
-            " tuples share; Student's t with one degree of freedom less than skins. None where all"
-            " skins are alike."
+            "Over skins: 95% interval for other skins and abstract problems; Student's t with one"
+            " degree of freedom less than skins. A dash: all skins are alike."
         ),
     )
     return Sheet(
-        title=(
-            f"WorldSense ({selection.main_set(rows)}): accuracy by model, average of the problems."
-        ),
+        title=(f"WorldSense ({selection.main_set(rows)}): accuracy by model over all problems."),
         frame=frame,
         columns=tuple(columns),
         notes=notes,
@@ -229,8 +230,8 @@ def sets(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     title="Fine-tuned models",
     section="finetuning",
     caption=(
-        "Accuracy and response bias of fine-tuned models and their bases by problem and set, and"
-        " those of the paper's. WorldSense, Table 9."
+        "Accuracy and response bias of fine-tuned models and their bases by problem and set, next"
+        " to the paper's. WorldSense, Table 9."
     ),
     when=(outputs.is_asked, outputs.has_tuned_models),
 )
@@ -253,8 +254,8 @@ def finetuning(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     title = "WorldSense: accuracy and response bias of fine-tuned models by set."
     sheet = _by_problem(rows, roster, "table9", title, _SET, theirs)
     note = (
-        "Rows of the paper: Llama 2 with instruction data and so many trials of its own training"
-        " set (Table 9)."
+        "Rows of the paper: Llama 2, trained on instruction data and the stated number of trials"
+        " (Table 9)."
     )
     return replace(sheet, notes=(UNITS, note))
 
@@ -265,8 +266,8 @@ def finetuning(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     title="Size and complexity",
     section="difficulty",
     caption=(
-        "Accuracy by problem, ternary relations of the description, arity of the query and number"
-        " of entities. WorldSense, Table 10."
+        "Accuracy by problem, ternary relations, arity of the query and number of entities."
+        " WorldSense, Table 10."
     ),
     when=outputs.is_asked,
 )
@@ -282,8 +283,8 @@ def complexity(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     )
     return Sheet(
         title=(
-            f"WorldSense ({selection.main_set(rows)}): accuracy by problem, complexity, arity of"
-            " the query and number of entities."
+            f"WorldSense ({selection.main_set(rows)}): accuracy by problem, complexity, query and"
+            " number of entities."
         ),
         frame=frame,
         columns=(
@@ -480,7 +481,7 @@ def _in_order(
 
 
 def problem_column(name: str = "problem", once: bool = True) -> Column:
-    """A problem as readers know it; what is none is the average of all."""
+    """A problem as readers know it; any other name is the average of all."""
 
     def shown(problem: object) -> str:
         return selection.PROBLEM_NAMES.get(str(problem), "Average")
@@ -490,7 +491,7 @@ def problem_column(name: str = "problem", once: bool = True) -> Column:
 
 def model_columns(frame: pd.DataFrame, *more: Column) -> list[Column]:
     """The model's column, further ones, and where a row comes from if any is the paper's."""
-    columns = [Column("Model", ("name",), is_number=False, once=True), *more]
+    columns = [MODEL_ONCE, *more]
     if (frame["source"] == PAPERS).any():
         columns.append(Column("From", ("source",), as_text, is_number=False))
     return columns
@@ -506,9 +507,8 @@ def _notes(frame: pd.DataFrame) -> tuple[str, ...]:
     title="Pairs of models",
     section="pairs",
     caption=(
-        "Each pair of models: the difference of their accuracies on the same tuples, with interval"
-        " and p over skins and abstract problems, and Holm's correction; pairs with a rule are"
-        " corrected apart."
+        "Difference of accuracy on the same tuples for each pair of models; interval and p over"
+        " skins and abstract problems, with Holm's correction apart for pairs with a rule."
     ),
     when=(outputs.is_asked, outputs.has_pairs),
 )
@@ -540,20 +540,21 @@ def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
             Column("A", ("mean_a",), decimals(3)),
             Column("B", ("mean_b",), decimals(3)),
             Column("A − B", ("difference",), decimals(3)),
-            Column("95% interval", ("ci_low", "ci_high"), span),
+            INTERVAL,
             Column("p (Holm)", ("p_holm",), p_value),
-            Column("Found in 80%", ("detectable",), decimals(3)),
+            Column("Detectable", ("detectable",), decimals(3)),
             Column("Skins", ("n_clusters",), whole_number),
             Column("Tuples", ("n",), whole_number),
         ),
         notes=(
             (
-                "Interval and p are for other skins and abstract problems than these: Student's t"
-                " of the differences between skins, with one degree of freedom less than skins. A"
-                " model that is better in these skins need not be so in others. Found in 80%: the"
-                " smallest true difference for which p is below 0.05 in about 80% of such samples."
+                "Intervals and p generalise to other skins and abstract problems: Student's t of"
+                " the differences between skins, with one degree of freedom less than skins."
+                " Detectable: the smallest true difference that 80% of such studies would find"
+                " (p < 0.05)."
             ),
         ),
+        finding=pairs_finding(frame),
         group="eval_type",
     )
 
@@ -564,14 +565,14 @@ def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
     title="Consistency across skins",
     section="skins",
     caption=(
-        "How often one abstract problem gets the same answer in different skins, beyond chance, and"
-        " what accuracy explains of it."
+        "How often a model gives the same answer to one problem in two wordings, corrected for"
+        " chance, and how much of that its accuracy explains."
     ),
     when=outputs.is_asked,
 )
 def consistency(summaries: pd.DataFrame, roster: Roster) -> Sheet:
-    """How often one abstract problem gets the same answer in different skins, beyond chance, and
-    what accuracy explains of it.
+    """How often a model gives the same answer to one problem in two wordings, corrected for chance,
+    and how much of that its accuracy explains.
     """
     from worldprobe.benchmarks.worldsense.analysis.summarize import FEWEST
 
@@ -606,31 +607,27 @@ def consistency(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         title=f"WorldSense ({selection.main_set(rows)}): consistency across skins.",
         frame=frame,
         columns=(
-            Column("Model", ("name",), is_number=False, once=True),
+            MODEL_ONCE,
             problem_column("group", once=False),
             Column("Abstract trials", ("n",), whole_number),
             Column("Consistency", ("mean",), decimals(2)),
-            Column("95% interval", ("ci_low", "ci_high"), span),
+            INTERVAL,
             Column("From accuracy", ("mean_explained",), decimals(2)),
             Column("95% of draws", ("ci_low_explained", "ci_high_explained"), span),
             Column("", ("status",), lambda status: _WHY_NOT.get(str(status), ""), is_number=False),
         ),
         notes=(
             (
-                "Agreement of the answers to one abstract problem in two skins, beyond that of"
-                " answers as frequent in the same pairs, whatever the question: 0 is chance, 1 is"
-                " always. It needs no gold answer; invalid answers never agree. The interval is"
-                " over skins or abstract trials, whichever is wider."
+                "How often a model gives the same answer to one problem in two wordings, corrected"
+                " for chance (Scott's pi): 0 is chance, 1 is always. Invalid answers never agree."
+                " The interval is over skins or abstract trials, whichever is wider."
             ),
             (
-                "From accuracy: the same after answers within a problem, size, complexity, query"
-                " form and gold answer were exchanged at random. A consistency within 95% of these"
-                " draws is no more than being right more often in some kinds of trials."
+                "From accuracy: the same after answers were exchanged at random within a problem,"
+                " size, complexity, query form and gold answer. A consistency within 95% of these"
+                " draws only reflects higher accuracy in some kinds of trials."
             ),
-            (
-                f"At least {FEWEST} abstract trials in several skins are needed; an average has all"
-                " problems or is missing."
-            ),
+            (f"Needs {FEWEST} abstract trials in several skins; an average needs all problems."),
         ),
         group="name",
     )
@@ -646,7 +643,7 @@ _WHY_NOT = {
 
 
 def _no_consistency(overall: pd.DataFrame, roster: Roster) -> Sheet:
-    """The models without a number, and why."""
+    """The models without a number; nothing of them is printed."""
     models = roster.in_order(overall["model"])
     return Sheet(
         title=f"WorldSense ({selection.main_set(overall)}): consistency across skins.",
@@ -657,13 +654,9 @@ def _no_consistency(overall: pd.DataFrame, roster: Roster) -> Sheet:
                 "average": float("nan"),
             }
         ),
-        columns=(
-            Column("Model", ("name",), is_number=False),
-            Column("Average", ("average",), decimals(2)),
-        ),
-        notes=(
-            "No abstract problem occurs in more than one skin, so there is nothing to compare.",
-        ),
+        columns=(MODEL,),
+        printed=(),
+        notes=("No abstract problem occurs in more than one skin.",),
     )
 
 
@@ -672,10 +665,7 @@ def _no_consistency(overall: pd.DataFrame, roster: Roster) -> Sheet:
     inputs=[Input(Reproduction, name="reproduction")],
     title="Published numbers",
     section="published",
-    caption=(
-        "The numbers that the WorldSense paper prints in tables and text, next to those of this"
-        " run."
-    ),
+    caption=("The numbers in tables and text of the WorldSense paper, next to those of this run."),
     when=outputs.is_asked,
 )
 def reproduction(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> Sheet:
@@ -690,13 +680,9 @@ def reproduction(table: pd.DataFrame, provenance: Provenance, roster: Roster) ->
     compared = table["status"].isin(["within_rounding", "differs"])
     return Sheet(
         title=(
-            "WorldSense: numbers that the paper prints in tables and text, next to those of this"
-            " run."
+            "WorldSense: the paper's numbers next to those of this run."
             if compared.any()
-            else (
-                "WorldSense: this study ran none of the paper's models, so no published number can"
-                " be compared."
-            )
+            else "WorldSense: this study ran none of the paper's models."
         ),
         frame=frame,
         columns=(
@@ -717,7 +703,7 @@ def reproduction(table: pd.DataFrame, provenance: Provenance, roster: Roster) ->
         ),
         notes=(
             str(provenance.details.get("summary", "")),
-            f"Source: {SOURCE}. Only numbers of models that were run are printed.",
+            f"Source: {SOURCE}. Models that were not run are left out.",
         ),
         group="block",
         hidden=("shown",),

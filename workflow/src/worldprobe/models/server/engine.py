@@ -44,6 +44,8 @@ from worldprobe.provenance import versions
 
 #: vLLM's floor, which means minus infinity in JSON.
 FLOOR = -9999.0
+#: How a server without log probabilities of prompts is called among an engine's notes.
+NO_LOGPROBS = "no log probabilities"
 #: Raises an option's token above all others where a server knows no structured outputs.
 BIAS = 100
 #: Log probabilities of likeliest tokens to ask a vLLM server for with a choice: as many as it
@@ -538,11 +540,7 @@ def open_engine(
         notes={
             "device": "the server's",
             "tokenizer": encoder.tokenizer.origin if encoder else "the server's",
-            "mode": (
-                "echo of " + ("token ids" if encoder else "text")
-                if echoed
-                else "no log probabilities"
-            ),
+            "mode": ("echo of " + ("token ids" if encoder else "text") if echoed else NO_LOGPROBS),
             "request": request,
             "constraint": constraint or ("logit_bias" if encoder else "none"),
             "answered_by": (

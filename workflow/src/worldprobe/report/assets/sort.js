@@ -27,3 +27,8 @@ document.querySelectorAll("table.sortable").forEach(table => {
   }));
 });
 
+/* Say where something is wider than its place. */
+const sayWide = () => document.querySelectorAll(".scroll,.canvas").forEach(one => one.classList.toggle("wide", one.scrollWidth > one.clientWidth + 1));
+addEventListener("resize", sayWide);
+addEventListener("load", sayWide);
+document.addEventListener("toggle", sayWide, true);

@@ -330,7 +330,7 @@ def _judgements(
     eval_type: str,
 ) -> pd.DataFrame:
     """Rows of contracts.Judgements from arrays of shape (items, 2)."""
-    columns = [column for column in ("item_id", *DESIGN, "adversarial") if column in items]
+    columns = [column for column in ("item_id", *DESIGN) if column in items]
     design = items.loc[items.index.repeat(2), columns].reset_index(drop=True)
     return design.assign(
         filling=filling_of(items) if "fillers" in items else None,

@@ -63,13 +63,10 @@ def status_notes(statuses: pd.Series) -> list[str]:
     notes = []
     if (statuses == "one_version").any():
         notes.append(
-            "There is one version: the interval is about its fillings only, and there is no test."
+            "With one version, intervals hold for its fillings only, and there is no test."
         )
     if statuses.isin(["one_cluster", "no_spread"]).any():
-        notes.append(
-            "No interval: all values are alike, or of one cluster, and nothing says how others"
-            " would come out."
-        )
+        notes.append("No interval: all values are alike, or of one cluster.")
     return notes
 
 
@@ -249,7 +246,7 @@ def _design(judgements: pd.DataFrame, item_code: np.ndarray, item_ids: np.ndarra
     first = np.full(len(item_ids), -1)
     first[item_code[::-1]] = np.arange(len(item_code))[::-1]
     items = {"item_id": item_ids}
-    for name in (*DESIGN, *(["adversarial"] if "adversarial" in judgements else [])):
+    for name in DESIGN:
         codes = pd.factorize(judgements[name])[0]
         clash = codes != codes[first][item_code]
         if clash.any():

@@ -606,7 +606,7 @@ def _structure(structure: str, formula: str, dropped: list[str]) -> list[str]:
         return [
             "The paper's random effects take templates, pairs of concepts and all models' responses"
             " to a contrast as independent: where there is nothing to find, 20 to 40% of such stars"
-            " are false (docs/numbers.md). Stars that hold: mixed_model.random_effects: maximal."
+            " are false (docs/methods.md). Stars that hold: mixed_model.random_effects: maximal."
         ]
     gone = (
         f" Dropped, as the answers show no variance of them: {', '.join(dropped)}."

@@ -112,7 +112,7 @@ def read_release(source: Path, password: str | None = None) -> Release:
         )
     items, rows = _split(pd.concat(results, ignore_index=True))
     for name in unread:
-        LOGGER.info("not read, not in the layout: %s", name)
+        LOGGER.info("ignored, as no part of the layout: %s", name)
     return Release(
         items=items,
         rows=rows,

@@ -191,8 +191,7 @@ def groups_of(
     yield group(OVERALL, ALL, np.arange(len(items)))
     if prompted is not None:
         yield group("prompted", ALL, prompted)
-    groupings = ["domain", "context_type", "context_contrast", "target_contrast", "adversarial"]
-    for grouping in groupings[: None if "adversarial" in items else -1]:
+    for grouping in ("domain", "context_type", "context_contrast", "target_contrast"):
         for name, positions in items.groupby(grouping, sort=True).indices.items():
             yield group(grouping, str(name), np.asarray(positions))
     concepts: dict[str, list[int]] = {}

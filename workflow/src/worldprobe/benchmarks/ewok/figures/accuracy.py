@@ -4,7 +4,6 @@ number of parameters.
 
 from __future__ import annotations
 
-from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,6 +38,7 @@ from worldprobe.errors import UserError
 from worldprobe.models.registry import BASELINES
 from worldprobe.provenance import Provenance
 from worldprobe.report import style
+from worldprobe.report.lines import draw_lines
 from worldprobe.report.model_names import (
     BASELINES_AND_PEOPLE,
     CONTROL_FAMILY,
@@ -74,10 +74,9 @@ COLUMNS = (
     title="Accuracy by domain",
     section="accuracy",
     caption=(
-        "Accuracy by domain, in the order of the models' mean, on an axis that fits. Dots: mean"
-        " over versions, with 95% intervals; ticks: single versions; dashed line: chance; grey"
-        " band, where present: range of the human ratings over versions, with their mean. EWoK,"
-        " Figure 4."
+        "Accuracy by domain, highest mean first. Dots: mean over versions, with 95% intervals;"
+        " ticks: single versions; dashed line: chance; grey band, if any: humans, mean and range"
+        " over versions. EWoK, Figure 4."
     ),
     when=has_logprobs,
     options=[EVAL_TYPE],
@@ -180,20 +179,14 @@ def draw_by_domain(frame: pd.DataFrame, width: str = "double") -> Figure:
     return figure
 
 
-#: How much wider bold letters are.
-BOLD = 1.12
-#: Blank rows between two domains in one column, their name included.
-ROWS_BETWEEN = 1.6
-
-
 @figure(
     inputs=[Summaries],
     title="Concepts",
     section="concepts",
     caption=(
-        "Accuracy by concept and model. White is chance, blue above, orange below; within each"
-        " domain, concepts are ordered by the models' mean, the lowest first; two concepts with"
-        " equal numbers, such as those that occur only as a pair, share a row."
+        "The concepts with the lowest and the highest accuracy, by the mean over models; concepts"
+        " with equal numbers share a row. White: chance; blue: above; orange: below. In brackets:"
+        " number of items; with few items, extremes are mostly luck."
     ),
     when=has_logprobs,
     options=[EVAL_TYPE],
@@ -226,130 +219,46 @@ def concepts(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs
 
 @concepts.drawn_by
 def draw_concepts(frame: pd.DataFrame, width: str = "double") -> Figure:
-    """Newspaper columns of small matrices, one per domain."""
-    models = list(dict.fromkeys(frame.model))
+    """The concepts with the lowest mean, and those with the highest, as rows of cells; concepts of
+    a domain with equal numbers share a row.
+    """
     names = dict(zip(frame.model, frame.name, strict=True))
-    domains = list(dict.fromkeys(frame.domain))
-    frame = _one_row_for_two(frame)
-    size = 5.0
-    label = min(1.1, style.widest((in_words(c) for c in frame.concept.unique()), size) + 0.06)
-    total = style.WIDTHS[width]
-    columns = (
-        1
-        if width == "single"
-        else max(1, min(6, int((total - 0.1) // (label + len(models) * 0.066 + 0.12))))
+    models = list(names)
+    wide = frame.pivot(index=["domain", "concept"], columns="model", values="mean")
+    wide["n"] = frame.groupby(["domain", "concept"])["n"].max()
+    rows = wide.reset_index().assign(concept=lambda part: part["concept"].map(in_words))
+    alike = rows.groupby(["domain", *models, "n"], sort=False, dropna=False)["concept"]
+    rows = alike.agg(", ".join).reset_index()
+    rows["ease"] = rows[[model for model in models if model != HUMAN]].mean(axis=1)
+    shown = min(SHOWN_CONCEPTS, len(rows) // 2) or len(rows)
+    size = style.BODY if width == "double" else style.SMALL
+    label = 1.75 if width == "double" else 1.9
+    head = style.widest(names.values(), size) + 0.12
+    figure, grid, plot = style.grid(
+        width, 2, 2 if width == "double" else 1, 0.15 * shown, label, label + 0.12, head, 0.4
     )
-    columns = min(columns, len(domains))
-    gap = 0.14
-    cell = min(0.26, (total - 0.08 - columns * label - (columns - 1) * gap) / columns / len(models))
-    pitch = 0.098
-    stacks = _stacks(
-        {domain: frame[frame.domain == domain].concept.nunique() for domain in domains}, columns
-    )
-    head = min(1.2, style.widest(names.values(), size) + 0.08)
-    tallest = max(sum(rows + ROWS_BETWEEN for _domain, rows in stack) for stack in stacks) * pitch
-    figure = style.canvas(width, head + tallest + 0.45)
-    for number, stack in enumerate(stacks):
-        left = 0.04 + number * (label + cell * len(models) + gap) + label
-        at = head
-        for position, (domain, rows) in enumerate(stack):
-            at += ROWS_BETWEEN * pitch
-            axes = style.axes_at(figure, left, at, cell * len(models), rows * pitch)
-            part = frame[frame.domain == domain]
-            concepts = list(dict.fromkeys(part.concept))
-            matrix = part.pivot(index="concept", columns="model", values="mean").reindex(
-                index=concepts, columns=models
-            )
-            shown = [style.shortened(in_words(concept), size, label - 0.04) for concept in concepts]
-            draw_block(
-                axes, Block(matrix.to_numpy(dtype=float), shown, [""] * len(models)), size=size
-            )
-            axes.tick_params(axis="y", pad=1)
-            title = style.shortened(in_words(domain), size + 0.6, label + cell * len(models))
-            fits = style.widest([title], size + 0.6) * BOLD <= cell * len(models)
-            axes.text(
-                0 if fits else 1,
-                1 + 0.025 / (rows * pitch),
-                title,
-                transform=axes.transAxes,
-                ha=(
-                    "left" if fits else "right"
-                ),  # over the labels: to the right there is another column, or the edge
-                va="bottom",
-                fontsize=size + 0.6,
-                fontweight="bold",
-            )
-            if position == 0:
-                axes.set_xticks(
-                    [i + 0.5 for i in range(len(models))],
-                    [names[m] for m in models],
-                    fontsize=size,
-                    rotation=90,
-                )
-                axes.tick_params(axis="x", pad=ROWS_BETWEEN * pitch * 72 * 0.9)
-            at += rows * pitch
-    _key(figure, size)
+    for axes, title in zip(grid, ("lowest", "highest"), strict=True):
+        # of equal means, those of more items
+        chosen = rows.sort_values(
+            ["ease", "n"], ascending=[title == "lowest", False], kind="stable"
+        )[:shown]
+        labels = [
+            style.shortened(concept, size, label - 0.36) + f" ({n:.0f})"
+            for concept, n in zip(chosen.concept, chosen.n, strict=True)
+        ]
+        block = Block(chosen[models].to_numpy(dtype=float), labels, list(names.values()))
+        has_room = plot / len(models) > style.widest(["0.00"], size) + 0.04
+        draw_block(axes, block, size=size, numbers=has_room)
+        axes.tick_params(axis="x", rotation=90)
+        style.panel_letter(axes, "", left=label - 0.1, title=title)
+    left_out = len(rows) - 2 * shown
+    note = f"{left_out} rows between are left out (CSV: all); " if left_out > 0 else ""
+    style.corner_note(figure, note + style.AROUND_CHANCE_WORDS, size)
     return figure
 
 
-def _one_row_for_two(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows, those of two concepts of a domain once where all models have equal numbers on both:
-    named "one, other".
-    """
-    alike: dict[tuple, list[str]] = {}
-    for (domain, concept), rows in frame.groupby(["domain", "concept"], sort=False):
-        numbers = rows.sort_values("model")[["model", "mean", "ci_low", "ci_high", "n"]].fillna(-1)
-        alike.setdefault((domain, *numbers.itertuples(index=False, name=None)), []).append(
-            str(concept)
-        )
-    pairs = {
-        (domain, found[0]): found[1] for (domain, *_), found in alike.items() if len(found) == 2
-    }
-    second = set(zip([domain for domain, _ in pairs], pairs.values(), strict=True))
-    keys = list(zip(frame["domain"], frame["concept"], strict=True))
-    named = frame.assign(
-        concept=[f"{key[1]}, {pairs[key]}" if key in pairs else key[1] for key in keys]
-    )
-    return named[[key not in second for key in keys]]
-
-
-def _stacks(rows_of: dict[str, int], columns: int) -> list[list[tuple[str, int]]]:
-    """Domains in reading order, cut into columns so that the tallest is as short as it can be.
-
-    >>> _stacks({"a": 3, "b": 3, "c": 7}, 2)
-    [[('a', 3), ('b', 3)], [('c', 7)]]
-    """
-    blocks = list(rows_of.items())
-    best: list[list[tuple[str, int]]] = []
-    lowest = float("inf")
-    for cuts in combinations(range(1, len(blocks)), columns - 1):
-        stacks = [blocks[start:end] for start, end in pairwise((0, *cuts, len(blocks)))]
-        tallest = max(sum(rows + ROWS_BETWEEN for _domain, rows in stack) for stack in stacks)
-        if tallest < lowest:
-            best, lowest = stacks, tallest
-    return best
-
-
-def _key(figure: Figure, size: float) -> None:
-    """A small colour bar with chance in its middle."""
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import Normalize
-
-    width, height = figure.get_size_inches()
-    axes = style.axes_at(figure, width - 1.55, height - 0.26, 1.4, 0.07)
-    bar = figure.colorbar(
-        ScalarMappable(Normalize(0, 1), style.diverging()), cax=axes, orientation="horizontal"
-    )
-    bar.set_ticks([0, 0.5, 1], labels=["0", "0.5 (chance)", "1"], fontsize=size)
-    bar.outline.set_visible(False)
-    figure.text(
-        (width - 1.62) / width,
-        (0.19 + 0.035) / height,
-        "accuracy",
-        fontsize=size,
-        ha="right",
-        va="center",
-    )
+#: Rows of the lowest and of the highest concepts that are drawn.
+SHOWN_CONCEPTS = 12
 
 
 CONDITION_COLUMNS = ["model", "name", "condition", "title", "reference", "eval_type", "mean"]
@@ -361,9 +270,9 @@ CONDITION_COLUMNS += ["low", "high", "difference", "ci_low", "ci_high", "p_holm"
     title="Conditions",
     section="conditions",
     caption=(
-        "Left: accuracy of each model in each condition; lines: from the lowest to the highest mean"
-        " of a version. Right: paired difference from the first condition with a 95% interval;"
-        " filled: p < 0.05 after Holm's correction."
+        "Left: accuracy of each model in each condition, with the range over versions. Right:"
+        " paired difference from the first condition, with a 95% interval; filled: p < 0.05 after"
+        " Holm's correction."
     ),
     when=(has_conditions, has_logprobs),
     options=[EVAL_TYPE],
@@ -491,9 +400,7 @@ READ_LOOKS = {
     section="controls",
     caption=(
         "Accuracy of the control models by what they had read of an item, with 95% intervals over"
-        " pairs of concepts: the item itself, its template with other fillings, other templates of"
-        " its pair of concepts, or nothing of its situation or its concepts. The dashed line is"
-        " chance."
+        " pairs of concepts. Dashed line: chance."
     ),
     when=has_generalisation,
 )
@@ -517,34 +424,42 @@ def controls(accuracies: pd.DataFrame, roster: Roster) -> pd.DataFrame:
 
 
 @controls.drawn_by
-def draw_controls(frame: pd.DataFrame, width: str = "single") -> Figure:
-    """A line per model with a mark for each kind, and for each dose where there are several."""
+def draw_controls(frame: pd.DataFrame, width: str = "double") -> Figure:
+    """A line per model with a mark and its number for each kind, and for each dose where there are
+    several.
+    """
     models = list(dict.fromkeys(frame["model"]))
     names = dict(zip(frame["model"], frame["name"], strict=True))
     size = style.BODY if width == "double" else style.SMALL
-    left, foot = style.widest(names.values(), size) + 0.1, 0.66
-    figure, panels, _ = style.grid(width, 1, 1, 0.3 * len(models) + 0.06, left, gap=0.16, foot=foot)
-    axes = panels[0]
-    place = {model: number for number, model in enumerate(models)}
+    left = style.widest(names.values(), size) + 0.1
+    figure, (axes,), _ = style.grid(
+        width, 1, 1, 0.44 * len(models), left, head=0.06, foot=0.64, right=0.3
+    )
     for row, (group, (_, mark, colour)) in enumerate(READ_LOOKS.items()):
         part = frame[(frame["group"] == group) & frame["mean"].notna()]
-        y = np.array([place[model] + (row - 1.5) * 0.17 for model in part["model"]])
+        y = np.array([models.index(model) + (row - 1.5) * 0.2 for model in part["model"]])
         style.dots(axes, y, part, colour, marker=mark)
+        ends = part["ci_high"].fillna(part["mean"])
+        for height, end, mean in zip(y, ends, part["mean"], strict=True):
+            axes.text(end + 0.008, height, f"{mean:.2f}", va="center", fontsize=size, color=colour)
     style.dash(axes)
-    axes.set_xlim(0.4, 1.03)
+    low = min(0.4, float(frame[["mean", "ci_low"]].min().min()) - 0.01)
+    axes.set_xlim(low, 1.01)
     style.name_rows(axes, [names[model] for model in models], size)
+    axes.tick_params(axis="x", labelsize=size)
+    axes.set_xlabel("accuracy", fontsize=size)
+    return _with_legend(figure, frame, width)
+
+
+def _with_legend(figure: Figure, frame: pd.DataFrame, width: str) -> Figure:
+    """The figure with a legend of what a model had read."""
     handles = [
         style.mark(mark, colour, label)
         for group, (label, mark, colour) in READ_LOOKS.items()
         if group in set(frame["group"])
     ]
-    style.legend(
-        figure, [*handles, style.chance_line("chance")], 3 if width == "double" else 2, size
-    )
-    middle = (left + (style.WIDTHS[width] - left) / 2) / style.WIDTHS[width]
-    figure.text(
-        middle, (foot - 0.33) / figure.get_size_inches()[1], "accuracy", ha="center", fontsize=size
-    )
+    columns, size = (5, style.BODY) if width == "double" else (2, style.SMALL)
+    style.legend(figure, [*handles, style.chance_line("chance")], columns, size)
     return figure
 
 
@@ -553,10 +468,9 @@ def draw_controls(frame: pd.DataFrame, width: str = "single") -> Figure:
     title="What a leak does",
     section="controls",
     caption=(
-        "Accuracy of control models by how often the items of a pair of concepts occurred in what"
-        " they had read: of these items, of their templates with other fillings, of other templates"
-        " of the pair, and of concepts that were not taught. Means and 95% intervals over"
-        " trainings; the dashed line is chance."
+        "Accuracy of control models by how often they had read the items of a pair of concepts: on"
+        " these items, on their templates with other fillings, on other templates of the pair, and"
+        " on held-out concepts. Means and 95% intervals over trainings; dashed line: chance."
     ),
     when=(has_generalisation, has_doses),
 )
@@ -588,15 +502,7 @@ def draw_doses(frame: pd.DataFrame, width: str = "single") -> Figure:
     axes.tick_params(labelsize=size)
     axes.set_ylabel("accuracy", fontsize=size)
     axes.set_xlabel("times that items of the pair of concepts were read", fontsize=size)
-    handles = [
-        style.mark(mark, colour, label)
-        for group, (label, mark, colour) in READ_LOOKS.items()
-        if group in set(frame["group"])
-    ]
-    style.legend(
-        figure, [*handles, style.chance_line("chance")], 3 if width == "double" else 2, size
-    )
-    return figure
+    return _with_legend(figure, frame, width)
 
 
 @figure(
@@ -604,8 +510,8 @@ def draw_doses(frame: pd.DataFrame, width: str = "single") -> Figure:
     title="Families",
     section="families",
     caption=(
-        "Accuracy of each model by level of each family, whose templates differ in the level alone,"
-        " with 95% intervals over bases; dashed line: chance."
+        "Accuracy of each model by level of each family, with 95% intervals over bases; grey: at"
+        " chance throughout."
     ),
     when=has_families,
     options=[EVAL_TYPE],
@@ -643,37 +549,8 @@ def families(levels: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") 
 
 @families.drawn_by
 def draw_families(frame: pd.DataFrame, width: str = "double") -> Figure:
-    """The figure from its tidy table."""
-    models = list(dict.fromkeys(frame["model"]))
-    names = dict(zip(frame["model"], frame["name"], strict=True))
-    looks = style.looks(dict(zip(frame["model"], frame["colour"], strict=True)))
-    panels = list(dict.fromkeys(zip(frame["panel"], frame["axis"], strict=True)))
-    per_row = min(len(panels), 3 if width == "double" else 2)
-    size = style.BODY if width == "double" else style.SMALL
-    legend_columns = 4 if width == "double" else 2
-    foot = 0.5 + 0.14 * -(-(len(models) + 1) // legend_columns)
-    figure, grid, across = style.grid(width, len(panels), per_row, 1.3, 0.4, head=0.58, foot=foot)
-    limits = style.fitting_limits(frame, ["mean", "ci_low", "ci_high"])
-    for number, (axes, (panel, axis)) in enumerate(zip(grid, panels, strict=True)):
-        here = frame[frame["panel"] == panel]
-        style.dash(axes, across=True)
-        for place, model in enumerate(models):
-            line = here[here["model"] == model].sort_values("level")
-            shift = 0.2 * ((place + 0.5) / len(models) - 0.5)
-            style.line(axes, line["level"].astype(float) + shift, line, *looks[model])
-        axes.set_title(panel, fontsize=size)
-        axes.set_xlabel(axis, fontsize=style.fitting([axis], size, across))
-        axes.set_xticks(sorted(here["level"].astype(int).unique()))
-        axes.set_ylim(*limits)
-        axes.tick_params(labelsize=size, labelleft=number % per_row == 0)
-        if number % per_row == 0:
-            axes.set_ylabel("accuracy", fontsize=size)
-    handles = [
-        style.mark(mark, colour, names[model], ms=3, ls="-")
-        for model, (colour, mark) in looks.items()
-    ]
-    style.legend(figure, [*handles, style.chance_line("chance")], legend_columns, size)
-    return figure
+    """A panel for each family."""
+    return draw_lines(frame.rename(columns={"level": "x"}).astype({"x": float}), width)
 
 
 @figure(
@@ -681,9 +558,8 @@ def draw_families(frame: pd.DataFrame, width: str = "double") -> Figure:
     title="Model size",
     section="scale",
     caption=(
-        "Accuracy against the number of parameters. Vertical lines: range over versions; slanted"
-        " lines: a family's mean at each size. Models of the same size are drawn side by side;"
-        " control models are not joined."
+        "Accuracy by number of parameters. Vertical lines: range over versions; slanted lines: a"
+        " family's mean at each size. Models of equal size stand side by side."
     ),
     when=(has_logprobs, has_known_sizes),
     options=[EVAL_TYPE],

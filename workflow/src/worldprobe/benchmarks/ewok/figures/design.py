@@ -68,10 +68,10 @@ COLUMNS = (
     title="Design features",
     section="design",
     caption=(
-        "A-C: accuracy by design feature, a dot per model in the colours and the order of D; red:"
-        " the mean of published models, or of trained ones where none is published. From D:"
-        " correlation with the number of words, word frequency and the accuracy of baselines over"
-        " domains and versions, with 95% intervals; filled: p < 0.05. EWoK, Figure 5."
+        "A-C: accuracy by design feature, a dot per model in the colours and order of D; red: mean"
+        " of published models, or of trained controls without any. From D: correlation of accuracy"
+        " with number of words, word frequency and the accuracy of baselines, over domains and"
+        " versions, with 95% intervals; filled: p < 0.05. EWoK, Figure 5."
     ),
     when=has_logprobs,
     options=[EVAL_TYPE],

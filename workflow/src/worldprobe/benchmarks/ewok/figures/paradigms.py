@@ -134,11 +134,11 @@ def draw_paradigms(frame: pd.DataFrame, width: str = "double") -> Figure:
     title="Agreement",
     section="paradigms",
     caption=(
-        "The context chosen directly against the context that the Likert ratings prefer, in percent"
-        " of targets. No preference: equal ratings, or a choice that follows the position (humans:"
-        " mean ratings less than 1 apart, or a mean choice less than 0.2 away from the middle)."
-        " Unreadable: for humans, asked in one way only. Below each name: agreement among the"
-        " others. EWoK, Figure 7."
+        "Chosen context against the context with higher Likert ratings, in percent of targets. No"
+        " preference: equal ratings, or a choice that follows the position (humans: mean ratings"
+        " less than 1 apart, or a mean choice within 0.2 of the middle). Unreadable, for humans:"
+        " asked in one way only. Below each name: agreement, unreadable answers left out. EWoK,"
+        " Figure 7."
     ),
     when=has_both_paradigms,
     options=[selection.SETUP],
@@ -233,9 +233,9 @@ def draw_agreement(frame: pd.DataFrame, width: str = "double") -> Figure:
     title="People, Likert and Choice",
     section="people",
     caption=(
-        "The context that people chose against the context that other people's Likert ratings"
-        " prefer, in percent of targets. No preference: mean ratings less than 1 apart, or a mean"
-        " choice less than 0.2 away from the middle. EWoK, Figure 7."
+        "Context that people chose against the context with higher Likert ratings by other people,"
+        " in percent of targets. No preference: mean ratings less than 1 apart, or a mean choice"
+        " within 0.2 of the middle. EWoK, Figure 7."
     ),
     when=has_both_ways,
 )
@@ -343,8 +343,8 @@ def _draw_matrix(
     title="Set-ups by model",
     section="paradigms",
     caption=(
-        "Accuracy for every prompting set-up, by model. Free: any answer; constr.: one of the"
-        " scale's numerals; ex.: examples in the prompt. White is chance."
+        "Accuracy by prompting set-up and model. free: free generation; constr.: choice among the"
+        " valid answers; ex.: worked examples in the prompt. White: chance."
     ),
     when=has_prompting,
     options=[selection.METRIC],
@@ -361,9 +361,9 @@ def setups_by_model(
     title="Set-ups by domain",
     section="paradigms",
     caption=(
-        "Accuracy for every prompting set-up on the items that it asked about, by domain, averaged"
-        " over models. Free: any answer; constr.: one of the scale's numerals; ex.: examples in the"
-        " prompt. White is chance."
+        "Accuracy by prompting set-up and domain, averaged over models, on the items that were"
+        " prompted. free: free generation; constr.: choice among the valid answers; ex.: worked"
+        " examples in the prompt. White: chance."
     ),
     when=has_prompting_of_all,
     options=[selection.METRIC],

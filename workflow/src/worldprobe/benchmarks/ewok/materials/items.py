@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as arrow
 
+from worldprobe.analysis.sampling import stratified
 from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.benchmarks.ewok.materials.compile import (
     compile_families,
@@ -774,6 +775,19 @@ def in_share(table: pd.DataFrame, limit: int) -> np.ndarray:
     templates["turn"] = templates.groupby("domain").cumcount()
     chosen = templates.sort_values(["turn", "domain"])[place].head(limit)
     return pd.MultiIndex.from_frame(table[place]).isin(pd.MultiIndex.from_frame(chosen))
+
+
+def in_sample(table: pd.DataFrame, size: int) -> np.ndarray:
+    """Which templates are in a sample that stands for all, shape (n,): every pair of concepts
+    has at least one, see ``stratified``.
+
+    Args:
+        table: templates.
+        size: number of templates.
+    """
+    pairs = table[["domain", "concept_a", "concept_b"]].fillna("").itertuples(index=False)
+    places = table[["domain", "meta_template", "template"]].itertuples(index=False)
+    return stratified(list(map(tuple, pairs)), ["/".join(map(str, row)) for row in places], size)
 
 
 def fill_items(

@@ -22,7 +22,17 @@ from worldprobe.errors import UserError
 from worldprobe.models.registry import BASELINES
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import HUMAN, Roster, is_baseline
-from worldprobe.report.sheet import Column, Sheet, decimals, p_value, span, whole_number
+from worldprobe.report.sheet import (
+    INTERVAL,
+    MODEL,
+    MODEL_ONCE,
+    Column,
+    Sheet,
+    decimals,
+    p_value,
+    span,
+    whole_number,
+)
 
 #: ways of asking a model, in the order of the columns.
 MODEL_TYPES = (*EVAL_TYPES, *TARGET_TYPES)
@@ -30,14 +40,11 @@ MODEL_TYPES = (*EVAL_TYPES, *TARGET_TYPES)
 
 #: What the baselines are; each compares a vector of the target with one of each context by cosine.
 BASELINE_NOTES = {
-    "sentence_vectors": "cosine of target and context as a sentence encoder reads them.",
-    "wordnet": (
-        "cosine of the glosses of their words' senses and of related senses, without the names of"
-        " agents."
-    ),
+    "sentence_vectors": "cosine of target and context in a sentence encoder.",
+    "wordnet": "cosine of the glosses of words and related senses, agents' names left out.",
     "word2vec": (
-        "cosine of their summed word vectors, without the names of agents; unless a file was given,"
-        " these vectors have read sentences like these only."
+        "cosine of their summed word vectors, agents' names left out. Unless a file was given, the"
+        " vectors were trained on sentences like these only."
     ),
 }
 
@@ -47,9 +54,8 @@ BASELINE_NOTES = {
     title="Accuracy by domain",
     section="accuracy",
     caption=(
-        "Accuracy by domain: the average over published models (or trained controls where there are"
-        " none), the highest mean, and humans where their ratings are part of the run. EWoK,"
-        " Table 2."
+        "Average and highest accuracy by domain, over published models or, without any, trained"
+        " controls; with humans where they were asked. EWoK, Table 2."
     ),
     when=study.has_logprobs,
     options=[selection.EVAL_TYPE],
@@ -99,18 +105,18 @@ def accuracy_by_domain(
     if not who:
         columns.pop()
     notes = [
-        f"Models in the average: {frame.n_models.max()}. Domains are in its order, which was not"
-        " tested."
+        f"Models in the average: {frame.n_models.max()}. We did not test whether this order of"
+        " domains holds for other items."
     ]
     if frame.n_models.max() > 1:
         notes.append(
-            "The highest of several means tends to be more than its model reaches on other items."
+            "The best of several scores is usually too optimistic: expect less on new items."
         )
     if len(calibration):
         names = ", ".join(roster[model].name for model in roster.in_order(calibration.model))
         notes.append(
-            f"Untrained controls, which the average leaves out: {names}; their mean is"
-            f" {decimals(3)(frame.untrained.mean())}."
+            f"The average leaves out untrained controls ({names}; mean"
+            f" {decimals(3)(frame.untrained.mean())})."
         )
     return Sheet(
         title=(
@@ -165,7 +171,7 @@ def accuracy_by_paradigm(
     shown = [name for name in MODEL_TYPES if name in set(means.eval_type)]
     by_type = {name: means[means.eval_type == name].set_index("model") for name in shown}
     frame = pd.DataFrame({"model": models, "name": [roster[model].name for model in models]})
-    columns = [Column("Model", ("name",), is_number=False)]
+    columns = [MODEL]
     for name in shown:
         by_type[name]["missing"] = by_type[name].n_missing / (2 * by_type[name].n)
         for part in ("mean", "low", "high", "missing"):
@@ -183,25 +189,25 @@ def accuracy_by_paradigm(
         columns=tuple(columns),
         notes=(
             *(
-                ["On the items that all models were prompted about."]
+                ["Only items that all models were prompted about."]
                 if (means.grouping == "prompted").any()
                 else []
             ),
             *_humans(rows),
             *_by_domains(provenance),
             (
-                "free, constr.: the answer is generated freely, or chosen among the valid ones;"
-                " ex.: worked examples in the prompt."
+                "free: free generation; constr.: choice among the valid answers; ex.: worked"
+                " examples in the prompt."
             ),
             *(
                 [
-                    "unread: share of targets without a readable answer, which count as wrong, or"
+                    "unread: share of targets without a readable answer (counted as wrong) or"
                     " without a score."
                 ]
                 if is_unread
                 else []
             ),
-            "A dash: not run. The CSV file has the ranges over versions.",
+            "A dash: not run. Ranges over versions: see the CSV file.",
         ),
     )
 
@@ -211,8 +217,8 @@ def accuracy_by_paradigm(
     title="Mean accuracy",
     section="accuracy",
     caption=(
-        "Mean accuracy of each model over the versions of the items, with the range over versions"
-        " and an interval. Chance is one half. EWoK, Table 1."
+        "Accuracy of each model: mean and range over versions, and interval. Chance is 0.5. EWoK,"
+        " Table 1."
     ),
     when=study.has_logprobs,
     options=[selection.EVAL_TYPE, selection.METRIC],
@@ -261,10 +267,10 @@ def mean_accuracy(
     frame = frame[[*wanted, "n_versions", "n", "n_ties", "n_near_ties", "n_missing"]]
     count = int(versions.max()) if len(versions) else 0
     notes = [
-        *([f"Range: lowest and highest of {count} versions."] if count > 1 else []),
+        *([f"Range: lowest and highest version of {count}."] if count > 1 else []),
         *(
             _by_domains(provenance)
-            or [f"Interval: 95%; {drawn_units(provenance)} are random factors."]
+            or [f"95% intervals; random factors: {drawn_units(provenance)}."]
         ),
         *status_notes(means["status"]),
     ]
@@ -276,20 +282,20 @@ def mean_accuracy(
     kept = "one half" if metric == "accuracy" else "as wrong"
     of_models = frame[frame.kind == "model"]
     notes.append(
-        f"Exact ties count {kept}. Target rows of the models: {of_models.n_ties.sum():,.0f} ties,"
-        f" {of_models.n_missing.sum():,.0f} without a readable answer."
+        f"Exact ties count {kept}. Over all models: {of_models.n_ties.sum():,.0f} ties,"
+        f" {of_models.n_missing.sum():,.0f} unreadable answers."
     )
     return Sheet(
         title=(
-            f"Accuracy by model ({selection.in_words(eval_type)}), mean and range over versions"
-            f" (number: {count}); chance is 0.5."
+            f"Accuracy by model ({selection.in_words(eval_type)}); versions: {count}; chance is"
+            " 0.5."
         ),
         frame=frame,
         columns=(
-            Column("Model", ("name",), is_number=False),
+            MODEL,
             Column("Mean", ("mean",), decimals(3)),
             Column("Range", ("low", "high"), span),
-            Column("95% interval", ("ci_low", "ci_high"), span),
+            INTERVAL,
         ),
         notes=tuple(notes),
         group="kind",
@@ -301,8 +307,7 @@ def _by_domains(provenance: Provenance | None) -> list[str]:
     if provenance is None or provenance.details.get("average") != "domains":
         return []
     return [
-        "Mean of the domains' means, as in BabyLM's leaderboards: every domain weighs the same. It"
-        " has no interval."
+        "Every domain weighs the same, as in BabyLM's leaderboards; such means have no interval."
     ]
 
 
@@ -310,7 +315,7 @@ def _by_domains(provenance: Provenance | None) -> list[str]:
     inputs=[Summaries],
     title="Likert, ties wrong",
     section="paradigms",
-    caption="Likert accuracy where equal ratings count as wrong. EWoK, Table 4.",
+    caption="Likert accuracy with equal ratings counted as wrong. EWoK, Table 4.",
     when=study.has_strict_likert,
     options=[selection.EVAL_TYPE],
 )
@@ -322,16 +327,16 @@ def likert_strict(
 ) -> Sheet:
     """Likert accuracy when equal ratings count as wrong (Table 4; paper, Appendix B.2)."""
     sheet = mean_accuracy(summaries, roster, provenance, eval_type, metric="strict")
-    note = "Chance is below 0.5 here, since a model that always gives the same rating scores 0."
+    note = "Chance is below 0.5: a model that always gives the same rating scores 0."
     title = (
-        f"Accuracy by Likert ratings ({selection.in_words(eval_type)}) with the stricter metric:"
-        " equal ratings count as wrong."
+        f"Accuracy by Likert ratings ({selection.in_words(eval_type)}), equal ratings counted as"
+        " wrong."
     )
     return replace(sheet, title=title, notes=(note, *sheet.notes))
 
 
 def _with_missing(mean: float, missing: float) -> str:
-    """A mean, and how much of it no answer or score was found for.
+    """A mean, and the share of targets without an answer or a score.
 
     >>> _with_missing(0.5, 0.0), _with_missing(0.0, 1.0), _with_missing(0.712, 0.001)
     ('0.500', '0.000 (100% unread)', '0.712 (0.1% unread)')
@@ -364,59 +369,6 @@ def _setup_heading(eval_type: str) -> tuple[str, str]:
     )
 
 
-@table(
-    inputs=[Summaries],
-    title="Adversarial part",
-    section="design",
-    caption=(
-        "Accuracy inside and outside the adversarial part: the tenth of each domain's templates on"
-        " which word vectors mislead most that have read the other templates, and nothing else."
-    ),
-    when=study.has_adversarial_part,
-    options=[selection.EVAL_TYPE],
-)
-def adversarial_part(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> Sheet:
-    """Accuracy of every model, of humans and baselines inside and outside the adversarial part, and
-    the difference.
-    """
-    rows = selection.over_versions(selection.pick(summaries, "adversarial", eval_type))
-    values = ["mean", "ci_low", "ci_high", "n"]
-    parts_of = {
-        part: rows[rows.group == part].set_index("model")[values].add_suffix(f"_{part}")
-        for part in ("inside", "outside")
-    }
-    frame = parts_of["inside"].join(parts_of["outside"])
-    frame = frame.loc[roster.in_order(frame.index)].reset_index()
-    frame.insert(1, "name", [roster[model].name for model in frame["model"]])
-    frame["difference"] = frame["mean_inside"] - frame["mean_outside"]
-    parts = [
-        column
-        for part in ("inside", "outside")
-        for column in (
-            Column("mean", (f"mean_{part}",), decimals(3), over=part.capitalize()),
-            Column(
-                "95% interval", (f"ci_low_{part}", f"ci_high_{part}"), span, over=part.capitalize()
-            ),
-        )
-    ]
-    return Sheet(
-        title="Accuracy inside and outside the adversarial part.",
-        frame=frame,
-        columns=(
-            Column("Model", ("name",), is_number=False),
-            *parts,
-            Column("Difference", ("difference",), decimals(3)),
-        ),
-        notes=(
-            (
-                "Inside: the tenth of each domain's templates on which the relatedness of words"
-                " points the wrong way most, as vectors have it that read these materials only. To"
-                " models that read other text they need not be harder."
-            ),
-        ),
-    )
-
-
 CONDITION_COMPARISONS = Input(ConditionComparisons, "conditions.parquet")
 
 
@@ -425,8 +377,8 @@ CONDITION_COMPARISONS = Input(ConditionComparisons, "conditions.parquet")
     title="Conditions",
     section="conditions",
     caption=(
-        "Accuracy of each model in each condition, compared with the first one: the difference over"
-        " the templates that both have, with an interval and a paired test."
+        "Accuracy of each model in each condition, and its difference from the first condition"
+        " over shared templates, with interval and paired test."
     ),
     when=study.has_conditions,
 )
@@ -459,7 +411,7 @@ def conditions(
     reference = str(frame.condition_b.iloc[0])
     reference = titles.get(reference, reference)
     columns = [
-        Column("Model", ("name",), is_number=False, once=True),
+        MODEL_ONCE,
         Column("Asked by", ("way",), is_number=False, once=True),
         Column("Condition", ("title",), is_number=False),
         Column(reference, ("mean_b",), decimals(3), over="Accuracy"),
@@ -467,9 +419,9 @@ def conditions(
         Column(reference, ("low_b", "high_b"), span, over="Range over versions"),
         Column("this condition", ("low_a", "high_a"), span, over="Range over versions"),
         Column("Difference", ("difference",), decimals(3)),
-        Column("95% interval", ("ci_low", "ci_high"), span),
+        INTERVAL,
         Column("p (Holm)", ("p_holm",), p_value),
-        Column("Found in 80%", ("detectable",), decimals(3)),
+        Column("Detectable", ("detectable",), decimals(3)),
         Column("Templates", ("n",), whole_number),
     ]
     if frame.eval_type.nunique() == 1:
@@ -480,11 +432,10 @@ def conditions(
         columns=tuple(columns),
         notes=(
             (
-                "Means are over the templates that both conditions have; range: lowest and highest"
-                " mean of a version, or of a sample of each template. Interval (95%) and p"
-                f" (two-sided, with Holm's correction): {drawn_units(provenance)} are samples of"
-                " more. Found in 80%: the smallest true difference for which p is below 0.05 in"
-                " about 80% of such samples."
+                "Means over shared templates. Range: lowest and highest version, or filling of each"
+                " template. 95% interval and two-sided p (Holm's correction); random factors:"
+                f" {drawn_units(provenance)}. Detectable: the smallest true difference that 80% of"
+                " such studies would find (p < 0.05)."
             ),
             *status_notes(frame.status),
         ),
@@ -497,7 +448,7 @@ READ = {
     "read": "the item itself",
     "new_filling": "its template, other fillings",
     "new_template": "its concepts, other templates",
-    "new_concept": "neither situation nor concept",
+    "new_concept": "nothing of it (held out)",
 }
 
 
@@ -506,10 +457,9 @@ READ = {
     title="Read and not read",
     section="controls",
     caption=(
-        "Accuracy of the control models by what they had read of an item, and by how the two"
-        " targets of a template differ. A concept swap exchanges the concept (chases, flees from),"
-        " a variable swap who is who (A chases B, B chases A). In brackets 95% intervals over pairs"
-        " of concepts."
+        "Accuracy of the control models by what they had read of an item, and by how its two"
+        " targets differ: in the concept (chases, flees from) or in who is who (A chases B, B"
+        " chases A). In brackets: 95% intervals over pairs of concepts."
     ),
     when=study.has_generalisation,
 )
@@ -549,10 +499,10 @@ def control_accuracy(
             ]
     doses = [Column("Times", ("dose",), str)] if frame["dose"].max() > 1 else []
     return Sheet(
-        title="What the control models know, by what they had read and by what the targets swap.",
+        title="What the control models know, by what they had read and how the targets differ.",
         frame=frame,
         columns=(
-            Column("Model", ("name",), is_number=False, once=True),
+            MODEL_ONCE,
             Column(
                 "Had read", ("group",), lambda name: READ[name], is_number=False, once=bool(doses)
             ),
@@ -561,11 +511,10 @@ def control_accuracy(
         ),
         notes=(
             (
-                "The last line of a model is the test part of the materials' split: no text that"
-                " it read has its situations or its concepts. Chance is one half."
-                f" {_left_out(accuracies, provenance)}are in no line: they are neither known nor"
-                " new, as they share situations or words with what was taught, or as stories of"
-                " another template tell them, too."
+                "The last row of each model covers the held-out items, whose situations and"
+                " concepts it never read. Chance is 0.5."
+                f" {_left_out(accuracies, provenance)}are in no row: they are neither known nor"
+                " new, because they share situations or words with the training stories."
             ),
             *_note_below_chance(accuracies, roster),
             *_note_gains(by_dose(accuracies)),
@@ -575,7 +524,7 @@ def control_accuracy(
 
 
 def _left_out(accuracies: pd.DataFrame, provenance: Provenance | None) -> str:
-    """How many items are in no line of a model."""
+    """How many items are in no row of a model."""
     n_items = provenance.details.get("n_items") if provenance else None
     if n_items is None:
         return "Other items "
@@ -590,9 +539,8 @@ def _note_below_chance(accuracies: pd.DataFrame, roster: Roster) -> list[str]:
     rows = accuracies[accuracies["ci_high"].notna() & ~is_untrained]
     n_below = int((rows["ci_high"] < 0.5).sum())
     note = (
-        f"Intervals below chance: {n_below} of {len(rows)}, where {0.025 * len(rows):.1f} are"
-        " expected by chance. What is learned of a pair of concepts can point the wrong way in its"
-        " other templates."
+        f"Intervals below chance: {n_below} of {len(rows)} ({0.025 * len(rows):.1f} expected). One"
+        " template of a pair of concepts can teach the wrong answer to another."
     )
     return [note] * (n_below > 0)
 
@@ -635,8 +583,8 @@ def by_dose(accuracies: pd.DataFrame) -> pd.DataFrame:
 
 
 def _note_gains(doses: pd.DataFrame) -> list[str]:
-    """How much more often items are right that were read so many times than the same templates with
-    other fillings.
+    """Gain in accuracy of items that were read so many times over the same templates with other
+    fillings.
     """
     gains = doses[doses["group"] == "gain"].to_dict("records")
     shown = [
@@ -644,8 +592,8 @@ def _note_gains(doses: pd.DataFrame) -> list[str]:
         for row in gains
     ]
     note = (
-        "A leak: accuracy on items that were read, minus that on the same templates with other"
-        f" fillings (mean and 95% interval over trainings): {', '.join(shown)}."
+        "Gain from a leak (accuracy on items that were read, minus accuracy on the same templates"
+        f" with other fillings; mean and 95% interval over trainings): {', '.join(shown)}."
     )
     return [note] * (len(gains) > 0)
 
@@ -694,7 +642,7 @@ def pick_levels(levels: pd.DataFrame, eval_type: str) -> pd.DataFrame:
         known = ", ".join(sorted(levels["eval_type"].unique()))
         raise UserError(
             "--eval-type",
-            f'"{eval_type}" was not asked about families.',
+            f'families were not asked by "{eval_type}".',
             f"Choose one of: {known}.",
         )
     order = [*LEVEL_NAMES, *sorted(set(levels["family"]) - set(LEVEL_NAMES))]
@@ -707,8 +655,8 @@ def pick_levels(levels: pd.DataFrame, eval_type: str) -> pd.DataFrame:
     title="Families",
     section="families",
     caption=(
-        "Accuracy at each level of each family, and its slope: the change of accuracy per unit of"
-        " the level, within bases."
+        "Accuracy at each level of each family, and the slope: change of accuracy per level within"
+        " bases."
     ),
     when=study.has_families,
     options=[selection.EVAL_TYPE],
@@ -765,26 +713,25 @@ def family_accuracy(levels: pd.DataFrame, roster: Roster, eval_type: str = "logp
         frame=frame.reset_index(drop=True),
         columns=(
             Column("Family", ("family",), is_number=False, once=True),
-            Column("Model", ("name",), is_number=False),
+            MODEL,
             *(
                 Column(str(place), (name,), decimals(3), over="Accuracy, levels from the lowest")
                 for place, name in enumerate(wide.columns, start=1)
             ),
             Column("Slope", ("slope",), decimals(3)),
-            Column("95% interval", ("ci_low", "ci_high"), span),
+            INTERVAL,
             Column("p", ("p",), p_value),
-            Column("Found in 80%", ("detectable",), decimals(3)),
+            Column("Detectable", ("detectable",), decimals(3)),
             Column("Bases", ("n_bases",), whole_number),
         ),
         notes=(
             f"Levels are {'; '.join(said)}.",
             (
-                "The templates of a base have the same targets and fillers at all levels and differ"
-                " in the level alone. Slope: change of accuracy per unit of the level, by least"
-                " squares within bases. Interval and p (two-sided, slope 0): bases are samples of"
-                " more. Found in 80%: the smallest true slope for which p is below 0.05 in about"
-                " 80% of such samples. Each p is of one slope: of twenty slopes that are 0, one has"
-                " p < 0.05. Chance is one half."
+                "The templates of a base have the same targets and fillers at all levels. Slope:"
+                " change of accuracy per level, by least squares within bases. Interval and"
+                " two-sided p; random factor: bases. Detectable: the smallest true slope that 80%"
+                " of such studies would find (p < 0.05). p values are not corrected for the number"
+                " of slopes. Chance is 0.5."
             ),
         ),
         group="family",

@@ -1,9 +1,4 @@
-"""Tables of how the materials are built: numbers, design and families, the templates' two sides,
-what bare words give away.
-
-They are the tables of ``worldprobe materials stats``. They are computed from the templates' texts
-and show none of them.
-"""
+"""The table of how the materials are built. It shows no template's text."""
 
 from __future__ import annotations
 
@@ -92,9 +87,8 @@ def dataset(templates: pd.DataFrame, items: pd.DataFrame) -> Sheet:
         ),
         notes=(
             (
-                "Contrasts and context types count templates. Situations: pairs of contexts that"
-                " share six words in ten count once. What two domains share counts once in the last"
-                " line."
+                "Contrasts and context types count templates. Pairs of contexts that share six"
+                " words in ten are one situation. The last row counts shared ones once."
             ),
         ),
         group="part",

@@ -15,10 +15,10 @@ from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.paths import RESOURCES
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
-from worldprobe.report.sheet import Column, Sheet, decimals, span, whole_number
+from worldprobe.report.sheet import MODEL, Column, Sheet, decimals, span, whole_number
 
 HUMAN_STATISTICS = Input(HumanStatistics, "human/statistics.parquet")
-#: The row of what a model of people without noise would reach.
+#: The row of a model that predicts people perfectly.
 CEILING = "noise_ceiling"
 #: Grouping -> how its groups are named in a line, in the order of the lines.
 _NAMES = {
@@ -36,8 +36,8 @@ _NAMES = {
     title="People",
     section="people",
     caption=(
-        "Accuracy of people's mean answers, with intervals, next to the paper's; and how reliable"
-        " the answers are. EWoK, Section 4.4 and Tables 1 and 2."
+        "Accuracy of people's mean answers, with intervals, next to the paper's. EWoK, Section 4.4"
+        " and Tables 1 and 2."
     ),
     when=has_responses,
 )
@@ -90,8 +90,8 @@ def human_accuracy(statistics: pd.DataFrame, provenance: Provenance | None = Non
     section="people",
     caption=(
         "Do models prefer one context to the other as clearly as people do? Pearson's correlation"
-        " over all targets, with a bootstrap interval, below the correlation that the noise of"
-        " people's ratings permits. EWoK, Section 4.4."
+        " over all targets, with a bootstrap interval, next to the noise ceiling of people's"
+        " ratings. EWoK, Section 4.4."
     ),
     when=has_likeness,
 )
@@ -111,7 +111,7 @@ def likeness_to_people(
         {"model": [CEILING, *models], "kind": ["ceiling", *("model" for _ in models)]}
     )
     frame["name"] = ["Noise ceiling", *(roster[model].name for model in models)]
-    columns = [Column("Model", ("name",), is_number=False)]
+    columns = [MODEL]
     for way in ways:
         part = likeness[likeness["eval_type"] == way].set_index("model")
         for name in ("r", "ci_low", "ci_high", "n"):
@@ -139,12 +139,12 @@ def likeness_to_people(
         columns=tuple(columns),
         notes=(
             (
-                f"Pearson's r over {how_many} targets, of the difference between the two contexts:"
-                " people's mean ratings, and the model's log probabilities or ratings."
+                f"Pearson's r over {how_many} targets, of differences between the two contexts:"
+                " people's mean ratings against the model's log probabilities or ratings."
             ),
             (
-                "Noise ceiling: what a model of people without noise would reach, from the number"
-                " of raters and their standard deviation; a dash: these are not known."
+                "Noise ceiling: correlation of a model that predicts people perfectly, from the"
+                " number of raters and their standard deviation; a dash: unknown."
             ),
             f"Interval: 95% bootstrap over {drawn_units(provenance)}.",
         ),
@@ -158,10 +158,7 @@ def _notes(statistics: pd.DataFrame) -> list[str]:
         for row in statistics.to_dict("records")
         if row["grouping"] == "overall"
     }
-    notes = [
-        "Interval: 95%, over templates and the people who were asked about them. Ties count one"
-        " half."
-    ]
+    notes = ["95% intervals over templates and people. Ties count one half."]
     likert = statistics.query(
         "quantity == 'accuracy' and eval_type == 'likert' and grouping == 'version'"
     )["value"]
@@ -183,14 +180,14 @@ def _notes(statistics: pd.DataFrame) -> list[str]:
                 for row in (found[way, "split_half_r"], found[way, "noise_ceiling_r"])
             )
             notes.append(
-                f"{way.capitalize()}: split-half reliability {r}, by Spearman and Brown, so no"
-                f" model can be expected to correlate with these answers above {ceiling}."
+                f"{way.capitalize()}: split-half reliability (Spearman-Brown) {r}; no model is"
+                f" expected to correlate with these answers above {ceiling}."
             )
     if ("likert", "label_r") in found:
         raw, binary = (found["likert", name]["value"] for name in ("label_r", "label_r_binarised"))
         notes.append(
-            f"Mean ratings and labels: r = {decimals(3)(raw)}; ratings binarised:"
-            f" {decimals(3)(binary)}."
+            f"Correlation of mean ratings with labels: r = {decimals(3)(raw)}; of binarised"
+            f" ratings: {decimals(3)(binary)}."
         )
     return notes
 

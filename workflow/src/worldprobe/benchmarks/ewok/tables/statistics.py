@@ -27,16 +27,18 @@ from worldprobe.benchmarks.ewok.study import (
 from worldprobe.benchmarks.ewok.vocabulary import BASELINE_FEATURES
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
+from worldprobe.report.findings import pairs_finding
 from worldprobe.report.model_names import Roster
 from worldprobe.report.sheet import (
     ABSENT,
+    INTERVAL,
+    MODEL,
     Column,
     Sheet,
     as_text,
     decimals,
     is_absent,
     p_value,
-    span,
     whole_number,
 )
 
@@ -54,17 +56,15 @@ FEATURE_NAMES = BASELINE_FEATURES | {
 POINTS = {"domain_version": "one point per domain and version", "item": "one point per item"}
 CLUSTERS = {"domain_version": "domains", "item": "pairs of concepts"}
 FIXED_NOTE = (
-    "Standard errors are over items: templates and pairs of concepts are taken as independent, and"
-    " p values are too small where items share them."
+    "Standard errors are over items. Items that share templates or pairs of concepts count as"
+    " independent, so p values are too small."
 )
 STARS_NOTE = "* p < 0.05, ** p < 0.01, *** p < 0.001."
 VERSIONS_NOTE = (
-    "In some pairs versions differ more than items with fillings of their own should: there they"
-    " are random too (interval_over in the CSV)."
+    "In some pairs versions differ more than expected and are a random factor, too (interval_over"
+    " in the CSV)."
 )
-FOUND_NOTE = (
-    "Found in 80%: the smallest true effect for which p is below 0.05 in about 80% of such samples."
-)
+FOUND_NOTE = "Detectable: the smallest true effect that 80% of such studies would find (p < 0.05)."
 
 
 @table(
@@ -72,8 +72,8 @@ FOUND_NOTE = (
     title="Correlations",
     section="design",
     caption=(
-        "Pearson's correlation of each model's accuracy with the accuracy of baselines, with the"
-        " number of words and with word frequency. EWoK, Figure 5, D to F."
+        "Pearson's correlation of each model's accuracy with the accuracy of baselines, the number"
+        " of words and word frequency. EWoK, Figure 5, D to F."
     ),
     when=has_logprobs,
     options=[EVAL_TYPE, Option("points", "what the points are", tuple(POINTS))],
@@ -95,7 +95,7 @@ def correlations(
         )
     order = roster.in_order(wanted.model)
     frame = pd.DataFrame({"model": order, "name": [roster[model].name for model in order]})
-    columns = [Column("Model", ("name",), is_number=False)]
+    columns = [MODEL]
     for feature, heading in FEATURE_NAMES.items():
         rows = wanted[wanted.feature == feature].set_index("model")
         if rows.empty:
@@ -107,7 +107,7 @@ def correlations(
             Column(
                 "95% interval", (f"{feature}_ci_low", f"{feature}_ci_high"), _interval, over=heading
             ),
-            Column("found in 80%", (f"{feature}_detectable",), decimals(2), over=heading),
+            Column("detectable", (f"{feature}_detectable",), decimals(2), over=heading),
         ]
     counts = sorted({int(n) for n in wanted.n})
     n_points = (
@@ -125,15 +125,14 @@ def correlations(
         notes=(
             STARS_NOTE,
             (
-                f"Pearson's r over {n_points} points. Interval and stars: {CLUSTERS[points]} and"
-                " versions are random factors, left out one by one (a jackknife of Fisher's z);"
-                " where there is one version, they are about its fillings only. Intervals of equal"
-                " numbers of points differ in width, as a single domain that decides r makes one"
-                " wide. Found in 80%: the smallest true r for which p is below 0.05 in about 80%"
-                " of such samples. The paper's stars (p_paper in the CSV) take the points as"
-                " independent, and are too many."
+                f"Pearson's r over {n_points} points. Interval and stars: a jackknife of Fisher's z"
+                f" that leaves out {CLUSTERS[points]} and versions one by one; with one version,"
+                " they hold for its fillings only. A single domain that decides r makes an interval"
+                " wide. Detectable: the smallest true r that 80% of such studies would find"
+                " (p < 0.05). The paper's stars (p_paper in the CSV) treat points as independent"
+                " and are too many."
             ),
-            "A dash: one of the two does not vary, or there are too few points.",
+            "A dash: no variation, or too few points.",
         ),
     )
 
@@ -143,8 +142,8 @@ def correlations(
     title="Mixed model",
     section="design",
     caption=(
-        "Logistic regression of accuracy on domain, design and surface features, with random"
-        " effects, fitted by lme4. EWoK, Appendix A.5 and Table 3."
+        "Mixed-effects logistic regression of accuracy on domain, design and surface features"
+        " (lme4). EWoK, Appendix A.5 and Table 3."
     ),
     when=has_mixed_model,
     options=[Option("fit", "which fit of the table", ("mixed_model", "fixed_effects"))],
@@ -152,9 +151,7 @@ def correlations(
 def mixed_model(
     coefficients: pd.DataFrame, provenance: Provenance, fit: str = "mixed_model"
 ) -> Sheet:
-    """The regression with random effects; the formula and what was dropped of it stand below where
-    there are slopes.
-    """
+    """The regression with random effects; notes state the formula and what was dropped of it."""
     return _regression(coefficients, provenance, fit)
 
 
@@ -163,7 +160,7 @@ def mixed_model(
     title="Fixed effects",
     section="design",
     caption=(
-        "Cross-check of the mixed model without R: its fixed effects alone. EWoK, Appendix A.5."
+        "The mixed model's fixed effects alone, as a cross-check without R. EWoK, Appendix A.5."
     ),
     when=has_logprobs,
 )
@@ -202,7 +199,7 @@ def _regression(coefficients: pd.DataFrame, provenance: Provenance, fit: str) ->
         else "Logistic regression, fixed effects only"
     )
     return Sheet(
-        title=f"{kind}: domain, design and surface features as predictors of accuracy (log odds).",
+        title=f"{kind}: accuracy by domain, design and surface features (log odds).",
         frame=frame,
         columns=(
             Column("Predictor type", ("group_name",), is_number=False, once=True),
@@ -211,7 +208,7 @@ def _regression(coefficients: pd.DataFrame, provenance: Provenance, fit: str) ->
             Column("SE", ("std_error",), decimals(2)),
             Column("z", ("z",), decimals(2)),
             Column("p", ("p",), p_value),
-            Column("Found in 80%", ("detectable",), decimals(2)),
+            Column("Detectable", ("detectable",), decimals(2)),
         ),
         notes=(
             STARS_NOTE,
@@ -240,7 +237,7 @@ def _interval(low: Any, high: Any) -> str:
     )
 
 
-#: Statuses of the reproduction table as they are printed; what was not run stays in the CSV only.
+#: Statuses of the reproduction table as printed; numbers that were not run are in the CSV only.
 STATUS_NAMES = {
     "within_rounding": "yes",
     "differs": "no",
@@ -261,15 +258,14 @@ BLOCK_NAMES = {
     title="Published numbers",
     section="reproduction",
     caption=(
-        "Numbers that the EWoK paper printed, next to those of this run where it asked the paper's"
-        " models the paper's items: the difference, whether it is within the rounding of the"
-        " printed number and, where it is known, why not."
+        "The EWoK paper's printed numbers next to those of this run, where it asked the same models"
+        " about the same items; with the difference, whether it is within rounding, and why not,"
+        " if known."
     ),
     when=has_other_materials,
 )
 def reproduction(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> Sheet:
-    """Published numbers next to ours; lines that were not run are counted in the note and listed in
-    the CSV.
+    """Published numbers next to ours; the note counts rows that were not run, the CSV lists them.
 
     Args:
         table: the Reproduction table.
@@ -292,19 +288,14 @@ def reproduction(table: pd.DataFrame, provenance: Provenance, roster: Roster) ->
     n_hidden = len(frame) - len(shown)
     notes = [str(provenance.details.get("summary", ""))]
     if shown.empty:
-        notes.append(
-            "This study ran none of the paper's models on its items, so there is nothing to"
-            " compare."
-        )
+        notes.append("This study ran none of the paper's models on its items.")
     if n_hidden:
         notes.append(
-            f"{whole_number(n_hidden)} numbers of what was not run are left out here; the CSV file"
-            " lists them."
+            f"The CSV file also lists {whole_number(n_hidden)} published numbers that were not run."
         )
     return Sheet(
         title=(
-            "Published numbers next to ours, and the paper's tables next to those of its"
-            " repository."
+            "Published numbers next to ours, and next to those of the authors' repository."
             if len(shown)
             else "No published number can be compared."
         ),
@@ -341,9 +332,8 @@ def _of_what(row: dict[Hashable, Any], roster: Roster) -> str:
     title="Pairwise comparisons",
     section="comparisons",
     caption=(
-        "Each pair of models, and each model with each baseline: the difference of their mean"
-        " accuracies on the same items, an interval, and a paired test with Holm's correction,"
-        " which is apart for pairs with a baseline."
+        "Difference of mean accuracy on the same items for each pair of models, and of each model"
+        " with each baseline; paired test, with Holm's correction apart for pairs with a baseline."
     ),
     when=(has_logprobs, has_comparisons),
 )
@@ -372,17 +362,18 @@ def comparisons(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> 
             Column("A", ("mean_a",), decimals(3)),
             Column("B", ("mean_b",), decimals(3)),
             Column("A − B", ("difference",), decimals(3)),
-            Column("95% interval", ("ci_low", "ci_high"), span),
+            INTERVAL,
             Column("p", ("p",), p_value),
             Column("p (Holm)", ("p_holm",), p_value),
-            Column("Found in 80%", ("detectable",), decimals(3)),
+            Column("Detectable", ("detectable",), decimals(3)),
         ),
+        finding=pairs_finding(frame),
         notes=(
             (
-                f"Interval (95%) and p (two-sided): {units} are random factors; the fewer of"
-                " them, the wider the interval (Student's t). Found in 80%: the smallest true"
-                " difference for which p is below 0.05 in about 80% of such samples; with few or"
-                " unequal pairs of concepts a rough estimate."
+                f"95% intervals and two-sided p; random factors: {units} (Student's t: fewer of"
+                " them make intervals wider). Detectable: the smallest true difference that 80% of"
+                " such studies would find (p < 0.05), a rough estimate with few or unequal pairs of"
+                " concepts."
             ),
             *(VERSIONS_NOTE for _ in frame.interval_over.unique()[1:]),
             *status_notes(frame.status),

@@ -18,9 +18,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice, pairwise
 from multiprocessing import get_context
+from typing import Any
 
 import pandas as pd
 
+from worldprobe.analysis.sampling import stratified
 from worldprobe.benchmarks.worldsense.problems.problems import Cell, cells, cores
 from worldprobe.benchmarks.worldsense.skins.skins import Skin, entities_needed
 from worldprobe.benchmarks.worldsense.skins.vocabulary import (
@@ -120,6 +122,11 @@ class Block:
     wording: str
     ordinal: int
     is_training: bool
+
+    @property
+    def key(self) -> tuple[tuple[Any, ...], str, str]:
+        """Problem, size and complexity; skin; wording."""
+        return tuple(self.cells[0][:3]), self.skin.name, self.wording
 
     def stratum(self, turn: int, spread: int) -> tuple[Stratum, int, int]:
         """Where the tuple of a round is drawn: the stratum, the number of the draw, the shift (see
@@ -229,9 +236,25 @@ def _select_skins(plan: SetPlan, usable: Sequence[Skin], chosen: Sequence[str]) 
     return selected
 
 
-def empty_cells(plan: SetPlan) -> list[Cell]:
-    """The cells that the paper's conditions leave empty."""
-    return [cell for cell in plan.cells() if not cores(cell)]
+def count_trials(plan: SetPlan, blocks: Sequence[Block]) -> int:
+    """Number of trials of a set with these blocks."""
+    return plan.per_cell * sum(len(answers_of(block.cells[0].problem)) for block in blocks)
+
+
+def sample_blocks(blocks: list[Block], trials: int) -> list[Block]:
+    """The blocks of a sample that stands for all: of every problem at least one, otherwise in
+    proportion.
+
+    Args:
+        blocks: of the whole set.
+        trials: number of trials of one round, at most.
+    """
+    sizes = [len(answers_of(block.cells[0].problem)) for block in blocks]
+    problems = [block.cells[0].problem for block in blocks]
+    mask = stratified(
+        problems, [repr(block.key) for block in blocks], trials * len(sizes) // sum(sizes)
+    )
+    return [block for block, is_chosen in zip(blocks, mask, strict=True) if is_chosen]
 
 
 def stream_set(
@@ -240,7 +263,7 @@ def stream_set(
     """The trials of a set in order, a batch of some ten thousand at a time; the same for any number
     of processes.
     """
-    per_round = sum(len(answers_of(block.cells[0].problem)) for block in blocks)
+    per_round = count_trials(plan, blocks) // plan.per_cell
     step = max(1, TRIALS_PER_BATCH // per_round)
     bounds = [*range(0, plan.per_cell, step), plan.per_cell]
     make = partial(_make_rounds, plan, list(blocks), seed)
@@ -296,7 +319,7 @@ def _make_rounds(
 
 def _rank(seed: int, turn: int, block: Block) -> bytes:
     """Orders the blocks of a round at random, in a subset of blocks as in the whole set."""
-    name = repr((seed, turn, tuple(block.cells[0][:3]), block.skin.name, block.wording))
+    name = repr((seed, turn, *block.key))
     return hashlib.blake2b(name.encode(), digest_size=8).digest()
 
 

@@ -1,0 +1,49 @@
+"""Time left, by a clock that the test moves: machines become busy and idle."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from worldprobe import log
+
+HOUR = 3600.0
+
+
+@pytest.fixture
+def run(monkeypatch):
+    """A run of batches of three seconds, each as many times slower as the load says: seconds since
+    its beginning, and by what share of the time that was left it was told wrong.
+    """
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr(log, "time", SimpleNamespace(monotonic=lambda: clock.now))
+
+    def simulate(load):
+        rng, clock.now = np.random.default_rng(0), 0.0
+        progress, told = log.Progress("Scoring", 1000, prepares=True), []
+        clock.now += 20.0  # loading and packing
+        for batch in range(int(HOUR / 3)):
+            clock.now += 3 * load(clock.now) * rng.lognormal(0, 0.15)
+            progress.advance(0, (batch + 1) * 3 / HOUR)
+            told.append((clock.now, progress.seconds_left()))
+        times = np.array([now for now, _ in told])
+        left = clock.now - times
+        estimates = np.array([np.nan if one is None else one for _, one in told])
+        is_shown = (times > 60) & (left > 60)
+        return times[is_shown], np.abs(estimates / np.maximum(left, 1) - 1)[is_shown]
+
+    return simulate
+
+
+@pytest.mark.parametrize("load", [1.0, 4.0])
+def test_time_left_is_right_from_the_first_minute_on(run, load):
+    _, wrong = run(lambda _: load)
+    assert wrong.max() < 0.25
+
+
+@pytest.mark.parametrize(("before", "after"), [(1.0, 4.0), (4.0, 1.0)])
+def test_a_machine_that_becomes_busy_or_idle_is_followed_within_minutes(run, before, after):
+    """It was wrong fourfold for half an hour."""
+    changed = HOUR / 2
+    times, wrong = run(lambda now: before if now < changed else after)
+    assert wrong[times > changed + 6 * 60].max() < 0.25

@@ -1,0 +1,110 @@
+"""Lines of models with their names at their ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from worldprobe.report import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def draw_lines(frame: pd.DataFrame, width: str = "double") -> Figure:
+    """Accuracy: a panel for each ``panel`` and ``axis``, a line over ``x`` per model with its name
+    at its end; what is at chance throughout is grey. An axis of one place is left out where there
+    are others.
+
+    Args:
+        frame: panel, axis, model, name, colour, x, mean, ci_low, ci_high.
+        width: "single" or "double".
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    models = list(dict.fromkeys(frame["model"]))
+    names = dict(zip(frame["model"], frame["name"], strict=True))
+    looks = style.looks(dict(zip(frame["model"], frame["colour"], strict=True)))
+    every: dict[Any, pd.DataFrame] = dict(list(frame.groupby(["panel", "axis"], sort=False)))
+    panels = {pair: part for pair, part in every.items() if part["x"].nunique() > 1} or every
+    per_row = (2 if len(panels) in (2, 4) else 3) if width == "double" else 1
+    size = style.BODY if width == "double" else style.SMALL
+    shown = {model: style.shortened(name, size, 1.3) for model, name in names.items()}
+    room = style.widest([*shown.values(), "at chance: 99"], size) + 0.1
+    tall = 1.6
+    figure, grid, across = style.grid(
+        width,
+        len(panels),
+        per_row,
+        tall,
+        0.36,
+        gap=room + 0.12,
+        head=0.56,
+        foot=0.36,
+        right=room,
+        top=0.22,
+    )
+    limits = style.fitting_limits(frame, ["mean"])
+    for number, (axes, (panel, axis)) in enumerate(zip(grid, panels, strict=True)):
+        here, ends, n_grey = panels[panel, axis], [], 0
+        style.dash(axes, across=True)
+        axes.set_ylim(*limits)
+        for nth, model in enumerate(models):
+            line = here[here["model"] == model].sort_values("x")
+            if line.empty:
+                continue
+            colour, mark = looks[model]
+            if style.is_at(line, 0.5).all():
+                axes.plot(line["x"], line["mean"], color=style.GREY, lw=0.6, marker=".", ms=2)
+                n_grey += 1
+            else:
+                shift = 0.2 * ((nth + 0.5) / len(models) - 0.5)
+                x = line["x"] + shift
+                axes.vlines(x, line["ci_low"], line["ci_high"], color=colour, lw=0.7, alpha=0.35)
+                axes.plot(x, line["mean"], color=colour, marker=mark, ms=3, mec="white", mew=0.3)
+                ends.append((float(line["mean"].iloc[-1]), shown[model], colour))
+        if n_grey:
+            ends.append((0.5, f"at chance: {n_grey}", style.SOFT_INK))
+        name_ends(axes, ends, size, tall)
+        axes.set_title(style.shortened(panel, size, across + room), fontsize=size)
+        axes.set_xlabel(axis, fontsize=size)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+        axes.set_xlim(here["x"].min() - 0.3, here["x"].max() + 0.3)
+        axes.tick_params(labelsize=size, labelleft=number % per_row == 0)
+        if number % per_row == 0:
+            axes.set_ylabel("accuracy", fontsize=size)
+    return figure
+
+
+def name_ends(axes: Axes, ends: Sequence[tuple[float, str, str]], size: float, tall: float) -> None:
+    """The names of lines to the right of the axes, at the heights where the lines end, moved apart
+    where they would overlap.
+
+    Args:
+        axes: with their final limits.
+        ends: height, name and colour of each line.
+        size: points.
+        tall: height of the axes in inches.
+    """
+    low, high = axes.get_ylim()
+    pitch = 1.25 * size / 72 / tall * (high - low)
+    ends = sorted(ends)
+    heights = [height for height, _, _ in ends]
+    for number in range(1, len(heights)):
+        heights[number] = max(heights[number], heights[number - 1] + pitch)
+    above = high + pitch
+    for number in reversed(range(len(heights))):
+        above = heights[number] = min(heights[number], above - pitch)
+    for height, (_, name, colour) in zip(heights, ends, strict=True):
+        axes.text(
+            1.02,
+            height,
+            name,
+            transform=axes.get_yaxis_transform(),
+            va="center",
+            fontsize=size,
+            color=colour,
+        )
