@@ -47,6 +47,7 @@ class Group:
         cluster: label of the cluster of each of them, which is a random factor.
         interval_over: what the interval takes as random factors besides versions, in words.
         by_condition: whether each condition has a row too.
+        weight: of each unit within its condition; None: all the same.
     """
 
     grouping: str
@@ -55,6 +56,7 @@ class Group:
     cluster: np.ndarray
     interval_over: str
     by_condition: bool = True
+    weight: np.ndarray | None = None
 
 
 def summarize(scored: Scored, groups: Iterable[Group], are_random: bool = True) -> pd.DataFrame:
@@ -88,10 +90,11 @@ def _blocks(
     labels = scored.condition[group.units]
     conditions, code = np.unique(labels, return_inverse=True)
     values = scored.values[:, :, group.units].reshape(-1, len(labels)).astype(float)
-    known = ~np.isnan(values)
+    weight = np.ones(len(labels)) if group.weight is None else group.weight
+    known = ~np.isnan(values) * weight
     with np.errstate(invalid="ignore"):
         means = pd.DataFrame(
-            (sum_by_code(np.where(known, values, 0), code) / sum_by_code(known, code)).T,
+            (sum_by_code(np.nan_to_num(values) * known, code) / sum_by_code(known, code)).T,
             index=conditions,
         )
     counts = {
@@ -101,7 +104,9 @@ def _blocks(
     n_metrics, n_series = len(scored.metrics), len(scored.series)
     bounds = (np.repeat(lowest, n_series), 1.0)
     version, stratum = (labels, None) if are_random else (None, labels)
-    found = crossed_means(values, group.cluster, version, stratum, tested=False, bounds=bounds)
+    found = crossed_means(
+        values, group.cluster, version, stratum, weight, tested=False, bounds=bounds
+    )
     rows = scored.series.iloc[np.tile(np.arange(n_series), n_metrics)].reset_index(drop=True)
     rows = rows.assign(
         metric=np.repeat(list(scored.metrics), n_series), grouping=group.grouping, group=group.name

@@ -104,6 +104,22 @@ def test_means_ranges_and_counts_are_those_of_a_plain_loop(
         assert (row["mean"], row["low"], row["high"], row["n"]) == pytest.approx(expected, abs=1e-6)
 
 
+def test_pairs_of_concepts_can_weigh_equally(judgements):
+    """Pairs have one item to many: the mean of their means beside the mean over items."""
+    rows = judgements[(judgements["model"] == "ant") & (judgements["eval_type"] == "logprobs")]
+    of_pair = ["domain", "concept_a", "version"]
+    is_first = rows["item_id"] == rows.groupby(of_pair)["item_id"].transform("first")
+    uneven = rows[(rows["concept_a"] == rows["concept_a"].iloc[0]) | is_first]
+    items = uneven.groupby(["domain", "concept_a", "concept_b", "version", "item_id"], dropna=False)
+    pairs = items["accuracy"].mean().groupby(level=[0, 1, 2, 3], dropna=False)
+    assert pairs.size().nunique() > 1
+    over = summarize(uneven).query("metric == 'accuracy' and condition == 'all'")
+    found = over.set_index("grouping")["mean"]
+    expected = pairs.mean().groupby(level=3).mean().mean()
+    assert found["concept pairs"] == pytest.approx(expected)
+    assert found["overall"] != pytest.approx(expected)
+
+
 def test_domains_can_weigh_equally_as_in_babylm(judgements):
     """A version whose domains have unequal numbers of items, so that both averages differ."""
     first = judgements["domain"].min()

@@ -8,7 +8,7 @@ from typing import Any
 from worldprobe.benchmark import Evaluated, Evaluation
 from worldprobe.benchmarks.ewok.analysis.reproduction import are_official, read_published
 from worldprobe.benchmarks.ewok.contracts import Items, Summaries
-from worldprobe.benchmarks.ewok.vocabulary import OWN, RELEASE, filling_of, is_prompted
+from worldprobe.benchmarks.ewok.vocabulary import OWN, PAIRS, RELEASE, filling_of, is_prompted
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.errors import UserError
@@ -17,6 +17,7 @@ from worldprobe.paths import EDITIONS, REPOSITORY
 from worldprobe.report.model_names import Roster
 from worldprobe.report.origins import notes
 from worldprobe.report.results import benchmark_result, sample_of
+from worldprobe.report.sheet import span
 
 #: How a model is asked whose server gives no log probabilities of prompts.
 PROMPTED = "choice_free_zero"
@@ -70,11 +71,11 @@ def collect_evaluation(
     item_table, table = read_table(items, Items), read_table(summaries, Summaries)
     made, published = read_provenance(scores), read_published(REPOSITORY / "resources/published")
     printed = published.numbers.query("block == 'table1' and quantity == 'mean'")
-    shown = table[
-        (table["metric"] == "accuracy")
-        & (table["condition"] == ALL)
-        & table["grouping"].isin([OVERALL, "domain"])
-    ].sort_values("grouping", key=lambda names: names != OVERALL, kind="stable")
+    means = table[(table["metric"] == "accuracy") & (table["condition"] == ALL)]
+    shown = means[means["grouping"].isin([OVERALL, "domain"])].sort_values(
+        "grouping", key=lambda names: names != OVERALL, kind="stable"
+    )
+    by_pair = means[means["grouping"] == PAIRS].iloc[0]
     is_official, kind = are_official(item_table, published), made.kind or CAUSAL
     eval_type, of_items = str(shown["eval_type"].iloc[0]), read_provenance(items)
     is_comparable = is_official and kind == CAUSAL and not is_prompted(eval_type)
@@ -84,6 +85,8 @@ def collect_evaluation(
         "asked by": ASKED_BY[is_prompted(eval_type)],
         "ties": "count 0.5",
         "average": "over the items of each version, then over versions",
+        "mean over pairs of concepts": f"{by_pair['mean']:.3f}"
+        f" ({span(by_pair['ci_low'], by_pair['ci_high'])})",
         "start tokens": _start_tokens(made.details.get("start", {}).get("before_text")),
         "items": "EWoK-core-1.0" if is_official else _named(materials),
         "versions": ", ".join(map(str, versions)),

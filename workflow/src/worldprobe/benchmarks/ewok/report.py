@@ -16,7 +16,7 @@ from worldprobe.benchmarks.ewok.canaries import is_own, is_protected
 from worldprobe.benchmarks.ewok.contracts import Items, Summaries
 from worldprobe.benchmarks.ewok.materials.materials import Source
 from worldprobe.benchmarks.ewok.tables.accuracy import BASELINE_NOTES
-from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, is_prompted
+from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, PAIRS, is_prompted
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import ALL
 from worldprobe.errors import UserError
@@ -83,6 +83,8 @@ def compose(material: Material) -> Part:
         *(one for one in material.origins if one.path.resolve() != material.summary.resolve()),
     ]
     means = mean_accuracies(summaries, roster, eval_type)
+    pairs = selection.over_versions(selection.pick(summaries, PAIRS, eval_type))
+    by_pair = dict(zip(pairs["model"], pairs["mean"], strict=True))
     published = [model for model in means["model"] if _is_published(model, roster)]
     return Part(
         question=QUESTION,
@@ -92,8 +94,9 @@ def compose(material: Material) -> Part:
         cite=CITE,
         tables=[
             models_sheet(
-                means,
-                notes=(COUNTED,),
+                means.assign(by_pair=means["model"].map(by_pair)),
+                more=[Column("Over pairs of concepts", ("by_pair",), decimals(3))],
+                notes=(COUNTED, "The last column gives every pair of concepts the same weight."),
             ),
             *(
                 sheet

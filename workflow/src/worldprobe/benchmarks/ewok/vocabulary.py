@@ -25,6 +25,8 @@ CONTEXT_CONTRASTS = ("antonym", "negation", "variable swap", "other")
 TEXTS = ("context1", "context2", "target1", "target2")
 OFFICIAL_TEXTS = ("Context1", "Context2", "Target1", "Target2")
 
+#: The grouping of means that give every pair of concepts the same weight.
+PAIRS = "concept pairs"
 CONTEXT_TYPES = ("direct", "indirect")
 
 #: Whether the items of a version share their fillings, as the paper's do, or each has its own.

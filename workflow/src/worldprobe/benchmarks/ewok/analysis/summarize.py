@@ -28,6 +28,7 @@ from worldprobe.benchmarks.ewok.vocabulary import (
     BASELINE_FEATURES,
     FAMILY,
     GENERATIONS,
+    PAIRS,
     SHOTS,
     SURFACE_FEATURES,
     is_prompted,
@@ -175,9 +176,12 @@ def groups_of(
         prompted: positions of the items that models were prompted about, where these are only some:
             on them, ways of asking can be compared.
     """
-    codes = {name: cluster_codes(items, name) for name in (cluster, "template")}
+    codes = {name: cluster_codes(items, name) for name in (cluster, "template", "concept_pair")}
+    pair = codes["concept_pair"]
 
-    def group(grouping: str, name: str, positions: np.ndarray) -> Group:
+    def group(
+        grouping: str, name: str, positions: np.ndarray, weight: np.ndarray | None = None
+    ) -> Group:
         drawn = "template" if grouping == "concept" else cluster
         return Group(
             grouping,
@@ -186,9 +190,12 @@ def groups_of(
             codes[drawn][positions],
             WORDS[drawn],
             by_condition=grouping != "concept",
+            weight=weight,
         )
 
-    yield group(OVERALL, ALL, np.arange(len(items)))
+    every = np.arange(len(items))
+    yield group(OVERALL, ALL, every)
+    yield group(PAIRS, ALL, every, 1 / np.bincount(pair)[pair])
     if prompted is not None:
         yield group("prompted", ALL, prompted)
     for grouping in ("domain", "context_type", "context_contrast", "target_contrast"):
