@@ -5,7 +5,7 @@ nine eval types and five versions are 1.6 million judgements; as arrays they are
 every mean is a matrix product.
 
 Pairs of concepts are random factors, and so are versions where all templates share their fillings.
-The templates of one pair of concepts share target sentences and often contexts (2,380 built-in
+The templates of one pair of concepts share target sentences and often contexts (2,505 built-in
 templates: 568 pairs of targets, 366 pairs of concepts). Taking templates as clusters treats
 templates that share sentences as independent, so its intervals are narrower. The fillings of a
 version are in all templates (items of mode fixed), so a version moves all of them together:
