@@ -77,7 +77,7 @@ def test_raters_are_known_by_what_a_column_holds(rate, tmp_path: Path) -> None:
     rate(f"{HEAD.strip()},who\n{rows}", 'Rename "who" to "rater"')
     shown = rate(f"{HEAD.strip()},trial\nITEM,1,1,4,1\nITEM,1,1,2,1\n", status=0)
     assert ratings(tmp_path)["n_raters"].tolist() == [2]
-    assert "not used: trial" in shown
+    assert "ignored columns: trial" in shown
 
 
 def test_ratings_of_the_same_question_are_averaged(rate, tmp_path: Path) -> None:
@@ -262,7 +262,7 @@ def test_flags_and_unreadable_answers_are_shown(study, tmp_path, check) -> None:
     text = (tmp_path / "t.md").read_text(encoding="utf-8")
     n_used = int((scores["context"] > 0).sum())
     assert "0.000 (100% unread)" in text
-    assert f"An unknown token in it: model\\_a, LogProbs: {n_used:,} of {n_used:,}" in text
+    assert f"Unknown token: model\\_a, LogProbs: {n_used:,} of {n_used:,}" in text
     assert f"{len(unread):,} of {len(unread):,}" in text
     check("report build {folder}/sum.parquet --out {folder}/r.html", status=0)
     head = (tmp_path / "r.html").read_text(encoding="utf-8").partition("<section")[0]

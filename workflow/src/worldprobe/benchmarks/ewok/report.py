@@ -83,7 +83,8 @@ def compose(material: Material) -> Part:
         *(one for one in material.origins if one.path.resolve() != material.summary.resolve()),
     ]
     means = mean_accuracies(summaries, roster, eval_type)
-    pairs = selection.over_versions(selection.pick(summaries, PAIRS, eval_type))
+    pairs = selection.over_versions(summaries[summaries["grouping"] == PAIRS])
+    pairs = pairs[(pairs["eval_type"] == eval_type) & (pairs["metric"] == "accuracy")]
     by_pair = dict(zip(pairs["model"], pairs["mean"], strict=True))
     published = [model for model in means["model"] if _is_published(model, roster)]
     return Part(

@@ -181,7 +181,9 @@ def draw_problems(frame: pd.DataFrame, width: str = "double") -> Figure:
         style.dash(axes, chance)
         for nth, condition in enumerate(conditions):
             here = rows[rows["condition"] == condition]
-            y = here["model"].map(models.index) + 0.5 * ((nth + 0.5) / len(conditions) - 0.5)
+            y = here["model"].map(models.index).astype(float) + 0.5 * (
+                (nth + 0.5) / len(conditions) - 0.5
+            )
             colours = here["colour"].mask(style.is_at(here, chance), style.GREY).tolist()
             faces = ["white"] * len(here) if condition == "trivial" else colours
             style.dots(axes, y, here, colours, marker=style.shape(nth), size=13, faces=faces)
@@ -237,7 +239,9 @@ def draw_dots(frame: pd.DataFrame, width: str = "double") -> Figure:
         style.dash(axes, around)
         for nth, mark in enumerate(marks):
             here = rows[rows["mark"] == mark]
-            y = here["model"].map(models.index) + 0.72 * ((nth + 0.5) / len(marks) - 0.5)
+            y = here["model"].map(models.index).astype(float) + 0.72 * (
+                (nth + 0.5) / len(marks) - 0.5
+            )
             style.dots(axes, y, here, colours[mark], marker=style.shape(nth), size=13)
         style.panel_letter(axes, "AB"[number], title="  " + panel, size=size)
         style.name_rows(axes, [shown[model] for model in models], size, number == 0)
