@@ -26,7 +26,7 @@ def templates():
 
 
 @pytest.mark.slow
-def test_no_classifier_of_words_is_above_chance_on_the_second_edition(templates, cues):
+def test_no_classifier_of_words_is_above_chance_on_our_own_materials(templates, cues):
     x, parts = cues.features(templates), folds(templates, {}, 5)
     found = {
         name: cues.accuracies(templates, make, parts, x).mean()
