@@ -33,7 +33,6 @@ from worldprobe.errors import UserError
 from worldprobe.paths import StudyPaths
 from worldprobe.provenance import Provenance
 from worldprobe.report.findings import (
-    COUNTED,
     against_chance,
     count_kinds,
     counted_of,
@@ -215,7 +214,7 @@ def _compose(
         facts=count_kinds(means) | {"items": n_items},
         methods=Methods(text, package_versions(origins), models, file_rows(origins)),
         cite=cite,
-        tables=[models_sheet(means, chance, notes=(COUNTED,))],
+        tables=[models_sheet(means, chance)],
         chance=chance,
         notices=notices(own[0].provenance, roster),
         overview=overview,

@@ -351,8 +351,8 @@ def check_all(materials: Materials, versions: int) -> tuple[int, int]:
     _check_tense(templates, materials.problems)
     for place in without_template(materials):
         fix = (
-            "A context fits a target that has the same slots, and whose criteria hold for both"
-            " concepts: add one."
+            "Add a context with the target's slots; the target's criteria must hold for both"
+            " concepts."
         )
         materials.problems.warn(place, "makes no template: no context fits a target.", fix)
     if not materials.families:

@@ -156,7 +156,7 @@ def pooled_domains(
         .drop(columns="order")
         .reset_index(drop=True)
     )
-    n_pairs = len(orders[orders.eval_type == eval_type])
+    n_pairs, n_models = len(orders[orders.eval_type == eval_type]), len(place)
     is_one_version = bool(provenance and provenance.details.get("one_version"))
     surely = () if is_one_version else ("harder", "easier")
     return Sheet(
@@ -186,7 +186,7 @@ def pooled_domains(
             " orders that seem sure are wrong."
             if is_one_version
             else f"Certain orders of two domains (probability {SURE:.0%} or more): {len(sure)} of"
-            f" {n_pairs}; do not rank the others."
+            f" {n_pairs} ({n_pairs // n_models} pairs × {n_models} models); do not rank the others."
         ),
         group="model",
     )

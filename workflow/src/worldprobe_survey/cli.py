@@ -138,12 +138,11 @@ def _report_lists(lists: DealtLists, layout: Lists) -> None:
     for way, table in lists.balance.groupby("eval_type", sort=True):
         length = table["n_trials"]
         LOGGER.info(
-            "%s: %d lists of %d to %d trials and %d catch trials; "
+            "%s: %d lists of %s trials and %d catch trials; "
             "at most, expected answers differ by %d, versions by %d, domains by %d",
             way,
             len(table),
-            length.min(),
-            length.max(),
+            " to ".join(map(str, sorted({length.min(), length.max()}))),
             layout.catch,
             (table["n_high"] - table["n_low"]).abs().max(),
             table["version_spread"].max(),

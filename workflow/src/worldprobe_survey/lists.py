@@ -625,14 +625,11 @@ class Plan:
             " your currency: --wage sets another rate, --ratings fewer people",
         ]
         if self.eval_type == "likert":
-            found = [
-                f"{find_preference(noise, self.n_ratings_each):.1%} of targets if {noise:.0%} are"
-                " guesses"
+            lines += [
+                f"  If {noise:.0%} of ratings are guesses, the mean favours the intended context"
+                f" for {find_preference(noise, self.n_ratings_each):.1%} of targets."
                 for noise in NOISES
             ]
-            lines.append(
-                f"  power: ratings prefer the context of the design for {', '.join(found)}"
-            )
         return lines
 
 

@@ -98,7 +98,7 @@ PAPER_MARKS = {"memorisation": "memorisation", "test": "test", "ood-size": "six 
     caption=(
         "Accuracy, and mean size of the response bias, by fine-tuning set, with 95% intervals over"
         " skins; next to the paper's models (its Table 9, with its narrower intervals over"
-        " tuples). WorldSense, Figure 5."
+        " tuples). Like Figure 5 of the WorldSense paper."
     ),
     when=(outputs.is_asked, outputs.has_tuned_models),
 )

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from pydantic import Field
 
 from worldprobe.cli.options import shipped_file
-from worldprobe.errors import UserError
+from worldprobe.errors import UserError, did_you_mean
 from worldprobe.models.checkpoint import NO_ADAPTER, locate, short_name
 from worldprobe.models.registry import CAUSAL, MASKED, check_name, refuse_prompting
 from worldprobe.operations.resources import claim_gpus
@@ -153,6 +153,8 @@ def set_up(model: str | None, registry: Path, setup: Setup) -> Model:
     Raises:
         UserError: no model is named, or what is said contradicts itself.
     """
+    from worldprobe.settings import read_registry
+
     if model is None and not (setup.endpoint and setup.model):
         fix = "Give a folder, hub id or registry id, or a server's --endpoint URL --model NAME."
         raise UserError("MODEL", "is missing.", fix)
@@ -174,7 +176,13 @@ def set_up(model: str | None, registry: Path, setup: Setup) -> Model:
         checkpoint,
         "Rename the folder, or give --model NAME.",
     )
-    stated["kind"] = given.get("kind") or card.get("kind") or kind_of(stated)
+    try:
+        stated["kind"] = given.get("kind") or card.get("kind") or kind_of(stated)
+    except UserError as error:
+        near = did_you_mean(checkpoint, read_registry(shipped_file(registry)), "")
+        if not near or Path(checkpoint).exists():
+            raise
+        raise UserError(error.where, error.problem.rstrip(".") + near, error.fix) from error
     return parse(Model, stated, [Source(stated["model"], stated)])
 
 

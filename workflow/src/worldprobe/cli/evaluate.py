@@ -59,7 +59,8 @@ class BenchmarkOptions:
     """What a benchmark asks, where that can be chosen.
 
     Attributes:
-        versions: EWoK: first and last version, FIRST-LAST (default: 0-4, with --limit 0)
+        versions: EWoK: first and last version, FIRST-LAST (default: 0-4; only version 0 if
+            --limit is given)
         per_cell: WorldSense: tuples of each problem, size, complexity, skin and wording; 1 is 2,808
             trials, 31 is the whole set with 87,048
         trial_set: WorldSense: set of trials

@@ -197,12 +197,20 @@ def _fill_and_write(
     if how.sample and how.sample < len(templates):
         made.details["sample"] = {"of": len(templates)}
         templates = templates[in_sample(templates, how.sample)].reset_index(drop=True)
+        if len(templates) > how.sample:
+            LOGGER.warning(
+                "%d templates are asked, not %d: each pair of concepts needs one",
+                len(templates),
+                how.sample,
+            )
     kept = templates[in_share(templates, how.limit)] if how.limit else templates
     limit = how.limit if len(kept) < len(templates) else None  # so many, or more, are all
     filling = Filling(mode, many, how.seed, tuple(how.swap), how.filter, limit)
     made.method = methods.ITEMS
     made.seed = None if mode == "fixed" else how.seed
     made.details |= filling_details(filling, version is not None) | sizes_of(kept)
+    if limit:
+        made.details["templates"] = len(templates)
     if is_independent and not (
         how.flags or how.release_filter or how.limit or of_families(templates)
     ):

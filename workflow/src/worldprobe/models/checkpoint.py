@@ -232,9 +232,9 @@ def folder_of(name: str) -> Path | None:
     """The folder (or GGUF file) that a checkpoint's name means, or None where it means a hub id or
     a package's file.
 
-    What begins with ``.``, ``/`` or ``~`` is a path, ``hub:`` is followed by a hub id, and ``pkg:``
-    begins a package URL. Any other name is a folder or file where there is one, and a hub id where
-    it has the form of one.
+    What begins with ``.``, ``/`` or ``~``, or ends with ``.gguf``, is a path, ``hub:`` is followed
+    by a hub id, and ``pkg:`` begins a package URL. Any other name is a folder or file where there
+    is one, and a hub id where it has the form of one.
 
     >>> folder_of("./gpt2"), folder_of("hub:gpt2"), folder_of("openai-community/gpt2-xl")
     (PosixPath('gpt2'), None, None)
@@ -242,9 +242,8 @@ def folder_of(name: str) -> Path | None:
     if name.startswith((HUB_PREFIX, packages.PREFIX)):
         return None
     path = Path(name).expanduser()
-    if os.path.lexists(path) or name.startswith((".", "/", "~")) or not HUB_ID.fullmatch(name):
-        return path
-    return None
+    is_path = name.startswith((".", "/", "~")) or path.suffix.lower() == gguf.SUFFIX
+    return path if is_path or os.path.lexists(path) or not HUB_ID.fullmatch(name) else None
 
 
 def base_folder(name: str) -> list[str]:
@@ -346,9 +345,8 @@ def _placed(
             "is a file, not a model folder.",
             "Give the folder that contains config.json and the weights.",
         )
-    raise UserError(
-        name, f"there is no such model folder{_nearest_folder(folder)}", "Check the path."
-    )
+    kind = "file" if folder.suffix.lower() == gguf.SUFFIX else "model folder"
+    raise UserError(name, f"there is no such {kind}{_nearest_folder(folder)}", "Check the path.")
 
 
 def _check_adapter_files(adapter: Checkpoint, allow_pickle: bool) -> None:

@@ -80,13 +80,6 @@ def counted_of(models: Sequence[str], roster: Roster) -> list[str]:
     return list(models)
 
 
-#: Whom a lead counts, where controls are asked beside models.
-COUNTED = (
-    "Counted: published models, or trained controls where there are none. Every other row stands"
-    " on its own interval."
-)
-
-
 def all_at_chance(rows: pd.DataFrame) -> str:
     """The sentence for a table whose rows, of ``against_chance``, are all at chance; else none."""
     is_at = rows["against"].isin([STANDING["open"], STANDING["near ties"]])
@@ -142,7 +135,10 @@ def models_sheet(
         more: further columns.
         notes: below the table.
     """
-    note = "“Above” and “below” use intervals that hold for all counted models at once."
+    note = (
+        "For published models (trained controls, where there are none), “above” and “below” are"
+        " corrected for their number; all other rows are judged one by one."
+    )
     stated = [] if chance is None else [Column("Against chance", ("against",), is_number=False)]
     return Sheet(
         "Accuracy of each model" + ("." if chance is None else f"; chance is {chance:.3g}."),

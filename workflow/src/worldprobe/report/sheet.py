@@ -180,6 +180,15 @@ MODEL_ONCE = Column("Model", ("name",), is_number=False, once=True)
 INTERVAL = Column("95% interval", ("ci_low", "ci_high"), span)
 
 
+#: A difference of accuracies that a test would find.
+DETECTABLE = Column(
+    "Detectable",
+    ("detectable",),
+    lambda value: ABSENT if is_absent(value) or value > 1 else decimals(3)(value),
+)
+MORE_THAN_POSSIBLE = "Detectable, a dash: more than possible."
+
+
 @dataclass(frozen=True)
 class Sheet:
     """A table ready to print.

@@ -30,7 +30,6 @@ from worldprobe.models.registry import (
 from worldprobe.paths import BUILTIN, EDITIONS
 from worldprobe.provenance import Provenance
 from worldprobe.report.findings import (
-    COUNTED,
     against_chance,
     count_kinds,
     lead_values,
@@ -85,11 +84,12 @@ def compose(material: Material) -> Part:
     means = mean_accuracies(summaries, roster, eval_type)
     pairs = selection.over_versions(summaries[summaries["grouping"] == PAIRS])
     pairs = pairs[(pairs["eval_type"] == eval_type) & (pairs["metric"] == "accuracy")]
+    items = _of_items(summaries, origins)
     by_pair = dict(zip(pairs["model"], pairs["mean"], strict=True))
     published = [model for model in means["model"] if _is_published(model, roster)]
     return Part(
         question=QUESTION,
-        lead=_lead(means),
+        lead=_lead(means, items),
         facts=_facts(summaries, means, eval_type),
         methods=describe_methods(summaries, origins, roster),
         cite=CITE,
@@ -97,13 +97,13 @@ def compose(material: Material) -> Part:
             models_sheet(
                 means.assign(by_pair=means["model"].map(by_pair)),
                 more=[Column("Over pairs of concepts", ("by_pair",), decimals(3))],
-                notes=(COUNTED, "The last column gives every pair of concepts the same weight."),
+                notes=("The last column gives every pair of concepts the same weight.",),
             ),
             *(
                 sheet
                 for sheet in (
                     domains_sheet(summaries, published, roster, eval_type),
-                    ways_sheet(summaries, published, roster, eval_type),
+                    *ways_sheets(summaries, published, roster, eval_type),
                 )
                 if len(published) <= FEW and len(sheet.frame)
             ),
@@ -147,13 +147,14 @@ def mean_accuracies(
     return against_chance(means, list(answered["model"]), roster)
 
 
-def _lead(means: pd.DataFrame) -> Markup:
-    """The finding, beside what people and baselines reach."""
+def _lead(means: pd.DataFrame, items: dict[str, Any]) -> Markup:
+    """The finding, beside what people and baselines reach, and whose the items are."""
     references = means[means["kind"].isin(["people", "baseline"]) & means["mean"].notna()]
     return render_template(
         PACKAGE,
         "findings.html.jinja",
         references=references.to_dict("records"),
+        items=items,
         **lead_values(means),
     )
 
@@ -187,7 +188,11 @@ def domains_sheet(
             Column("Domain", ("domain",), is_number=False),
             Column("Accuracy", ("mean",), decimals(3)),
             INTERVAL,
-            Column("Against chance", ("against",), is_number=False),
+            Column(
+                f"Against chance (corrected for {rows['group'].nunique()})",
+                ("against",),
+                is_number=False,
+            ),
             Column("Higher than", ("lower",), is_number=False),
         ),
         notes=("The last two columns use intervals that hold for all domains at once.",),
@@ -209,40 +214,59 @@ def _domains_finding(rows: pd.DataFrame) -> str:
     )
 
 
-def ways_sheet(
+def ways_sheets(
     summaries: pd.DataFrame, models: Sequence[str], roster: Roster, eval_type: str = "logprobs"
-) -> Sheet:
+) -> list[Sheet]:
     """Some models by type of context, and by way of asking on items that all ways asked about."""
     rows = _accuracies(summaries)
-    parts = []
+    contexts, ways = [rows.iloc[:0]], [rows.iloc[:0]]
     for model in models:
         own = rows[(rows.model == model) & rows["mean"].notna()]
-        contexts = own[(own.grouping == "context_type") & (own.eval_type == eval_type)]
+        here = own[(own.grouping == "context_type") & (own.eval_type == eval_type)]
+        contexts.append(here.assign(name=roster[model].name, asked=here["group"] + " contexts"))
         is_same = own.grouping == ("prompted" if (own.grouping == "prompted").any() else "overall")
-        ways = own[is_same & own.eval_type.isin(EVAL_TYPES)].sort_values(
+        here = own[is_same & own.eval_type.isin(EVAL_TYPES)].sort_values(
             "eval_type", key=lambda names: names.map(EVAL_TYPES.index)
         )
-        parts += [
-            contexts.assign(name=roster[model].name, asked=contexts["group"] + " contexts"),
-            ways.assign(name=roster[model].name, asked=ways["eval_type"].map(selection.in_words))
-            if len(ways) > 1 and own[is_same].n.nunique() == 1
-            else ways.iloc[:0],
-        ]
-    frame = pd.concat(parts, ignore_index=True) if parts else rows.iloc[:0]
-    return Sheet(
-        "Accuracy by type of context, and by way of asking about the same items.",
-        frame.assign(unread=frame["n_missing"] / (2 * frame["n"])),
-        (
-            MODEL_ONCE,
-            Column("Asked", ("asked",), is_number=False),
-            Column("Accuracy", ("mean",), decimals(3)),
-            INTERVAL,
-            Column("Items", ("n",), whole_number),
-            Column("Unreadable", ("unread",), "{:.0%}".format),
-        ),
-        notes=("Direct contexts name the concept; indirect ones imply it.",),
-        group="name",
+        if len(here) > 1 and own[is_same].n.nunique() == 1:
+            asked = here["eval_type"].map(selection.in_words)
+            ways.append(here.assign(name=roster[model].name, asked=asked))
+    prompted = pd.concat(ways, ignore_index=True)
+    stuck = prompted[(prompted["status"] == "no_spread") & (prompted["mean"] == 0.5)]
+    why = (stuck["n_ties"] > 0).map(
+        {
+            True: "all answers tie",
+            False: "one target of every item is right, as where all answers are the same position",
+        }
     )
+    n_items = " or ".join(map(whole_number, prompted["n"].unique()))
+    shown = {
+        "type of context": (
+            pd.concat(contexts, ignore_index=True),
+            ["Direct contexts name the concept; indirect ones imply it."],
+        ),
+        f"way of asking on the {n_items} items that were also prompted": (
+            prompted,
+            list(stuck["name"] + ", " + stuck["asked"] + ": " + why + "."),
+        ),
+    }
+    return [
+        Sheet(
+            f"Accuracy by {what}.",
+            frame.assign(unread=frame["n_missing"] / (2 * frame["n"])),
+            (
+                MODEL_ONCE,
+                Column("Asked", ("asked",), is_number=False),
+                Column("Accuracy", ("mean",), decimals(3)),
+                INTERVAL,
+                Column("Items", ("n",), whole_number),
+                Column("Unreadable", ("unread",), "{:.0%}".format),
+            ),
+            notes=tuple(notes),
+            group="name",
+        )
+        for what, (frame, notes) in shown.items()
+    ]
 
 
 def _accuracies(summaries: pd.DataFrame) -> pd.DataFrame:
@@ -515,6 +539,7 @@ def _of_items(summaries: pd.DataFrame, origins: Sequence[TableOrigin]) -> dict[s
         "n_items": int(overall.n.max()) if len(overall) else 0,
         "n_domains": summaries[summaries.grouping == "domain"].group.nunique(),
         "origin": _origin(items) if items else "the materials named in the configuration",
+        "edition": _edition(items) if items else "",
         "fill": defaultdict(lambda: None, items.details if items else {}),
         "seed": items.seed if items else None,
         "prompt_limits": sorted(limits),
@@ -523,15 +548,22 @@ def _of_items(summaries: pd.DataFrame, origins: Sequence[TableOrigin]) -> dict[s
     }
 
 
+def _edition(provenance: Provenance) -> str:
+    """What our own materials are called; nothing for others'."""
+    digest = provenance.inputs.get("materials")
+    known = [edition for edition, folder in EDITIONS.items() if Source(folder).digest() == digest]
+    return (
+        ", ".join(["worldprobe's own built-in materials", *known])
+        if is_own(provenance.canary)
+        else ""
+    )
+
+
 def _origin(provenance: Provenance) -> str:
-    whole = provenance.inputs.get("materials", "")
-    digest = whole[:12]
+    digest = provenance.inputs.get("materials", "")[:12]
     name = "a folder of materials"
     if is_own(provenance.canary):
-        known = [
-            edition for edition, folder in EDITIONS.items() if Source(folder).digest() == whole
-        ]
-        name = ", ".join(["worldprobe's own built-in materials", *known])
+        name = _edition(provenance)
     elif is_protected(provenance.canary):
         name = "the official EWoK materials"
     return f"{name} (SHA-256 {digest}…)" if digest else name
@@ -554,7 +586,7 @@ def _of_models(
     asked = sorted(name for name in summaries.eval_type.unique() if name in EVAL_TYPES)
     scored = _of(origins, "target_scores", "judgements")
     return {
-        "n_models": len(models),
+        "n_models": sum(not roster[model].is_control for model in models),
         "n_controls": sum(roster[model].is_control for model in models),
         "notes": [note for made in _of(origins, "summaries")[:1] for note in notes(made, roster)],
         "imported": imported

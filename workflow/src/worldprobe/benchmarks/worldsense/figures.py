@@ -55,7 +55,7 @@ SET_NAMES = {
     caption=(
         "Accuracy and response bias by problem, with 95% intervals over skins; grey: at chance, or"
         " without bias. A bias of 1: always TRUE, POSSIBLE or KNOWN; of −1: always FALSE,"
-        " IMPOSSIBLE or UNKNOWN. WorldSense, Figure 3."
+        " IMPOSSIBLE or UNKNOWN. Like Figure 3 of the WorldSense paper."
     ),
     when=outputs.is_asked,
 )
@@ -79,7 +79,7 @@ def problems(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     section="promptings",
     caption=(
         "Accuracy, and mean size of the response bias, by way of asking, with 95% intervals over"
-        " skins. WorldSense, Figure 4."
+        " skins. Like Figure 4 of the WorldSense paper."
     ),
     when=(outputs.is_asked, outputs.has_several_promptings),
 )
@@ -102,8 +102,8 @@ def promptings(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     section="sets",
     caption=(
         "Accuracy, and mean size of the response bias, by set, with 95% intervals over skins; the"
-        " test set is split into relations seen in the training sets and new ones. WorldSense,"
-        " Figure 5."
+        " test set is split into relations seen in the training sets and new ones."
+        " Like Figure 5 of the WorldSense paper."
     ),
     when=(outputs.is_asked, outputs.has_several_sets),
 )
@@ -275,7 +275,7 @@ MORE = 2
     caption=(
         "Accuracy by number of entities and of ternary relations, for normal problems and their"
         " trivial controls, with 95% intervals over skins; grey: at chance throughout; an axis with"
-        " one value is left out. WorldSense, Figure 6."
+        " one value is left out. Like Figure 6 of the WorldSense paper."
     ),
     when=(outputs.is_asked, outputs.has_controls),
 )

@@ -90,6 +90,7 @@ def compose(material: Material) -> Part:
             "caveats.html.jinja",
             rules={model: roster[model].name for model in models if roster[model].is_rule},
             found=find_problems(summaries, by_problem, asked),
+            asked=[roster[model].name for model in asked],
         ),
         overview=_overview(
             overall,
@@ -140,12 +141,12 @@ def mean_accuracies(
 def _lead(means: pd.DataFrame) -> Markup:
     """The finding, and which models are not above the rule that never chains two clauses."""
     counting = means.loc[means["model"] == COUNTING, "mean"]
-    below = means["is_counted"] & means["against_rule"].notna() & (means["against_rule"] != "above")
+    below = means[means["is_counted"] & means["against_rule"].notna()]
     return render_template(
         PACKAGE,
         "findings.html.jinja",
         counting=None if counting.empty else counting.iloc[0],
-        not_above=list(means.loc[below, "name"]),
+        not_above=below[below["against_rule"] != "above"].groupby("against_rule")["name"].agg(list),
         **lead_values(means),
     )
 
@@ -229,6 +230,7 @@ def _biases_sheet(biases: pd.DataFrame) -> Sheet:
     is_alike = (biases["against"] == "no interval") & (biases["n_clusters"] > 1)
     differs = biases["against"].isin(["above", "below"])
     is_shown = differs | (is_alike & (biases["mean"] != 0))
+    same = (biases["name"] + ", " + biases["problem"])[biases["mean"].abs() == 1]
     return Sheet(
         "Response biases that differ from 0, or are the same in all skins.",
         biases[is_shown].reset_index(drop=True),
@@ -243,7 +245,12 @@ def _biases_sheet(biases: pd.DataFrame) -> Sheet:
             "Above 0: towards TRUE, POSSIBLE, KNOWN; below: FALSE, IMPOSSIBLE, UNKNOWN. Intervals"
             " hold for all means at once.",
         ),
-        finding=f"Response bias differs from 0 in {differs.sum()} of {len(biases)} means.",
+        finding=f"Response bias differs from 0 in {differs.sum()} of {len(biases)} means."
+        + (
+            f" All answers are the same in {len(same)}, without an interval: {'; '.join(same)}."
+            if len(same)
+            else ""
+        ),
     )
 
 
@@ -253,6 +260,7 @@ def _facts(summaries: pd.DataFrame, means: pd.DataFrame) -> dict[str, int]:
     whole = int(here[here["condition"] == name].groupby(["eval_type", "model"])["n"].sum().max())
     return count_kinds(means) | {
         "problems": len(selection.problems_of(here)),
+        "skins": int(means["n_clusters"].max()),
         f"tuples ({name})": whole,
         "ways of asking": summaries["eval_type"].nunique(),
     }
@@ -313,9 +321,12 @@ def _reading_sheet(made: Provenance, asked: Sequence[str], roster: Roster) -> Sh
             *(Column(heading, (key,), whole_number) for key, heading in counts.items()),
         ),
         notes=(
-            "One rule reads the wording of a reply, the other its last word, as the paper does.",
+            "One rule reads the wording of a reply, the other its last word, as the paper does."
+            " Replies are all that were not cut: to the question, and to the second question that"
+            " follows a reply without an answer.",
         ),
-        finding=f"The two reading rules disagree about {n_read:,} of {n_replies:,} replies.",
+        finding=f"The two reading rules disagree about {n_read:,} of {n_replies:,} replies (first"
+        " and second ones).",
     )
 
 

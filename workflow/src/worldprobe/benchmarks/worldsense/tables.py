@@ -26,9 +26,11 @@ from worldprobe.report.findings import pairs_finding
 from worldprobe.report.model_names import Roster
 from worldprobe.report.sheet import (
     ABSENT,
+    DETECTABLE,
     INTERVAL,
     MODEL,
     MODEL_ONCE,
+    MORE_THAN_POSSIBLE,
     Column,
     Sheet,
     as_text,
@@ -175,7 +177,10 @@ def mean_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     inputs=[selection.SUMMARIES],
     title="Accuracy and bias by problem",
     section="problems",
-    caption="Accuracy and response bias by problem, averaged over sizes. WorldSense, Table 6.",
+    caption=(
+        "Accuracy and response bias by problem, averaged over sizes."
+        " Like Table 6 of the WorldSense paper."
+    ),
     when=outputs.is_asked,
 )
 def problems(summaries: pd.DataFrame, roster: Roster) -> Sheet:
@@ -190,7 +195,10 @@ def problems(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     inputs=[selection.SUMMARIES],
     title="Ways of asking",
     section="promptings",
-    caption="Accuracy and response bias by problem for every way of asking. WorldSense, Table 8.",
+    caption=(
+        "Accuracy and response bias by problem for every way of asking."
+        " Like Table 8 of the WorldSense paper."
+    ),
     when=(outputs.is_asked, outputs.has_several_promptings),
 )
 def promptings(summaries: pd.DataFrame, roster: Roster) -> Sheet:
@@ -212,7 +220,9 @@ def promptings(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     inputs=[selection.SUMMARIES],
     title="Sets",
     section="sets",
-    caption="Accuracy and response bias by problem for every set. WorldSense, Table 9.",
+    caption=(
+        "Accuracy and response bias by problem for every set. Like Table 9 of the WorldSense paper."
+    ),
     when=(outputs.is_asked, outputs.has_several_sets),
 )
 def sets(summaries: pd.DataFrame, roster: Roster) -> Sheet:
@@ -231,7 +241,7 @@ def sets(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     section="finetuning",
     caption=(
         "Accuracy and response bias of fine-tuned models and their bases by problem and set, next"
-        " to the paper's. WorldSense, Table 9."
+        " to the paper's. Like Table 9 of the WorldSense paper."
     ),
     when=(outputs.is_asked, outputs.has_tuned_models),
 )
@@ -267,7 +277,7 @@ def finetuning(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     section="difficulty",
     caption=(
         "Accuracy by problem, ternary relations, arity of the query and number of entities."
-        " WorldSense, Table 10."
+        " Like Table 10 of the WorldSense paper."
     ),
     when=outputs.is_asked,
 )
@@ -304,7 +314,7 @@ def complexity(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     inputs=[selection.SUMMARIES],
     title="Domains",
     section="skins",
-    caption="Accuracy by problem and domain. WorldSense, Table 11.",
+    caption="Accuracy by problem and domain. Like Table 11 of the WorldSense paper.",
     when=(outputs.is_asked, outputs.has_controls),
 )
 def domains(summaries: pd.DataFrame, roster: Roster) -> Sheet:
@@ -542,7 +552,7 @@ def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
             Column("A − B", ("difference",), decimals(3)),
             INTERVAL,
             Column("p (Holm)", ("p_holm",), p_value),
-            Column("Detectable", ("detectable",), decimals(3)),
+            DETECTABLE,
             Column("Skins", ("n_clusters",), whole_number),
             Column("Tuples", ("n",), whole_number),
         ),
@@ -553,6 +563,7 @@ def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
                 " Detectable: the smallest true difference that 80% of such studies would find"
                 " (p < 0.05)."
             ),
+            MORE_THAN_POSSIBLE,
         ),
         finding=pairs_finding(frame),
         group="eval_type",

@@ -190,6 +190,7 @@ class Endpoint:
         self.spending = spending or Spending()
         self.dialect = PLAIN
         self.is_local = parts.hostname in LOOPBACK
+        self._address = parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
         self._key = read_key()
         if not self.is_local:
             LOGGER.info(
@@ -216,6 +217,12 @@ class Endpoint:
         Raises:
             UserError: the server refuses, or fails for longer than we wait.
         """
+        if self.is_local and not self.spending.requests:
+            # Where nothing listens and nothing has answered yet, waiting does not help.
+            try:
+                socket.create_connection(self._address, self.timeout).close()
+            except OSError as error:
+                raise self._refusal(error) from error
         connection = self._connect()
         client = Client(connection, self.spending, self.dialect)
         loop = asyncio.new_event_loop()
@@ -336,7 +343,7 @@ class Endpoint:
                 f"did not answer in time (tried {tried}, for up to {self.timeout:.0f} s).",
                 kept,
             )
-        if isinstance(error, openai.APIConnectionError):
+        if isinstance(error, openai.APIConnectionError | OSError):
             return UserError(
                 self.url,
                 f"cannot be reached ({_root(error)}).",

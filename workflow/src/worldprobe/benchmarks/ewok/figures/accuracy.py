@@ -76,7 +76,7 @@ COLUMNS = (
     caption=(
         "Accuracy by domain, highest mean first. Dots: mean over versions, with 95% intervals;"
         " ticks: single versions; dashed line: chance; grey band, if any: humans, mean and range"
-        " over versions. EWoK, Figure 4."
+        " over versions. Like Figure 4 of the EWoK paper, which leaves out word2vec, too."
     ),
     when=has_logprobs,
     options=[EVAL_TYPE],

@@ -64,8 +64,8 @@ PARADIGM_COLUMNS = (
     title="Ways of asking",
     section="paradigms",
     caption=(
-        "LogProbs, Likert and Choice on the same items, with the range over versions. EWoK,"
-        " Figure 6."
+        "LogProbs, Likert and Choice on the same items, with the range over versions."
+        " Like Figure 6 of the EWoK paper."
     ),
     when=(has_logprobs, has_both_paradigms),
     options=[selection.SETUP],
@@ -137,8 +137,8 @@ def draw_paradigms(frame: pd.DataFrame, width: str = "double") -> Figure:
         "Chosen context against the context with higher Likert ratings, in percent of targets. No"
         " preference: equal ratings, or a choice that follows the position (humans: mean ratings"
         " less than 1 apart, or a mean choice within 0.2 of the middle). Unreadable, for humans:"
-        " asked in one way only. Below each name: agreement, unreadable answers left out. EWoK,"
-        " Figure 7."
+        " asked in one way only. Below each name: agreement, unreadable answers left out."
+        " Like Figure 7 of the EWoK paper."
     ),
     when=has_both_paradigms,
     options=[selection.SETUP],
@@ -235,7 +235,7 @@ def draw_agreement(frame: pd.DataFrame, width: str = "double") -> Figure:
     caption=(
         "Context that people chose against the context with higher Likert ratings by other people,"
         " in percent of targets. No preference: mean ratings less than 1 apart, or a mean choice"
-        " within 0.2 of the middle. EWoK, Figure 7."
+        " within 0.2 of the middle. Like Figure 7 of the EWoK paper."
     ),
     when=has_both_ways,
 )

@@ -23,9 +23,11 @@ from worldprobe.models.registry import BASELINES
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import HUMAN, Roster, is_baseline
 from worldprobe.report.sheet import (
+    DETECTABLE,
     INTERVAL,
     MODEL,
     MODEL_ONCE,
+    MORE_THAN_POSSIBLE,
     Column,
     Sheet,
     decimals,
@@ -55,7 +57,7 @@ BASELINE_NOTES = {
     section="accuracy",
     caption=(
         "Average and highest accuracy by domain, over published models or, without any, trained"
-        " controls; with humans where they were asked. EWoK, Table 2."
+        " controls; with humans where they were asked. Like Table 2 of the EWoK paper."
     ),
     when=study.has_logprobs,
     options=[selection.EVAL_TYPE],
@@ -315,7 +317,7 @@ def _by_domains(provenance: Provenance | None) -> list[str]:
     inputs=[Summaries],
     title="Likert, ties wrong",
     section="paradigms",
-    caption="Likert accuracy with equal ratings counted as wrong. EWoK, Table 4.",
+    caption="Likert accuracy with equal ratings counted as wrong. Like Table 4 of the EWoK paper.",
     when=study.has_strict_likert,
     options=[selection.EVAL_TYPE],
 )
@@ -421,7 +423,7 @@ def conditions(
         Column("Difference", ("difference",), decimals(3)),
         INTERVAL,
         Column("p (Holm)", ("p_holm",), p_value),
-        Column("Detectable", ("detectable",), decimals(3)),
+        DETECTABLE,
         Column("Templates", ("n",), whole_number),
     ]
     if frame.eval_type.nunique() == 1:
@@ -437,6 +439,7 @@ def conditions(
                 f" {drawn_units(provenance)}. Detectable: the smallest true difference that 80% of"
                 " such studies would find (p < 0.05)."
             ),
+            MORE_THAN_POSSIBLE,
             *status_notes(frame.status),
         ),
         group="model",
@@ -721,7 +724,7 @@ def family_accuracy(levels: pd.DataFrame, roster: Roster, eval_type: str = "logp
             Column("Slope", ("slope",), decimals(3)),
             INTERVAL,
             Column("p", ("p",), p_value),
-            Column("Detectable", ("detectable",), decimals(3)),
+            DETECTABLE,
             Column("Bases", ("n_bases",), whole_number),
         ),
         notes=(
@@ -733,6 +736,7 @@ def family_accuracy(levels: pd.DataFrame, roster: Roster, eval_type: str = "logp
                 " of such studies would find (p < 0.05). p values are not corrected for the number"
                 " of slopes. Chance is 0.5."
             ),
+            MORE_THAN_POSSIBLE,
         ),
         group="family",
     )

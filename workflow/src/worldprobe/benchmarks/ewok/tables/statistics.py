@@ -31,8 +31,10 @@ from worldprobe.report.findings import pairs_finding
 from worldprobe.report.model_names import Roster
 from worldprobe.report.sheet import (
     ABSENT,
+    DETECTABLE,
     INTERVAL,
     MODEL,
+    MORE_THAN_POSSIBLE,
     Column,
     Sheet,
     as_text,
@@ -73,7 +75,7 @@ FOUND_NOTE = "Detectable: the smallest true effect that 80% of such studies woul
     section="design",
     caption=(
         "Pearson's correlation of each model's accuracy with the accuracy of baselines, the number"
-        " of words and word frequency. EWoK, Figure 5, D to F."
+        " of words and word frequency. Like Figure 5, D to F, of the EWoK paper."
     ),
     when=has_logprobs,
     options=[EVAL_TYPE, Option("points", "what the points are", tuple(POINTS))],
@@ -365,7 +367,7 @@ def comparisons(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> 
             INTERVAL,
             Column("p", ("p",), p_value),
             Column("p (Holm)", ("p_holm",), p_value),
-            Column("Detectable", ("detectable",), decimals(3)),
+            DETECTABLE,
         ),
         finding=pairs_finding(frame),
         notes=(
@@ -376,6 +378,7 @@ def comparisons(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> 
                 " concepts."
             ),
             *(VERSIONS_NOTE for _ in frame.interval_over.unique()[1:]),
+            MORE_THAN_POSSIBLE,
             *status_notes(frame.status),
             *(
                 f"{roster[a].name} and {roster[b].name} are not compared: no item has an accuracy"
