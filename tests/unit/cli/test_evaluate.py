@@ -405,3 +405,12 @@ def test_numbers_of_other_software_do_not_pass_for_those_of_this(quick, monkeypa
     assert run("--benchmark", "ewok") == (2, both[1])
     assert "would be replaced: worldprobe " in capsys.readouterr().err
     assert run("--benchmark", "ewok,worldsense") == both
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [("nofile.gguf", "no such file"), ("smollm_135m", 'did you mean "smollm2_135m"?')],
+)
+def test_a_model_that_is_not_there_is_named_with_the_nearest_id(model, said, capsys):
+    assert cli.main(["evaluate", model]) == 2
+    assert said in capsys.readouterr().err

@@ -29,7 +29,7 @@ from worldprobe.inference.requests import Generate, question_id, run_requests
 from worldprobe.inference.store import open_store
 from worldprobe.models.engine import Decoding, Loglikelihood, Message
 from worldprobe.models.server import capabilities
-from worldprobe.models.server.endpoint import Spending
+from worldprobe.models.server.endpoint import Endpoint, Spending
 from worldprobe.models.server.engine import OpenaiEngine, open_engine
 
 KEY = "sk-secret-of-the-test"
@@ -643,3 +643,12 @@ def test_evaluate_asks_a_served_model_by_what_its_server_gives(
     assert echoes or stated["mean"] == 0.5
     if not echoes:
         assert main(["evaluate", "--endpoint", url, "--work", str(tmp_path / "other")]) == 2
+
+
+def test_where_nothing_has_ever_answered_a_refused_connection_is_not_tried_again() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    started = time.monotonic()
+    with pytest.raises(UserError, match="connection refused"):
+        Endpoint(f"http://127.0.0.1:{port}/v1", attempts=9).ask_one(lambda client: client.get("/x"))
+    assert time.monotonic() - started < 1

@@ -345,8 +345,9 @@ def _placed(
             "is a file, not a model folder.",
             "Give the folder that contains config.json and the weights.",
         )
-    kind = "file" if folder.suffix.lower() == gguf.SUFFIX else "model folder"
-    raise UserError(name, f"there is no such {kind}{_nearest_folder(folder)}", "Check the path.")
+    raise UserError(
+        name, f"there is no such file or folder{_nearest_folder(folder)}", "Check the path."
+    )
 
 
 def _check_adapter_files(adapter: Checkpoint, allow_pickle: bool) -> None:

@@ -22,7 +22,7 @@ from worldprobe.benchmarks.ewok.report import (
     domains_sheet,
     mean_accuracies,
     read_examples,
-    ways_sheet,
+    ways_sheets,
 )
 from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.benchmarks.ewok.tables import accuracy
@@ -36,6 +36,7 @@ from worldprobe.report.findings import lead_values
 from worldprobe.report.origins import TableOrigin, read_origins
 from worldprobe.report.page import Material, Page, build_page, build_part
 from worldprobe.report.runtimes import Cost, RunTime, read_run_times
+from worldprobe.report.sheet import DETECTABLE
 from worldprobe.report.style import render
 
 OWN = "# worldprobe canary 0000: our own materials"
@@ -154,7 +155,7 @@ def test_without_the_switch_no_item_text_is_in_the_page(page):
 
 def test_item_text_is_shown_for_our_own_materials_only(tmp_path):
     shown = read_examples(items_table(tmp_path / "own.parquet", OWN))
-    assert [example.target1 for example in shown] == ["It melts the frim."] * 2
+    assert [example["target1"] for example in shown] == ["It melts the frim."] * 2
     for canary in (OFFICIAL, "", f"{OWN}\n{OFFICIAL}"):
         with pytest.raises(UserError, match="must not be shown") as caught:
             read_examples(items_table(tmp_path / "other.parquet", canary))
@@ -230,14 +231,18 @@ def test_what_a_published_model_knows_is_in_numbers(small_study):
     assert set(domains["against"].drop([first, last])) == {"not shown to differ"}
     assert in_words(last) in domains.loc[first, "lower"]
     assert domains.loc[last, "lower"] == ""
-    asked = ways_sheet(rows, ["real"], small_study.roster)
-    assert ["real", "direct contexts", "0.550", "0.450–0.650"] in [row[:4] for row in asked.cells()]
+    contexts, asked = ways_sheets(rows, ["real"], small_study.roster)
+    assert ["real", "direct contexts", "0.550", "0.450–0.650"] in [
+        row[:4] for row in contexts.cells()
+    ]
+    assert "40 items" in asked.title
     ways = asked.frame.set_index("asked")["mean"]
     assert ways["LogProbs"] == 0.6
     assert ways["Choice, constrained, no examples"] == 0.5
     rows.loc[rows.eval_type == "choice_constrained_zero", "n"] = 30
-    asked = ways_sheet(rows, ["real"], small_study.roster).frame["asked"]
-    assert "LogProbs" not in set(asked), "they are not the same items"
+    contexts, asked = ways_sheets(rows, ["real"], small_study.roster)
+    assert len(contexts.frame)
+    assert asked.frame.empty, "they are not the same items"
 
 
 def test_what_was_asked_about_a_share_stands_beside_others_on_that_share(paper_study):
@@ -368,3 +373,7 @@ def test_the_kept_picture_of_the_rules_shows_the_kept_graph(request):
     rules = set(re.findall(r'label = "(\w+)', (folder / "rulegraph.dot").read_text()))
     drawn = set(re.findall(r">(\w+)</text>", (folder / "rulegraph.svg").read_text()))
     assert rules == drawn, "make rulegraph"
+
+
+def test_a_difference_that_no_accuracies_can_have_is_not_called_detectable():
+    assert [DETECTABLE.show(value) for value in (0.2, 1.252)] == ["0.200", "–"]

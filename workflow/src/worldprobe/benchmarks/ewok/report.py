@@ -83,8 +83,8 @@ def compose(material: Material) -> Part:
     ]
     means = mean_accuracies(summaries, roster, eval_type)
     items = _of_items(summaries, origins)
-    pairs = selection.over_versions(selection.pick(summaries, PAIRS, eval_type))
-    by_pair = dict(zip(pairs["model"], pairs["mean"], strict=True))
+    pairs = _accuracies(summaries).query(f"grouping == '{PAIRS}' and eval_type == '{eval_type}'")
+    by_pair = pairs.set_index("model")["mean"]
     published = [model for model in means["model"] if _is_published(model, roster)]
     return Part(
         question=QUESTION,
@@ -218,41 +218,34 @@ def ways_sheets(
 ) -> list[Sheet]:
     """Some models by type of context, and by way of asking on items that all ways asked about."""
     rows = _accuracies(summaries)
-    contexts, ways = [rows.iloc[:0]], [rows.iloc[:0]]
+    parts = [rows.iloc[:0].assign(name="", asked="")]
     for model in models:
-        own = rows[(rows.model == model) & rows["mean"].notna()]
-        here = own[(own.grouping == "context_type") & (own.eval_type == eval_type)]
-        contexts.append(here.assign(name=roster[model].name, asked=here["group"] + " contexts"))
+        own = rows[(rows.model == model) & rows["mean"].notna()].assign(name=roster[model].name)
+        contexts = own[(own.grouping == "context_type") & (own.eval_type == eval_type)]
+        parts.append(contexts.assign(asked=contexts["group"] + " contexts"))
         is_same = own.grouping == ("prompted" if (own.grouping == "prompted").any() else "overall")
-        here = own[is_same & own.eval_type.isin(EVAL_TYPES)].sort_values(
+        ways = own[is_same & own.eval_type.isin(EVAL_TYPES)].sort_values(
             "eval_type", key=lambda names: names.map(EVAL_TYPES.index)
         )
-        if len(here) > 1 and own[is_same].n.nunique() == 1:
-            asked = here["eval_type"].map(selection.in_words)
-            ways.append(here.assign(name=roster[model].name, asked=asked))
-    prompted = pd.concat(ways, ignore_index=True)
-    stuck = prompted[(prompted["status"] == "no_spread") & (prompted["mean"] == 0.5)]
+        if len(ways) > 1 and own[is_same].n.nunique() == 1:
+            parts.append(ways.assign(asked=ways["eval_type"].map(selection.in_words)))
+    frame = pd.concat(parts, ignore_index=True)
+    contexts, ways = (
+        frame[(frame["grouping"] == "context_type") == is_so].reset_index(drop=True)
+        for is_so in (True, False)
+    )
+    stuck = ways.query("status == 'no_spread' and mean == 0.5")
     why = (stuck["n_ties"] > 0).map(
         {
-            True: "all answers tie",
-            False: "one target of every item is right, as where all answers are the same position",
+            True: ": all answers tie.",
+            False: ": every item has one target right, as where all answers are the same position.",
         }
     )
-    n_items = " or ".join(map(whole_number, prompted["n"].unique()))
-    shown = {
-        "type of context": (
-            pd.concat(contexts, ignore_index=True),
-            ["Direct contexts name the concept; indirect ones imply it."],
-        ),
-        f"way of asking on the {n_items} items that were also prompted": (
-            prompted,
-            list(stuck["name"] + ", " + stuck["asked"] + ": " + why + "."),
-        ),
-    }
+    n_items = " or ".join(map(whole_number, ways["n"].unique()))
     return [
         Sheet(
             f"Accuracy by {what}.",
-            frame.assign(unread=frame["n_missing"] / (2 * frame["n"])),
+            part.assign(unread=part["n_missing"] / (2 * part["n"])),
             (
                 MODEL_ONCE,
                 Column("Asked", ("asked",), is_number=False),
@@ -264,7 +257,18 @@ def ways_sheets(
             notes=tuple(notes),
             group="name",
         )
-        for what, (frame, notes) in shown.items()
+        for what, part, notes in (
+            (
+                "type of context",
+                contexts,
+                ["Direct contexts name the concept; indirect ones imply it."],
+            ),
+            (
+                f"way of asking on the {n_items} items that were also prompted",
+                ways,
+                stuck["name"] + ", " + stuck["asked"] + why,
+            ),
+        )
     ]
 
 
@@ -427,20 +431,7 @@ def _concept(
     return cells
 
 
-@dataclass(frozen=True)
-class Example:
-    """One item per domain."""
-
-    domain: str
-    item_id: str
-    concepts: str
-    context1: str
-    context2: str
-    target1: str
-    target2: str
-
-
-def read_examples(path: Path | str) -> list[Example]:
+def read_examples(path: Path | str) -> list[dict[Hashable, Any]]:
     """The first direct item of each domain, from an items table of our own materials.
 
     Raises:
@@ -464,15 +455,7 @@ def read_examples(path: Path | str) -> list[Example]:
         .groupby("domain", sort=True)
         .head(1)
     )
-    return [_example(row) for row in chosen.to_dict("records")]
-
-
-def _example(row: dict[Hashable, Any]) -> Example:
-    concepts = " / ".join(
-        concept for concept in (row["concept_a"], row["concept_b"]) if isinstance(concept, str)
-    )
-    texts = (row["context1"], row["context2"], row["target1"], row["target2"])
-    return Example(selection.in_words(row["domain"]), row["item_id"], concepts, *texts)
+    return chosen.assign(domain=chosen["domain"].map(selection.in_words)).to_dict("records")
 
 
 #: Packages named in the paragraph, in this order, where they took part.
@@ -549,22 +532,18 @@ def _of_items(summaries: pd.DataFrame, origins: Sequence[TableOrigin]) -> dict[s
 
 def _edition(provenance: Provenance) -> str:
     """What our own materials are called; nothing for others'."""
+    if not is_own(provenance.canary):
+        return ""
     digest = provenance.inputs.get("materials")
     known = [edition for edition, folder in EDITIONS.items() if Source(folder).digest() == digest]
-    return (
-        ", ".join(["worldprobe's own built-in materials", *known])
-        if is_own(provenance.canary)
-        else ""
-    )
+    return ", ".join(["worldprobe's own built-in materials", *known])
 
 
 def _origin(provenance: Provenance) -> str:
     digest = provenance.inputs.get("materials", "")[:12]
-    name = "a folder of materials"
-    if is_own(provenance.canary):
-        name = _edition(provenance)
-    elif is_protected(provenance.canary):
-        name = "the official EWoK materials"
+    is_official = is_protected(provenance.canary)
+    others = "the official EWoK materials" if is_official else "a folder of materials"
+    name = _edition(provenance) or others
     return f"{name} (SHA-256 {digest}…)" if digest else name
 
 
@@ -585,18 +564,10 @@ def _of_models(
     asked = sorted(name for name in summaries.eval_type.unique() if name in EVAL_TYPES)
     scored = _of(origins, "target_scores", "judgements")
     return {
-        "n_models": sum(not roster[model].is_control for model in models),
+        "n_models": len(models),
         "n_controls": sum(roster[model].is_control for model in models),
         "notes": [note for made in _of(origins, "summaries")[:1] for note in notes(made, roster)],
-        "imported": imported
-        and {
-            "digest": imported.provenance.inputs.get("release", "")[:12],
-            "steps": [
-                step["step"].replace("_", " ")
-                for step in imported.provenance.details["steps"]
-                if step["note"] != "switched off"
-            ],
-        },
+        "imported": imported and imported.provenance,
         "has_logprobs": "logprobs" in asked,
         "dtypes": sorted({described_precision(made) for made in scored if made.dtype}),
         "masked": [way for name, way in masked.items() if describe_kind(MASKED, name) in kinds],
@@ -607,29 +578,11 @@ def _of_models(
 
 def _of_statistics(origins: Sequence[TableOrigin]) -> dict[str, Any]:
     """Intervals, baselines, surface features and regressions."""
-    summaries, fits = _of(origins, "summaries"), _of(origins, "coefficients")
+    summaries = _of(origins, "summaries")
     return {
         "drawn": summaries[0].details.get("drawn") if summaries else None,
-        "baselines": [
-            {
-                "name": made.model,
-                "note": BASELINE_NOTES[str(made.model)],
-                "n_vectors": made.details.get("n_vectors"),
-            }
-            for made in _of(origins, "judgements")
-            if made.model in BASELINE_NOTES
-        ],
-        "features": [
-            {key: made.details.get(key) for key in ("source", "unit")}
-            for made in _of(origins, "surface_features")
-        ],
-        "fits": [
-            {
-                "is_mixed": "(1|" in made.details["formula"],
-                "formula": made.details["formula"],
-                "n_rows": made.details.get("n_rows"),
-            }
-            for made in fits
-            if made.details.get("formula")
-        ],
+        "baselines": [made for made in _of(origins, "judgements") if made.model in BASELINE_NOTES],
+        "baseline_notes": BASELINE_NOTES,
+        "features": _of(origins, "surface_features"),
+        "fits": [made for made in _of(origins, "coefficients") if made.details.get("formula")],
     }

@@ -104,8 +104,8 @@ class FillingSettings(Block):
     """Filler swaps such as `agent->agent:western=false` or `object->nonword`. Paper: Section 3."""
 
     filter: Text | None = None
-    """A regular expression (items in whose slots, like `agent1:sex=male,object1`, it is found are
-    kept), or null to keep all. Paper: Section 3.
+    """A regular expression: keep items whose slots (such as `agent1:sex=male,object1`) match; null
+    keeps all. Paper: Section 3.
     """
 
     limit: Count | None = None

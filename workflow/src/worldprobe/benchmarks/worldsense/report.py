@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
@@ -134,7 +135,7 @@ def mean_accuracies(
     return means.assign(
         prompting=means["eval_type"].map(selection.prompting_name),
         invalid=means["model"].map(invalid.set_index("model")["mean"]),
-        against_rule=standing(others, None if counting.empty else float(counting.iloc[0])),
+        against_rule=standing(others, next(iter(counting), None)),
     )
 
 
@@ -145,7 +146,7 @@ def _lead(means: pd.DataFrame) -> Markup:
     return render_template(
         PACKAGE,
         "findings.html.jinja",
-        counting=None if counting.empty else counting.iloc[0],
+        counting=next(iter(counting), None),
         not_above=below[below["against_rule"] != "above"].groupby("against_rule")["name"].agg(list),
         **lead_values(means),
     )
@@ -440,9 +441,8 @@ def read_examples(
     scores = scores[roster.in_order(scores.columns)]
     counted = scores[[model for model in scores.columns if model in averaged]]
     chosen = _choose(questions, counted)
-    wanted = frame[
-        questions_in(questions, [number for numbers in chosen.values() for number in numbers])
-    ]
+    numbers = [number for tuples in chosen.values() for number in tuples]
+    wanted = frame[np.isin(questions.tuple_of, numbers)]
     conversations = {
         model: _read_conversations(shown[model], wanted["trial_id"]) for model in scores.columns
     }
@@ -469,11 +469,6 @@ def read_examples(
             )
         )
     return found
-
-
-def questions_in(questions: Questions, numbers: Sequence[int]) -> pd.Series:
-    """Which trials belong to tuples of these numbers."""
-    return pd.Series(questions.tuple_of).isin(numbers)
 
 
 def _choose(questions: Questions, scores: pd.DataFrame) -> dict[str, list[int]]:
