@@ -83,8 +83,7 @@ def compose(material: Material) -> Part:
     ]
     means = mean_accuracies(summaries, roster, eval_type)
     items = _of_items(summaries, origins)
-    pairs = _accuracies(summaries)
-    pairs = pairs[(pairs["grouping"] == PAIRS) & (pairs["eval_type"] == eval_type)]
+    pairs = _accuracies(summaries).query(f"grouping == '{PAIRS}' and eval_type == '{eval_type}'")
     by_pair = pairs.set_index("model")["mean"]
     published = [model for model in means["model"] if _is_published(model, roster)]
     return Part(
@@ -235,7 +234,7 @@ def ways_sheets(
         frame[(frame["grouping"] == "context_type") == is_so].reset_index(drop=True)
         for is_so in (True, False)
     )
-    stuck = ways[(ways["status"] == "no_spread") & (ways["mean"] == 0.5)]
+    stuck = ways.query("status == 'no_spread' and mean == 0.5")
     why = (stuck["n_ties"] > 0).map(
         {
             True: ": all answers tie.",
