@@ -26,12 +26,12 @@ Layout = partial(study_settings.Lists, unit="template")
 
 #: layout, way of asking, versions of the items, distinct questions
 LAYOUTS = {
-    "mixed": (Layout(), "likert", 5, 10876),
+    "mixed": (Layout(), "likert", 5, 10896),
     "paper": (
         Layout(per_domain=True, shortest=1, longest=1000, catch=0),
         "likert",
         5,
-        10876,
+        10896,
     ),
     "shared_text": (study_settings.Lists(), "likert", 2, 4360),
     "choice": (Layout(), "choice", 2, 4416),
