@@ -234,7 +234,7 @@ def ways_sheets(
         frame[(frame["grouping"] == "context_type") == is_so].reset_index(drop=True)
         for is_so in (True, False)
     )
-    stuck = ways.query("status == 'no_spread' and mean == 0.5")
+    stuck = ways.query("status == 'no_spread' and mean == 0.5 and (n_ties == 0 or n_ties == 2 * n)")
     why = (stuck["n_ties"] > 0).map(
         {
             True: ": all answers tie.",
