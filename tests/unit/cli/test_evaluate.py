@@ -348,6 +348,8 @@ def test_a_sample_has_every_pair_of_concepts_and_every_problem_and_is_never_rank
     assert "<h1>gpt2_byte_level0 (samples of the items)</h1>" in (work / "report.html").read_text()
     sample, whole = read_result(work / "result.json"), read_result(evaluated / "result.json")
     assert sample["benchmarks"]["ewok"]["published"] is None
+    notes = [result["benchmarks"]["ewok"]["notes"] for result in (sample, whole)]
+    assert [any("small pairs" in note for note in some) for some in notes] == [True, False]
     assert all(len(ranking.rows) == 1 for ranking in build_rankings([sample, whole]))
 
 
