@@ -279,6 +279,22 @@ def test_a_single_model_that_may_be_guessing_is_said_to(small_study):
     assert lead_values(mean_accuracies(everyone, roster))["n_above"] == 0
 
 
+def test_summaries_of_earlier_releases_have_no_empty_column_of_pairs_of_concepts(
+    small_study, tmp_path
+):
+    earlier = small_study.summaries
+    overall = earlier[(earlier["grouping"] == "overall") & (earlier["condition"] == "all")]
+    pairs = overall.assign(grouping="concept pairs")
+    for summaries, is_shown in (
+        (earlier, False),
+        (pd.concat([earlier, pairs], ignore_index=True), True),
+    ):
+        write_table(summaries, Summaries, tmp_path / "summaries.parquet", Provenance())
+        sheet = compose(Material(tmp_path / "summaries.parquet", small_study.roster)).tables[0]
+        assert (sheet.columns[-1].heading == "Over pairs of concepts") == is_shown
+        assert any("pair of concepts" in note for note in sheet.notes) == is_shown
+
+
 def test_an_untrained_control_off_chance_is_called_a_reason_for_doubt(small_study, tmp_path):
     summaries = small_study.summaries.copy()
     off = (summaries.model == "control_untrained") & (summaries.condition == "all")
