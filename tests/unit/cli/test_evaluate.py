@@ -353,6 +353,13 @@ def test_a_sample_has_every_pair_of_concepts_and_every_problem_and_is_never_rank
     assert all(len(ranking.rows) == 1 for ranking in build_rankings([sample, whole]))
 
 
+def test_a_limit_above_all_is_no_sample():
+    asked = {"sample": "389 of 2,505 templates"}
+    for limit, stated, is_so in ((400, asked, True), (9999, {}, False), (0, {}, False)):
+        result = {"options": {"ewok": {"limit": limit}}, "benchmarks": {"ewok": {"asked": stated}}}
+        assert evaluate.is_sample(result, "ewok") == is_so
+
+
 def test_all_items_replace_a_sample_and_a_sample_replaces_nothing(quick, capsys):
     said, run = quick
     assert run("--benchmark", "ewok", "--limit", "400") == (0, {"ewok": 0.5})
