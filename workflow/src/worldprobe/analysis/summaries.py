@@ -95,8 +95,8 @@ def _blocks(
     weight = np.ones(values.shape)
     if group.alike is not None:
         cell = pd.DataFrame({"condition": code, "alike": group.alike})
-        place = cell.groupby(["condition", "alike"]).ngroup().to_numpy()
-        weight /= np.maximum(sum_by_code(is_known.astype(float), place), 1)[:, place]
+        cells = cell.groupby(["condition", "alike"]).ngroup().to_numpy()
+        weight /= np.maximum(sum_by_code(is_known.astype(float), cells), 1)[:, cells]
     known = is_known * weight
     with np.errstate(invalid="ignore"):
         means = pd.DataFrame(
