@@ -56,6 +56,32 @@ def problems(garden) -> list[str]:
     return [str(problem) for problem in materials.problems]
 
 
+@pytest.mark.parametrize(
+    ("sentence", "problem"),
+    [
+        ("[agent1] has more thick blankets than [agent2]", None),
+        ("[agent1] has more jewelry than [agent2]", None),
+        ("[agent1] is more fast than [agent2]", '"more fast" has a comparative'),
+        ("[agent1] stands to the left of [agent2]", None),
+        ("[agent1] takes a photo of [agent2]", None),
+        ("[agent1] takes the boss of [agent2]", "no English possessive"),
+        ("[agent1] takes two spoons of honey", "counts spoons"),
+        ("[agent1] has spoons of silver", None),
+        ("[agent1] shows [agent2] an X-ray", None),
+        ("[agent1] shows [agent2] a SUV", '"a" does not suit "SUV"'),
+        ("[agent1] shows [agent2] a UFO", None),
+    ],
+)
+def test_a_faulty_wording_is_warned_of_and_a_sound_one_is_not(garden, sentence, problem):
+    told = [
+        one
+        for one in problems(add_probe(garden, pattern=f"{sentence} {{segment1}}"))
+        if "makes no template" not in one
+    ]
+    assert len(told) == (problem is not None)
+    assert all(str(problem) in one for one in told)
+
+
 def many_templates(rng, n_concepts=24, **columns) -> pd.DataFrame:
     """Templates of many concept pairs whose sentences are random words; columns: functions of
     the number of the pair.

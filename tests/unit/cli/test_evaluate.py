@@ -348,7 +348,16 @@ def test_a_sample_has_every_pair_of_concepts_and_every_problem_and_is_never_rank
     assert "<h1>gpt2_byte_level0 (samples of the items)</h1>" in (work / "report.html").read_text()
     sample, whole = read_result(work / "result.json"), read_result(evaluated / "result.json")
     assert sample["benchmarks"]["ewok"]["published"] is None
+    notes = [result["benchmarks"]["ewok"]["notes"] for result in (sample, whole)]
+    assert [any("small pairs" in note for note in some) for some in notes] == [True, False]
     assert all(len(ranking.rows) == 1 for ranking in build_rankings([sample, whole]))
+
+
+def test_a_limit_above_all_is_no_sample():
+    asked = {"sample": "389 of 2,505 templates"}
+    for limit, stated, is_so in ((400, asked, True), (9999, {}, False), (0, {}, False)):
+        result = {"options": {"ewok": {"limit": limit}}, "benchmarks": {"ewok": {"asked": stated}}}
+        assert evaluate.is_sample(result, "ewok") == is_so
 
 
 def test_all_items_replace_a_sample_and_a_sample_replaces_nothing(quick, capsys):

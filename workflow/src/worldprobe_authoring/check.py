@@ -113,6 +113,9 @@ def impersonal(*texts: str) -> tuple[str, ...]:
 #: Spelled with a vowel but spoken with a consonant first, and the other way round.
 _SPOKEN_CONSONANT = re.compile(r"(one(?!ro)|once|uni(?!n)|use|usual|eu|ewe)", re.IGNORECASE)
 _SPOKEN_VOWEL = re.compile(r"(hour|honest|honor|heir)", re.IGNORECASE)
+#: What is spelled out, and the letters whose names begin with a vowel.
+_SPELLED = re.compile(r"\w|[A-Z]{2,3}")
+_VOWEL_NAMES = "aefhilmnorsx"
 _ARTICLE = re.compile(r"\b(an?) (?:\{([^}]*)\}|(\w+))", re.IGNORECASE)
 _SECOND_ARTICLE = re.compile(r"\b(an?|the|every|each|this) \{([^}]*)\}", re.IGNORECASE)
 _NEGATION = re.compile(
@@ -194,10 +197,12 @@ def begins_with_vowel_sound(word: str) -> bool:
 
     >>> [
     ...     begins_with_vowel_sound(w)
-    ...     for w in ("apple", "hour", "unicorn", "uninvited", "one", "house")
+    ...     for w in ("apple", "hour", "unicorn", "uninvited", "one", "house", "X", "SUV", "UFO")
     ... ]
-    [True, True, False, True, False, False]
+    [True, True, False, True, False, False, True, True, False]
     """
+    if _SPELLED.fullmatch(word):
+        return word[0].lower() in _VOWEL_NAMES
     if _SPOKEN_CONSONANT.match(word):
         return False
     return word[0].lower() in "aeiou" or bool(_SPOKEN_VOWEL.match(word))
@@ -426,15 +431,20 @@ _AMERICAN = {
 _BRITISH = re.compile(rf"\b({'|'.join(map(re.escape, _AMERICAN))})s?\b", re.IGNORECASE)
 #: "the boss of NAME", but not "the back of NAME's head", "in front of NAME" or "all four sides of
 #: NAME".
-_PARTS = "because|bottom|edge|front|middle|name|picture|sides?|sight|top|way"
+_PARTS = (
+    "because|bottom|company|drawing|edge|fear|front|left|memory|middle|name|photo|picture|rest"
+    "|right|sides?|sight|story|top|view|way"
+)
 _OF_NAME = re.compile(rf"\b(?:the|an?|one) (?:\w+ )?(?!(?:{_PARTS}) )\w+ of \{{agent[^}}]*\}}(?!')")
 _HOLDERS = "bag|bowl|box|bucket|cup|full|glass|heap|jar|pan|pile|plate|pot|sack"
 _OF_THE = re.compile(rf"\b(?:{_HOLDERS}) of \{{([^}}]*)\}}")
-_SPOONS = re.compile(r"\bspoons? of (?:\{|salt|sugar)")
-#: "more gloomy", but not "more money"; "more slowly" ends in -ly.
+_SPOONS = re.compile(r"\bspoons? of (?!metal|plastic|silver|steel|wood)")
+#: "more gloomy", but not "more money" or "more thick blankets"; "more slowly" ends in -ly.
 _MORE = re.compile(
-    r"\bmore (?!energy|money|candy)"
-    r"(\w*[^aeioul\W]y|full|quiet|calm|kind|loud|short|tall|warm|cold|thick|thin)\b"
+    r"\bmore (?!candy|energy|jewelry|money|study)"
+    r"(\w*[^aeioul\W]y|big|calm|cold|dark|deep|fast|full|hard|high|kind|large|long|loud|old|quiet"
+    r"|rich|short|slow|small|soft|strong|tall|thick|thin|warm|weak|wise|young)"
+    r"(?=$|[.,]| (?:about|and|at|for|in|on|or|than|to|today|when|with)\b)"
 )
 
 

@@ -138,8 +138,8 @@ def crossed_means(
             so.
         stratum: label of each value's stratum, shape (n,), where these are the ones that matter
             (problems, sizes); None: one. Versions and strata weigh equally.
-        weight: of each value within its version and stratum, shape (n,), above 0; None: all the
-            same.
+        weight: of each value within its version and stratum, shape (n,) or (series, n), above 0,
+            the same in series with the same known values; None: all the same.
         others: further parts of the variance of each mean, where versions are random but not those
             of these values.
         tested: False leaves p missing, which takes most of the time.
@@ -155,14 +155,15 @@ def crossed_means(
     found["enough_versions"] = np.zeros(n_series, int)
     status = np.full(n_series, "no_values", object)
     counts = np.zeros((2, n_series), int)
-    weight = np.ones(n) if weight is None else weight.astype(float)
+    weight = np.broadcast_to(np.ones(n) if weight is None else weight, values.shape)
     for known, series in _by_known_values(values):
+        shared = weight[series[0], known].astype(float)
         member = np.unique(cluster[known], return_inverse=True)[1]
         versions, strata = (_codes(labels, known) for labels in (version, stratum))
         further = [Part(part.variance[series], part.df) for part in others]
         ends = None if bounds is None else (np.broadcast_to(bounds[0], n_series)[series], bounds[1])
         chosen = values[np.ix_(series, known)].astype(float)
-        one = _estimate(chosen, member, versions, strata, weight[known], further, tested, ends)
+        one = _estimate(chosen, member, versions, strata, shared, further, tested, ends)
         for name in found:
             found[name][series] = getattr(one, name)
         status[series], counts[0, series], counts[1, series] = (

@@ -47,7 +47,8 @@ class Group:
         cluster: label of the cluster of each of them, which is a random factor.
         interval_over: what the interval takes as random factors besides versions, in words.
         by_condition: whether each condition has a row too.
-        weight: of each unit within its condition; None: all the same.
+        alike: label of what weighs equally within a condition, of each unit, whatever the number of
+            its units that have a score; None: units do.
     """
 
     grouping: str
@@ -56,7 +57,7 @@ class Group:
     cluster: np.ndarray
     interval_over: str
     by_condition: bool = True
-    weight: np.ndarray | None = None
+    alike: np.ndarray | None = None
 
 
 def summarize(scored: Scored, groups: Iterable[Group], are_random: bool = True) -> pd.DataFrame:
@@ -90,8 +91,13 @@ def _blocks(
     labels = scored.condition[group.units]
     conditions, code = np.unique(labels, return_inverse=True)
     values = scored.values[:, :, group.units].reshape(-1, len(labels)).astype(float)
-    weight = np.ones(len(labels)) if group.weight is None else group.weight
-    known = ~np.isnan(values) * weight
+    is_known = ~np.isnan(values)
+    weight = np.ones(values.shape)
+    if group.alike is not None:
+        cell = pd.DataFrame({"condition": code, "alike": group.alike})
+        cells = cell.groupby(["condition", "alike"]).ngroup().to_numpy()
+        weight /= np.maximum(sum_by_code(is_known.astype(float), cells), 1)[:, cells]
+    known = is_known * weight
     with np.errstate(invalid="ignore"):
         means = pd.DataFrame(
             (sum_by_code(np.nan_to_num(values) * known, code) / sum_by_code(known, code)).T,

@@ -173,8 +173,8 @@ def write_page(result: Mapping[str, Any], folder: Path, place: Path, registry: P
 
 
 def is_sample(result: Mapping[str, Any], benchmark: str) -> bool:
-    """Whether a result's numbers of a benchmark are of a sample."""
-    return bool(result.get("options", {}).get(benchmark, {}).get("limit"))
+    """Whether a result's numbers of a benchmark are of a sample; a limit above all is none."""
+    return "sample" in result["benchmarks"][benchmark]["asked"]
 
 
 def able(

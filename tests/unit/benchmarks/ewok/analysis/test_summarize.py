@@ -120,6 +120,23 @@ def test_pairs_of_concepts_can_weigh_equally(judgements):
     assert found["overall"] != pytest.approx(expected)
 
 
+def test_a_pair_of_concepts_weighs_the_same_however_many_of_its_scores_are_missing(judgements):
+    """Its items without a score, and those that only other models were asked, do not weigh."""
+    rows = judgements[judgements["eval_type"] == "logprobs"].copy()
+    is_bee, of_pair = rows["model"] == "bee", rows["concept_a"] == rows["concept_a"].iloc[0]
+    is_first = rows["template"].eq(1) & rows["meta_template"].eq(1)
+    rows.loc[is_bee & of_pair & ~is_first, ["accuracy", "status"]] = [np.nan, "missing_score"]
+    rows = rows[~(is_bee & (rows["concept_a"] == "concept1") & (rows["meta_template"] > 2))]
+    whole = summarize(rows).query("metric == 'accuracy' and condition == 'all'")
+    found = whole[whole["grouping"] == "concept pairs"].set_index("model")["mean"]
+    for model, its in rows.groupby("model"):
+        items = its.groupby(
+            ["domain", "concept_a", "concept_b", "version", "item_id"], dropna=False
+        )
+        pairs = items["accuracy"].mean().groupby(level=[0, 1, 2, 3], dropna=False).mean()
+        assert found[model] == pytest.approx(pairs.groupby(level=3).mean().mean(), abs=1e-6)
+
+
 def test_domains_can_weigh_equally_as_in_babylm(judgements):
     """A version whose domains have unequal numbers of items, so that both averages differ."""
     first = judgements["domain"].min()

@@ -10,6 +10,7 @@ import re
 import time
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -34,7 +35,7 @@ from worldprobe.inference.store import Store
 from worldprobe.provenance import Provenance
 from worldprobe.report.findings import lead_values
 from worldprobe.report.origins import TableOrigin, read_origins
-from worldprobe.report.page import Material, Page, build_page, build_part
+from worldprobe.report.page import Material, Page, build_page, build_part, render_template
 from worldprobe.report.runtimes import Cost, RunTime, read_run_times
 from worldprobe.report.sheet import DETECTABLE
 from worldprobe.report.style import render
@@ -279,6 +280,22 @@ def test_a_single_model_that_may_be_guessing_is_said_to(small_study):
     assert lead_values(mean_accuracies(everyone, roster))["n_above"] == 0
 
 
+def test_summaries_of_earlier_releases_have_no_empty_column_of_pairs_of_concepts(
+    small_study, tmp_path
+):
+    earlier = small_study.summaries
+    overall = earlier[(earlier["grouping"] == "overall") & (earlier["condition"] == "all")]
+    pairs = overall.assign(grouping="concept pairs")
+    for summaries, is_shown in (
+        (earlier, False),
+        (pd.concat([earlier, pairs], ignore_index=True), True),
+    ):
+        write_table(summaries, Summaries, tmp_path / "summaries.parquet", Provenance())
+        sheet = compose(Material(tmp_path / "summaries.parquet", small_study.roster)).tables[0]
+        assert (sheet.columns[-1].heading == "Over pairs of concepts") == is_shown
+        assert any("pair of concepts" in note for note in sheet.notes) == is_shown
+
+
 def test_an_untrained_control_off_chance_is_called_a_reason_for_doubt(small_study, tmp_path):
     summaries = small_study.summaries.copy()
     off = (summaries.model == "control_untrained") & (summaries.condition == "all")
@@ -377,3 +394,12 @@ def test_the_kept_picture_of_the_rules_shows_the_kept_graph(request):
 
 def test_a_difference_that_no_accuracies_can_have_is_not_called_detectable():
     assert [DETECTABLE.show(value) for value in (0.2, 1.252)] == ["0.200", "–"]
+    numbers = dict.fromkeys(("difference", "ci_low", "ci_high", "p", "p_holm"), 0.5)
+    for value, said in (
+        (0.2, "20.0 points;"),
+        (1.252, "more than possible;"),
+        (np.nan, "– points;"),
+    ):
+        row = numbers | {"detectable": value}
+        text = render_template("worldprobe.report", "assets/difference.txt.jinja", row=row)
+        assert f"in 80% of such studies: {said}" in text

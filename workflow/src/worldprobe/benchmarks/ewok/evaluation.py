@@ -21,6 +21,11 @@ from worldprobe.report.sheet import span
 
 #: How a model is asked whose server gives no log probabilities of prompts.
 PROMPTED = "choice_free_zero"
+#: What a mean over the items of a sample is not.
+SMALL_PAIRS = (
+    "A sample gives small pairs of concepts more weight than all items do; the mean over pairs of"
+    " concepts gives each the same."
+)
 #: Whether a model is prompted -> how results call what it is asked.
 ASKED_BY = {
     False: "log probabilities of each target after its own and after the other context",
@@ -97,6 +102,7 @@ def collect_evaluation(
     interval = "pairs of concepts"
     if filling_of(item_table) != OWN:
         interval += " and versions" if len(versions) > 1 else ", for these fillings alone"
+    is_sample = "sample" in of_items.details
     overall = shown.iloc[0]
     spread = f"Means of versions run from {overall['low']:.3f} to {overall['high']:.3f}."
     numbers = benchmark_result(
@@ -114,10 +120,12 @@ def collect_evaluation(
             "is_comparable": is_comparable,
             "means": {row["model"]: float(row["printed"]) for _, row in printed.iterrows()},
         }
-        if "sample" not in of_items.details
+        if not is_sample
         else None,
         release=RELEASE if is_official else None,
-        notes=[spread] * (len(versions) > 1) + notes(read_provenance(summaries), Roster({})),
+        notes=[spread] * (len(versions) > 1)
+        + [SMALL_PAIRS] * is_sample
+        + notes(read_provenance(summaries), Roster({})),
     )
     return {
         "model": name,

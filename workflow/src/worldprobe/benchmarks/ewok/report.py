@@ -84,7 +84,7 @@ def compose(material: Material) -> Part:
     means = mean_accuracies(summaries, roster, eval_type)
     items = _of_items(summaries, origins)
     pairs = _accuracies(summaries).query(f"grouping == '{PAIRS}' and eval_type == '{eval_type}'")
-    by_pair = pairs.set_index("model")["mean"]
+    by_pair, has_pairs = pairs.set_index("model")["mean"], len(pairs) > 0
     published = [model for model in means["model"] if _is_published(model, roster)]
     return Part(
         question=QUESTION,
@@ -95,8 +95,9 @@ def compose(material: Material) -> Part:
         tables=[
             models_sheet(
                 means.assign(by_pair=means["model"].map(by_pair)),
-                more=[Column("Over pairs of concepts", ("by_pair",), decimals(3))],
-                notes=("The last column gives every pair of concepts the same weight.",),
+                more=[Column("Over pairs of concepts", ("by_pair",), decimals(3))] * has_pairs,
+                notes=("The last column gives every pair of concepts the same weight.",)
+                * has_pairs,
             ),
             *(
                 sheet

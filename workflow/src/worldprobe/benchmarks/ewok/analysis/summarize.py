@@ -180,7 +180,7 @@ def groups_of(
     pair = codes["concept_pair"]
 
     def group(
-        grouping: str, name: str, positions: np.ndarray, weight: np.ndarray | None = None
+        grouping: str, name: str, positions: np.ndarray, alike: np.ndarray | None = None
     ) -> Group:
         drawn = "template" if grouping == "concept" else cluster
         return Group(
@@ -190,12 +190,12 @@ def groups_of(
             codes[drawn][positions],
             WORDS[drawn],
             by_condition=grouping != "concept",
-            weight=weight,
+            alike=alike,
         )
 
     every = np.arange(len(items))
     yield group(OVERALL, ALL, every)
-    yield group(PAIRS, ALL, every, 1 / np.bincount(pair)[pair])
+    yield group(PAIRS, ALL, every, pair)
     if prompted is not None:
         yield group("prompted", ALL, prompted)
     for grouping in ("domain", "context_type", "context_contrast", "target_contrast"):
