@@ -97,12 +97,29 @@ def test_counting_who_is_above_how_many_tells_nothing_at_any_depth(templates):
         assert [places[name, place] for name in asked for place in (0, 1)] == [1, 1, 1, 1]
 
 
-def test_who_reads_over_a_not_is_wrong_and_says_so_at_no_level_without_one(templates):
-    last = re.compile(r"and it is (not |clearly )?\{(agent\d)\}")
-    for row in of(templates, "negation").itertuples():
-        right, found = re.search(r"\{(agent\d)", row.target1)[1], last.search(row.context1)
-        assert row.context1.count(" not ") == row.level
-        assert (found[2] == right) == (row.level == 0)
+def test_each_not_and_the_state_decide(templates):
+    """Who reads over any one "not", or does not read which state it is, is wrong or guesses."""
+    form = re.compile(r"just one is (now|not) (.+), and it is (clearly|not) \{(agent\d)\}")
+    rows = of(templates, "negation")
+    flipped = []
+    for row in rows.itertuples():
+        adverb, state, verdict, name = form.search(row.context1).groups()
+        asked = (state == row.concept_a) == (adverb == "now")
+        right = re.search(r"\{(agent\d)", row.target1)[1]
+        assert [adverb, verdict].count("not") == row.level
+        assert ((name == right) == (verdict == "clearly")) == asked
+        flipped.append((name == right) == (verdict == "clearly"))
+    by_level = pd.Series(flipped).groupby(rows["level"].to_numpy()).mean()
+    assert by_level.between(0.45, 0.55).all(), by_level
+
+
+def test_half_of_the_neighbours_are_compared_in_the_wording_of_the_target(templates):
+    """A rule of copying, or of turning round, is at chance where the comparison is stated."""
+    rows = of(templates, "depth", 1)
+    copied = [
+        row.target1.removesuffix(".").lower() in row.context1.lower() for row in rows.itertuples()
+    ]
+    assert sum(copied) == len(copied) / 2
 
 
 NUMBERS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
