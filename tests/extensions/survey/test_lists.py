@@ -26,16 +26,16 @@ Layout = partial(study_settings.Lists, unit="template")
 
 #: layout, way of asking, versions of the items, distinct questions
 LAYOUTS = {
-    "mixed": (Layout(), "likert", 5, 10896),
+    "mixed": (Layout(), "likert", 5, 10876),
     "paper": (
         Layout(per_domain=True, shortest=1, longest=1000, catch=0),
         "likert",
         5,
-        10896,
+        10876,
     ),
-    "shared_text": (study_settings.Lists(), "likert", 2, 4360),
-    "choice": (Layout(), "choice", 2, 4416),
-    "rounds": (Layout(rounds=2, seed=3), "likert", 1, 2180),
+    "shared_text": (study_settings.Lists(), "likert", 2, 4352),
+    "choice": (Layout(), "choice", 2, 4408),
+    "rounds": (Layout(rounds=2, seed=3), "likert", 1, 2176),
 }
 
 
