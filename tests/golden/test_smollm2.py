@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from command_line import run
 from worldprobe.benchmarks.ewok.analysis.judge import judge_target_scores
 from worldprobe.benchmarks.ewok.contracts import Items, Responses, TargetScores
 from worldprobe.cli import main
@@ -71,12 +72,7 @@ def checkpoint(gguf_file: Path) -> str:
 def items(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A fixed share of the built-in items, spread evenly over them: 60 of 2,380."""
     folder = tmp_path_factory.mktemp("items")
-    assert (
-        main(
-            ["items", "build", "builtin@2", "--versions", "0", "--out", str(folder / "all.parquet")]
-        )
-        == 0
-    )
+    assert run(f"items build builtin@2 --versions 0 --out {folder / 'all.parquet'}") == 0
     whole = read_table(folder / "all.parquet", Items)
     share = whole.iloc[:: len(whole) // 60].head(60).reset_index(drop=True)
     write_table(share, Items, folder / "items.parquet", read_provenance(folder / "all.parquet"))
@@ -150,38 +146,14 @@ def test_lm_eval_reads_our_export(
     items: Path, scored: Path, checkpoint: str, tmp_path: Path, run_lm_eval: Any
 ) -> None:
     assert (
-        main(
-            [
-                "items",
-                "export",
-                str(items),
-                "--format",
-                "lm-eval",
-                "--task",
-                "worldprobe_few",
-                "--out",
-                str(tmp_path / "task"),
-            ]
+        run(
+            f"items export {items} --format lm-eval --task worldprobe_few --out {tmp_path / 'task'}"
         )
         == 0
     )
     run_lm_eval(tmp_path / "task", "worldprobe_few", checkpoint, tmp_path / "out")
     theirs = tmp_path / "theirs.parquet"
-    assert (
-        main(
-            [
-                "import",
-                "lm-eval",
-                str(items),
-                str(tmp_path / "out"),
-                "--model",
-                "theirs",
-                "--out",
-                str(theirs),
-            ]
-        )
-        == 0
-    )
+    assert run(f"import lm-eval {items} {tmp_path / 'out'} --model theirs --out {theirs}") == 0
     assert farthest(scored, theirs) < BOUND
 
 

@@ -16,10 +16,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from command_line import run
 from worldprobe.benchmarks.ewok import contracts
 from worldprobe.benchmarks.worldsense.skins.skins import FOLDER as SKINS
 from worldprobe.benchmarks.worldsense.skins.skins import check_skins
-from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table, write_table
 from worldprobe.errors import UserError
 
@@ -317,11 +317,11 @@ def test_a_malformed_trial_is_named_by_its_line(check, tmp_path, changes, words)
 
 def test_a_wrong_gold_answer_is_listed(tmp_path: Path) -> None:
     right = write_trials(tmp_path / "right.jsonl", trial(), trial(**OTHER))
-    assert main(["worldsense", "audit", str(right)]) == 0
+    assert run(f"worldsense audit {right}") == 0
     exchanged = trial(goldresp_obfusc="Megi"), trial(**OTHER | {"goldresp_obfusc": "Emmanuel"})
     wrong = write_trials(tmp_path / "wrong.jsonl", *exchanged)
     out = tmp_path / "w.csv"
-    assert main(["worldsense", "audit", str(wrong), "--out", str(out)]) == 1
+    assert run(f"worldsense audit {wrong} --out {out}") == 1
     row = out.read_text().splitlines()[1]
     assert row.startswith("1,made_up_1,Infer.normal,3,FALSE,TRUE,the query is true in")
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from command_line import run
 from worldprobe import benchmarks, settings
-from worldprobe.cli import main
 from worldprobe.errors import UserError
 from worldprobe.operations.settings import model_files
 
@@ -130,7 +130,7 @@ def test_what_cannot_work_is_refused_before_any_job_with_its_key(
 ) -> None:
     path = tmp_path / "study.yaml"
     path.write_text(text)
-    assert main(["config", "check", str(path)]) == 2
+    assert run(f"config check {path}") == 2
     printed = capsys.readouterr().err
     assert key in printed
     assert "study.yaml" in printed
@@ -146,7 +146,7 @@ def test_a_password_of_the_wrong_type_or_place_is_not_printed(
 ) -> None:
     path = tmp_path / "study.yaml"
     path.write_text(f"ewok: {{materials: {materials}}}")
-    assert main(["config", "check", str(repository / "config" / "config.yaml"), str(path)]) == 2
+    assert run(f"config check {repository / 'config' / 'config.yaml'} {path}") == 2
     assert "99887766" not in "".join(capsys.readouterr())
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import worldprobe
+from command_line import run
 from simulated_judgements import simulate_items, simulate_judgements
 from worldprobe.cli import main
 from worldprobe.errors import UserError
@@ -128,11 +129,8 @@ def test_items_are_judged_as_the_commands_judge_them_and_models_compared(
     models: list, tmp_path: Path
 ) -> None:
     items = tmp_path / "items.parquet"
-    assert main(["materials", "new-domain", str(tmp_path / "own"), "office-work"]) == 0
-    assert (
-        main(["items", "build", str(tmp_path / "own"), "--versions", "0-2", "--out", str(items)])
-        == 0
-    )
+    assert run(f"materials new-domain {tmp_path / 'own'} office-work") == 0
+    assert run(f"items build {tmp_path / 'own'} --versions 0-2 --out {items}") == 0
     first, second = (
         worldprobe.score_items(model, items, name)
         for model, name in zip(models, ("mine", "yours"), strict=True)
@@ -145,7 +143,7 @@ def test_items_are_judged_as_the_commands_judge_them_and_models_compared(
     assert (
         main(["score", "logprobs", str(items), "--checkpoint", folder, "--out", str(scores)]) == 0
     )
-    assert main(["judge", str(items), str(scores), "--model", "mine", "--out", str(judged)]) == 0
+    assert run(f"judge {items} {scores} --model mine --out {judged}") == 0
     by_commands = pd.read_parquet(judged)
     pd.testing.assert_frame_equal(first[by_commands.columns], by_commands, check_dtype=False)
     compared = worldprobe.compare_models(first, second)

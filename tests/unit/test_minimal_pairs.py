@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from command_line import run
 from worldprobe.analysis.summaries import summarize_scores
 from worldprobe.benchmark import Evaluated
 from worldprobe.benchmarks import find, listed
@@ -185,7 +186,7 @@ def test_a_study_names_the_file_and_key_of_a_mistake(
 ) -> None:
     study = tmp_path / "study.yaml"
     study.write_text(f"benchmarks: [{write(tmp_path, targets=['right', 'wrng'])}]")
-    assert main(["config", "check", str(study)]) == 2
+    assert run(f"config check {study}") == 2
     error, problem, fix = capsys.readouterr().err.splitlines()
     assert error.startswith(f"error: {tmp_path / 'traits.yaml'}, line ")
     assert problem.startswith("  problem: targets[1]: ")

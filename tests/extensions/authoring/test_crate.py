@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from worldprobe.cli import main
+from command_line import run
 from worldprobe.provenance import Provenance
 
 
@@ -58,7 +58,7 @@ def study(tmp_path):
 @pytest.fixture
 def crate(study, tmp_path):
     out = tmp_path / "crate.zip"
-    assert main(["crate", str(study), "--out", str(out)]) == 0
+    assert run(f"crate {study} --out {out}") == 0
     with zipfile.ZipFile(out) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
@@ -120,7 +120,7 @@ def test_item_text_without_its_canary_is_left_out_and_links_out_of_the_folder_to
     (tmp_path / "private.csv").write_text("not of the study")
     (study / "ewok" / "tables" / "private.csv").symlink_to(tmp_path / "private.csv")
     (study / "ewok" / "tables" / "same.csv").symlink_to("mean.csv")
-    assert main(["crate", str(study), "--out", str(tmp_path / "x.zip")]) == 0
+    assert run(f"crate {study} --out {tmp_path / 'x.zip'}") == 0
     with zipfile.ZipFile(tmp_path / "x.zip") as archive:
         names = set(archive.namelist())
     assert not {"results/ewok/a.parquet", "results/ewok/tables/private.csv"} & names
@@ -182,12 +182,7 @@ def test_no_password_of_a_configuration_is_in_it_and_files_of_one_name_are_both(
     (tmp_path / "b" / "study.yaml").write_text(
         "study: two\newok: {materials: {password: s3cret}}\n"
     )
-    assert (
-        main(
-            ["crate", str(study), "--configfile", "a/study.yaml", "b/study.yaml", "--out", "x.zip"]
-        )
-        == 0
-    )
+    assert run(f"crate {study} --configfile a/study.yaml b/study.yaml --out x.zip") == 0
     with zipfile.ZipFile("x.zip") as archive:
         every = {name: archive.read(name) for name in archive.namelist()}
     assert not [name for name, content in every.items() if b"s3cret" in content]

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from command_line import run
 from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table
@@ -340,5 +341,5 @@ def test_a_sheet_of_ewoks_own_materials_is_not_written_in_the_open(garden, tmp_p
     for name in list(garden.files):
         if name.endswith(".yml"):
             garden.replace(name, "GARDEN canary", "EWoK canary")
-    assert main(["materials", "review", str(garden.write()), "--out", str(tmp_path / "s.csv")]) == 2
+    assert run(f"materials review {garden.write()} --out {tmp_path / 's.csv'}") == 2
     assert "forbid plain-text" in capsys.readouterr().err

@@ -9,6 +9,7 @@ import zipfile
 
 import pytest
 
+from command_line import run
 from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.cli import main
 from worldprobe.contracts import read_table
@@ -42,20 +43,7 @@ def test_packed_materials_are_encrypted_and_give_the_items_that_the_folder_gives
     assert WORD not in "".join(capsys.readouterr())
     tables = []
     for source in (licensed, out):
-        assert (
-            main(
-                [
-                    "items",
-                    "build",
-                    str(source),
-                    "--versions",
-                    "0",
-                    "--out",
-                    str(tmp_path / "items.parquet"),
-                ]
-            )
-            == 0
-        )
+        assert run(f"items build {source} --versions 0 --out {tmp_path / 'items.parquet'}") == 0
         tables.append(read_table(tmp_path / "items.parquet", Items))
     assert tables[0].equals(tables[1])
 
@@ -83,9 +71,7 @@ def test_items_of_protected_materials_leave_through_pack_alone(protected, tmp_pa
     items, templates = tmp_path / "items.parquet", tmp_path / "templates.parquet"
     options = ["--versions", "0", "--templates-out", str(templates), "--out", str(items)]
     assert main(["items", "build", str(protected), *options]) == 0
-    assert (
-        main(["items", "export", str(items), str(templates), "--out", str(tmp_path / "open")]) == 2
-    )
+    assert run(f"items export {items} {templates} --out {tmp_path / 'open'}") == 2
     assert "release pack --items" in capsys.readouterr().err
     assert not (tmp_path / "open").exists()
     out = tmp_path / "items.zip"
@@ -141,10 +127,7 @@ CANARY = "# EWoK canary 0"
 )
 def test_whatever_says_that_it_is_protected_stays_packed(members, tmp_path, capsys):
     (tmp_path / "closed.zip").write_bytes(zipped(members))
-    assert (
-        main(["release", "unpack", str(tmp_path / "closed.zip"), "--out", str(tmp_path / "opened")])
-        == 2
-    )
+    assert run(f"release unpack {tmp_path / 'closed.zip'} --out {tmp_path / 'opened'}") == 2
     assert "terms forbid plain-text files" in capsys.readouterr().err
     assert not (tmp_path / "opened").exists()
 
@@ -152,8 +135,5 @@ def test_whatever_says_that_it_is_protected_stays_packed(members, tmp_path, caps
 @pytest.mark.parametrize("names", [["../elsewhere"], ["a", "a/b"], ["a", "./a"]])
 def test_members_that_cannot_be_files_of_a_folder_are_refused(names, tmp_path):
     (tmp_path / "bad.zip").write_bytes(zipped(dict.fromkeys(names, "x")))
-    assert (
-        main(["release", "unpack", str(tmp_path / "bad.zip"), "--out", str(tmp_path / "opened")])
-        == 2
-    )
+    assert run(f"release unpack {tmp_path / 'bad.zip'} --out {tmp_path / 'opened'}") == 2
     assert [path.name for path in tmp_path.iterdir()] == ["bad.zip"]

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 import pyzipper
 
+from command_line import run
 from worldprobe.benchmarks.ewok.materials.materials import Source
 from worldprobe.cli import main
 from worldprobe_authoring.search import Wordings, read_wordings, search_folder
@@ -131,7 +132,7 @@ def test_short_sentences_which_anybody_writes_are_not_protected():
 
 
 def test_files_without_a_canary_are_listed(licensed, capsys):
-    assert main(["release", "check", str(licensed)]) == 0
+    assert run(f"release check {licensed}") == 0
     file = licensed / "fillers" / "filler-agent.csv"
     file.write_text(file.read_text().partition("\n")[2])
     store = licensed / ".answers" / "0123"
@@ -140,7 +141,7 @@ def test_files_without_a_canary_are_listed(licensed, capsys):
         part = store / f"part-00000{number}-0123456789abcdef.jsonl"
         part.write_text(f'{{"questions": "x"{canary}}}\n')
     capsys.readouterr()
-    assert main(["release", "check", str(licensed)]) == 1
+    assert run(f"release check {licensed}") == 1
     listed = [
         line.partition(":")[0]
         for line in capsys.readouterr().out.splitlines()

@@ -15,27 +15,12 @@ def builtin_items(tmp_path_factory) -> pd.DataFrame:
     """A quarter of the built-in materials, of every domain, in versions 0 to 4, filled so that many
     sentences are shared.
     """
+    from command_line import run
     from worldprobe.benchmarks.ewok.contracts import Items
-    from worldprobe.cli import main
     from worldprobe.contracts import read_table
 
     path = tmp_path_factory.mktemp("builtin") / "items.parquet"
-    assert (
-        main(
-            [
-                "items",
-                "build",
-                "builtin",
-                "--mode",
-                "fixed",
-                "--versions",
-                "0-4",
-                "--out",
-                str(path),
-            ]
-        )
-        == 0
-    )
+    assert run(f"items build builtin --mode fixed --versions 0-4 --out {path}") == 0
     items = read_table(path, Items)
     return items[items["meta_template"] % 4 == 1].reset_index(drop=True)
 

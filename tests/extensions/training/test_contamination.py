@@ -9,11 +9,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from command_line import run
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
-from worldprobe.cli import main
 from worldprobe.models.engine import Message
 from worldprobe_training.contamination import (
     in_dialogues,
@@ -38,22 +38,7 @@ def trials() -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def test_table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("tests") / "test.parquet"
-    assert (
-        main(
-            [
-                "worldsense",
-                "generate",
-                "test",
-                "--sizes",
-                "3",
-                "--per-cell",
-                "1",
-                "--out",
-                str(path),
-            ]
-        )
-        == 0
-    )
+    assert run(f"worldsense generate test --sizes 3 --per-cell 1 --out {path}") == 0
     return path
 
 
@@ -141,22 +126,7 @@ def test_released_trials_written_as_dialogues_are_found(some_released: Path) -> 
 
 def test_ewok_items_among_dialogues_are_found(tmp_path: Path) -> None:
     path = tmp_path / "items.parquet"
-    assert (
-        main(
-            [
-                "items",
-                "build",
-                "builtin",
-                "--versions",
-                "0-0",
-                "--filter",
-                "object2",
-                "--out",
-                str(path),
-            ]
-        )
-        == 0
-    )
+    assert run(f"items build builtin --versions 0-0 --filter object2 --out {path}") == 0
     item = pd.read_parquet(path).iloc[7]
     texts = [f"{item['context1'].lower()} So it is clear: {item['target2'].upper()}"]
     texts.append(f"{item['context1']} The weather was fine.")

@@ -47,3 +47,11 @@ def test_a_number_out_of_bounds_is_told_its_bound(capsys, option, value, bound):
     status, message = run(capsys, "worldsense", "generate", "test", option, value, "--out", "x")
     assert status == 2
     assert f"error: {option}\n  problem: '{value}' should be {bound}.\n" in message
+
+
+def test_where_no_study_is_none_is_looked_at(capsys, tmp_path, monkeypatch):
+    """It listed the control models of the default settings."""
+    monkeypatch.chdir(tmp_path)
+    status, message = run(capsys, "status")
+    assert status == 2
+    assert "config/config.yaml" in message

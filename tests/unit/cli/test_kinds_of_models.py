@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from command_line import run
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance
 
@@ -35,7 +36,7 @@ def work(
     folder = tmp_path_factory.mktemp("kinds")
     places = {"tiny": tiny_checkpoint(), "bert": gap_checkpoint("bert"), "t5": gap_checkpoint("t5")}
     items = folder / "items.parquet"
-    assert main(["items", "build", "builtin", "--versions", "0", "--out", str(items)]) == 0
+    assert run(f"items build builtin --versions 0 --out {items}") == 0
     from worldprobe.benchmarks.ewok.contracts import Items
     from worldprobe.contracts import read_table, write_table
 
@@ -57,7 +58,7 @@ def work(
             str(scores),
         ]
         assert main(line) == 0
-        assert main(["judge", str(items), str(scores), "--out", str(judged)]) == 0
+        assert run(f"judge {items} {scores} --out {judged}") == 0
     judgements = [str(folder / f"{name}_judged.parquet") for name in places]
     assert main(["summarize", *judgements, "--out", str(folder / "summaries.parquet")]) == 0
     return folder

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from worldprobe.cli import main
+from command_line import run
 from worldprobe.errors import UserError
 from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, fetch, locate
 
@@ -78,12 +78,12 @@ def test_fetch_takes_safetensors_only_and_scoring_finds_what_was_fetched(
     hub_says(monkeypatch, files=["config.json", "model.safetensors", "pytorch_model.bin"])
     monkeypatch.setattr("huggingface_hub.snapshot_download", download)
     out = tmp_path / "fetched.json"
-    assert main(["models", "fetch", "tiny", "--registry", str(registry), "--out", str(out)]) == 0
+    assert run(f"models fetch tiny --registry {registry} --out {out}") == 0
     assert not any("bin" in pattern or "py" in pattern for pattern in asked["patterns"])
     facts = json.loads(out.read_text())
     assert facts["revision"] == commit
     assert locate("someone/tiny").digest() == facts["digest"]
-    assert main(["models", "list", "--registry", str(registry)]) == 0
+    assert run(f"models list --registry {registry}") == 0
     assert capsys.readouterr().out.splitlines()[2].endswith("fetched")
 
 

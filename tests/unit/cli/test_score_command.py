@@ -10,6 +10,7 @@ import shutil
 import pandas as pd
 import pytest
 
+from command_line import run
 from worldprobe.benchmarks.ewok.analysis.summarize import summarize
 from worldprobe.benchmarks.ewok.contracts import (
     Items,
@@ -90,10 +91,7 @@ def test_targets_are_scored_without_a_context_where_that_is_asked_which_pmi_need
     ]
     assert main([*command, "--out", str(out)]) == 0
     assert read_table(out, TargetScores)["context"].tolist() == [0, 1, 2] * 12
-    assert (
-        main(["judge", str(item_table), str(out), "--compare-targets", "pmi", "--out", str(judged)])
-        == 0
-    )
+    assert run(f"judge {item_table} {out} --compare-targets pmi --out {judged}") == 0
     assert (read_table(judged, Judgements)["status"] == "ok").all()
 
 

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from worldprobe.cli import main
+from command_line import run
 from worldprobe.report.results import build_rankings
 
 
@@ -85,7 +85,7 @@ def test_kinds_are_ranked_apart_and_published_numbers_stand_below_those_of_the_s
 
 def test_the_page_has_every_number_and_loads_nothing(folder):
     out = folder / "board.html"
-    assert main(["leaderboard", str(folder), "--title", "Four <models>", "--out", str(out)]) == 0
+    assert run(f"leaderboard {folder} --title 'Four <models>' --out {out}") == 0
     page = out.read_text()
     assert page.count("<table") == 3
     assert page.count('scope="row"') == 8
@@ -96,5 +96,5 @@ def test_the_page_has_every_number_and_loads_nothing(folder):
     assert "0.780 to 0.820" in page
     assert not re.search(r"https?://|src=|@import|url\(", page)
     again = folder / "again.html"
-    assert main(["leaderboard", str(folder), "--title", "Four <models>", "--out", str(again)]) == 0
+    assert run(f"leaderboard {folder} --title 'Four <models>' --out {again}") == 0
     assert again.read_bytes() == out.read_bytes()

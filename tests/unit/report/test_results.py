@@ -5,6 +5,7 @@ import json
 import pytest
 import yaml
 
+from command_line import run
 from worldprobe.benchmarks.ewok.vocabulary import RELEASE
 from worldprobe.cli import main
 from worldprobe.errors import UserError
@@ -41,7 +42,7 @@ def export(path, form, *options):
 
 
 def test_a_result_that_follows_the_schema_is_read_and_summarised(result_file, capsys):
-    assert main(["results", "check", str(result_file)]) == 0
+    assert run(f"results check {result_file}") == 0
     assert (
         "tiny: ewok accuracy 0.700, worldsense accuracy 0.550, worldsense bias -0.100"
         in capsys.readouterr().out
@@ -61,7 +62,7 @@ def test_a_result_that_does_not_is_refused_with_the_key(
 ):
     path = tmp_path / "result.json"
     path.write_text(json.dumps(make_result("tiny", **change)))
-    assert main(["results", "check", str(path)]) == 2
+    assert run(f"results check {path}") == 2
     printed = capsys.readouterr().err
     assert said in printed
     assert str(path) in printed
@@ -151,20 +152,7 @@ def test_the_hubs_own_reader_understands_the_entries(result_file):
 def test_numbers_of_other_items_do_not_pass_for_those_of_the_release(
     result_file, make_result, tmp_path, capsys
 ):
-    assert (
-        main(
-            [
-                "results",
-                "export",
-                str(result_file),
-                "--format",
-                "hub",
-                "--out",
-                str(tmp_path / "x.yaml"),
-            ]
-        )
-        == 2
-    )
+    assert run(f"results export {result_file} --format hub --out {tmp_path / 'x.yaml'}") == 2
     assert "--dataset" in capsys.readouterr().err
     official = make_result("tiny")
     official["benchmarks"]["ewok"]["release"] = dict(RELEASE)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from command_line import run
 from worldprobe.cli import main
 
 FORKS = multiprocessing.get_context("fork")
@@ -91,7 +92,7 @@ def survey(lab, tmp_path) -> Path:
         else:
             for _ in range(n_answers):
                 person.answer(person.trial(), 2)
-    assert main(["human", "backup", str(lab.folder), "--out", str(tmp_path / "still")]) == 0
+    assert run(f"human backup {lab.folder} --out {tmp_path / 'still'}") == 0
     return tmp_path / "still"
 
 

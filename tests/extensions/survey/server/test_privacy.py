@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+from command_line import run
 from worldprobe.cli import main
 from worldprobe.contracts import read_table
 from worldprobe.errors import UserError
@@ -138,7 +139,7 @@ def test_an_export_is_for_its_owner_and_has_no_time_of_day(lab, tmp_path):
     lab.clock.seconds += 131
     person.finish()
     out = tmp_path / "export"
-    assert main(["human", "export", str(lab.folder), "--out", str(out)]) == 0
+    assert run(f"human export {lab.folder} --out {out}") == 0
     assert all(path.stat().st_mode & 0o077 == 0 for path in (out, *out.glob("[a-z]*")))
     people = read_table(out / "participants.parquet", Participants)
     assert people["day"].tolist() == ["2027-01-15"]
@@ -155,7 +156,7 @@ def test_a_person_gets_a_copy_of_all_that_is_stored(lab, tmp_path):
     person.begin()
     person.finish()
     out = tmp_path / "person.json"
-    assert main(["human", "person", str(lab.folder), f"{1:024x}", "--out", str(out)]) == 0
+    assert run(f"human person {lab.folder} {1:024x} --out {out}") == 0
     found = json.loads(out.read_text())
     assert {f"{table}.{name}" for table, rows in found.items() for row in rows for name in row} >= {
         column for column in columns() if not column.startswith(("owed.", "events."))
@@ -179,7 +180,7 @@ def test_a_changed_study_is_refused_until_it_is_said_and_then_every_session_says
     person.begin()
     person.finish()
     out = tmp_path / "export"
-    assert main(["human", "export", str(lab.folder), "--out", str(out)]) == 0
+    assert run(f"human export {lab.folder} --out {out}") == 0
     designs = json.loads((out / "designs.json").read_text())
     people = read_table(out / "participants.parquet", Participants)
     assert set(people["design"]) == set(designs)
@@ -233,11 +234,11 @@ def test_people_who_are_answering_keep_their_identity_until_the_promised_day(
 ):
     monkeypatch.setattr("time.time", lab.clock)
     lab.person(1).begin()
-    assert main(["human", "close", str(lab.folder)]) == 0
-    assert main(["human", "purge", str(lab.folder), "--now"]) == 2
+    assert run(f"human close {lab.folder}") == 0
+    assert run(f"human purge {lab.folder} --now") == 2
     assert "1 people who are answering now" in capsys.readouterr().err
     lab.clock.seconds += 100 * 24 * 3600
-    assert main(["human", "purge", str(lab.folder)]) == 0
+    assert run(f"human purge {lab.folder}") == 0
     assert "1 identities were deleted" in capsys.readouterr().out
 
 

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 import pyzipper
 
+from command_line import run
 from worldprobe.cli import main
 from worldprobe.contracts import read_table, write_table
 from worldprobe.errors import UserError
@@ -44,7 +45,7 @@ def busy_lab(lab):
 
 def test_an_export_keeps_to_its_contracts(busy_lab, tmp_path, capsys):
     out = tmp_path / "export"
-    assert main(["human", "export", str(busy_lab.folder), "--out", str(out)]) == 0
+    assert run(f"human export {busy_lab.folder} --out {out}") == 0
     ratings = read_table(out / "raw_ratings.parquet", RawRatings)
     people = read_table(out / "participants.parquet", Participants)
     demographics = read_table(out / "demographics.parquet", Demographics)
@@ -78,13 +79,13 @@ def test_who_is_in_the_middle_is_partial_and_who_left_has_expired(busy_lab):
 
 def test_the_same_answers_give_the_same_bytes(busy_lab, tmp_path):
     for name in ("one", "two"):
-        assert main(["human", "export", str(busy_lab.folder), "--out", str(tmp_path / name)]) == 0
+        assert run(f"human export {busy_lab.folder} --out {tmp_path / name}") == 0
     for path in (tmp_path / "one").glob("*.*"):
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
 
 
 def test_no_identity_is_anywhere_but_in_its_own_database(busy_lab, tmp_path):
-    main(["human", "export", str(busy_lab.folder), "--out", str(tmp_path / "export")])
+    run(f"human export {busy_lab.folder} --out {tmp_path / 'export'}")
     busy_lab.stop()
     texts = {
         path: path.read_bytes()
@@ -125,7 +126,7 @@ def test_no_identity_is_logged(lab, caplog, monkeypatch):
 
 
 def test_an_export_contains_no_text_of_items(busy_lab, tmp_path):
-    main(["human", "export", str(busy_lab.folder), "--out", str(tmp_path / "export")])
+    run(f"human export {busy_lab.folder} --out {tmp_path / 'export'}")
     busy_lab.stop()
     for folder in (busy_lab.folder, tmp_path / "export"):
         for path in folder.iterdir():
@@ -142,7 +143,7 @@ def test_cells_that_spreadsheets_would_compute_are_neutralised_and_parquet_keeps
         person.open()
         person.post("consent", {"agree": True})
         assert person.post("demographics", {"country": formula}).status_code == 200
-    main(["human", "export", str(lab.folder), "--out", str(tmp_path / "export")])
+    run(f"human export {lab.folder} --out {tmp_path / 'export'}")
     cells = [
         row["country"]
         for row in csv.DictReader(
@@ -281,9 +282,9 @@ def test_identities_are_deleted_when_the_study_has_ended_and_the_promised_days_a
     alarms = functools.partial(find_alarms, lab.survey.answers, lab.survey.identities)
     lab.clock.seconds += 200 * 24 * 3600
     assert [line.split(":")[0] for line in alarms()] == ["REMINDER"]
-    assert main(["human", "purge", str(lab.folder), "--now"]) == 2
+    assert run(f"human purge {lab.folder} --now") == 2
     assert "could take part again" in capsys.readouterr().err
-    assert main(["human", "purge", str(lab.folder)]) == 0
+    assert run(f"human purge {lab.folder}") == 0
     assert "the study goes on" in capsys.readouterr().out
     assert find_person(lab.survey.identities, PID[1])
     write_fact(lab.survey.answers, "closed_at", lab.survey.answers.now())
@@ -360,12 +361,12 @@ def test_submissions_that_are_not_in_prolifics_list_are_reported(busy_lab, tmp_p
     (tmp_path / "p.csv").write_text(
         f"Submission id,Participant id,Status\n{SUBMISSION[1]},{PID[1]},APPROVED\n"
     )
-    assert main(["human", "import-submissions", str(busy_lab.folder), str(tmp_path / "p.csv")]) == 0
+    assert run(f"human import-submissions {busy_lab.folder} {tmp_path / 'p.csv'}") == 0
     assert (
         "2 submissions here are not in the file: their ids may be invented"
         in capsys.readouterr().out
     )
-    assert main(["human", "status", str(busy_lab.folder)]) == 0
+    assert run(f"human status {busy_lab.folder}") == 0
     assert "ALARM: 2 submissions are not in the recruiter's list" in capsys.readouterr().out
     rows = {
         row["pid"]: row["outcome"]
@@ -430,7 +431,7 @@ def test_blanks_around_the_ids_of_a_submission_do_not_matter(busy_lab, tmp_path,
     (tmp_path / "p.csv").write_text(
         f"Submission id,Participant id,Status\n {SUBMISSION[2]} , {PID[2]} , RETURNED \n"
     )
-    assert main(["human", "import-submissions", str(busy_lab.folder), str(tmp_path / "p.csv")]) == 0
+    assert run(f"human import-submissions {busy_lab.folder} {tmp_path / 'p.csv'}") == 0
     printed = capsys.readouterr().out
     assert "1 lists are free again" in printed
     assert "0 never consented here" in printed
@@ -446,15 +447,15 @@ def test_lists_of_people_who_are_not_kept_are_asked_for_again(
     key = find_person(lab.survey.identities, PID[1])
     assert "All places are taken" in lab.person(2).open().text
     (tmp_path / "gone.csv").write_text(f"participant\n{key}\nunknown-key\n")
-    assert main(["human", "reopen", str(lab.folder), str(tmp_path / "gone.csv")]) == 0
+    assert run(f"human reopen {lab.folder} {tmp_path / 'gone.csv'}") == 0
     assert (
         capsys.readouterr().out
         == "1 lists reopened\n1 people of the table are not in this survey\n"
     )
-    assert main(["human", "reopen", str(lab.folder), str(tmp_path / "gone.csv")]) == 0
+    assert run(f"human reopen {lab.folder} {tmp_path / 'gone.csv'}") == 0
     lab.person(2).begin()
     assert "DONE1234" in person.open("/").text
-    assert main(["human", "status", str(lab.folder), "--lists"]) == 0
+    assert run(f"human status {lab.folder} --lists") == 0
     assert (
         "likert-r1-000         0     1        0         0         1       0"
         in capsys.readouterr().out
@@ -471,20 +472,20 @@ def test_the_table_of_all_raters_reopens_the_lists_of_excluded_people_only(
         suffix
     ]
     write(tmp_path / f"raters.{suffix}")
-    assert main(["human", "reopen", str(busy_lab.folder), str(tmp_path / f"raters.{suffix}")]) == 0
+    assert run(f"human reopen {busy_lab.folder} {tmp_path / f'raters.{suffix}'}") == 0
     assert (
         capsys.readouterr().out
         == "0 lists reopened\n1 people of the table are not in this survey\n"
     )
     raters.loc[0, "excluded_by"] = "isc"
     write(tmp_path / f"raters.{suffix}")
-    assert main(["human", "reopen", str(busy_lab.folder), str(tmp_path / f"raters.{suffix}")]) == 0
+    assert run(f"human reopen {busy_lab.folder} {tmp_path / f'raters.{suffix}'}") == 0
     assert capsys.readouterr().out.startswith("1 lists reopened")
 
 
 def test_a_backup_of_a_running_survey_is_whole_and_can_be_served(busy_lab, tmp_path, make_lab):
     copy = tmp_path / "copy"
-    assert main(["human", "backup", str(busy_lab.folder), "--out", str(copy)]) == 0
+    assert run(f"human backup {busy_lab.folder} --out {copy}") == 0
     with sqlite3.connect(copy / "answers.sqlite") as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     before = busy_lab.exported("ratings")

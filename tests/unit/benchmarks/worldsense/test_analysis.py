@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from command_line import run
 from worldprobe.benchmarks.worldsense.analysis.answers import read_series
 from worldprobe.benchmarks.worldsense.analysis.questions import (
     ABSENT,
@@ -25,7 +26,6 @@ from worldprobe.benchmarks.worldsense.analysis.statistics import (
     score_tuples,
 )
 from worldprobe.benchmarks.worldsense.skins.vocabulary import DISGUISE, answers_of
-from worldprobe.cli import main
 from worldprobe.errors import UserError
 
 CHAIN = {3: "[(0, 1),(1, 2)]", 4: "[(0, 1),(1, 2),(2, 3)]"}
@@ -262,9 +262,7 @@ def test_a_malformed_result_file_is_refused(
 ) -> None:
     rows, words = BAD[case]
     bad = write(tmp_path / "basic___m___results.jsonl", rows)
-    assert (
-        main(["worldsense", "analyse", str(trials), str(bad), "--out", str(tmp_path / "out")]) == 2
-    )
+    assert run(f"worldsense analyse {trials} {bad} --out {tmp_path / 'out'}") == 2
     assert words in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
@@ -273,28 +271,13 @@ def test_a_malformed_trial_is_named_by_its_line(tmp_path: Path, capsys) -> None:
     rows = [*inference(1, "a"), *inference(3, "b", descr="[(0, 9)]")]
     path = write(tmp_path / "trials.jsonl", rows)
     results = answer(tmp_path, {1: "TRUE"})
-    assert (
-        main(["worldsense", "analyse", str(path), str(results), "--out", str(tmp_path / "out")])
-        == 2
-    )
+    assert run(f"worldsense analyse {path} {results} --out {tmp_path / 'out'}") == 2
     assert "line 3" in capsys.readouterr().err
 
 
 def test_the_command_writes_statistics_and_what_was_answered(trials: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    assert (
-        main(
-            [
-                "worldsense",
-                "analyse",
-                str(trials),
-                str(answer(tmp_path, ANSWERS)),
-                "--out",
-                str(out),
-            ]
-        )
-        == 0
-    )
+    assert run(f"worldsense analyse {trials} {answer(tmp_path, ANSWERS)} --out {out}") == 0
     assert pd.read_csv(out / "statistics.csv").columns.tolist() == list(COLUMNS)
     assert pd.read_csv(out / "answers.csv")["tuples"].tolist() == [4]
 

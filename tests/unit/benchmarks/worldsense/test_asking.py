@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from command_line import run
 from worldprobe.benchmarks.worldsense.contracts import Responses
 from worldprobe.benchmarks.worldsense.inference import reference_solvers
 from worldprobe.benchmarks.worldsense.inference.ask import ask
@@ -411,7 +412,7 @@ def test_a_rule_that_never_chains_two_clauses_is_right_about_most_trials(asked: 
 
 def test_results_are_exported_in_the_official_layout(asked: Path, tmp_path: Path) -> None:
     table, out = asked / "solver" / "basic.parquet", tmp_path / "official"
-    assert main(["worldsense", "export-results", str(table), "--out", str(out)]) == 0
+    assert run(f"worldsense export-results {table} --out {out}") == 0
     (file,) = out.iterdir()
     assert file.name == "basic___solver___results.jsonl.bz2"
     lines = bz2.decompress(file.read_bytes()).decode().splitlines()

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from command_line import run
 from worldprobe.benchmarks.worldsense.contracts import Trials
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table, write_table
@@ -31,7 +32,7 @@ def trials(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_trials_are_a_dataset_whose_rows_are_the_table(trials: Path, tmp_path: Path) -> None:
     out = tmp_path / "dataset"
-    assert main(["worldsense", "export", str(trials), "--format", "hf", "--out", str(out)]) == 0
+    assert run(f"worldsense export {trials} --format hf --out {out}") == 0
     assert (out / "data" / "test.parquet").read_bytes() == trials.read_bytes()
     front = yaml.safe_load((out / "README.md").read_text().split("---\n")[1])
     assert (front["license"], front["pretty_name"]) == ("mit", "worldprobe trials (test)")
@@ -45,24 +46,11 @@ def test_what_may_be_the_release_is_refused(
     trials: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines, bare = tmp_path / "trials.jsonl", tmp_path / "bare.parquet"
-    assert main(["worldsense", "export", str(trials), "--out", str(lines)]) == 0
+    assert run(f"worldsense export {trials} --out {lines}") == 0
     provenance = read_provenance(trials)
     provenance.canary = None
     write_table(read_table(trials, Trials), Trials, bare, provenance)
     for source in (lines, bare):
-        assert (
-            main(
-                [
-                    "worldsense",
-                    "export",
-                    str(source),
-                    "--format",
-                    "hf",
-                    "--out",
-                    str(tmp_path / "out"),
-                ]
-            )
-            == 2
-        )
+        assert run(f"worldsense export {source} --format hf --out {tmp_path / 'out'}") == 2
         assert "may be the release" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

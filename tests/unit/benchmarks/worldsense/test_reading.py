@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from command_line import run
 from worldprobe.benchmarks.worldsense.problems.problems import cells, cores
 from worldprobe.benchmarks.worldsense.problems.worlds import (
     Description,
@@ -144,7 +145,7 @@ def test_the_audit_decides_sets_by_their_texts_alone(tmp_path: Path, capsys, nam
         )
         == 0
     )
-    assert main(["worldsense", "audit", str(table), "--from-text"]) == 0
+    assert run(f"worldsense audit {table} --from-text") == 0
     assert "agree with the solver, which read every text (100.000 %)" in capsys.readouterr().out
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from command_line import run
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY, answers_of
 from worldprobe.benchmarks.worldsense.trials.files import read_official, read_trials
@@ -165,7 +166,7 @@ def test_the_bytes_are_the_same_for_any_number_of_processes_and_the_layouts_agre
     assert said == list(zip(trials["text"], trials["gold"].map(ANSWER_OF), strict=True))
     assert {dialogue["canary"] for dialogue in dialogues} == {CANARY}
     out = tmp_path / "trials.jsonl.bz2"
-    assert main(["worldsense", "export", str(tmp_path / "1.parquet"), "--out", str(out)]) == 0
+    assert run(f"worldsense export {tmp_path / '1.parquet'} --out {out}") == 0
     official = read_official(out)
     pd.testing.assert_frame_equal(
         official[["trial_id", "text", "gold"]], trials[["trial_id", "text", "gold"]]

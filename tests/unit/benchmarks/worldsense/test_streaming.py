@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from command_line import run
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY, DISGUISES
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.cli import main
@@ -58,7 +59,7 @@ def test_a_kill_in_the_middle_leaves_what_was_there(tmp_path: Path) -> None:
 def test_gold_answers_are_in_disguise_in_every_file_but_the_dialogues(tmp_path: Path) -> None:
     table, official = tmp_path / "t.parquet", tmp_path / "t.jsonl"
     assert main(["worldsense", *SMALL, "--out", str(table)]) == 0
-    assert main(["worldsense", "export", str(table), "--out", str(official)]) == 0
+    assert run(f"worldsense export {table} --out {official}") == 0
     trials = read_trials(table)
     assert set(trials["gold"]) <= set(DISGUISES)
     assert not set(trials["gold"]) & set(ANSWER_OF.values())

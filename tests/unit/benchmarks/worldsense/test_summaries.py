@@ -27,11 +27,12 @@ from worldprobe.benchmarks.worldsense.analysis.reproduction import (
 from worldprobe.benchmarks.worldsense.analysis.summarize import compare_models, summarize
 from worldprobe.benchmarks.worldsense.benchmark import BENCHMARK
 from worldprobe.benchmarks.worldsense.contracts import Comparisons, Reproduction, Summaries
+from worldprobe.benchmarks.worldsense.tables import comparisons
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.cli import main
 from worldprobe.contracts import validate, write_table
 from worldprobe.provenance import Provenance
-from worldprobe.report.model_names import Roster
+from worldprobe.report.model_names import Model, Roster
 from worldprobe.report.page import draw_figure, print_table
 
 
@@ -197,6 +198,10 @@ def test_rules_cost_the_comparisons_of_models_nothing(
     assert both["p_holm"].tolist() == pytest.approx(both["p_holm_beside"].tolist())
     with_rules = beside[beside["model_b"].str.startswith("rule") & (beside["model_a"] == "GPT4")]
     assert (with_rules["p_holm"] > with_rules["p"]).all()
+    roster = Roster({f"rule {n}": Model(f"rule {n}", "", family="rule") for n in range(20)})
+    shown = comparisons(beside, roster).frame[["model_a", "model_b"]]
+    n_rules = shown.isin([*roster.models]).sum(axis=1)
+    assert set(n_rules) == {0, 1}, "two rules say nothing of a model"
 
 
 def test_every_published_number_is_found_or_has_a_reason(summaries: pd.DataFrame) -> None:

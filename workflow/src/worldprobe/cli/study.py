@@ -121,8 +121,8 @@ def status(
     from worldprobe.settings import merge, read_yaml
 
     settings: dict = {}
-    base = Path("config", "config.yaml")  # which the Snakefile reads where no other is given
-    files = list(configfile) or ([base] if base.exists() else [])
+    # without a file, the one that the Snakefile reads
+    files = list(configfile) or [Path("config", "config.yaml")]
     for path in files:
         stated = read_yaml(path).document
         if not isinstance(stated, dict | None):

@@ -154,7 +154,7 @@ class EncoderDecoderEngine(engine.ScoringEngine):
         self.budget = Budget.for_model(model, self.device, 1)
         facts.notes.update(
             mode=self.mode,
-            self_check={mode: f"{difference:.1g}" for mode, difference in differences.items()},
+            self_check=differences,
             activation_bytes=self.budget.activation_bytes,
         )
 

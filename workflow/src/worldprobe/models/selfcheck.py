@@ -197,13 +197,14 @@ class Reference:
 
     def choose(
         self, ways: Mapping[str, Callable[[], list[list[float]]]]
-    ) -> tuple[str, dict[str, float]]:
+    ) -> tuple[str, dict[str, str]]:
         """The first way that agrees with the plain pass, else "plain"; and the largest difference
         of each that was tried.
         """
-        differences: dict[str, float] = {}
+        differences: dict[str, str] = {}
         for name, way in ways.items():
-            agrees, differences[name] = self.measure(name, way)
+            agrees, difference = self.measure(name, way)
+            differences[name] = f"{difference:.1g}"
             if agrees:
                 return name, differences
         return "plain", differences
@@ -267,7 +268,7 @@ def choose_mode(
     sequences: Sequence[Sequenced],
     reference: Reference,
     fastest: str = "tries",
-) -> tuple[str, dict[str, float]]:
+) -> tuple[str, dict[str, str]]:
     """The fastest mode that agrees with the plain pass, and the largest difference of each mode
     that was tried, in float32.
 

@@ -69,7 +69,7 @@ class TransformersEngine:
         self.passes = ForwardPasses(model, model.get_input_embeddings().weight.device)
         self.longest_row = loading.sliding_window(model.config)
         self.mode = "plain"
-        differences: dict[str, float] = {}
+        differences: dict[str, str] = {}
         vocabulary = min(model.get_input_embeddings().weight.shape[0], len(encoder.tokenizer))
         probes = selfcheck.probes(vocabulary, encoder.max_length)
         reference = selfcheck.Reference(
@@ -88,7 +88,7 @@ class TransformersEngine:
         self.budget = Budget.for_model(model, self.passes.device, ROW_WIDTH[1])
         facts.notes.update(
             mode=self.mode,
-            self_check={k: f"{v:.1g}" for k, v in differences.items()},
+            self_check=differences,
             activation_bytes=self.budget.activation_bytes,
         )
         LOGGER.info(

@@ -47,7 +47,7 @@ def draw_lines(frame: pd.DataFrame, width: str = "double") -> Figure:
         right=room,
         top=0.22,
     )
-    limits = style.fitting_limits(frame, ["mean"])
+    limits = style.fitting_limits(frame, ["mean", "ci_low", "ci_high"])
     for number, (axes, (panel, axis)) in enumerate(zip(grid, panels, strict=True)):
         here, ends, n_grey = panels[panel, axis], [], 0
         style.dash(axes, across=True)

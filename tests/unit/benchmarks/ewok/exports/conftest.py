@@ -2,7 +2,7 @@
 
 import pytest
 
-from worldprobe.cli import main
+from command_line import run
 
 
 @pytest.fixture
@@ -19,5 +19,5 @@ def protected_table(protected):
 
 def build(materials):
     path = materials.with_suffix(".parquet")
-    assert main(["items", "build", str(materials), "--versions", "0-1", "--out", str(path)]) == 0
+    assert run(f"items build {materials} --versions 0-1 --out {path}") == 0
     return path

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from command_line import run
 from worldprobe.archives import EXPORT_VARIABLE
 from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.cli import main
@@ -36,7 +37,7 @@ def test_the_rows_are_the_table_and_the_description_fits_them(
     assert export(item_table, out) == 0
     rows = (out / "data" / "test.parquet").read_bytes()
     assert rows == item_table.read_bytes()
-    assert main(["items", "import", str(out), "--out", str(tmp_path / "back.parquet")]) == 0
+    assert run(f"items import {out} --out {tmp_path / 'back.parquet'}") == 0
     assert (tmp_path / "back.parquet").read_bytes() == rows
     described = json.loads((out / "croissant.json").read_text())
     [file] = described["distribution"]
@@ -51,7 +52,7 @@ def test_the_rows_are_the_table_and_the_description_fits_them(
     canary = read_provenance(item_table).canary
     assert canary
     assert all(canary in (out / name).read_text() for name in ("README.md", "croissant.json"))
-    assert main(["release", "check", str(out)]) == 0
+    assert run(f"release check {out}") == 0
 
 
 def test_our_own_items_have_our_licence_and_others_none(tmp_path: Path, item_table: Path) -> None:
@@ -84,10 +85,10 @@ def test_protected_items_leave_encrypted_behind_a_gate_and_come_back(
     assert front["viewer"] is False
     archive = out / "data" / "rows.zip"
     monkeypatch.setenv(EXPORT_VARIABLE, "guess")
-    assert main(["items", "import", str(archive), "--out", str(back)]) == 2
+    assert run(f"items import {archive} --out {back}") == 2
     assert not back.exists()
     monkeypatch.setenv(EXPORT_VARIABLE, "hunter2secret")
-    assert main(["items", "import", str(archive), "--out", str(back)]) == 0
+    assert run(f"items import {archive} --out {back}") == 0
     assert back.read_bytes() == protected_table.read_bytes()
 
 
@@ -100,5 +101,5 @@ def test_an_encrypted_table_comes_back_whatever_its_size(
     archive, back = tmp_path / "dataset" / "data" / "rows.zip", tmp_path / "back.parquet"
     monkeypatch.setattr("worldprobe.archives.LARGEST", 1000)
     monkeypatch.setattr("worldprobe.archives._PIECE", 1000)
-    assert main(["items", "import", str(archive), "--out", str(back)]) == 0
+    assert run(f"items import {archive} --out {back}") == 0
     assert back.read_bytes() == item_table.read_bytes()

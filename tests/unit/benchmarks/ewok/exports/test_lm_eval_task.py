@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from command_line import run
 from worldprobe.benchmarks.ewok.contracts import Items, Judgements, Summaries, TargetScores
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table, write_table
@@ -29,7 +30,7 @@ def item_table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A few items of two domains and two versions of unequal size."""
     folder = tmp_path_factory.mktemp("lm_eval")
     whole = folder / "whole.parquet"
-    assert main(["items", "build", "builtin", "--versions", "0-1", "--out", str(whole)]) == 0
+    assert run(f"items build builtin --versions 0-1 --out {whole}") == 0
     items = read_table(whole, Items)
     few = (
         items[items["domain"].isin(["social-relations", "physical-dynamics"])]
@@ -67,7 +68,7 @@ def read_back(item_table: Path, out: Path, name: str) -> pd.DataFrame:
         )
         == 0
     )
-    assert main(["judge", str(item_table), str(scores), "--out", str(judged)]) == 0
+    assert run(f"judge {item_table} {scores} --out {judged}") == 0
     return read_table(judged, Judgements).sort_values(["item_id", "target"]).reset_index(drop=True)
 
 
@@ -106,7 +107,7 @@ def test_lm_eval_gives_our_judgements_and_means(
         str(scores),
     ]
     assert main(line) == 0
-    assert main(["judge", str(item_table), str(scores), "--out", str(judged)]) == 0
+    assert run(f"judge {item_table} {scores} --out {judged}") == 0
     ours = read_table(judged, Judgements).sort_values(["item_id", "target"]).reset_index(drop=True)
     both = read_table(scores, TargetScores).merge(
         read_table(tmp_path / "theirs.parquet", TargetScores), on=["item_id", "target", "context"]
@@ -115,9 +116,7 @@ def test_lm_eval_gives_our_judgements_and_means(
     assert (both["logprob_x"] - both["logprob_y"]).abs().max() < 1e-4
     close = ours["is_near_tie"] | ours["is_tie"] | theirs["is_near_tie"] | theirs["is_tie"]
     assert (ours["accuracy"] == theirs["accuracy"])[~close].all()
-    assert (
-        main(["summarize", str(tmp_path / "theirs_judged.parquet"), "--out", str(summaries)]) == 0
-    )
+    assert run(f"summarize {tmp_path / 'theirs_judged.parquet'} --out {summaries}") == 0
     means = read_table(summaries, Summaries)
     means = means[(means["metric"] == "accuracy") & (means["condition"] == ALL)]
     [written] = out.rglob("results_*.json")
@@ -222,7 +221,7 @@ def test_samples_of_another_question_are_refused(
     text, out = path.read_text(), logged.parent / "no.parquet"
     assert old in text
     path.write_text(text.replace(old, new, 1))
-    assert main(["import", "lm-eval", str(item_table), str(logged), "--out", str(out)]) == 2
+    assert run(f"import lm-eval {item_table} {logged} --out {out}") == 2
     assert words in capsys.readouterr().err
     assert not out.exists()
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from command_line import run
 from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.benchmarks.ewok.materials.documents import Place
 from worldprobe.benchmarks.ewok.materials.fillers import Filler, FillerClass, Fillers
@@ -353,7 +354,7 @@ def test_versions_that_do_not_belong_together_are_not_gathered(garden, capsys, o
     zero, other, out = (
         garden.folder.parent / f"{name}.parquet" for name in ("zero", "other", "gathered")
     )
-    assert main(["items", "gather", str(zero), str(other), "--out", str(out)]) == 2
+    assert run(f"items gather {zero} {other} --out {out}") == 2
     assert problem in capsys.readouterr().err
     assert not out.exists()
 
@@ -427,17 +428,7 @@ def test_items_of_ones_own_materials_are_exported_in_the_originals_format(garden
     templates, out = garden.folder.parent / "t.parquet", garden.folder.parent / "official"
     build(garden, "--versions", "0-1", "--templates-out", str(templates))
     assert (
-        main(
-            [
-                "items",
-                "export",
-                str(garden.folder.parent / "items.parquet"),
-                str(templates),
-                "--out",
-                str(out),
-            ]
-        )
-        == 0
+        run(f"items export {garden.folder.parent / 'items.parquet'} {templates} --out {out}") == 0
     )
     assert len(list(out.rglob("*.csv"))) == 2
     canary, header, row = (out / "version-0" / "testsuite-garden_work.csv").read_text().splitlines()
@@ -453,12 +444,7 @@ def test_a_share_has_as_many_of_each_domain_and_pair_and_is_the_same_in_every_ve
     repository, tmp_path
 ):
     out = tmp_path / "items.parquet"
-    assert (
-        main(
-            ["items", "build", "builtin", "--versions", "0-1", "--limit", "390", "--out", str(out)]
-        )
-        == 0
-    )
+    assert run(f"items build builtin --versions 0-1 --limit 390 --out {out}") == 0
     items = read_table(out, Items)
     templates = items.groupby("version")[["domain", "meta_template", "template"]].agg(list)
     assert templates.loc[0].tolist() == templates.loc[1].tolist()

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 
+from command_line import run
 from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers
 from worldprobe.benchmarks.ewok.materials.opened import open_templates
@@ -39,9 +40,7 @@ def test_forms_have_the_same_templates_and_share_no_filler(garden):
 
 def test_forms_avoid_the_fillings_of_given_items(garden):
     given = garden.folder.parent / "given.parquet"
-    assert (
-        main(["items", "build", str(garden.write()), "--versions", "0-0", "--out", str(given)]) == 0
-    )
+    assert run(f"items build {garden.write()} --versions 0-0 --out {given}") == 0
     tables = make(garden, "forms", "--forms", "3", "--besides", str(given))
     for sets in fillings([read_table(given, Items), *tables]).values():
         assert len(set().union(*sets)) == sum(map(len, sets))

@@ -11,6 +11,7 @@ import pyarrow as arrow
 import pyarrow.parquet as parquet
 import pytest
 
+from command_line import run
 from worldprobe.benchmarks.ewok.analysis.reproduction import texts_digest
 from worldprobe.benchmarks.ewok.canaries import is_protected
 from worldprobe.benchmarks.ewok.contracts import Items
@@ -31,7 +32,7 @@ def built(garden, tmp_path):
     )
     options = ["--versions", "0-1", "--templates-out", str(templates), "--out", str(items)]
     assert main(["items", "build", str(garden.write()), *options]) == 0
-    assert main(["items", "export", str(items), str(templates), "--out", str(out)]) == 0
+    assert run(f"items export {items} {templates} --out {out}") == 0
     return items, out
 
 
@@ -102,10 +103,7 @@ def test_samples_that_follow_one_another_are_numbered(garden, tmp_path):
         str(items),
     ]
     assert main(["items", "build", str(garden.write()), *options]) == 0
-    assert (
-        main(["items", "export", str(items), str(templates), "--out", str(tmp_path / "official")])
-        == 0
-    )
+    assert run(f"items export {items} {templates} --out {tmp_path / 'official'}") == 0
     found, expected = (
         imported(tmp_path / "official", tmp_path / "back.parquet"),
         read_table(items, Items),
@@ -130,7 +128,7 @@ def test_what_is_wrong_is_named_by_file_and_line(built, tmp_path, capsys, column
     frame = pd.read_csv(io.StringIO(text), dtype=str)
     frame = frame.drop(columns=column) if cell is None else frame.assign(**{column: cell})
     file.write_text(f"{head}\n{frame.to_csv(index=False)}")
-    assert main(["items", "import", str(built[1]), "--out", str(tmp_path / "back.parquet")]) == 2
+    assert run(f"items import {built[1]} --out {tmp_path / 'back.parquet'}") == 2
     message = capsys.readouterr().err
     assert words in message
     assert file.name in message
@@ -141,7 +139,7 @@ def test_items_that_occur_twice_are_refused(built, tmp_path, capsys):
     official = built[1]
     [file] = (official / "version-1").iterdir()
     (official / "version-1" / "testsuite-copy.csv").write_bytes(file.read_bytes())
-    assert main(["items", "import", str(official), "--out", str(tmp_path / "back.parquet")]) == 2
+    assert run(f"items import {official} --out {tmp_path / 'back.parquet'}") == 2
     assert "again, which" in capsys.readouterr().err
 
 

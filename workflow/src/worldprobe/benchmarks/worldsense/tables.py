@@ -523,8 +523,14 @@ def _notes(frame: pd.DataFrame) -> tuple[str, ...]:
     when=(outputs.is_asked, outputs.has_pairs),
 )
 def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
-    """Every pair of models, over all problems."""
-    table = table.rename(columns={"condition_a": "condition"})
+    """Every pair of models, and each model with each rule, over all problems. Pairs of two rules
+    stay out where there are others.
+    """
+    sides = table[["model_a", "model_b"]]
+    are_rules = sides.map(lambda model: roster[model].is_rule).all(axis=1)
+    table = (table if are_rules.all() else table[~are_rules]).rename(
+        columns={"condition_a": "condition"}
+    )
     name = selection.main_set(table) if len(table) else ""
     rows = table[(table["grouping"] == OVERALL) & (table["condition"] == name)]
     order = {
