@@ -126,6 +126,11 @@ def build_model(architecture: str, vocabulary: int, start: int):
         "mistral": lambda: t.MistralConfig(num_key_value_heads=2, sliding_window=None, **rotary),
         "mixtral": lambda: t.MixtralConfig(num_key_value_heads=2, num_local_experts=4, **rotary),
         "llama": lambda: t.LlamaConfig(num_key_value_heads=2, **rotary),
+        "gpt_neox": lambda: t.GPTNeoXConfig(**rotary),
+        "gemma2": lambda: t.Gemma2Config(
+            num_key_value_heads=1, head_dim=8, final_logit_softcapping=2.0, **rotary
+        ),
+        "cohere": lambda: t.CohereConfig(num_key_value_heads=2, logit_scale=0.5, **rotary),
     }
     torch.manual_seed(7)
     return t.AutoModelForCausalLM.from_config(configs[architecture]()).eval()

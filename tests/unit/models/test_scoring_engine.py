@@ -283,7 +283,7 @@ def test_a_fast_path_that_would_give_other_numbers_is_not_used(tiny_checkpoint, 
     )
     engine = open_engine(str(folder))
     assert engine.mode == "batches"
-    monkeypatch.setattr(ForwardPasses, "_project", lambda self, hidden, places: [0.0] * len(places))
+    monkeypatch.setattr(ForwardPasses, "project", lambda self, hidden, places: [0.0] * len(places))
     engine = open_engine(str(folder))
     assert engine.mode == "logits"
     found = dict(engine.score(QUERIES))

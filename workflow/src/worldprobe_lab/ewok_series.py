@@ -23,20 +23,42 @@ OVER = {"overall": _PAIRS, "domain": _PAIRS, "context_contrast": _PAIRS, "target
 OVER |= {"concept": "templates and versions"}
 
 
-def _prepare(
-    paths: Sequence[Path], _prompts: Sequence[str]
-) -> Callable[[Engine, Store, str], pd.DataFrame]:
-    """See ``Learning.prepare``."""
+def accuracy_cells(
+    items: pd.DataFrame, scores: pd.DataFrame, model: str, dtype: str
+) -> pd.DataFrame:
+    """What curves of accuracy are computed from (``curves.to_cells``), with eval_type.
+
+    Args:
+        items: contract Items.
+        scores: contract TargetScores.
+        model: its name.
+        dtype: in which it computed them.
+    """
     import numpy as np
-    import pandas as pd
 
     from worldprobe.benchmarks.ewok.analysis.judge import judge_target_scores
     from worldprobe.benchmarks.ewok.analysis.panel import DEFAULT_CLUSTER, build_panel
     from worldprobe.benchmarks.ewok.analysis.summarize import groups_of, metric_values
+    from worldprobe_lab.curves import to_cells
+
+    panel = build_panel(judge_target_scores(items, scores, model, dtype=dtype).table)
+    values = metric_values(panel)[0, 0].astype(float)
+    version = panel.items["version"].to_numpy().astype(str)
+    none = np.full(len(version), "")
+    groups = (one for one in groups_of(panel.items, DEFAULT_CLUSTER) if one.grouping in OVER)
+    condition, stratum = (none, version) if panel.has_own_fillings else (version, none)
+    return to_cells(values, condition, stratum, groups).assign(eval_type="logprobs")
+
+
+def _prepare(
+    paths: Sequence[Path], _prompts: Sequence[str]
+) -> Callable[[Engine, Store, str], pd.DataFrame]:
+    """See ``Learning.prepare``."""
+    import pandas as pd
+
     from worldprobe.benchmarks.ewok.contracts import Items
     from worldprobe.benchmarks.ewok.scoring import check_texts, score_logprobs
     from worldprobe.contracts import read_provenance, read_table
-    from worldprobe_lab.curves import to_cells
 
     tables = []
     for path in paths:
@@ -49,15 +71,7 @@ def _prepare(
         for canary in canaries:
             store.add_canary(canary)
         scores, _, _ = score_logprobs(items, engine, store, methods.SCORE, model)
-        panel = build_panel(
-            judge_target_scores(items, scores, model, dtype=engine.facts.dtype).table
-        )
-        values = metric_values(panel)[0, 0].astype(float)
-        version = panel.items["version"].to_numpy().astype(str)
-        none = np.full(len(version), "")
-        groups = (one for one in groups_of(panel.items, DEFAULT_CLUSTER) if one.grouping in OVER)
-        condition, stratum = (none, version) if panel.has_own_fillings else (version, none)
-        return to_cells(values, condition, stratum, groups).assign(eval_type="logprobs")
+        return accuracy_cells(items, scores, model, engine.facts.dtype)
 
     return measure
 

@@ -72,11 +72,8 @@ class ForwardPasses:
         logits.
         """
         tokens = torch.tensor([list(ids)], device=self.device)
-        logits = self.model(input_ids=tokens, use_cache=False).logits[0, start - 1 : -1].float()
-        chosen = torch.log_softmax(logits, dim=-1).gather(
-            1, tokens[0, start:, None].to(logits.device)
-        )
-        return chosen[:, 0].tolist()
+        places = [(0, p, ids[p + 1]) for p in range(start - 1, len(ids) - 1)]
+        return self.chosen(self.model(input_ids=tokens, use_cache=False).logits, places)
 
     @torch.inference_mode()
     def logits_behind(self, ids: Sequence[int], last: int) -> torch.Tensor:
@@ -101,13 +98,9 @@ class ForwardPasses:
         ]
         inputs = self._pad([ids[:-1] for ids, _ in sequences])
         if own_head:
-            logits = self._pick(
-                self.model(input_ids=inputs, use_cache=False).logits, [p[:2] for p in places]
-            ).float()
-            wanted = torch.tensor([token for _, _, token in places], device=logits.device)
-            values = torch.log_softmax(logits, dim=-1).gather(1, wanted[:, None])[:, 0].tolist()
+            values = self.chosen(self.model(input_ids=inputs, use_cache=False).logits, places)
         else:
-            values = self._project(
+            values = self.project(
                 self.body(input_ids=inputs, use_cache=False).last_hidden_state, places
             )
         return _split(values, [len(ids) - start for ids, start in sequences])
@@ -128,7 +121,7 @@ class ForwardPasses:
                 members.append(member)
                 counts.append(len(path))
         return list(
-            zip(members, _split(self._project(self._row_states(rows), places), counts), strict=True)
+            zip(members, _split(self.project(self._row_states(rows), places), counts), strict=True)
         )
 
     @torch.inference_mode()
@@ -244,6 +237,14 @@ class ForwardPasses:
             use_cache=cache is not None,
         ).last_hidden_state
 
+    def chosen(self, logits: torch.Tensor, places: Sequence[tuple[int, int, int]]) -> list[Any]:
+        """Log probability of each (row, position, token) by the model's own logits, shape (rows,
+        width, vocabulary).
+        """
+        picked = self._pick(logits, [place[:2] for place in places]).float()
+        wanted = torch.tensor([token for _, _, token in places], device=picked.device)
+        return torch.log_softmax(picked, dim=-1).gather(1, wanted[:, None])[:, 0].tolist()
+
     def _pad(self, rows: Sequence[Sequence[int]]) -> torch.Tensor:
         tokens = np.zeros((len(rows), max(1, max(len(row) for row in rows))), dtype=np.int64)
         for r, row in enumerate(rows):
@@ -262,8 +263,10 @@ class ForwardPasses:
         logits = states.to(weight.device).float() @ weight[wanted].float().T
         return logits if bias is None else logits + bias[wanted].float()
 
-    def _project(self, hidden: torch.Tensor, places: Sequence[tuple[int, int, int]]) -> list[float]:
-        """Log probability of each (row, position, token), each position and token computed once."""
+    def project(self, hidden: torch.Tensor, places: Sequence[tuple[int, int, int]]) -> list[Any]:
+        """Log probability of each (row, position, token) by final states, shape (rows, width,
+        hidden); each position computed once.
+        """
         if not places:
             return []
         table = np.asarray(places, dtype=np.int64)
@@ -315,7 +318,7 @@ def _blocks(states: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | Non
         yield block if bias is None else block.add_(bias[low : low + BLOCK].float())
 
 
-def _split(values: Sequence[float], counts: Sequence[int]) -> list[list[float]]:
+def _split(values: Sequence[Any], counts: Sequence[int]) -> list[list[Any]]:
     pieces, at = [], 0
     for count in counts:
         pieces.append(list(values[at : at + count]))

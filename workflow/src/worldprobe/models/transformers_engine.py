@@ -130,12 +130,18 @@ class TransformersEngine:
         """See ``Engine.score``. What is packed together depends on the queries only, so a resumed
         run gives the same numbers.
         """
-        encoded, tokenizer = self.encoder.encode(queries), self.encoder.tokenizer
-        sequences: list[Sequenced] = [(e.ids, e.start) for e in encoded]
+        encoded = self.encoder.encode(queries)
+        for i, values in self.token_values([(e.ids, e.start) for e in encoded], skip):
+            yield i, scored(self.encoder.tokenizer, encoded[i], values, per_token)
+
+    def token_values(
+        self, sequences: Sequence[Sequenced], skip: Collection[int] = ()
+    ) -> Iterator[tuple[int, list[Any]]]:
+        """What the passes say of each scored token: (index, log probabilities, nats). Passes that
+        read several layers say as many of each.
+        """
         empty = [i for i, (ids, start) in enumerate(sequences) if start >= len(ids)]
-        for i in empty:
-            if i not in skip:
-                yield i, scored(tokenizer, encoded[i], [], per_token)
+        yield from ((i, []) for i in empty if i not in skip)
         chosen = sorted(set(range(len(sequences))) - set(empty))
         if self._packs([ids for ids, _ in sequences]):
             answers = self._over_rows(
@@ -145,9 +151,7 @@ class TransformersEngine:
             answers = self._over_members(
                 sequences, chosen, skip, lambda members: self._score_members(members, sequences)
             )
-        for i, values in answers:
-            if i not in skip:
-                yield i, scored(tokenizer, encoded[i], values, per_token)
+        yield from answers
 
     def generate(
         self, prompts: Sequence[Prompt], decoding: Decoding, *, skip: Collection[int] = ()

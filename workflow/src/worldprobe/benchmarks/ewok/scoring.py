@@ -260,8 +260,29 @@ def score_logprobs(
         queries, engine, store, f"ewok logprobs {method}", per_token, what, len(items)
     )
     scored: list[Scored] = [answers.values[i] for i in wanted]
+    frame = target_scores(items, scored, asked)
+    return (
+        frame,
+        _token_frame(frame, scored) if per_token else None,
+        {
+            **_count_flags(scored, len(queries)),
+            "answers": answers.origins,
+        },
+    )
+
+
+def target_scores(
+    items: pd.DataFrame, scored: Sequence[Scored], asked: Sequence[tuple[int, int]] = QUESTIONS
+) -> pd.DataFrame:
+    """Answers as a table (contract TargetScores).
+
+    Args:
+        items: a row per item, with item_id.
+        scored: the answers to each item's questions, item by item.
+        asked: (target, context) of these.
+    """
     ids = [item_id for item_id in items["item_id"] for _ in asked]
-    frame = pd.DataFrame(
+    return pd.DataFrame(
         {
             "item_id": pd.Series(ids, dtype="str"),
             "target": [target for target, _ in asked] * len(items),
@@ -270,14 +291,6 @@ def score_logprobs(
             "n_tokens": pd.Series([s.n_tokens for s in scored], dtype="int64"),
             "flags": pd.Series([",".join(s.flags) for s in scored], dtype="str"),
         }
-    )
-    return (
-        frame,
-        _token_frame(frame, scored) if per_token else None,
-        {
-            **_count_flags(scored, len(queries)),
-            "answers": answers.origins,
-        },
     )
 
 

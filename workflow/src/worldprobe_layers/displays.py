@@ -1,0 +1,119 @@
+"""Accuracy by layer: a figure by domain, and a table of where it rises above chance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from worldprobe.benchmark import Input, Section, Study, figure, table
+from worldprobe.contracts.results import OVERALL
+from worldprobe.report import style
+from worldprobe.report.model_names import Roster
+from worldprobe.report.sheet import MODEL_ONCE, Column, Sheet, as_text, decimals, span
+from worldprobe_lab.contracts import REACHED, Curves, Onsets
+from worldprobe_lab.learning_curves import WORDS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SECTION = Section(
+    "layers",
+    "Layers",
+    "Accuracy after layers of a model, whose state there goes through its own final norm and output"
+    " projection. What is not read so may be there all the same.",
+)
+GROUPINGS = (OVERALL, "domain")
+
+
+def are_read(study: Study) -> bool:
+    """Whether a study reads layers."""
+    return bool(study["ewok"]["layers"]["models"])
+
+
+@figure(
+    name="layers",
+    inputs=[Input(Curves, "layers/curves.parquet")],
+    section=SECTION.id,
+    title="Accuracy by layer",
+    caption=(
+        "Accuracy after layers, overall and by domain, with bands over pairs of concepts that hold"
+        " at all layers at once (95%). Dashed: chance."
+    ),
+    when=are_read,
+)
+def layers(curves: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+    """Overall first, then the domains."""
+    kept = curves[curves["grouping"].isin(GROUPINGS)]
+    kept = kept.sort_values(["grouping", "group", "step"], key=_overall_first, kind="stable")
+    named = style.with_identity(kept, roster)
+    columns = ["group", "model", "name", "family", "colour", "step", "mean"]
+    return named[[*columns, "band_low", "band_high"]].reset_index(drop=True)
+
+
+def _overall_first(column: pd.Series) -> pd.Series:
+    return column != OVERALL if column.name == "grouping" else column
+
+
+@layers.drawn_by
+def draw_layers(frame: pd.DataFrame, width: str = "double") -> Figure:
+    """A panel for each group."""
+    size = style.BODY if width == "double" else style.SMALL
+    groups = list(dict.fromkeys(frame["group"]))
+    per_row = 5 if width == "double" else 3
+    figure, grid, across = style.grid(width, len(groups), per_row, 0.9, 0.36, head=0.3, foot=0.6)
+    limits = style.fitting_limits(frame, ["mean", "band_low", "band_high"])
+    looks = dict(zip(frame["name"], frame["colour"], strict=True))
+    for number, (axes, group) in enumerate(zip(grid, groups, strict=True)):
+        style.dash(axes, across=True)
+        for name, rows in frame[frame["group"] == group].groupby("name", sort=False):
+            band = (rows["step"], rows["band_low"], rows["band_high"])
+            axes.fill_between(*band, color=looks[name], alpha=0.2, lw=0)
+            axes.plot(rows["step"], rows["mean"], color=looks[name], lw=1.2, marker=".", ms=3)
+        axes.set_ylim(*limits)
+        axes.set_xlim(0, frame["step"].max() * 1.03)
+        title = "all" if group == "all" else group
+        axes.set_title(style.shortened(title, size, across), fontsize=size)
+        axes.tick_params(labelsize=size, labelleft=number % per_row == 0)
+        axes.tick_params(labelbottom=number + per_row >= len(groups))
+        if number + per_row >= len(groups):
+            axes.set_xlabel("layer", fontsize=size)
+        if number % per_row == 0:
+            axes.set_ylabel("accuracy", fontsize=size)
+    handles = [style.handle(color=colour, lw=1.2, label=name) for name, colour in looks.items()]
+    style.legend(figure, [*handles, style.chance_line("chance")], 4, size)
+    return figure
+
+
+@table(
+    name="layer_onsets",
+    inputs=[Input(Onsets, "layers/onsets.parquet")],
+    section=SECTION.id,
+    title="Where accuracy leaves chance",
+    caption="The layer from which on accuracy is above chance by the half width of its band.",
+    when=are_read,
+)
+def layer_onsets(onsets: pd.DataFrame, roster: Roster) -> Sheet:
+    """Overall first, then the domains, for each model."""
+    kept = onsets[onsets["grouping"].isin(GROUPINGS)].assign(
+        name=lambda rows: [roster[model].name for model in rows["model"]],
+        state=lambda rows: rows["status"].map(WORDS | {REACHED: ""}),
+    )
+    kept = kept.sort_values(["name", "grouping", "group"], key=_overall_first, kind="stable")
+    return Sheet(
+        "Where accuracy leaves chance",
+        kept.reset_index(drop=True),
+        (
+            MODEL_ONCE,
+            Column("Group", ("group",), is_number=False),
+            Column("Layer", ("onset",), decimals(1)),
+            Column("95% interval", ("ci_low", "ci_high"), lambda low, high: span(low, high, 1)),
+            Column("", ("state",), as_text, is_number=False),
+            Column("Level", ("level",), decimals(3)),
+        ),
+        notes=(
+            "Accuracy is interpolated between layers that were read. The interval is for other pairs"
+            " of concepts; a dash: one end is beyond the layers.",
+        ),
+        group="name",
+    )

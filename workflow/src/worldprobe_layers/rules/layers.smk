@@ -1,0 +1,67 @@
+# What a model would say after its layers, and the curves over them.
+
+
+from worldprobe_layers.settings import METHOD
+
+
+localrules:
+    trace_layers,
+
+
+rule read_layers:
+    """The study's items, scored after each layer of a model."""
+    input:
+        item_table=ewok_outputs.item_table(study),
+        weights=weight_inputs,
+    output:
+        scores="<ewok>/layers/scores/{model}.parquet",
+    log:
+        "<logs>/read_layers/{model}.log",
+    benchmark:
+        "<benchmarks>/read_layers/{model}.tsv"
+    conda:
+        ENVS / "scoring.yaml"
+    threads: need("threads")
+    resources:
+        gpu=need("gpus"),
+        gpu_model=on_site("gpu_model"),
+        gres=on_site("gres"),
+        constraint=on_site("constraint"),
+        slurm_partition=on_site("partition"),
+        mem_mb=need("mem_mb"),
+        runtime=need("runtime"),
+        devices=need("devices"),
+    params:
+        checkpoint=card("checkpoint"),
+        loading=loading,
+        every=study["ewok"]["layers"]["every"],
+        contents=contents(own_weights, []),
+        method=METHOD,
+    message:
+        "Reading the layers of {wildcards.model}"
+    shell:
+        "worldprobe layers {input.item_table:q} --model {wildcards.model:q} --checkpoint {params.checkpoint:q}"
+        " {params.loading} --gpus {resources.devices} --every {params.every} --out {output.scores:q} &> {log:q}"
+
+
+rule trace_layers:
+    """Accuracy over layers with bands, and from which layer on it is above chance."""
+    input:
+        score_tables=expand("<ewok>/layers/scores/{model}.parquet", model=study["ewok"]["layers"]["models"]),
+    output:
+        onset_table="<ewok>/layers/onsets.parquet",
+        agreement_table="<ewok>/layers/order_agreements.parquet",
+        curve_table="<ewok>/layers/curves.parquet",
+    log:
+        "<logs>/trace_layers.log",
+    benchmark:
+        "<benchmarks>/trace_layers.tsv"
+    conda:
+        ENVS / "analysis.yaml"
+    params:
+        code=digest_code("series curves"),
+    message:
+        "Tracing accuracy over layers"
+    shell:
+        "worldprobe series curves {input.score_tables:q} --onsets-out {output.onset_table:q}"
+        " --agreements-out {output.agreement_table:q} --out {output.curve_table:q} &> {log:q}"
