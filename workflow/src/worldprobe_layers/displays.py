@@ -10,7 +10,7 @@ from worldprobe.benchmark import Input, Section, Study, figure, table
 from worldprobe.contracts.results import OVERALL
 from worldprobe.report import style
 from worldprobe.report.model_names import Roster
-from worldprobe.report.sheet import MODEL_ONCE, Column, Sheet, as_text, decimals, span
+from worldprobe.report.sheet import MODEL_ONCE, Column, Sheet, decimals, span
 from worldprobe_lab.contracts import REACHED, Curves, Onsets
 from worldprobe_lab.learning_curves import WORDS
 
@@ -108,12 +108,12 @@ def layer_onsets(onsets: pd.DataFrame, roster: Roster) -> Sheet:
             Column("Group", ("group",), is_number=False),
             Column("Layer", ("onset",), decimals(1)),
             Column("95% interval", ("ci_low", "ci_high"), lambda low, high: span(low, high, 1)),
-            Column("", ("state",), as_text, is_number=False),
+            Column("", ("state",), str, is_number=False),
             Column("Level", ("level",), decimals(3)),
         ),
         notes=(
-            "Accuracy is interpolated between layers that were read. The interval is for other pairs"
-            " of concepts; a dash: one end is beyond the layers.",
+            "Accuracy is interpolated between layers that were read. The interval is for other"
+            " pairs of concepts; a dash: one end is beyond the layers.",
         ),
         group="name",
     )
