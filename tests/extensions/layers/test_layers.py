@@ -12,6 +12,7 @@ from worldprobe.errors import UserError
 from worldprobe.library import score_items
 from worldprobe.models.engine import Loglikelihood
 from worldprobe_lab.contracts import CheckpointScores
+from worldprobe_layers.settings import check_models
 
 torch = pytest.importorskip("torch")
 
@@ -48,6 +49,22 @@ def test_layers_are_read_as_by_hand(tiny_checkpoint, architecture, fastest):
         wanted = torch.tensor(encoded.ids[encoded.start :])[:, None]
         by_hand = torch.log_softmax(logits, -1).gather(1, wanted).sum().item()
         assert answer.logprob == pytest.approx(by_hand, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("model", "fault"),
+    [
+        ("nope", "nope is no model of the study."),
+        ("masked", "is no causal model"),
+        ("served", "is no causal model"),
+    ],
+)
+def test_a_study_names_models_whose_layers_can_be_read(model, fault):
+    kinds = {"masked": ("masked", "transformers"), "served": ("causal", "openai")}
+    registry = {name: dict(zip(("kind", "engine"), of, strict=True)) for name, of in kinds.items()}
+    study = {"models": list(registry), "ewok": {"layers": {"models": [model]}}}
+    with pytest.raises(UserError, match=fault):
+        check_models(study, registry)
 
 
 @pytest.mark.parametrize("architecture", ["cohere", "bert"])

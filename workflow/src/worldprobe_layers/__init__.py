@@ -15,4 +15,5 @@ EXTENSION = Extension(
     displays={"ewok": ("worldprobe_layers.displays",)},
     sections={"ewok": (("people", "worldprobe_layers.displays:SECTION"),)},
     rules=Path(__file__).parent / "rules" / "main.smk",
+    adds="worldprobe_layers.settings:check_models",
 )
