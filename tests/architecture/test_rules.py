@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 #: Rules that only gather files under a name.
 TARGETS = {"all", "tables", "figures", "report", "materials", "human_study"}
 #: What trains or asks models, and what makes what they are trained on or asked.
-EXPENSIVE = r"score(_series)?$|ask|train_|finetune$|start_model|compile_|(fill|gather)_items|generate_|write_(corpus|phrases|lessons)"
+EXPENSIVE = r"score(_series)?$|ask|train_|finetune$|read_layers|start_model|compile_|(fill|gather)_items|generate_|write_(corpus|phrases|lessons)"
 
 
 def read_workflow(folder: Path) -> Any:
@@ -202,6 +202,7 @@ def test_only_models_and_r_are_jobs_of_a_cluster_and_these_say_what_they_need(
     assert on_cluster == {
         "score",
         "score_series",
+        "read_layers",
         "ask",
         "ask_external",
         "train_control",

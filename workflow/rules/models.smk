@@ -63,6 +63,19 @@ def fact_for(fact, gpus):
 FETCHED = ("revision", "adapter", "allow_pickle", "trust_remote_code")
 
 
+#: Resources of a job that loads a model.
+model_job = {
+    "gpu": need("gpus"),
+    "gpu_model": on_site("gpu_model"),
+    "gres": on_site("gres"),
+    "constraint": on_site("constraint"),
+    "slurm_partition": on_site("partition"),
+    "mem_mb": need("mem_mb"),
+    "runtime": need("runtime"),
+    "devices": need("devices"),
+}
+
+
 def card_options(model, keys=LOADED):
     """Keys of a model's card that say how it is loaded, besides its checkpoint, as options."""
     return flags(*map(quote, loading_words(registry[model], keys)))

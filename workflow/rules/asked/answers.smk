@@ -22,14 +22,7 @@ for asked in (one for one in benchmarks.of_study(study) if one.asking):
             engine_environment
         threads: need("threads")
         resources:
-            gpu=need("gpus"),
-            gpu_model=on_site("gpu_model"),
-            gres=on_site("gres"),
-            constraint=on_site("constraint"),
-            slurm_partition=on_site("partition"),
-            mem_mb=need("mem_mb"),
-            runtime=need("runtime"),
-            devices=need("devices"),
+            **model_job,
         params:
             benchmark=asked.source or asked.name,
             settings=json.dumps(study.get(asked.name, {})),

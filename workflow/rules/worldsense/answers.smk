@@ -49,14 +49,7 @@ rule ask:
         engine_environment
     threads: need("threads")
     resources:
-        gpu=need("gpus"),
-        gpu_model=on_site("gpu_model"),
-        gres=on_site("gres"),
-        constraint=on_site("constraint"),
-        slurm_partition=on_site("partition"),
-        mem_mb=need("mem_mb"),
-        runtime=need("runtime"),
-        devices=need("devices"),
+        **model_job,
     params:
         checkpoint=card("checkpoint"),
         loading=loading,

@@ -5,7 +5,7 @@ from worldprobe_layers.settings import METHOD
 
 
 localrules:
-    trace_layers,
+    trace_layer_series_curves,
 
 
 rule read_layers:
@@ -23,14 +23,7 @@ rule read_layers:
         ENVS / "scoring.yaml"
     threads: need("threads")
     resources:
-        gpu=need("gpus"),
-        gpu_model=on_site("gpu_model"),
-        gres=on_site("gres"),
-        constraint=on_site("constraint"),
-        slurm_partition=on_site("partition"),
-        mem_mb=need("mem_mb"),
-        runtime=need("runtime"),
-        devices=need("devices"),
+        **model_job,
     params:
         checkpoint=card("checkpoint"),
         loading=loading,
@@ -44,18 +37,20 @@ rule read_layers:
         " {params.loading} --gpus {resources.devices} --every {params.every} --out {output.scores:q} &> {log:q}"
 
 
-rule trace_layers:
+rule trace_layer_series_curves:
     """Accuracy over layers with bands, and from which layer on it is above chance."""
     input:
-        score_tables=expand("<ewok>/layers/scores/{model}.parquet", model=study["ewok"]["layers"]["models"]),
+        score_tables=expand(
+            "<ewok>/layers/scores/{model}.parquet", model=study["ewok"]["layers"]["models"]
+        ),
     output:
         onset_table="<ewok>/layers/onsets.parquet",
         agreement_table="<ewok>/layers/order_agreements.parquet",
         curve_table="<ewok>/layers/curves.parquet",
     log:
-        "<logs>/trace_layers.log",
+        "<logs>/trace_layer_series_curves.log",
     benchmark:
-        "<benchmarks>/trace_layers.tsv"
+        "<benchmarks>/trace_layer_series_curves.tsv"
     conda:
         ENVS / "analysis.yaml"
     params:

@@ -132,13 +132,7 @@ rule ask_external:
         ENVS / "scoring.yaml"
     threads: need("threads")
     resources:
-        gpu=need("gpus"),
-        gpu_model=on_site("gpu_model"),
-        gres=on_site("gres"),
-        constraint=on_site("constraint"),
-        slurm_partition=on_site("partition"),
-        mem_mb=need("mem_mb"),
-        runtime=need("runtime"),
+        **model_job,
     params:
         asking=external_options,
         contents=contents(own_weights),
