@@ -46,13 +46,21 @@ rule build_report:
         jobs=STUDY.benchmarks,
         code=digest_code("report build", *COMPOSED),
         sections=SECTIONS,
+        beside=flag(
+            "--beside",
+            [
+                one
+                for one in extensions.pages()
+                if f"{STUDY.root}/{one}" in extensions.outputs(study)
+            ],
+        ),
     message:
         "Building the report"
     shell:
         "worldprobe report build {input.summary_tables:q} --registry {params.registry:q} --study {params.study:q}"
         " --tables {input.tables:q} --figures {input.figures:q} --made-from {input.made_from:q} --notebooks {input.notebooks:q}"
         " --benchmarks {params.jobs:q} --answers {params.answers:q} --rulegraph {input.rulegraph:q}"
-        " --item-text {input.item_tables:q} {params.headlines} --out {output.page:q} &> {log:q}"
+        " --item-text {input.item_tables:q} {params.headlines} {params.beside} --out {output.page:q} &> {log:q}"
 
 
 rule report:

@@ -40,6 +40,8 @@ class Extension:
         compares: name of a table -> what ``worldprobe compare`` does with files of it: a function
             of the files that gives comparisons, details of their provenance, and the template that
             prints them with its values.
+        pages: file of a page beside a report -> a function of the folders of an evaluation's
+            benchmarks, which gives the command that makes it there; none where it gives nothing.
     """
 
     commands: Mapping[str, tuple[str, str]] = field(default_factory=dict)
@@ -53,6 +55,7 @@ class Extension:
     adds: str = ""
     outputs: str = ""
     compares: Mapping[str, str] = field(default_factory=dict)
+    pages: Mapping[str, str] = field(default_factory=dict)
 
 
 @cache
@@ -171,6 +174,11 @@ def _listed(part: str, study: Mapping[str, Any]) -> list[str]:
     """What a function that some extensions name gives, of all of them."""
     places = filter(None, (getattr(extension, part) for extension in extensions()))
     return [name for place in places for name in load(place)(study)]
+
+
+def pages() -> dict[str, str]:
+    """The pages beside a report."""
+    return {name: place for one in extensions() for name, place in one.pages.items()}
 
 
 def comparing(

@@ -12,6 +12,7 @@ import glob
 import hashlib
 import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -301,3 +302,27 @@ def check_address(url: str, where: str, secret_hint: str, example: str) -> Split
     if parts.scheme not in ("http", "https") or not host or port == 0:
         raise UserError(f"{where} {url}", "is not a valid web address.", fix)
     return parts
+
+
+def refuse_checkout(path: Path, what: str) -> None:
+    """Refuse a place in a git repository that git does not ignore: its content would be a commit
+    away from everybody.
+
+    Args:
+        path: a file or folder, which need not exist.
+        what: why that must not be, as a clause.
+
+    Raises:
+        UserError: it is such a place.
+    """
+    place = path.resolve()
+    root = next((parent for parent in (place, *place.parents) if (parent / ".git").exists()), None)
+    if root is None:
+        return
+    command = ["git", "-C", str(root), "check-ignore", "--quiet", str(place)]
+    if (
+        shutil.which("git") is None
+        or subprocess.run(command, check=False, stderr=subprocess.DEVNULL).returncode
+    ):
+        problem = f"is in a git repository, and git does not ignore it; {what}."
+        raise UserError(path, problem, "Choose a folder elsewhere, or add it to .gitignore.")

@@ -242,10 +242,11 @@ def backup(folder: Survey, /, *, out: OutFolder) -> None:
     Args:
         out: new folder for the copies
     """
+    from worldprobe.files import refuse_checkout
     from worldprobe_survey.store import ANSWERS, IDENTITIES
-    from worldprobe_survey.study import KEY, TOKEN, refuse_checkout
+    from worldprobe_survey.study import DATA, KEY, TOKEN
 
-    refuse_checkout(out)
+    refuse_checkout(out, DATA)
     with (
         _databases(folder) as (answers, identities),
         whole_folder(out) as temporary,
@@ -278,11 +279,12 @@ def export(
         with_text: lists table whose texts are added; --out must then be a .zip
         out: folder for the tables, or a .zip
     """
+    from worldprobe.files import refuse_checkout
     from worldprobe_survey import export as exports
     from worldprobe_survey.lists import Export, write_export
-    from worldprobe_survey.study import read_fact, refuse_checkout
+    from worldprobe_survey.study import DATA, read_fact
 
-    refuse_checkout(out)
+    refuse_checkout(out, DATA)
     if with_text is not None:
         _export_texts(folder, with_text, password_of(password), out)
         return
@@ -363,11 +365,12 @@ def identities(folder: Survey, /, *, token: Path, out: Path) -> None:
         token: the file identities-token of the survey
         out: CSV file outside the repository
     """
+    from worldprobe.files import refuse_checkout
     from worldprobe_survey.export import IDENTITY_COLUMNS, list_identities
     from worldprobe_survey.lists import neutralize
-    from worldprobe_survey.study import check_token, refuse_checkout
+    from worldprobe_survey.study import DATA, check_token
 
-    refuse_checkout(out)
+    refuse_checkout(out, DATA)
     place = out.resolve()
     if place.is_relative_to(REPOSITORY) or "results" in place.parts:
         fix = "Name a file elsewhere: it contains identities."
@@ -419,10 +422,11 @@ def person(folder: Survey, name: Person, /, *, out: Path) -> None:
     Args:
         out: JSON file
     """
+    from worldprobe.files import refuse_checkout
     from worldprobe_survey.export import copy_person
-    from worldprobe_survey.study import refuse_checkout
+    from worldprobe_survey.study import DATA
 
-    refuse_checkout(out)
+    refuse_checkout(out, DATA)
     with _databases(folder) as (answers, identities):
         participant = _find_person(identities, name)
         if participant is None:

@@ -11,15 +11,14 @@ import json
 import os
 import random
 import secrets
-import shutil
 import sqlite3
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from worldprobe.errors import UserError
+from worldprobe.files import refuse_checkout
 from worldprobe_survey.settings import Settings
 from worldprobe_survey.store import (
     ANSWER_TABLES,
@@ -35,6 +34,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+#: Why a survey's folder must not be in a repository.
+DATA = "it is for data of people"
 KEY = "key"
 #: Needed besides the databases to list identities; may be kept elsewhere, as the survey does not
 #: need it.
@@ -93,7 +94,7 @@ def open_survey(
         UserError: the folder belongs to other lists, another study or a newer worldprobe, cannot be
             written, can be read by others or would be published by git; or the design has changed.
     """
-    refuse_checkout(folder)
+    refuse_checkout(folder, DATA)
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         _check_modes(folder)
@@ -148,30 +149,6 @@ def shown_trials(questionnaire: Questionnaire, settings: Settings, name: str) ->
         *(questionnaire.wording(name).practice if settings.practice else ()),
         *questionnaire.lists[name].trials,
     )
-
-
-def refuse_checkout(path: Path) -> None:
-    """Refuse a place in a git repository that git does not ignore: what people said would be a
-    commit away from everybody.
-
-    Raises:
-        UserError: it is such a place.
-    """
-    place = path.resolve()
-    root = next((parent for parent in (place, *place.parents) if (parent / ".git").exists()), None)
-    if root is None:
-        return
-    command = ["git", "-C", str(root), "check-ignore", "--quiet", str(place)]
-    if (
-        shutil.which("git") is None
-        or subprocess.run(command, check=False, stderr=subprocess.DEVNULL).returncode
-    ):
-        fix = "Choose a folder elsewhere, for instance ~/study, or add it to .gitignore."
-        raise UserError(
-            path,
-            "is in a git repository, and git does not ignore it; it is for data of people.",
-            fix,
-        )
 
 
 def _check_modes(folder: Path) -> None:

@@ -33,6 +33,7 @@ from worldprobe.cli.options import (
     version_range,
 )
 from worldprobe.errors import UserError
+from worldprobe.extensions import load, pages
 from worldprobe.files import write_text
 from worldprobe.log import LOGGER
 from worldprobe.models.checkpoint import folder_of
@@ -168,7 +169,12 @@ def write_page(result: Mapping[str, Any], folder: Path, place: Path, registry: P
     title = f"{result['model']}{' (samples of the items)' if is_sample_of else ''}"
     how = ["--title", title, "--registry", registry, "--made-from", *tables]
     shown = [path for path in summaries if path.exists() and benchmark_of(path).page]
-    step("report", "build", *shown, *how, "--out", place)
+    beside = {name: load(words)(parts) for name, words in pages().items()}
+    for name, words in beside.items():
+        if words:
+            step(*words, "--registry", registry, "--title", title, "--out", place.with_name(name))
+    linked = [name for name, words in beside.items() if words]
+    step("report", "build", *shown, *how, "--beside", *linked, "--out", place)
     return place
 
 

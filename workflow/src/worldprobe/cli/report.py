@@ -69,6 +69,7 @@ def build(
     item_text: Files = (),
     rulegraph: str | None = None,
     notebooks: Files = (),
+    beside: Files = (),
     out: Path,
 ) -> None:
     """Build one HTML page that opens offline.
@@ -81,6 +82,8 @@ def build(
             benchmark)
         rulegraph: picture of the workflow's rules (SVG)
         notebooks: notebooks that were run (from `worldprobe notebook run`)
+        beside: pages beside this one, by file name; cells lead to items.html (from `worldprobe
+            explore`)
         out: the page (HTML)
     """
     from worldprobe.report.origins import read_origins
@@ -106,6 +109,7 @@ def build(
         run_times=with_all_attempts(read_run_times(benchmarks), answer_times),
         answer_times=answer_times,
         rulegraph=read_picture(rulegraph, RULEGRAPH) if rulegraph else None,
+        beside=beside,
         notebooks={
             Path(path).stem.replace("_", " "): read_text(
                 path, "Run the notebook first, or leave it out."

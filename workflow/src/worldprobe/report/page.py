@@ -142,6 +142,7 @@ class Page:
         answer_times: of the models, in the order in which they are shown.
         rulegraph: picture of the workflow.
         notebooks: HTML fragments by title.
+        beside: files of pages beside it, to which cells of items.html lead.
     """
 
     parts: Sequence[ShownPart]
@@ -151,6 +152,7 @@ class Page:
     answer_times: Sequence[Cost] = ()
     rulegraph: Picture | None = None
     notebooks: Mapping[str, str] = field(default_factory=dict)
+    beside: Sequence[str] = ()
 
 
 def build_part(

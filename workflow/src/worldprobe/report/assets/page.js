@@ -107,3 +107,40 @@ function unfold() {
 }
 addEventListener("hashchange", unfold);
 unfold();
+
+/* Cells and figures about a domain or problem lead to its items, on the page of items beside this one. */
+if (document.body.dataset.beside.split(" ").includes("items.html")) {
+  const overview = document.getElementById("overview"), groups = new Map(), models = new Set();
+  if (overview) {
+    const parts = [...document.querySelectorAll("main > .part")].map(part => part.id), titles = [...overview.querySelectorAll("tr.spans th[colspan]")];
+    const owners = titles.length ? titles.flatMap(one => Array(one.colSpan).fill(one.textContent)) : null;
+    [...overview.querySelectorAll("tr.headings th")].slice(1).forEach((heading, k) => {
+      const owner = owners ? parts.find(part => part === owners[k].toLowerCase()) : k ? parts[0] : null;
+      if (owner) groups.set(heading.textContent.trim(), owner);
+    });
+    overview.querySelectorAll("tbody th").forEach(one => models.add(one.textContent.trim()));
+  }
+  const link = (text, group, model) => {
+    const to = new URLSearchParams({benchmark: groups.get(group), domain: group});
+    if (model) to.set("model", model);
+    return Object.assign(document.createElement("a"), {href: `items.html#${to}`, textContent: text, className: "items"});
+  };
+  document.querySelectorAll("table").forEach(table => {
+    const headings = [...table.querySelectorAll("tr.headings th, thead tr:last-child th")].map(one => one.textContent.trim());
+    table.querySelectorAll("tbody tr").forEach(line => {
+      const cells = [...line.cells], words = cells.map(one => one.textContent.trim());
+      const ofRow = words.find(one => groups.has(one)), model = words.find(one => models.has(one));
+      cells.forEach((cell, k) => {
+        const group = ofRow || (groups.has(headings[k]) ? headings[k] : null);
+        if (group && words[k] && words[k] !== "–" && !cell.querySelector("a")) cell.replaceChildren(link(words[k], group, model || (models.has(headings[k]) ? headings[k] : null)));
+      });
+    });
+  });
+  document.querySelectorAll("figure.picture").forEach(figure => {
+    const owner = figure.id.split("-")[1];
+    if (!/domain|problems/.test(figure.id)) return;
+    const line = Object.assign(document.createElement("p"), {className: "note", textContent: "Items: "});
+    [...groups].filter(([, part]) => part === owner).forEach(([group], k) => line.append(k ? ", " : "", link(group, group)));
+    figure.append(line);
+  });
+}

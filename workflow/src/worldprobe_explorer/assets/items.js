@@ -1,0 +1,237 @@
+/* The page of items: filters, a virtual list, and one item in a dialog. */
+const ROW = 64, byId = id => document.getElementById(id);
+const make = (tag, text, of = {}) => { const one = Object.assign(document.createElement(tag), of); if (text !== undefined && text !== null) one.textContent = text; return one; };
+let data, runs, shown = [], at = -1, texts = {};
+
+async function unpack() {
+  const bytes = Uint8Array.from(atob(byId("data").textContent.trim()), one => one.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+}
+const value = (column, row) => column && column.codes[row] >= 0 ? column.values[column.codes[row]] : null;
+const say = number => number === null || number === undefined ? "–" : number.toFixed(2).replace("-", "−");
+
+/* Each run gets its place of every row, or -1. */
+function index(run) {
+  run.of = new Int32Array(data.ids.length).fill(-1);
+  run.rows.forEach((row, place) => { run.of[row] = place; });
+  run.title = `${run.name}, ${run.way}`;
+  return run;
+}
+const rightOf = (run, row) => run && run.of[row] >= 0 ? run.right[run.of[row]] : null;
+const marginOf = (run, row) => run && run.of[row] >= 0 ? run.margin[run.of[row]] : null;
+const textOf = row => Object.values(texts).map(column => value(column, row)).filter(Boolean).join(" ");
+/* The runs that are compared by all: those asked in the way of the chosen one. */
+const peers = () => { const run = runs[byId("run").value]; return run ? runs.filter(one => one.way === run.way) : []; };
+
+function fill(select, entries) { select.replaceChildren(...entries.map(([key, text]) => make("option", text, {value: key}))); }
+
+function build() {
+  texts = data.texts;
+  for (const [name, column] of Object.entries(data.filters)) {
+    if (column.values.length < 2) continue;
+    const label = make("label", column.heading), select = make("select", null, {id: `f-${name}`});
+    fill(select, [["", "all"], ...column.values.map(one => [one, one])]);
+    label.append(select);
+    byId("selects").append(label);
+  }
+  const named = runs.map((run, number) => [String(number), run.title]);
+  fill(byId("run"), named.length ? named : [["", "none"]]);
+  fill(byId("other"), [["", "none"], ...named]);
+  const box = byId("worth").querySelector("div");
+  data.worth.forEach(list => {
+    const section = make("section"), entries = make("ul");
+    section.append(make("h3", list.title), make("p", list.text), entries);
+    list.entries.forEach(entry => {
+      const line = make("li"), link = make("a", entry.text, {href: "#" + entry.filter});
+      line.append(link, ` (${entry.n})`);
+      entries.append(line);
+    });
+    box.append(section);
+  });
+  byId("worth").hidden = data.worth.length === 0;
+}
+
+/* The address says what is shown: #domain=…&model=…&right=none&q=words&item=ID. */
+const fields = () => [...document.querySelectorAll("#selects select")].map(one => [one.id.slice(2), one]);
+function readAddress() {
+  const wanted = new URLSearchParams(location.hash.slice(1));
+  fields().forEach(([name, select]) => { select.value = wanted.get(name) || ""; if (select.selectedIndex < 0) select.value = ""; });
+  for (const [key, id] of [["model", "run"], ["against", "other"]]) {
+    const name = wanted.get(key), way = wanted.get("way");
+    const found = runs.findIndex(run => (run.model === name || run.name === name) && (!way || run.way === way));
+    if (name && found >= 0) byId(id).value = String(found);
+    else if (id === "run") {
+      const benchmark = wanted.get("benchmark"), first = runs.findIndex(run => !benchmark || value(data.filters.benchmark, run.rows[0]) === benchmark);
+      byId(id).value = String(Math.max(first, 0));
+    } else byId(id).value = "";
+  }
+  byId("right").value = wanted.get("right") || "";
+  byId("sort").value = wanted.get("sort") || "order";
+  byId("search").value = wanted.get("q") || "";
+  apply();
+  const item = wanted.get("item"), row = item ? data.ids.indexOf(item) : -1;
+  if (row >= 0) open(row);
+}
+function writeAddress() {
+  const stated = new URLSearchParams();
+  fields().forEach(([name, select]) => { if (select.value) stated.set(name, select.value); });
+  const run = runs[byId("run").value], other = runs[byId("other").value];
+  if (run && byId("run").value !== "0") { stated.set("model", run.model); stated.set("way", run.way); }
+  if (other) stated.set("against", other.model);
+  for (const [key, id] of [["right", "right"], ["q", "search"]]) if (byId(id).value) stated.set(key, byId(id).value);
+  if (byId("sort").value !== "order") stated.set("sort", byId("sort").value);
+  history.replaceState(null, "", "#" + stated);
+}
+
+function apply() {
+  const wanted = fields().filter(([, select]) => select.value).map(([name, select]) => {
+    const column = data.filters[name];
+    return [column.codes, column.values.indexOf(select.value)];
+  });
+  const run = runs[byId("run").value], other = runs[byId("other").value], right = byId("right").value;
+  const words = byId("search").value.trim().toLowerCase(), group = right === "all" || right === "none" ? peers() : [];
+  shown = [];
+  for (let row = 0; row < data.ids.length; row++) {
+    if (!wanted.every(([codes, code]) => codes[row] === code)) continue;
+    if (words && !data.ids[row].toLowerCase().includes(words) && !textOf(row).toLowerCase().includes(words)) continue;
+    const own = rightOf(run, row);
+    if (right === "wrong" && own !== 0) continue;
+    if (right === "half" && !(own > 0 && own < 1)) continue;
+    if (right === "right" && own !== 1) continue;
+    if (right === "differ" && (own === null || rightOf(other, row) === null || own === rightOf(other, row))) continue;
+    if (group.length && !group.every(one => { const found = rightOf(one, row); return found === null ? one !== run : found === (right === "all" ? 1 : 0); })) continue;
+    shown.push(row);
+  }
+  const order = byId("sort").value;
+  if (order !== "order") {
+    const sign = order === "wrong" ? 1 : -1;
+    shown = shown.filter(row => marginOf(run, row) !== null).sort((a, b) => sign * (marginOf(run, a) - marginOf(run, b)));
+  }
+  at = shown.length ? 0 : -1;
+  const scored = shown.map(row => rightOf(run, row)).filter(one => one !== null);
+  const mean = scored.length ? scored.reduce((sum, one) => sum + one, 0) / scored.length : null;
+  byId("count").textContent = `${shown.length.toLocaleString("en")} of ${data.ids.length.toLocaleString("en")} items` + (mean === null ? "" : `; accuracy of ${run.title}: ${mean.toFixed(3)}`);
+  byId("rows").style.height = `${shown.length * ROW}px`;
+  byId("list").scrollTop = 0;
+  draw();
+}
+
+function rowOf(place) {
+  const row = shown[place], line = make("div", null, {className: "row", id: `row-${row}`});
+  line.setAttribute("role", "option");
+  line.setAttribute("aria-selected", String(place === at));
+  line.style.top = `${place * ROW}px`;
+  const text = textOf(row) || data.ids[row];
+  const where = ["domain", "concept", "version"].map(name => value(data.filters[name], row)).filter(Boolean).join(" · ");
+  const marks = make("div", null, {className: "marks"}), run = runs[byId("run").value];
+  const same = peers().filter(one => one.of[row] >= 0);
+  [run, ...same.filter(one => one !== run)].filter(one => one && one.of[row] >= 0).slice(0, 6).forEach(one => {
+    const right = rightOf(one, row), mark = make("span", say(marginOf(one, row)), {className: "mark", title: `${one.title}: ${right}`});
+    mark.classList.add(right === 1 ? "good" : right === 0 ? "bad" : "half");
+    marks.append(mark);
+  });
+  line.append(make("div", text, {className: "what"}), make("div", `${data.ids[row]} · ${where}`, {className: "where"}), marks);
+  line.addEventListener("click", () => { at = place; draw(); open(row); });
+  return line;
+}
+function draw() {
+  const list = byId("list"), first = Math.max(Math.floor(list.scrollTop / ROW) - 5, 0);
+  const last = Math.min(first + Math.ceil(list.clientHeight / ROW) + 10, shown.length);
+  byId("rows").replaceChildren(...Array.from({length: last - first}, (_, k) => rowOf(first + k)));
+  if (at >= 0) list.setAttribute("aria-activedescendant", `row-${shown[at]}`); else list.removeAttribute("aria-activedescendant");
+}
+function move(by) {
+  if (!shown.length) return;
+  at = Math.min(Math.max(at + by, 0), shown.length - 1);
+  const list = byId("list"), top = at * ROW;
+  if (top < list.scrollTop) list.scrollTop = top;
+  if (top + ROW > list.scrollTop + list.clientHeight) list.scrollTop = top + ROW - list.clientHeight;
+  draw();
+  if (byId("detail").open) open(shown[at]);
+}
+
+/* One item. */
+const PAIRS = [[1, 1], [1, 2], [2, 1], [2, 2]];
+function numbersTable(run, row) {
+  const numbers = run.numbers[run.of[row]], known = numbers.filter(one => one !== null);
+  const low = Math.min(...known, 0), high = Math.max(...known, 0), table = make("table"), body = make("tbody");
+  const isLog = run.way === "logprobs", replies = run.replies && run.replies[run.of[row]];
+  const head = make("tr");
+  ["Target", "after", isLog ? "log P (nats)" : "rating", "", ...(replies ? ["reply"] : [])].forEach((text, k) => head.append(make("th", text, {scope: "col", className: k === 2 ? "n" : ""})));
+  PAIRS.forEach(([target, context], k) => {
+    const line = make("tr"), cell = make("td", null, {className: "barcell"}), other = numbers[k ^ 1], own = numbers[k];
+    const bar = make("i", null, {className: own !== null && other !== null && own < other ? "less" : ""});
+    bar.style.width = own === null || high === low ? "0" : `${100 * (own - low + 0.02 * (high - low)) / (1.02 * (high - low))}%`;
+    cell.append(bar);
+    line.append(make("th", `${target}`, {scope: "row"}), make("td", `context ${context}${target === context ? " (its own)" : ""}`), make("td", say(own), {className: "n"}), cell);
+    if (replies) line.append(make("td", replies[k]));
+    body.append(line);
+  });
+  const thead = make("thead");
+  thead.append(head);
+  table.append(thead, body);
+  const differences = [numbers[0] - numbers[1], numbers[3] - numbers[2]].map((one, k) => `target ${k + 1}: ${numbers[2 * k] === null || numbers[2 * k + 1] === null ? "–" : (one > 0 ? "+" : "") + say(one)}`);
+  return [table, make("p", `What decides, own context minus the other: ${differences.join("; ")}.`)];
+}
+function promptOf(run, row) {
+  const replies = run.replies && run.replies[run.of[row]];
+  if (!replies) return [];
+  if (replies.talk) return [...replies.talk.map(([role, content]) => make("pre", `${role}: ${content}`)), make("p", `Read as: ${replies.answer}; right: ${value(data.gold, row)}.`)];
+  return [make("p", `Replies: ${replies.map(one => JSON.stringify(one)).join(", ")}; choices: ${run.numbers[run.of[row]].map(say).join(", ")} (target 1 fits context 1, target 2 context 2).`)];
+}
+function open(row) {
+  const body = byId("body"), list = make("dl", null, {className: "texts"});
+  byId("detail-title").textContent = data.ids[row];
+  body.replaceChildren();
+  const headings = {context1: value(data.filters.benchmark, row) === "worldsense" ? "Question" : "Context 1", context2: "Context 2", target1: "Target 1", target2: "Target 2"};
+  Object.entries(headings).forEach(([name, heading]) => {
+    const text = value(texts[name], row);
+    if (text) list.append(make("dt", heading), make("dd", text));
+  });
+  if (!list.children.length) body.append(make("p", "The text of this item is protected and not part of this page."));
+  body.append(list);
+  const facts = Object.entries(data.filters).map(([name, column]) => [column.heading, value(column, row)]).filter(([, one]) => one);
+  body.append(make("p", facts.map(([heading, one]) => `${heading}: ${one}`).join(" · "), {className: "where"}));
+  const people = data.people[row];
+  if (people) body.append(make("h3", "People (mean ratings)"), make("p", PAIRS.map(([t, c], k) => `target ${t} after context ${c}: ${say(people[k])}`).join("; ")));
+  runs.filter(run => run.of[row] >= 0).forEach(run => {
+    const right = rightOf(run, row), title = make("h3", `${run.title}: `);
+    title.append(make("span", right === 1 ? "right" : right === 0 ? "wrong" : right === null ? "no answer" : "half right", {className: right === 1 ? "good" : right === 0 ? "bad" : "half"}));
+    body.append(title);
+    if (run.numbers && run.numbers[run.of[row]].length === 4 && !(run.way.startsWith("choice"))) { const box = make("div", null, {className: "scroll"}), [table, line] = numbersTable(run, row); box.append(table); body.append(box, line); }
+    else body.append(...promptOf(run, row));
+    const again = make("details");
+    again.append(make("summary", "Ask again"), make("pre", `worldprobe pick ${value(data.tables, row)} ${data.ids[row]} --out one.parquet\n${run.again}`));
+    body.append(again);
+  });
+  if (!byId("detail").open) byId("detail").showModal();
+  byId("detail").scrollTop = 0;
+}
+
+unpack().then(found => {
+  data = found;
+  runs = data.runs.map(index);
+  build();
+  readAddress();
+  document.body.dataset.ready = "yes";
+  const changed = () => { apply(); writeAddress(); };
+  byId("filters").addEventListener("change", changed);
+  byId("filters").addEventListener("submit", event => event.preventDefault());
+  let waiting;
+  byId("search").addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(changed, 150); });
+  byId("clear").addEventListener("click", () => { location.hash = ""; readAddress(); });
+  window.addEventListener("hashchange", readAddress);
+  byId("list").addEventListener("scroll", draw);
+  window.addEventListener("resize", draw);
+  byId("close").addEventListener("click", () => byId("detail").close());
+  byId("detail").addEventListener("close", () => byId("list").focus());
+  byId("before").addEventListener("click", () => move(-1));
+  byId("after").addEventListener("click", () => move(1));
+  document.addEventListener("keydown", event => {
+    const isTyping = /^(INPUT|SELECT)$/.test(document.activeElement.tagName);
+    if (event.key === "/" && !isTyping) { event.preventDefault(); byId("search").focus(); }
+    if (isTyping) return;
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") { event.preventDefault(); move(event.key === "ArrowDown" ? 1 : -1); }
+    if (event.key === "Enter" && document.activeElement === byId("list") && at >= 0) open(shown[at]);
+  });
+}).catch(error => { byId("count").textContent = `This page cannot be read: ${error.message}. A browser of 2023 or later is needed.`; });

@@ -1,0 +1,106 @@
+"""``explore`` and ``pick``: the page of items, and one item of a table."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from worldprobe import __version__
+from worldprobe.errors import UserError
+from worldprobe.files import refuse_checkout, write_text
+from worldprobe.log import LOGGER
+
+
+def explore(
+    tables: list[Path],
+    /,
+    *,
+    registry: Path | None = None,
+    title: str = "Items",
+    protected_text: bool = False,
+    out: Path,
+) -> None:
+    """Write a page of items, trials and what models answered, which opens offline.
+
+    Protected items, such as EWoK's own, are shown without their text.
+
+    Args:
+        tables: items, trials, target scores, responses and people's ratings, any number
+        registry: model registry, for names (default: ids are shown)
+        title: heading of the page
+        protected_text: show the text of protected items, too; the page must then lie outside
+            version control
+        out: the page (HTML)
+    """
+    from markupsafe import Markup
+
+    from worldprobe.files import digest_file
+    from worldprobe.report.model_names import Roster, read_roster
+    from worldprobe.report.page import asset, render_template
+    from worldprobe_explorer.rows import as_data, read_rows
+    from worldprobe_explorer.worth import worth_looking
+
+    rows = read_rows(tables)
+    has_protected = bool(rows.protected) and protected_text
+    if has_protected:
+        refuse_checkout(out, "it would hold protected items")
+    roster = read_roster(registry) if registry else Roster()
+    names = {run.model: roster[run.model].name for run in rows.runs}
+    data = as_data(rows, protected_text, names) | {"worth": worth_looking(rows, names)}
+    packed = gzip.compress(json.dumps(data, ensure_ascii=False).encode(), 9, mtime=0)
+    script = own_asset("items.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    root = asset("page.css").split("*{")[0]
+    values: dict[str, Any] = {
+        "title": title,
+        "version": __version__,
+        "policy": "default-src 'none'; img-src data:; style-src 'unsafe-inline'; form-action"
+        f" 'none'; base-uri 'none'; script-src 'sha256-{digest}'",
+        "style": Markup(root + own_asset("items.css")),
+        "script": Markup(script),
+        "data": base64.b64encode(packed).decode(),
+        "made_from": {str(path): digest_file(path)[:12] for path in tables},
+        "canaries": sorted({line for one in rows.canaries for line in one.splitlines() if line}),
+        "has_protected": has_protected,
+        "n_hidden": 0 if protected_text else len(rows.protected),
+    }
+    write_text(out, render_template(__package__, "assets/items.html.jinja", **values))
+    LOGGER.info("%d rows, %d runs: %s", len(rows.frame), len(rows.runs), out)
+
+
+def own_asset(name: str) -> str:
+    """A file of the folder ``assets``."""
+    return (Path(__file__).parent / "assets" / name).read_text(encoding="utf-8")
+
+
+def pick(table: Path, item: str, /, *, out: Path) -> None:
+    """Write one item, or the trials of one tuple, as a table that can be asked again.
+
+    Args:
+        table: items or trials
+        item: item_id or trial_id
+        out: table of one item or tuple
+    """
+    from worldprobe.benchmarks.ewok.contracts import Items
+    from worldprobe.benchmarks.worldsense.contracts import Trials
+    from worldprobe.benchmarks.worldsense.trials.files import read_trials
+    from worldprobe.contracts import read_provenance, read_table, table_name, write_table
+    from worldprobe.provenance import Provenance
+
+    if table_name(table) == "items":
+        rows = read_table(table, Items)
+        chosen = rows[rows["item_id"] == item]
+        contract: Any = Items
+    else:
+        rows, contract = read_trials(table), Trials
+        tuples = rows.loc[rows["trial_id"].astype(str) == item, "tuple_id"]
+        chosen = rows[rows["tuple_id"].isin(tuples)]
+        chosen = chosen.assign(number=range(len(chosen)))
+    if chosen.empty:
+        raise UserError(item, f"is not in {table}.", "Copy the id from the page of items.")
+    is_ours = table.suffix == ".parquet"
+    write_table(chosen, contract, out, read_provenance(table) if is_ours else Provenance())

@@ -1,0 +1,32 @@
+# The page of items (docs/extras/items.md).
+
+from worldprobe_explorer.settings import shown, tables
+
+if shown(study):
+
+    rule explore:
+        """Items and what models answered, one by one, on a page that opens offline."""
+        input:
+            tables=tables(study, ALL_WITH_ANSWERS),
+        output:
+            page="<results>/items.html",
+        log:
+            "<logs>/explore.log",
+        benchmark:
+            "<benchmarks>/explore.tsv"
+        conda:
+            ENVS / "analysis.yaml"
+        params:
+            registry=registry_file,
+            models=NAMES,
+            title=f"Study {study['study']}",
+            text=flag("--protected-text", study["explorer"]["protected_text"]),
+            code=digest_code("explore"),
+        message:
+            "Writing the page of items"
+        shell:
+            "worldprobe explore {input.tables:q} --registry {params.registry:q} --title {params.title:q} {params.text}"
+            " --out {output.page:q} &> {log:q}"
+
+    localrules:
+        explore,
