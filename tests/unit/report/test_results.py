@@ -182,7 +182,6 @@ def test_a_single_model_is_printed_with_interval_number_of_units_and_chance(make
     assert rows[5][:3] == ["counting", "(rule)", "0.500"]
     assert rows[6] == ["chance", "0.500"]
     assert "counts: invalid 2" in text
-    assert "A rule that counts has 0.500." in text
     own, caveat, published = text.partition(
         "Published, not comparable, as items or kind of model differ (Table 2)"
     )

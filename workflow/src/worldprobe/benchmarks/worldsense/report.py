@@ -246,8 +246,9 @@ def _biases_sheet(biases: pd.DataFrame) -> Sheet:
             "Above 0: towards TRUE, POSSIBLE, KNOWN; below: FALSE, IMPOSSIBLE, UNKNOWN. Intervals"
             " hold for all means at once.",
         ),
-        finding=f"Bias is shown to differ from 0 in {differs.sum()} of {len(biases)} means."
-        + f" All answers are the same, so there is no interval: {'; '.join(same)}."
+        finding=f"Bias is shown to differ from 0 in {differs.sum()} of {biases['ci_low'].count()}"
+        " means with an interval."
+        + f" All answers are the same: {'; '.join(same)}."
         * (len(same) > 0),
     )
 
@@ -319,12 +320,11 @@ def _reading_sheet(made: Provenance, asked: Sequence[str], roster: Roster) -> Sh
             *(Column(heading, (key,), whole_number) for key, heading in counts.items()),
         ),
         notes=(
-            "One way reads the wording of a reply, the other its last word, as the paper does."
-            " Replies are all that were not cut: to the question, and to the second question that"
+            "Replies are all that were not cut: to the question, and to the second question that"
             " follows a reply without an answer.",
         ),
-        finding=f"Wording and last word give different results for {n_read:,} of {n_replies:,}"
-        " replies (a trial has a second one if its first has no answer).",
+        finding=f"Wording and last word, which the paper reads, give different results for"
+        f" {n_read:,} of {n_replies:,} replies (first and second ones).",
     )
 
 

@@ -609,7 +609,7 @@ def _structure(structure: str, formula: str, dropped: list[str]) -> list[str]:
             " are false (docs/methods.md). Stars that hold: mixed_model.random_effects: maximal."
         ]
     gone = (
-        f" Random effects left out, as their variance was estimated as zero: {', '.join(dropped)}."
+        f" Random effects left out (no variance, or no fit converged): {', '.join(dropped)}."
         if dropped
         else ""
     )
