@@ -27,9 +27,9 @@ class Setup(Loading):
 
     checkpoint: Annotated[str | None, Parameter(parse=False)] = None
     kind: Annotated[Kind, Parameter(show_default=False)] = "causal"
-    """How the model reads: by default what the checkpoint says (`evaluate`), or `causal` (other
-    commands). Masked models (BERT) are scored by pseudo-log-likelihood, encoder-decoders (T5) by
-    the target given the context; both by logprobs only.
+    """How the model reads: by default what its card or checkpoint says (`evaluate`), or `causal`
+    (other commands). Masked models (BERT) are scored by pseudo-log-likelihood, encoder-decoders
+    (T5) by the target given the context; both by logprobs only.
     """
 
     model: str | None = None

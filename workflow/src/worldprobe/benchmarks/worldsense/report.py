@@ -248,7 +248,7 @@ def _biases_sheet(biases: pd.DataFrame) -> Sheet:
         ),
         finding=f"Bias is shown to differ from 0 in {differs.sum()} of {biases['ci_low'].count()}"
         " means with an interval."
-        + f" All answers are the same: {'; '.join(same)}."
+        + f" Without one, as all answers are the same: {'; '.join(same)}."
         * (len(same) > 0),
     )
 
