@@ -198,10 +198,8 @@ Samples = Annotated[Path, Parameter(help="folder that was lm-eval's --output_pat
 MaterialsPlace = Annotated[
     str,
     Parameter(
-        help=(
-            "builtin or builtin@1 to builtin@3 (our own), a folder in EWoK's official layout, or a"
-            " .zip file of one"
-        )
+        help="builtin or builtin@1 to builtin@3 (our own), a folder in EWoK's official layout, or a"
+        " .zip file of one"
     ),
 ]
 Password = Annotated[
