@@ -12,7 +12,7 @@ EXTENSION = Extension(
         ),
         "release": (
             "worldprobe_authoring.release_cli:app",
-            "pack materials and items encrypted, and search for leaked ones",
+            "encrypt materials and items, and search folders for leaked ones",
         ),
         "crate": ("worldprobe_authoring.release_cli:crate", "pack a finished study as an RO-Crate"),
     },

@@ -30,9 +30,9 @@ from worldprobe_authoring.balance import (
 
 _STRENGTH = "Cramér's V"
 BAG_NOTE = (
-    "Shared words: the context that shares more words with the target. Sides' words: association of"
-    " words with sides, learned from all other pairs of concepts. Chance is 0.5, as for any model"
-    " that ignores the context."
+    "Shared words: the context that shares more words with the target. Sides' words: the side"
+    " (Context 1 or 2, Target 1 or 2) whose words it has, learned from all other pairs of concepts."
+    " Chance is 0.5; a model that ignores the context also gets 0.5."
 )
 _FEATURE_NAMES = {
     "context_type": "Context type",
@@ -79,10 +79,7 @@ def materials_design(templates: pd.DataFrame) -> Sheet:
         frame=frame,
         columns=(Column("Domain", ("domain",), _domain, is_number=False), *columns),
         notes=(
-            (
-                f"{_STRENGTH}, below each feature's first value: association with domain, from 0"
-                " to 1."
-            ),
+            f"Last row: {_STRENGTH} of each feature with domain (0 to 1), in its first column.",
         ),
         group="part",
         hidden=("part",),

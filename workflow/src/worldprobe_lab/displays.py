@@ -185,8 +185,8 @@ def pooled_domains(
             "We do not say which domain is harder: with one version of fixed fillings, 16% of"
             " orders that seem sure are wrong."
             if is_one_version
-            else f"Certain orders of two domains (probability {SURE:.0%} or more): {len(sure)} of"
-            f" {n_pairs} ({n_pairs // n_models} pairs × {n_models} models); do not rank the others."
+            else f"The order is certain (probability ≥ {SURE:.0%}) for {len(sure)} of {n_pairs}"
+            f" pairs of domains ({n_pairs // n_models} per model); do not rank the others."
         ),
         group="model",
     )

@@ -39,7 +39,7 @@ _STAGES = {
         "status": ("study:status", "list which models are done, failed or still to run"),
         "models": ("models:app", "list and fetch models, and plan what they need"),
         "fetch": ("study:fetch", "download a file that resources/sources.yaml lists"),
-        "ask": ("score:ask", "ask a model about a benchmark's items and score its answers"),
+        "ask": ("score:ask", "score a model in minimal pairs, or another installed benchmark"),
         "summarize": ("analysis:summarize", "compute mean accuracy by group, with intervals"),
         "compare-conditions": (
             "analysis:compare_conditions",
@@ -54,13 +54,13 @@ _STAGES = {
     "EWoK": {
         "templates": ("templates:templates", "compile materials into templates"),
         "items": ("items:app", "fill templates into items, export items, or import them"),
-        "score": ("score:app", "score items by log probabilities, or prompt a model about them"),
+        "score": ("score:app", "score a model in EWoK's items, by log probabilities or prompts"),
         "judge": ("analysis:judge", "turn scores, answers or ratings into accuracy"),
         "baselines": ("baselines:app", "compute word2vec, WordNet and other baselines"),
         "import": ("importing:app", "read released results, lm-eval's samples or ratings"),
         "agree": ("analysis:agree", "compare a model's Choice answers with its Likert ratings"),
         "correlate": ("analysis:correlate", "correlate accuracy with baselines and word counts"),
-        "families": ("analysis:families", "compute accuracy by level of a family of items"),
+        "families": ("analysis:families", "compute accuracy by levels of one factor"),
         "fit": ("analysis:fit", "fit logistic regressions of accuracy"),
     },
     "WorldSense": {
@@ -162,8 +162,8 @@ def print_stages() -> None:
         for stage in stages:
             print(f"  {stage:20}{STAGES[stage][1]}")
     print(
-        "\nOptions:\n  --help              of any stage or action\n  --version\n  --verbose        "
-        "   log more"
+        "\nOptions:\n  --help              show this, or help of a stage or action\n  --version\n"
+        "  --verbose           log more"
     )
 
 

@@ -512,10 +512,10 @@ def compare(
 ) -> None:
     """Compare every pair of models, and each with baselines, overall and by domain.
 
-    What may be said of each pair is printed, with its numbers.
+    Prints for each pair what its numbers support.
 
-    Of checkpoint_scores tables, every pair of trainings is compared at each checkpoint and over
-    all, with one correction.
+    Of checkpoint_scores tables, it compares every pair of training runs at each checkpoint and
+    averaged over checkpoints, with Holm's correction over all of these.
 
     Args:
         out: comparisons table; JSON where the name ends in .json
@@ -578,7 +578,7 @@ def compare_conditions(
 
     It is done for every model and eval type that both have.
 
-    What may be said of each is printed, with its numbers.
+    Prints for each what its numbers support.
 
     Args:
         condition_title: name of a condition and what tables and figures call it (default: its

@@ -153,7 +153,7 @@ def judge(
 
         words = read_vectors(place, allow_pickle)
         cosines, counts = bag_similarities(item_rows, words, skip_classes)
-        details |= {"n_vectors": len(words)} | counts
+        details |= {"n_vectors": len(words), "is_trained_here": is_trained_here(place)} | counts
     elif by == "wordnet":
         from worldprobe.benchmarks.ewok.wordnet import WordNet
 
@@ -164,7 +164,7 @@ def judge(
 
         cosines = similarities(item_rows, partial(encode, place))
     judged = judge_similarities(item_rows, cosines, by)
-    if by == "word2vec" and is_trained_here(place):
+    if details.get("is_trained_here"):
         judged.table["taught"] = ", ".join(DOCUMENT_KINDS)
     provenance = made(
         BASELINE_METHOD,

@@ -16,7 +16,7 @@ from worldprobe.models.registry import CAUSAL, MASKED, check_name, refuse_prompt
 from worldprobe.operations.resources import claim_gpus
 from worldprobe.settings.blocks import Count, Finding, option_words, parse
 from worldprobe.settings.documents import Source
-from worldprobe.settings.registry import Loading
+from worldprobe.settings.registry import Kind, Loading
 
 if TYPE_CHECKING:
     from worldprobe.models.engine import Engine
@@ -26,6 +26,12 @@ class Setup(Loading):
     """How a model is loaded and asked: the keys of its card, and those of this machine."""
 
     checkpoint: Annotated[str | None, Parameter(parse=False)] = None
+    kind: Annotated[Kind, Parameter(show_default=False)] = "causal"
+    """How the model reads: by default what its card or checkpoint says (`evaluate`), or `causal`
+    (other commands). Masked models (BERT) are scored by pseudo-log-likelihood, encoder-decoders
+    (T5) by the target given the context; both by logprobs only.
+    """
+
     model: str | None = None
     """The model's name in tables, by default the checkpoint's; with --endpoint, what the server
     calls it.
@@ -40,7 +46,9 @@ class Setup(Loading):
     """Device: auto (all GPUs given, else the CPU), cpu, or e.g. cuda:0."""
 
     batch_size: Count | None = None
-    """Most sequences (or rows of packed ones) per pass; by default as many as fit into memory."""
+    """Largest number of sequences (or rows of packed ones) per pass; by default as many as fit
+    into memory.
+    """
 
     threads: Annotated[int, Field(ge=1, le=4096)] | None = None
     """Cores to compute on; by default all."""
@@ -55,7 +63,7 @@ class Setup(Loading):
     """Stop after so many requests to a server, retries included; finished answers are kept."""
 
     max_tokens: Count | None = None
-    """Stop after so many tokens, read and written, as a server counts them."""
+    """Stop after so many tokens in all, read and written, as a server counts them."""
 
     kept_since: Annotated[float, Field(ge=0, le=1e12)] = 0.0
     """Ask again what was answered before this time, in seconds since 1970 (`date +%s`)."""

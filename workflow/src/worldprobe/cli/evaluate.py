@@ -62,8 +62,9 @@ class BenchmarkOptions:
     Attributes:
         versions: EWoK: first and last version, FIRST-LAST (default: 0-4; only version 0 if
             --limit is given)
-        per_cell: WorldSense: tuples of each problem, size, complexity, skin and wording; 1 is 2,808
-            trials, 31 is the whole set with 87,048
+        per_cell: WorldSense: tuples (trials about one description) of each problem, size,
+            complexity, skin (things that it is told about) and wording; 1 is 2,808 trials, 31 the
+            whole set of 87,048
         trial_set: WorldSense: set of trials
     """
 
@@ -98,8 +99,8 @@ def evaluate(
     Args:
         model: folder, fetched hub id, GGUF file, package URL, folder of an adapter, or id of the
             registry
-        limit: ask about a sample of N templates (EWoK) or trials (WorldSense), with every pair of
-            concepts and every problem; intervals are wider
+        limit: ask about a sample of N templates (EWoK) or trials (WorldSense), in proportion to all
+            but at least one of each pair of concepts or problem; intervals are wider
         replace: overwrite a result made with other options, items or weights
         work: folder of tables and answers (default: results/evaluate/MODEL; answers are then in
             results/.answers, with those of studies)
@@ -447,7 +448,8 @@ def leaderboard(folder: Path, /, *, title: str = "worldprobe leaderboard", out: 
     """Rank models by their results, on one page that opens offline.
 
     Reads every result.json below the folder. Each set of items and way of asking has its own
-    ranking, with 95% intervals; models that cannot be told apart share a rank.
+    ranking, with 95% intervals. Those of models of equal rank overlap; `compare` may still find a
+    difference.
 
     Args:
         folder: folder of results, e.g. results/evaluate

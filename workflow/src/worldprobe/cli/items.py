@@ -67,8 +67,8 @@ class FillingOptions(FillingSettings):
     """Number of processes; the files are the same for any number."""
 
     sample: Annotated[int, Field(ge=1)] | None = None
-    """Number of templates in a sample that stands for all: at least one of every pair of concepts,
-    otherwise in proportion.
+    """Number of templates to sample in proportion to those of each pair of concepts, but at least
+    one of each; unlike `limit`, domains keep their share.
     """
 
 

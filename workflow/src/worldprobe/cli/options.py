@@ -127,10 +127,8 @@ ReplicateModels = Annotated[
     Sequence[Sequence[str]],
     Parameter(
         converter=groups_of,
-        help=(
-            "a name and the models that are its replicates, such as training runs or groups of"
-            " raters; once per name"
-        ),
+        help="a name and the models that are its replicates, such as training runs or groups of"
+        " raters; once per name",
     ),
 ]
 #: A share of a whole that is never all of it.
@@ -155,19 +153,19 @@ Surface = Annotated[Path, Parameter(help="surface features table")]
 EvalType = Annotated[str, Parameter(help="way of asking")]
 Cluster = Annotated[
     Literal["concept_pair", "template"],
-    Parameter(help=("random factor of the intervals, besides versions")),
+    Parameter(help="random factor of the intervals, besides versions"),
 ]
 Missing = Annotated[
     Sequence[str],
     Parameter(
         validator=Pairs("MODEL=REASON"),
-        help=(
-            "MODEL=REASON: a model of the study without answers, and why; tables, figures and the"
-            " report name it"
-        ),
+        help="MODEL=REASON: a model of the study without answers, and why; tables, figures and the"
+        " report name it",
     ),
 ]
-Registry = Annotated[Path, Parameter(help="model registry (default: the one in the package)")]
+Registry = Annotated[
+    Path, Parameter(help="model registry; if there is no such file, the package's")
+]
 Names = Annotated[
     Path | None,
     Parameter(
@@ -181,10 +179,8 @@ Dtype = Annotated[
 Adapter = Annotated[
     str | None,
     Parameter(
-        help=(
-            "adapter of peft (LoRA) that is put on the checkpoint: folder or fetched hub id; none:"
-            " the weights alone"
-        )
+        help="adapter of peft (LoRA) to put on the checkpoint: folder or fetched hub id; none:"
+        " ignore the one in a folder of whole weights"
     ),
 ]
 AllowPickle = Annotated[
@@ -202,19 +198,20 @@ Samples = Annotated[Path, Parameter(help="folder that was lm-eval's --output_pat
 MaterialsPlace = Annotated[
     str,
     Parameter(
-        help=(
-            "builtin or builtin@1 to builtin@3 (our own), a folder in EWoK's official layout, or a"
-            " .zip file of one"
-        )
+        help="builtin or builtin@1 to builtin@3 (our own), a folder in EWoK's official layout, or a"
+        " .zip file of one"
     ),
 ]
 Password = Annotated[
     str | None,
     Parameter(help=f"password of the .zip; set {PASSWORD_VARIABLE} to hide it from other users"),
 ]
-Compat = Annotated[bool, Parameter(help="repeat the original generator, quirks included")]
+Compat = Annotated[bool, Parameter(help="EWoK: repeat the original generator, quirks included")]
 Families = Annotated[
-    bool, Parameter(help="take families, whose templates differ in one level, instead of domains")
+    bool,
+    Parameter(
+        help="take families (templates that differ in the level of one factor) instead of domains"
+    ),
 ]
 ReleaseFilter = Annotated[bool, Parameter(help="keep only the items of the official release")]
 

@@ -158,12 +158,15 @@ def ask(
     model: ModelOptions,
     out: Path,
 ) -> None:
-    """Ask a model about a benchmark's items, and score its answers.
+    """Score a model in minimal pairs, or in another installed benchmark.
+
+    For EWoK's items see `score`, for WorldSense's trials `worldsense ask`.
 
     Args:
         benchmark: an installed benchmark, or a YAML file of minimal pairs
         settings: the benchmark's block of a configuration, as JSON
-        sample: number of items in a sample that stands for all; every cluster has some
+        sample: number of items to sample, in proportion to those of each cluster, but at least one
+            of each
         out: table of scores
     """
     from worldprobe.analysis.sampling import stratified

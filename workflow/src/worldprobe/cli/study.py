@@ -109,8 +109,7 @@ def status(
 ) -> None:
     """Print whether each model of a study is done, failed, unfinished or not begun, and why.
 
-    From the results tree and the logs. `snakemake -n --quiet rules` counts what is to be made,
-    `squeue --me` lists jobs of SLURM.
+    It reads the results and the logs. `snakemake -n --quiet rules` counts the jobs that are left.
 
     Args:
         directory: working folder, as given to snakemake

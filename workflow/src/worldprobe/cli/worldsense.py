@@ -128,7 +128,7 @@ def generate(
     """Generate a set of trials.
 
     Args:
-        sample: number of trials in a sample that stands for all, at most; every problem has some
+        sample: number of trials to sample at most, in proportion to all; every problem has some
         set: test, test-new, train-10k, train-100k, train-1m, memorisation, same-skins, ood-size,
             ood-query or ood-problem; test-hard, train-hard, memorisation-hard, same-skins-hard or
             ood-size-hard; or the same with motion

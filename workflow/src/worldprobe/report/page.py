@@ -547,7 +547,10 @@ def run_notebook(path: Path | str, settings: Mapping[str, str]) -> str:
         if "outputs" in cell:
             cell["outputs"] = [one for one in cell["outputs"] if one.get("name") != "stderr"]
     html, _resources = HTMLExporter(
-        template_name="basic", exclude_input_prompt=True, exclude_output_prompt=True
+        template_name="basic",
+        exclude_input_prompt=True,
+        exclude_output_prompt=True,
+        exclude_anchor_links=True,
     ).from_notebook_node(notebook)
     return number_table_ids(str(html))
 

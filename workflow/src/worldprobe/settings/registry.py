@@ -113,6 +113,9 @@ class Prices(Block):
     """Price of a million tokens that are written."""
 
 
+Kind = Literal["causal", "masked", "encoder-decoder"]
+
+
 class Loading(Block):
     """How a model is loaded: the same keys in the registry and on the command line."""
 
@@ -126,33 +129,33 @@ class Loading(Block):
     """Commit, tag or branch of the hub; only a commit is exact."""
 
     adapter: Annotated[str, Field(pattern=r"^[^-\s]")] | None = None
-    """Adapter of peft (LoRA) that is put on the checkpoint: its folder or hub id; `none` takes the
-    weights alone of a folder that has both. A folder with an adapter alone is given as
-    `checkpoint`. For the engine transformers; vLLM needs it merged.
+    """Adapter of peft (LoRA) to put on the checkpoint: its folder or hub id. `none` ignores the
+    adapter in a folder that also has whole weights. A folder that holds only an adapter is itself
+    the checkpoint. For the engine transformers; vLLM needs the adapter merged.
     """
 
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     """Precision of weights and activations; part of every result."""
 
     engine: Literal["transformers", "vllm", "openai", "rule"] = "transformers"
-    """What runs the model. `openai` is any server that speaks its protocol; `rule` has no weights
-    and behaves as it is known to: `solver`, `random`, `positive`, `mention`, `query` and others.
+    """What runs the model. `openai` is any server that speaks its protocol; `rule` is no model but
+    a rule that answers WorldSense, for comparison: `solver`, `random`, `positive` and others.
     """
 
-    kind: Literal["causal", "masked", "encoder-decoder"] = "causal"
-    """How the model reads; masked and encoder-decoder models are scored by logprobs only. Masked
-    models (BERT) are scored by pseudo-log-likelihood, encoder-decoders (T5) by the target given the
-    context, and tables and figures say which models they are.
+    kind: Kind = "causal"
+    """How the model reads. Masked models (BERT) are scored by pseudo-log-likelihood,
+    encoder-decoders (T5) by the target given the context; both by logprobs only.
     """
 
     pseudo: Literal["within_word_l2r", "original"] | None = None
-    """What is hidden while a masked model predicts a token; null is within_word_l2r.
-    `within_word_l2r` hides the rest of the token's word as well (Kauf and Ivanova 2023), `original`
-    that token alone (Salazar et al. 2020).
+    """What is hidden while a masked model predicts a token: by default (`within_word_l2r`) the rest
+    of its word as well (Kauf and Ivanova 2023), with `original` that token alone (Salazar et al.
+    2020).
     """
 
     tensor_parallel: Annotated[int, Field(ge=1, le=1024)] | None = None
-    """Number of GPUs that share the weights; null takes as many as `parameters` and `dtype` need.
+    """Number of GPUs that share the weights; by default as many as `parameters` and `dtype`
+    need.
     """
 
     endpoint: (
@@ -162,14 +165,14 @@ class Loading(Block):
         | None
     ) = None
     """Base URL of an OpenAI-compatible server, such as http://127.0.0.1:8000/v1. It has no user,
-    password, ? or #, and sets the engine to openai.
+    password, query or fragment, and sets the engine to openai.
     """
 
     tokenizer: str | None = None
     """Folder of the model's tokenizer, for the engine openai; token ids are sent then, not text."""
 
     concurrency: Count | None = None
-    """Number of requests in flight, for the engine openai; null leaves it to the engine."""
+    """Number of requests in flight, for the engine openai; by default the engine's."""
 
     trust_remote_code: bool = False
     """Whether the checkpoint's own code is run; only for code that you have read."""

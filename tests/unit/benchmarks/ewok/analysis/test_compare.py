@@ -102,8 +102,10 @@ def test_near_ties_and_what_a_model_has_read_qualify_which_is_better():
     is_bee = rows["model"] == "bee"
     assert overall_finding(rows) == "ant is better"
     assert "is better" not in overall_finding(rows.assign(is_near_tie=is_bee))
-    taught = overall_finding(rows.assign(taught=np.where(is_bee, None, "story")))
-    assert "ant is better on these items" in taught
+    for who, said in ((~is_bee, " on these items"), (is_bee, ", although bee")):
+        assert f"ant is better{said}" in overall_finding(
+            rows.assign(taught=np.where(who, "story", ""))
+        )
 
 
 def test_models_without_a_difference_are_not_told_apart():

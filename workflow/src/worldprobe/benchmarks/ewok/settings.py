@@ -79,39 +79,35 @@ class FillingSettings(Block):
     """How templates are filled."""
 
     mode: Literal["auto", "fixed", "balanced", "independent"] = "auto"
-    """How slots are filled. `fixed` is one constant substitution for a whole version, as in the
-    paper: a version is then also a few names of one sex and origin. `balanced` gives every template
-    fillings of its own, so that each version uses the fillers that are listed about equally often,
-    and names of each sex and origin in each domain and role. `independent` samples every item on
-    its own. `auto` is `balanced` for `builtin@2` and `builtin@3`, whose fillers suit every
-    template, and else `fixed`, as printed numbers are. Paper: Section 3.
+    """How slots are filled. `fixed`: a version has one filling for all templates, as in the EWoK
+    paper, so also a few names of one sex and origin. `balanced`: each template has fillings of its
+    own; all listed fillers occur about equally often in a version, and so do names of each sex and
+    origin in each domain and role. `independent`: every item is sampled on its own. `auto`:
+    `balanced` for `builtin@2` and `builtin@3`, otherwise `fixed`, as for the published numbers.
     """
 
     versions: Versions = "0-4"
-    """Versions of the fixed or balanced filling, first and last, such as "0-4". Paper: Section
-    4.
-    """
+    """Versions of the fixed or balanced filling, first and last, such as "0-4"."""
 
     per_template: Annotated[int, Field(ge=1, le=1000)] = 5
-    """Number of items per template in the independent mode. Paper: Section 3."""
+    """Number of items per template in the independent mode."""
 
     seed: Seed = 0
     """Seed of the balanced and the independent mode; with `compat`, what the original calls
-    version. Paper: Section 3.
+    version.
     """
 
     swap: Distinct[Annotated[str, Field(pattern=r"^\s*[^\s,>-][^,>]*->\s*[^\s,>-][^,>]*$")]] = []
-    """Filler swaps such as `agent->agent:western=false` or `object->nonword`. Paper: Section 3."""
+    """Filler swaps such as `agent->agent:western=false` or `object->nonword`."""
 
     filter: Text | None = None
-    """A regular expression: keep items whose slots (such as `agent1:sex=male,object1`) match; null
-    keeps all. Paper: Section 3.
+    """A regular expression: keep items whose slots (such as `agent1:sex=male,object1`) match; by
+    default all.
     """
 
     limit: Count | None = None
-    """Number of templates that items are filled from: spread evenly over domains, and in these over
-    pairs of concepts; null takes all. The mean over a share does not estimate the mean over all
-    templates, as it weighs domains equally.
+    """Number of templates to take, the same for each domain, spread over its pairs of concepts; by
+    default all. Domains then weigh equally, so the mean does not estimate that over all templates.
     """
 
     def findings(self) -> Iterator[Finding]:
@@ -138,17 +134,15 @@ class FillingSettings(Block):
 
 
 class Items(FillingSettings):
-    """How templates are filled."""
+    """How templates are filled. Paper: Sections 3 and 4."""
 
     versions: Versions = "0-2"
-    """Versions of the fixed or balanced filling, first and last, such as "0-4". Paper: Section
-    4.
-    """
+    """Versions of the fixed or balanced filling, first and last, such as "0-4"."""
 
     families: bool = False
-    """Whether these are items of the materials' families, whose templates differ in a level alone,
-    in place of the domains'. Each base is then filled on its own, with the same fillers at all
-    levels, and `mode` says only how many times.
+    """Whether these are items of the materials' families, whose templates differ only in the level
+    of one factor (such as the number of negations), in place of the domains'. Each base is then
+    filled on its own, with the same fillers at all levels, and `mode` says only how many times.
     """
 
 
@@ -173,7 +167,7 @@ class Prompting(Block):
 
     limit: Count | None = None
     """Number of the items' templates that Likert and Choice ask about, chosen as by
-    `items.limit`; null takes all.
+    `items.limit`; by default all.
     """
 
     def findings(self) -> Iterator[Finding]:

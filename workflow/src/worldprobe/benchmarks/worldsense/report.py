@@ -246,12 +246,10 @@ def _biases_sheet(biases: pd.DataFrame) -> Sheet:
             "Above 0: towards TRUE, POSSIBLE, KNOWN; below: FALSE, IMPOSSIBLE, UNKNOWN. Intervals"
             " hold for all means at once.",
         ),
-        finding=f"Response bias differs from 0 in {differs.sum()} of {len(biases)} means."
-        + (
-            f" All answers are the same in {len(same)}, without an interval: {'; '.join(same)}."
-            if len(same)
-            else ""
-        ),
+        finding=f"Bias is shown to differ from 0 in {differs.sum()} of {biases['ci_low'].count()}"
+        " means with an interval."
+        + f" Without one, as all answers are the same: {'; '.join(same)}."
+        * (len(same) > 0),
     )
 
 
@@ -289,7 +287,7 @@ def _methods(summaries: pd.DataFrame, origins: Sequence[TableOrigin], roster: Ro
 
 
 def _reading_sheet(made: Provenance, asked: Sequence[str], roster: Roster) -> Sheet:
-    """How many replies the two rules of reading read otherwise."""
+    """How many replies the two ways of reading read differently."""
     counts = {
         "another_answer": "Different answers",
         "only_explicit": "Readable by wording only",
@@ -312,7 +310,7 @@ def _reading_sheet(made: Provenance, asked: Sequence[str], roster: Roster) -> Sh
     n_read = sum(line[key] for line in lines for key in counts)
     n_replies = sum(line["replies"] for line in lines)
     return Sheet(
-        "Replies that the two reading rules read differently.",
+        "Replies that the two ways of reading read differently.",
         pd.DataFrame(lines),
         (
             MODEL_ONCE,
@@ -322,12 +320,11 @@ def _reading_sheet(made: Provenance, asked: Sequence[str], roster: Roster) -> Sh
             *(Column(heading, (key,), whole_number) for key, heading in counts.items()),
         ),
         notes=(
-            "One rule reads the wording of a reply, the other its last word, as the paper does."
-            " Replies are all that were not cut: to the question, and to the second question that"
+            "Replies are all that were not cut: to the question, and to the second question that"
             " follows a reply without an answer.",
         ),
-        finding=f"The two reading rules disagree about {n_read:,} of {n_replies:,} replies (first"
-        " and second ones).",
+        finding=f"Wording and last word, which the paper reads, give different results for"
+        f" {n_read:,} of {n_replies:,} replies (first and second ones).",
     )
 
 

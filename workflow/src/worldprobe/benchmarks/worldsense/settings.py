@@ -136,12 +136,12 @@ class Part(Block):
     """Skins that are used, as many of each domain; an empty list takes all of a set's."""
 
     per_cell: Count | None = None
-    """Number of tuples for each problem, size, complexity, skin and wording; null leaves each
-    set its own, 31 for `test`.
+    """Number of tuples for each problem, size, complexity, skin and wording; by default each
+    set's own, 31 for `test`.
     """
 
     skin_folder: Text | None = None
-    """Folder of skins; null takes those of the repository."""
+    """Folder of skins; by default those of the repository."""
 
     wording_version: Annotated[int, Field(ge=1, le=3)] = 3
     """Version of the sets' wording; 1 and 2 make the sets of earlier releases again, byte for

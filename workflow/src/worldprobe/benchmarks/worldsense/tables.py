@@ -87,7 +87,7 @@ def _show_consistency(mean: object, low: object, high: object) -> str:
     section="problems",
     caption=(
         "Accuracy of each model over all problems; also with corrected gold answers and strictly"
-        " scored, with response bias, invalid answers and consistency across skins. WorldSense,"
+        " scored, with response bias, invalid answers and agreement across skins. WorldSense,"
         " Table 2."
     ),
     when=outputs.is_asked,
@@ -140,7 +140,7 @@ def mean_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         Column("Bias", ("bias", "bias_conf95"), lambda mean, half: show_mean("bias", mean, half)),
         Column("Invalid", ("invalid",), decimals(3)),
         Column(
-            "Consistency",
+            "Agreement across skins",
             ("consistency", "consistency_ci_low", "consistency_ci_high"),
             _show_consistency,
         ),
@@ -149,19 +149,14 @@ def mean_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     if frame["published"].isna().all():
         columns.pop()
     notes = (
-        (
-            "Means over tuples; sizes weigh equally within a problem, and problems in the average."
-            " Strict: answers 1 and 2 count apart (chance is one third in completeness problems)."
-            " Corrected gold: the solver's answers. Consistency: how often a model gives the same"
-            " answer to one problem in two wordings, corrected for chance (Scott's pi); missing"
-            " where a problem has too few pairs or one answer. Its interval is over skins or"
-            " abstract trials, whichever is wider."
-        ),
+        "Means over tuples; sizes weigh equally within a problem, and problems in the average."
+        " Strict: answers 1 and 2 count apart (chance is one third in completeness problems)."
+        " Corrected gold: the solver's answers. Agreement: how often a model gives the same answer"
+        " to one abstract trial in two skins, corrected for chance (Scott's pi); missing where a"
+        " problem has too few pairs or one answer.",
         UNITS,
-        (
-            "Over skins: 95% interval for other skins and abstract problems; Student's t with one"
-            " degree of freedom less than skins. A dash: all skins are alike."
-        ),
+        "Over skins: 95% interval for other skins and abstract problems; Student's t with as many"
+        " degrees of freedom as skins, less one. A dash: all skins are alike.",
     )
     return Sheet(
         title=(f"WorldSense ({selection.main_set(rows)}): accuracy by model over all problems."),
@@ -563,12 +558,10 @@ def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
             Column("Tuples", ("n",), whole_number),
         ),
         notes=(
-            (
-                "Intervals and p generalise to other skins and abstract problems: Student's t of"
-                " the differences between skins, with one degree of freedom less than skins."
-                " Detectable: the smallest true difference that 80% of such studies would find"
-                " (p < 0.05)."
-            ),
+            "Intervals (not corrected) and p generalise to other skins and abstract problems:"
+            " Student's t of the differences between skins, with as many degrees of freedom as"
+            " skins, less one. Detectable: the smallest true difference that 80% of such studies"
+            " would find (p < 0.05).",
             MORE_THAN_POSSIBLE,
         ),
         finding=pairs_finding(frame),
@@ -579,17 +572,17 @@ def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
 @table(
     name="worldsense_consistency",
     inputs=[selection.SUMMARIES],
-    title="Consistency across skins",
+    title="Agreement across skins",
     section="skins",
     caption=(
-        "How often a model gives the same answer to one problem in two wordings, corrected for"
+        "How often a model gives the same answer to one abstract trial in two skins, corrected for"
         " chance, and how much of that its accuracy explains."
     ),
     when=outputs.is_asked,
 )
 def consistency(summaries: pd.DataFrame, roster: Roster) -> Sheet:
-    """How often a model gives the same answer to one problem in two wordings, corrected for chance,
-    and how much of that its accuracy explains.
+    """How often a model gives the same answer to one abstract trial in two skins, corrected for
+    chance, and how much of that its accuracy explains.
     """
     from worldprobe.benchmarks.worldsense.analysis.summarize import FEWEST
 
@@ -621,30 +614,26 @@ def consistency(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     frame = selection.sorted_by(frame, ranks)
     frame["name"] = [roster[model].name for model in frame["model"]]
     return Sheet(
-        title=f"WorldSense ({selection.main_set(rows)}): consistency across skins.",
+        title=f"WorldSense ({selection.main_set(rows)}): agreement across skins.",
         frame=frame,
         columns=(
             MODEL_ONCE,
             problem_column("group", once=False),
             Column("Abstract trials", ("n",), whole_number),
-            Column("Consistency", ("mean",), decimals(2)),
+            Column("Agreement", ("mean",), decimals(2)),
             INTERVAL,
             Column("From accuracy", ("mean_explained",), decimals(2)),
             Column("95% of draws", ("ci_low_explained", "ci_high_explained"), span),
             Column("", ("status",), lambda status: _WHY_NOT.get(str(status), ""), is_number=False),
         ),
         notes=(
-            (
-                "How often a model gives the same answer to one problem in two wordings, corrected"
-                " for chance (Scott's pi): 0 is chance, 1 is always. Invalid answers never agree."
-                " The interval is over skins or abstract trials, whichever is wider."
-            ),
-            (
-                "From accuracy: the same after answers were exchanged at random within a problem,"
-                " size, complexity, query form and gold answer. A consistency within 95% of these"
-                " draws only reflects higher accuracy in some kinds of trials."
-            ),
-            (f"Needs {FEWEST} abstract trials in several skins; an average needs all problems."),
+            "Agreement is corrected for chance (Scott's pi): 0 is chance, 1 is always. Invalid"
+            " answers never agree. The interval is over skins or abstract trials, whichever is"
+            " wider.",
+            "From accuracy: the same after answers were exchanged at random within a problem,"
+            " size, complexity, query form and gold answer. An agreement within 95% of these"
+            " draws only reflects higher accuracy in some kinds of trials.",
+            f"Needs {FEWEST} abstract trials in several skins; an average needs all problems.",
         ),
         group="name",
     )
@@ -663,7 +652,7 @@ def _no_consistency(overall: pd.DataFrame, roster: Roster) -> Sheet:
     """The models without a number; nothing of them is printed."""
     models = roster.in_order(overall["model"])
     return Sheet(
-        title=f"WorldSense ({selection.main_set(overall)}): consistency across skins.",
+        title=f"WorldSense ({selection.main_set(overall)}): agreement across skins.",
         frame=pd.DataFrame(
             {
                 "model": models,

@@ -271,10 +271,11 @@ def _finding(row: Mapping[Any, Any], if_positive: str, if_negative: str) -> str:
         return "a difference, but most targets are near ties, where rounding decides"
     if ABOVE not in places:
         return "a difference, but neither is shown to be above chance (50%)"
-    better = if_positive if row["difference"] > 0 else if_negative
+    better, own = (if_positive, "taught_a") if row["difference"] > 0 else (if_negative, "taught_b")
     taught = [str(row[f"model_{side}"]) for side in "ab" if row.get(f"taught_{side}")]
     if taught:
-        better += f" on these items only: {', '.join(taught)} learned from part of their templates"
+        better += " on these items only:" if row.get(own) else ", although"
+        better += f" {', '.join(taught)} learned from part of the templates"
     return better if row["p_holm"] < 0.05 else f"{better}, but not after Holm's correction"
 
 

@@ -609,11 +609,11 @@ def _structure(structure: str, formula: str, dropped: list[str]) -> list[str]:
             " are false (docs/methods.md). Stars that hold: mixed_model.random_effects: maximal."
         ]
     gone = (
-        f" Dropped, as the answers show no variance of them: {', '.join(dropped)}."
+        f" Random effects left out (no variance, or no fit converged): {', '.join(dropped)}."
         if dropped
-        else " Nothing was dropped."
+        else ""
     )
-    return [f"Random effects: {formula}.{gone} Tests: t with Satterthwaite's degrees of freedom."]
+    return [f"Model: {formula}.{gone} Tests: t with Satterthwaite's degrees of freedom."]
 
 
 def start_r() -> Any:

@@ -399,8 +399,8 @@ READ_LOOKS = {
     title="Read and not read",
     section="controls",
     caption=(
-        "Accuracy of the control models by what they had read of an item, with 95% intervals over"
-        " pairs of concepts. Dashed line: chance."
+        "Accuracy of the control models by what training texts have of an item, with 95% intervals"
+        " over pairs of concepts. Dashed line: chance."
     ),
     when=has_generalisation,
 )

@@ -44,10 +44,7 @@ MODEL_TYPES = (*EVAL_TYPES, *TARGET_TYPES)
 BASELINE_NOTES = {
     "sentence_vectors": "cosine of target and context in a sentence encoder.",
     "wordnet": "cosine of the glosses of words and related senses, agents' names left out.",
-    "word2vec": (
-        "cosine of their summed word vectors, agents' names left out. Unless a file was given, the"
-        " vectors were trained on sentences like these only."
-    ),
+    "word2vec": "cosine of their summed word vectors, agents' names left out.",
 }
 
 
@@ -56,8 +53,8 @@ BASELINE_NOTES = {
     title="Accuracy by domain",
     section="accuracy",
     caption=(
-        "Average and highest accuracy by domain, over published models or, without any, trained"
-        " controls; with humans where they were asked. Like Table 2 of the EWoK paper."
+        "Average and highest accuracy by domain, over published models (trained controls if"
+        " there are none); with humans where they were asked. Like Table 2 of the EWoK paper."
     ),
     when=study.has_logprobs,
     options=[selection.EVAL_TYPE],
@@ -460,7 +457,7 @@ READ = {
     title="Read and not read",
     section="controls",
     caption=(
-        "Accuracy of the control models by what they had read of an item, and by how its two"
+        "Accuracy of the control models by what training texts have of an item, and by how its two"
         " targets differ: in the concept (chases, flees from) or in who is who (A chases B, B"
         " chases A). In brackets: 95% intervals over pairs of concepts."
     ),
@@ -502,23 +499,25 @@ def control_accuracy(
             ]
     doses = [Column("Times", ("dose",), str)] if frame["dose"].max() > 1 else []
     return Sheet(
-        title="What the control models know, by what they had read and how the targets differ.",
+        title="What control models know, by what training texts have and how targets differ.",
         frame=frame,
         columns=(
             MODEL_ONCE,
             Column(
-                "Had read", ("group",), lambda name: READ[name], is_number=False, once=bool(doses)
+                "Training texts have",
+                ("group",),
+                lambda name: READ[name],
+                is_number=False,
+                once=bool(doses),
             ),
             *doses,
             *columns,
         ),
         notes=(
-            (
-                "The last row of each model covers the held-out items, whose situations and"
-                " concepts it never read. Chance is 0.5."
-                f" {_left_out(accuracies, provenance)}are in no row: they are neither known nor"
-                " new, because they share situations or words with the training stories."
-            ),
+            "An untrained model read no text. The last row of each model covers held-out items,"
+            " whose situations and concepts are in none. Chance is 0.5."
+            f" {_left_out(accuracies, provenance)}are in no row: they are neither known nor new,"
+            " because they share situations or words with the training stories.",
             *_note_below_chance(accuracies, roster),
             *_note_gains(by_dose(accuracies)),
         ),

@@ -86,10 +86,8 @@ def dataset(templates: pd.DataFrame, items: pd.DataFrame) -> Sheet:
             *types,
         ),
         notes=(
-            (
-                "Contrasts and context types count templates. Pairs of contexts that share six"
-                " words in ten are one situation. The last row counts shared ones once."
-            ),
+            "Contrasts and context types count templates. Pairs of contexts that share six words in"
+            " ten are one situation. The last row counts what domains share once.",
         ),
         group="part",
         hidden=("part",),

@@ -138,14 +138,10 @@ def likeness_to_people(
         frame=frame,
         columns=tuple(columns),
         notes=(
-            (
-                f"Pearson's r over {how_many} targets, of differences between the two contexts:"
-                " people's mean ratings against the model's log probabilities or ratings."
-            ),
-            (
-                "Noise ceiling: correlation of a model that predicts people perfectly, from the"
-                " number of raters and their standard deviation; a dash: unknown."
-            ),
+            f"Pearson's r over {how_many} targets, of differences between the two contexts:"
+            " people's mean ratings against the model's log probabilities or ratings.",
+            "Noise ceiling: correlation of a model that predicts people perfectly, from the"
+            " number of raters and their standard deviation; a dash: unknown.",
             f"Interval: 95% bootstrap over {drawn_units(provenance)}.",
         ),
         group="kind",

@@ -126,14 +126,11 @@ def correlations(
         columns=tuple(columns),
         notes=(
             STARS_NOTE,
-            (
-                f"Pearson's r over {n_points} points. Interval and stars: a jackknife of Fisher's z"
-                f" that leaves out {CLUSTERS[points]} and versions one by one; with one version,"
-                " they hold for its fillings only. A single domain that decides r makes an interval"
-                " wide. Detectable: the smallest true r that 80% of such studies would find"
-                " (p < 0.05). The paper's stars (p_paper in the CSV) treat points as independent"
-                " and are too many."
-            ),
+            f"Pearson's r over {n_points} points. Interval and stars: a jackknife of Fisher's z"
+            f" that leaves out {CLUSTERS[points]} and versions one by one. A single domain that"
+            " decides r makes an interval wide. Detectable: the smallest true r that 80% of such"
+            " studies would find (p < 0.05). The paper's stars (p_paper in the CSV) treat points"
+            " as independent and are too many.",
             "A dash: no variation, or too few points.",
         ),
     )
