@@ -49,8 +49,8 @@ def explore(
     if has_protected:
         refuse_checkout(out, "it would hold protected items")
     roster = read_roster(registry) if registry else Roster()
-    names = {run.model: roster[run.model].name for run in rows.runs}
-    data = as_data(rows, protected_text, names) | {"worth": worth_looking(rows, names)}
+    rows.sort_runs(roster)
+    data = as_data(rows, protected_text, roster) | {"worth": worth_looking(rows, roster)}
     packed = gzip.compress(json.dumps(data, ensure_ascii=False).encode(), 9, mtime=0)
     script = own_asset("items.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

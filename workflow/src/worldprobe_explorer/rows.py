@@ -7,7 +7,7 @@ they are shown.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,13 @@ import pandas as pd
 from worldprobe.benchmarks.ewok.canaries import is_own
 from worldprobe.benchmarks.ewok.contracts import Items, Ratings, Responses, TargetScores
 from worldprobe.benchmarks.worldsense.contracts import Responses as Replies
-from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF
+from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES
+from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY
 from worldprobe.benchmarks.worldsense.trials.files import is_official, read_trials
 from worldprobe.contracts import read_provenance, read_table, table_name
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
+from worldprobe.report.model_names import Roster
 
 #: Columns that rows are filtered by, with their headings.
 FILTERS = {
@@ -88,6 +90,17 @@ class Rows:
     protected: list[str] = field(default_factory=list)
     canaries: list[str] = field(default_factory=list)
 
+    def sort_runs(self, roster: Roster) -> None:
+        """LogProbs first, and models before controls and rules, both in the registry's order."""
+        order = roster.in_order(run.model for run in self.runs)
+        self.runs.sort(
+            key=lambda run: (
+                run.way != LOGPROBS,
+                roster[run.model].is_control or roster[run.model].is_rule,
+                order.index(run.model),
+            )
+        )
+
 
 def read_rows(paths: Sequence[Path]) -> Rows:
     """Rows and runs of any tables of a study.
@@ -119,7 +132,7 @@ def read_rows(paths: Sequence[Path]) -> Rows:
             made = Provenance() if is_official(path) else read_provenance(path)
             frames.append(known[kind](path).assign(table=str(path)))
             found.canaries.append(made.canary or "")
-            if not is_own(made.canary):
+            if not (is_own(made.canary) or CANARY in (made.canary or "")):
                 found.protected.append(str(path))
     if not frames:
         raise UserError("explore", "no table of items or trials is given.", "Add one.")
@@ -148,7 +161,7 @@ def _items(path: Path) -> pd.DataFrame:
             "id": items["item_id"],
             "benchmark": "ewok",
             "domain": items["domain"],
-            "concept": items["concept_a"] + " / " + items["concept_b"].fillna(""),
+            "concept": items["concept_a"] + (" / " + items["concept_b"]).fillna(""),
             **{name: items[name] for name in ("context_contrast", "target_contrast")},
             "context_type": items["context_type"],
             "condition": path.stem,
@@ -166,7 +179,7 @@ def _trials(path: Path) -> pd.DataFrame:
         {
             "id": trials["trial_id"].astype(str),
             "benchmark": "worldsense",
-            "domain": trials["problem"],
+            "domain": trials["problem"].map(lambda name: PROBLEM_NAMES.get(name, name)),
             "concept": trials["skin"],
             "condition": path.name.partition(".")[0],
             "version": trials["size"].astype(str),
@@ -296,14 +309,14 @@ def rounded(values: np.ndarray, places: int = 2) -> list[Any]:
     return kept.tolist()
 
 
-def as_data(rows: Rows, with_text: bool, names: Mapping[str, str]) -> dict[str, Any]:
+def as_data(rows: Rows, with_text: bool, roster: Roster) -> dict[str, Any]:
     """What the page's program reads.
 
     Args:
         rows: items and runs.
         with_text: whether texts and replies are in it; the text of protected tables otherwise is
             not.
-        names: id of a model -> its printed name.
+        roster: names of the models.
     """
     frame = rows.frame
     is_shown = with_text | ~frame["table"].isin(rows.protected)
@@ -323,7 +336,7 @@ def as_data(rows: Rows, with_text: bool, names: Mapping[str, str]) -> dict[str, 
         "runs": [
             {
                 "model": run.model,
-                "name": names.get(run.model, run.model),
+                "name": roster[run.model].name,
                 "way": run.way,
                 "rows": run.rows.tolist(),
                 "right": rounded(run.right, 3),

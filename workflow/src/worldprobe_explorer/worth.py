@@ -9,6 +9,7 @@ import pandas as pd
 from scipy.stats import ttest_1samp
 
 from worldprobe.analysis.comparisons import correct_for_number
+from worldprobe.report.model_names import Roster
 from worldprobe_explorer.rows import LOGPROBS, Rows, Run
 
 #: Entries of a list.
@@ -17,14 +18,15 @@ MOST = 12
 FEWEST_TEMPLATES = 3
 
 
-def worth_looking(rows: Rows, names: dict[str, str]) -> list[dict[str, Any]]:
+def worth_looking(rows: Rows, roster: Roster) -> list[dict[str, Any]]:
     """Lists of items that a reader should see first, each with entries of text, count and filter
     (the fragment of the page's address).
     """
     runs = [run for run in rows.runs if run.way == LOGPROBS]
+    runs = [run for run in runs if not roster[run.model].is_control] or runs
     found = [_wrong_for_all(rows, runs)] if runs else []
-    found += [_far_below(rows, run, names) for run in runs[:1]]
-    found += [_disagreeing(rows, run, names) for run in runs[:1]]
+    found += [_far_below(rows, run, roster) for run in runs[:1]]
+    found += [_disagreeing(rows, run, roster) for run in runs[:1]]
     return [one for one in found if one]
 
 
@@ -45,17 +47,17 @@ def _wrong_for_all(rows: Rows, runs: list[Run]) -> dict[str, Any]:
         {"text": f"{domain}", "n": int(n), "filter": urlencode({"domain": domain, "right": "none"})}
         for domain, n in frame["domain"].value_counts().head(MOST).items()
     ]
+    text = f"{count} of {len(wrong)} items"
+    if len(runs) > 1:
+        text += f"; {expected:.0f} if the models' errors were independent"
     return {
-        "title": "Both targets wrong in all models (LogProbs)",
-        "text": (
-            f"{count} of {len(wrong)} items, {expected:.0f} if errors were independent of each"
-            " other. Items that all models miss may be at fault themselves."
-        ),
+        "title": "Both targets wrong in all models",
+        "text": f"{text}. Items that all models miss may be at fault themselves.",
         "entries": entries,
     }
 
 
-def _far_below(rows: Rows, run: Run, names: dict[str, str]) -> dict[str, Any]:
+def _far_below(rows: Rows, run: Run, roster: Roster) -> dict[str, Any]:
     """Pairs of concepts whose templates are below the mean of their domain: a t test over
     templates, with Holm's correction for the number of pairs.
     """
@@ -77,7 +79,7 @@ def _far_below(rows: Rows, run: Run, names: dict[str, str]) -> dict[str, Any]:
     table["p_holm"] = correct_for_number(table["p"])
     low = table[table["p_holm"] < 0.05].sort_values("mean")
     shown = low if len(low) else table.sort_values("p").head(5)
-    name = names.get(run.model, run.model)
+    name = roster[run.model].name
     verdict = (
         f"{len(low)} of {len(table)} pairs of concepts are below their domain (t test over"
         " templates, Holm's correction)."
@@ -102,7 +104,7 @@ def _far_below(rows: Rows, run: Run, names: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _disagreeing(rows: Rows, run: Run, names: dict[str, str]) -> dict[str, Any]:
+def _disagreeing(rows: Rows, run: Run, roster: Roster) -> dict[str, Any]:
     """Templates that are right in one version and wrong in another."""
     frame = rows.frame.loc[run.rows].assign(right=run.right).dropna(subset="right")
     frame = frame[frame["family"].isna()] if "family" in frame else frame
@@ -112,7 +114,7 @@ def _disagreeing(rows: Rows, run: Run, names: dict[str, str]) -> dict[str, Any]:
         return {}
     apart = several[(several["min"] == 0) & (several["max"] == 1)]
     return {
-        "title": f"Templates whose versions disagree ({names.get(run.model, run.model)})",
+        "title": f"Templates whose versions disagree ({roster[run.model].name})",
         "text": (
             f"{len(apart)} of {len(several)} templates are right in one version and wrong in"
             " another: there, the fillers decide."

@@ -40,7 +40,7 @@ function build() {
   const box = byId("worth").querySelector("div");
   data.worth.forEach(list => {
     const section = make("section"), entries = make("ul");
-    section.append(make("h3", list.title), make("p", list.text), entries);
+    section.append(make("h2", list.title), make("p", list.text), entries);
     list.entries.forEach(entry => {
       const line = make("li"), link = make("a", entry.text, {href: "#" + entry.filter});
       line.append(link, ` (${entry.n})`);
@@ -154,14 +154,14 @@ function move(by) {
 const PAIRS = [[1, 1], [1, 2], [2, 1], [2, 2]];
 function numbersTable(run, row) {
   const numbers = run.numbers[run.of[row]], known = numbers.filter(one => one !== null);
-  const low = Math.min(...known, 0), high = Math.max(...known, 0), table = make("table"), body = make("tbody");
+  const high = Math.max(...known), low = Math.min(...known) - 0.1 * (high - Math.min(...known)), table = make("table"), body = make("tbody");
   const isLog = run.way === "logprobs", replies = run.replies && run.replies[run.of[row]];
   const head = make("tr");
-  ["Target", "after", isLog ? "log P (nats)" : "rating", "", ...(replies ? ["reply"] : [])].forEach((text, k) => head.append(make("th", text, {scope: "col", className: k === 2 ? "n" : ""})));
+  ["Target", "after", isLog ? "log P (nats)" : "rating", isLog ? "likelier →" : "higher →", ...(replies ? ["reply"] : [])].forEach((text, k) => head.append(make("th", text, {scope: "col", className: k === 2 ? "n" : ""})));
   PAIRS.forEach(([target, context], k) => {
     const line = make("tr"), cell = make("td", null, {className: "barcell"}), other = numbers[k ^ 1], own = numbers[k];
     const bar = make("i", null, {className: own !== null && other !== null && own < other ? "less" : ""});
-    bar.style.width = own === null || high === low ? "0" : `${100 * (own - low + 0.02 * (high - low)) / (1.02 * (high - low))}%`;
+    bar.style.width = own === null || high === low ? "0" : `${100 * (own - low) / (high - low)}%`;
     cell.append(bar);
     line.append(make("th", `${target}`, {scope: "row"}), make("td", `context ${context}${target === context ? " (its own)" : ""}`), make("td", say(own), {className: "n"}), cell);
     if (replies) line.append(make("td", replies[k]));

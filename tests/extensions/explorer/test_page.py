@@ -1,0 +1,164 @@
+"""The page of items: its rows and numbers are those of the tables, and protected text stays out."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from command_line import run
+from worldprobe.benchmarks.ewok.contracts import Items, Ratings, Responses, TargetScores
+from worldprobe.benchmarks.worldsense.contracts import Trials
+from worldprobe.contracts import read_table, write_table
+from worldprobe.provenance import Provenance
+from worldprobe.report.model_names import Roster
+from worldprobe_explorer.rows import LOGPROBS, Rows, Run
+from worldprobe_explorer.worth import worth_looking
+
+OWN = "# worldprobe canary 1"
+PAIRINGS = [(target, context) for target in (1, 2) for context in (1, 2)]
+
+
+def data_of(page: Path) -> dict[str, Any]:
+    """What the page's program unpacks."""
+    packed = re.search(r'id="data">([^<]*)<', page.read_text())
+    assert packed
+    found: dict[str, Any] = json.loads(gzip.decompress(base64.b64decode(packed[1])))
+    return found
+
+
+@pytest.fixture
+def tables(item_table, tmp_path):
+    """Items of ours, log probabilities of a model, ratings that it wrote, and people's."""
+    items = read_table(item_table, Items)
+    rng = np.random.default_rng(0)
+    asked = pd.MultiIndex.from_product([items["item_id"], [1, 2], [1, 2]]).to_frame(index=False)
+    asked.columns = pd.Index(["item_id", "target", "context"])
+    scores = asked.assign(logprob=rng.normal(-20, 2, len(asked)), n_tokens=5, flags="")
+    scores.loc[:3, "logprob"] = [-5.0, -9.0, -9.0, -5.5]
+    replies = asked.assign(
+        eval_type="likert_constrained_zero",
+        presentation=[f"t{t}c{c}" for t, c in zip(asked["target"], asked["context"], strict=True)],
+        prompt_digest="0" * 64,
+        text="4",
+        value=4.0,
+        status="ok",
+    ).drop(columns=["target", "context"])
+    people = asked.assign(rating=3.5, n_raters=10.0, sd=1.0)
+    made = Provenance(canary=OWN, model="mine", checkpoint="folder")
+    places = [tmp_path / f"{name}.parquet" for name in ("items", "scores", "replies", "ratings")]
+    contracts = (Items, TargetScores, Responses, Ratings)
+    for place, contract, frame in zip(
+        places, contracts, (items, scores, replies, people), strict=True
+    ):
+        write_table(frame, contract, place, made)
+    return places
+
+
+def test_rows_have_the_numbers_of_the_tables(tables, tmp_path):
+    page = tmp_path / "items.html"
+    assert run(f"explore {' '.join(map(str, tables))} --title Mine --out {page}") == 0
+    before = page.read_bytes()
+    data = data_of(page)
+    items, scores = read_table(tables[0], Items), read_table(tables[1], TargetScores)
+    assert data["ids"] == items["item_id"].tolist()
+    logprobs, likert = data["runs"]
+    assert (logprobs["way"], likert["way"]) == (LOGPROBS, "likert_constrained_zero")
+    place = logprobs["rows"].index(0)
+    assert logprobs["numbers"][place] == scores["logprob"].round(2).tolist()[:4]
+    assert logprobs["right"][place] == 1
+    assert logprobs["margin"][place] == 3.5, "the smaller of the item's two differences"
+    assert set(likert["right"]) == {0.5}, "equal ratings are half right"
+    assert likert["replies"][0] == ["4"] * 4
+    assert data["people"]["0"] == [3.5] * 4
+    texts = data["texts"]["context1"]
+    assert texts["values"][texts["codes"][0]] == items["context1"][0]
+    assert run(f"explore {' '.join(map(str, tables))} --title Mine --out {page}") == 0
+    assert page.read_bytes() == before, "the same bytes"
+
+
+def test_the_command_that_asks_again_asks_this_item(tables, tiny_checkpoint, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    item = read_table(tables[0], Items)["item_id"][1]
+    assert run(f"pick {tables[0]} {item} --out one.parquet") == 0
+    assert read_table("one.parquet", Items)["item_id"].tolist() == [item]
+    again = f"score logprobs one.parquet --checkpoint {tiny_checkpoint()} --model mine"
+    assert run(f"{again} --out again.parquet") == 0
+    assert run(f"pick {tables[0]} nope --out one.parquet") == 2
+
+
+def test_trials_show_conversations_and_a_tuple_can_be_asked_again(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made = "--sizes 3 --problems Compl.normal --per-cell 1 --skins race"
+    assert run(f"worldsense generate test {made} --out test.parquet") == 0
+    rule = "--engine rule --checkpoint solver --model rule_solver --prompting basic"
+    assert run(f"worldsense ask test.parquet {rule} --out replies.parquet") == 0
+    assert run("explore test.parquet replies.parquet --out items.html") == 0
+    [solver] = data_of(tmp_path / "items.html")["runs"]
+    assert set(solver["right"]) == {1.0}
+    assert solver["replies"][0]["talk"][0][0] == "user"
+    trial = str(read_table("test.parquet", Trials)["trial_id"][0])
+    assert run(f"pick test.parquet {trial} --out one.parquet") == 0
+    assert run(f"worldsense ask one.parquet {rule} --out again.parquet") == 0
+
+
+def test_protected_text_is_shown_on_request_only_and_outside_version_control(tables, tmp_path):
+    items = read_table(tables[0], Items)
+    canary = "# EWoK canary 0000"
+    write_table(items, Items, tables[0], Provenance(canary=canary))
+    page, secret = tmp_path / "items.html", items["context1"][0]
+    given = " ".join(map(str, tables))
+    assert run(f"explore {given} --out {page}") == 0
+    data = data_of(page)
+    assert secret not in json.dumps(data)
+    assert not any(data["runs"][1]["replies"])
+    assert len(data["ids"]) == len(items)
+    repository = tmp_path / "repository"
+    subprocess.run(["git", "init", "-q", str(repository)], check=True)
+    hidden = repository / "items.html"
+    assert run(f"explore {given} --protected-text --out {hidden}") == 2
+    assert not hidden.exists()
+    assert run(f"explore {given} --protected-text --out {page}") == 0
+    assert secret in json.dumps(data_of(page), ensure_ascii=False)
+    assert canary in page.read_text()
+    assert "holds protected items" in page.read_text()
+
+
+def test_what_is_no_table_of_items_or_answers_is_refused(tables, tmp_path, capsys):
+    assert run(f"explore {tables[1]} --out {tmp_path / 'items.html'}") == 2
+    assert "no table of items" in capsys.readouterr().err
+
+
+def test_planted_faults_are_listed():
+    """A pair of concepts that is always wrong, an item that both models miss, and a template whose
+    versions disagree.
+    """
+    frame = pd.DataFrame(
+        {
+            "id": [f"d_{pair}_{t}_v{v}" for pair in range(20) for t in range(8) for v in (0, 1)],
+            "domain": "d",
+            "concept": [f"c{pair}" for pair in range(20) for _ in range(16)],
+            "template": [f"{pair}_{t}" for pair in range(20) for t in range(8) for _ in (0, 1)],
+        }
+    )
+    rng = np.random.default_rng(1)
+    templates = rng.choice([0.5, 1.0], 160)
+    right = np.repeat(templates, 2)
+    right[:16] = [0.0] * 14 + [0.5] * 2
+    right[-2:] = [0, 1]
+    rows = np.arange(len(frame))
+    runs = [Run(name, LOGPROBS, rows, right, right - 0.5) for name in ("a", "b")]
+    wrong, below, apart = worth_looking(Rows(frame, runs), Roster())
+    assert wrong["text"].startswith("15 of 320 items; 1 if")
+    assert [entry["filter"] for entry in below["entries"]] == ["domain=d&concept=c0"]
+    assert [entry["text"] for entry in apart["entries"]] == ["d_19_7"]
+    fair = Run("a", LOGPROBS, rows, np.repeat(templates, 2), right)
+    assert "None of" in worth_looking(Rows(frame, [fair]), Roster())[1]["text"]
