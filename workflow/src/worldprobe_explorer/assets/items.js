@@ -55,7 +55,11 @@ function build() {
 const fields = () => [...document.querySelectorAll("#selects select")].map(one => [one.id.slice(2), one]);
 function readAddress() {
   const wanted = new URLSearchParams(location.hash.slice(1));
-  fields().forEach(([name, select]) => { select.value = wanted.get(name) || ""; if (select.selectedIndex < 0) select.value = ""; });
+  const plain = text => (text || "").toLowerCase().replace(/[^a-z0-9]+/g, " ");
+  fields().forEach(([name, select]) => {
+    const found = [...select.options].find(one => one.value && plain(one.value) === plain(wanted.get(name)));
+    select.value = found ? found.value : "";
+  });
   for (const [key, id] of [["model", "run"], ["against", "other"]]) {
     const name = wanted.get(key), way = wanted.get("way");
     const found = runs.findIndex(run => (run.model === name || run.name === name) && (!way || run.way === way));
