@@ -20,6 +20,7 @@ from worldprobe.benchmarks.worldsense.contracts import Trials
 from worldprobe.contracts import read_table, write_table
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
+from worldprobe_authoring.search import Wordings, search_folder
 from worldprobe_explorer.rows import LOGPROBS, Rows, Run
 from worldprobe_explorer.worth import worth_looking
 
@@ -29,10 +30,11 @@ PAIRINGS = [(target, context) for target in (1, 2) for context in (1, 2)]
 
 def data_of(page: Path) -> dict[str, Any]:
     """What the page's program unpacks."""
-    packed = re.search(r'id="data">([^<]*)<', page.read_text())
-    assert packed
-    found: dict[str, Any] = json.loads(gzip.decompress(base64.b64decode(packed[1])))
-    return found
+    found = re.search(r'id="data">([^<]*)<', page.read_text())
+    assert found
+    text = found[1] if found[1][0] == "{" else gzip.decompress(base64.b64decode(found[1]))
+    data: dict[str, Any] = json.loads(text)
+    return data
 
 
 @pytest.fixture
@@ -110,8 +112,11 @@ def test_trials_show_conversations_and_a_tuple_can_be_asked_again(tmp_path, monk
     assert run(f"worldsense ask one.parquet {rule} --out again.parquet") == 0
 
 
-def test_protected_text_is_shown_on_request_only_and_outside_version_control(tables, tmp_path):
+def test_protected_text_is_shown_on_request_only_and_outside_version_control(
+    tables, tmp_path, monkeypatch
+):
     items = read_table(tables[0], Items)
+    items["context1"] = "Mehitabel slowly moves the hose downward with one hand."
     canary = "# EWoK canary 0000"
     write_table(items, Items, tables[0], Provenance(canary=canary))
     page, secret = tmp_path / "items.html", items["context1"][0]
@@ -128,8 +133,17 @@ def test_protected_text_is_shown_on_request_only_and_outside_version_control(tab
     assert not hidden.exists()
     assert run(f"explore {given} --protected-text --out {page}") == 0
     assert secret in json.dumps(data_of(page), ensure_ascii=False)
-    assert canary in page.read_text()
     assert "holds protected items" in page.read_text()
+    terms = tmp_path / "TERMS.txt"
+    terms.write_text("Terms of use.")
+    monkeypatch.setenv("WORLDPROBE_RELEASE_PASSWORD", "word")
+    packed = tmp_path / "packed.zip"
+    assert run(f"release pack {page} --licence {terms} --terms {terms} --out {packed}") == 0
+    assert run(f"release unpack {packed} --out {tmp_path / 'open'}") == 2, "it stays packed"
+    wordings = Wordings([[items["context1"][0]]], [])
+    (tmp_path / "folder").mkdir()
+    page.rename(tmp_path / "folder" / "items.html")
+    assert "items.html" in search_folder(tmp_path / "folder", wordings).sentences
 
 
 def test_what_is_no_table_of_items_or_answers_is_refused(tables, tmp_path, capsys):

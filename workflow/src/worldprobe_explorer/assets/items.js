@@ -4,7 +4,9 @@ const make = (tag, text, of = {}) => { const one = Object.assign(document.create
 let data, runs, shown = [], at = -1, texts = {};
 
 async function unpack() {
-  const bytes = Uint8Array.from(atob(byId("data").textContent.trim()), one => one.charCodeAt(0));
+  const text = byId("data").textContent.trim();
+  if (text.startsWith("{")) return JSON.parse(text);
+  const bytes = Uint8Array.from(atob(text), one => one.charCodeAt(0));
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
 }
 const value = (column, row) => column && column.codes[row] >= 0 ? column.values[column.codes[row]] : null;
@@ -236,6 +238,6 @@ unpack().then(found => {
     if (event.key === "/" && !isTyping) { event.preventDefault(); byId("search").focus(); }
     if (isTyping) return;
     if (event.key === "ArrowDown" || event.key === "ArrowUp") { event.preventDefault(); move(event.key === "ArrowDown" ? 1 : -1); }
-    if (event.key === "Enter" && document.activeElement === byId("list") && at >= 0) open(shown[at]);
+    if (event.key === "Enter" && document.activeElement === byId("list") && at >= 0) { event.preventDefault(); open(shown[at]); }
   });
 }).catch(error => { byId("count").textContent = `This page cannot be read: ${error.message}. A browser of 2023 or later is needed.`; });

@@ -1,0 +1,86 @@
+"""The page of items in Chromium: filters, keys, addresses, and what axe-core finds."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from command_line import run
+
+webdriver = pytest.importorskip(
+    "selenium.webdriver", reason="Selenium is not installed; `make test-survey` installs it"
+)
+from selenium.webdriver.common.by import By  # noqa: E402
+from selenium.webdriver.common.keys import Keys  # noqa: E402
+from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
+
+pytestmark = pytest.mark.survey
+
+
+@pytest.fixture(params=[1280, 400])
+def window(request, tmp_path, item_table, tiny_checkpoint):
+    scores, page = tmp_path / "scores.parquet", tmp_path / "items.html"
+    asked = f"score logprobs {item_table} --checkpoint {tiny_checkpoint()} --out {scores}"
+    for name in ("first", "second"):
+        assert run(f"{asked} --model {name}") == 0
+        scores.rename(tmp_path / f"{name}.parquet")
+    tables = " ".join(str(tmp_path / f"{name}.parquet") for name in ("first", "second"))
+    assert run(f"explore {item_table} {tables} --protected-text --out {page}") == 0
+    options = webdriver.ChromeOptions()
+    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    options.binary_location = str(shutil.which("chromium"))
+    service = webdriver.ChromeService(str(shutil.which("chromedriver")))
+    driver = webdriver.Chrome(options=options, service=service)
+    metrics = {"width": request.param, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})
+
+    def go(fragment: str = "") -> None:
+        driver.get("about:blank")
+        driver.get(f"file://{page}#{fragment}")
+        ready = (By.CSS_SELECTOR, "body[data-ready]")
+        WebDriverWait(driver, 30).until(lambda one: one.find_elements(*ready))
+
+    driver.go = go
+    yield driver
+    driver.quit()
+
+
+def rows(driver) -> list[str]:
+    return [one.text.splitlines()[1] for one in driver.find_elements(By.CLASS_NAME, "row")]
+
+
+def wrong_by_axe(driver) -> list[str]:
+    script = (Path(__file__).resolve().parents[3] / ".venv" / "axe.min.js").read_text()
+    driver.execute_script(script)
+    found = driver.execute_async_script("axe.run().then(arguments[0])")
+    return [one["id"] for one in found["violations"]]
+
+
+def test_items_are_filtered_opened_and_addressed(window):
+    window.go()
+    assert len(rows(window)) == 6
+    assert wrong_by_axe(window) == []
+    window.go("version=1")
+    assert all("_v1" in row for row in rows(window))
+    window.find_element(By.ID, "search").send_keys("crate")
+    WebDriverWait(window, 5).until(lambda _: len(rows(window)) == 1)
+    assert "q=crate" in window.current_url
+    window.find_element(By.ID, "clear").click()
+    assert len(rows(window)) == 6
+    Select(window.find_element(By.ID, "other")).select_by_index(2)
+    Select(window.find_element(By.ID, "right")).select_by_value("differ")
+    assert rows(window) == [], "both runs are of one model"
+    window.go()
+    listed = window.find_element(By.ID, "list")
+    listed.send_keys(Keys.ARROW_DOWN)
+    listed.send_keys(Keys.ENTER)
+    title = window.find_element(By.ID, "detail-title")
+    assert title.text == rows(window)[1].partition(" ")[0]
+    assert wrong_by_axe(window) == []
+    assert "worldprobe score logprobs one.parquet" in window.page_source
+    window.switch_to.active_element.send_keys(Keys.ESCAPE)
+    assert not title.is_displayed()
