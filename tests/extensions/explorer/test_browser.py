@@ -50,7 +50,9 @@ def window(request, tmp_path, item_table, tiny_checkpoint):
 
 
 def rows(driver) -> list[str]:
-    return [one.text.splitlines()[1] for one in driver.find_elements(By.CLASS_NAME, "row")]
+    script = "return [...document.querySelectorAll('.row .where')].map(one => one.textContent)"
+    found: list[str] = driver.execute_script(script)
+    return found
 
 
 def wrong_by_axe(driver) -> list[str]:
