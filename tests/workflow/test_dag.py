@@ -276,9 +276,9 @@ def test_every_rule_is_part_of_one_of_the_studies(
         "compare_scores",
     }  # of other benchmarks: tests/workflow/test_other_benchmarks.py
     experiments = Path(__file__).resolve().parents[2] / "config" / "experiments"
-    learning, families = (
+    learning, families, layers = (
         snakemake(tmp_path, "--dry-run", configuration=(experiments / f"{name}.yaml",))
-        for name in ("learning_curves", "families")
+        for name in ("learning_curves", "families", "layers")
     )
     assert jobs(learning)["score_series"] == 20, "two sizes, five seeds, two benchmarks"
     studies = (
@@ -291,6 +291,7 @@ def test_every_rule_is_part_of_one_of_the_studies(
         simulated,
         learning,
         families,
+        layers,
     )
     assert set(listed) - {rule for run in studies for rule in jobs(run)} == never_a_job
 

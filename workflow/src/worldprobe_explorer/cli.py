@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from worldprobe import __version__
+from worldprobe.cli.options import shipped_file
 from worldprobe.errors import UserError
 from worldprobe.files import refuse_checkout, write_text
 from worldprobe.log import LOGGER
@@ -39,7 +40,7 @@ def explore(
     from markupsafe import Markup
 
     from worldprobe.files import digest_file
-    from worldprobe.report.model_names import Roster, read_roster
+    from worldprobe.report.model_names import read_roster
     from worldprobe.report.page import asset, render_template
     from worldprobe_explorer.rows import as_data, read_rows
     from worldprobe_explorer.worth import worth_looking
@@ -48,7 +49,7 @@ def explore(
     has_protected = bool(rows.protected) and protected_text
     if has_protected:
         refuse_checkout(out, "it would hold protected items")
-    roster = read_roster(registry) if registry else Roster()
+    roster = read_roster(shipped_file(registry) if registry else None)
     rows.sort_runs(roster)
     data = as_data(rows, protected_text, roster) | {"worth": worth_looking(rows, roster)}
     plain = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")

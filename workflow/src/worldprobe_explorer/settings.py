@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from worldprobe.benchmarks import of_study
+from worldprobe.benchmarks import all_models, of_study
 from worldprobe.paths import StudyPaths
 from worldprobe.settings.blocks import Block
 
@@ -43,7 +43,11 @@ def shown(study: Mapping[str, Any]) -> list[Any]:
     here.
     """
     return [
-        one for one in of_study(study) if one.name in ITEMS and not study[one.name].get("released")
+        one
+        for one in of_study(study)
+        if one.name in ITEMS
+        and not study[one.name].get("released")
+        and any(one.answers(study, model) for model in all_models(study))
     ]
 
 
@@ -66,7 +70,8 @@ def tables(study: Mapping[str, Any], models: Sequence[str]) -> list[str]:
     for one in shown(study):
         found += ITEMS[one.name](study)
         found += [path for model in models for path in one.answers(study, model)]
-        found += [ewok.human_ratings(study)] * (one.name == "ewok" and has_people_rated(study))
+        if one.name == "ewok" and has_people_rated(study):
+            found.append(ewok.human_ratings(study))
     return found
 
 
