@@ -27,7 +27,7 @@ def window(request, tmp_path, item_table, tiny_checkpoint):
         assert run(f"{asked} --model {name}") == 0
         scores.rename(tmp_path / f"{name}.parquet")
     tables = " ".join(str(tmp_path / f"{name}.parquet") for name in ("first", "second"))
-    assert run(f"explore {item_table} {tables} --protected-text --out {page}") == 0
+    assert run(f"explore {item_table} {tables} --with-protected-text --out {page}") == 0
     options = webdriver.ChromeOptions()
     for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
         options.add_argument(argument)

@@ -109,6 +109,7 @@ class Run:
         again: command that asks one item again, which is in one.parquet.
         prompt: what it read, with the names of texts in braces; "": nothing, or unknown.
         places: decimals of the numbers.
+        is_rule: a rule answered.
     """
 
     model: str
@@ -122,6 +123,7 @@ class Run:
     again: str = ""
     prompt: str = ""
     places: int = 2
+    is_rule: bool = False
 
 
 @dataclass
@@ -487,6 +489,7 @@ def _trial_run(series: Series, gold: np.ndarray, table: ItemTable) -> Run:
     right = np.where(answers == ABSENT, np.nan, are_right(answers, gold[place]))
     mean = np.nanmean(right, axis=0)
     run = Run(series.model, series.prompting, table.first + place, mean, 2 * mean - 1)
+    run.is_rule = series.is_rule
     run.replies = [
         {"answer": " | ".join(_word(number) for number in answers[:, k] if number != ABSENT)}
         for k in range(len(place))
@@ -571,7 +574,9 @@ def rounded(values: np.ndarray, places: int = 2) -> list[Any]:
 def is_tested(run: Run, roster: Roster) -> bool:
     """Whether it is a language model under test: no baseline, control, rule or people."""
     model = roster[run.model]
-    return not (model.is_control or model.is_rule or run.way in (run.model, "human_likert"))
+    return not (
+        model.is_control or model.is_rule or run.is_rule or run.way in (run.model, "human_likert")
+    )
 
 
 def as_data(rows: Rows, with_text: bool, roster: Roster) -> dict[str, Any]:
