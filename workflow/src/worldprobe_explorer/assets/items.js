@@ -65,15 +65,12 @@ function readAddress() {
     const found = options.find(one => one.value === text) || options.find(one => plain(one.value) === plain(text));
     select.value = found ? found.value : "";
   });
-  for (const [key, id] of [["model", "run"], ["against", "other"]]) {
-    const name = wanted.get(key), way = wanted.get("way");
-    const found = runs.findIndex(run => (run.model === name || run.name === name) && (!way || run.way === way));
-    if (name && found >= 0) byId(id).value = String(found);
-    else if (id === "run") {
-      const benchmark = wanted.get("benchmark"), first = runs.findIndex(run => !benchmark || value(data.filters.benchmark, run.rows[0]) === benchmark);
-      byId(id).value = String(Math.max(first, 0));
-    } else byId(id).value = "";
-  }
+  const way = wanted.get("way"), benchmark = wanted.get("benchmark");
+  const suited = run => (!way || run.way === way) && (!benchmark || value(data.filters.benchmark, run.rows[0]) === benchmark);
+  const place = name => runs.findIndex(run => suited(run) && (run.model === name || run.name === name));
+  byId("run").value = String(Math.max(wanted.get("model") ? place(wanted.get("model")) : runs.findIndex(suited), 0));
+  const other = wanted.get("against") ? place(wanted.get("against")) : -1;
+  byId("other").value = other < 0 ? "" : String(other);
   byId("right").value = wanted.get("right") || "";
   byId("sort").value = wanted.get("sort") || "order";
   byId("search").value = wanted.get("q") || "";
