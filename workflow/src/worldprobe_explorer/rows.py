@@ -363,8 +363,13 @@ def _judged(table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
     """Accuracies of items by way of asking; an item with a target that has none has none."""
     by_item = ["eval_type", "item_id"]
     accuracies = table.groupby(by_item, observed=True, sort=True).agg(
-        model=("model", "first"), right=("accuracy", lambda values: values.mean(skipna=False))
+        model=("model", "first"),
+        right=("accuracy", "mean"),
+        n_judged=("accuracy", "count"),
+        n_targets=("accuracy", "size"),
     )
+    is_whole = accuracies["n_judged"] == accuracies["n_targets"]
+    accuracies["right"] = accuracies["right"].where(is_whole)
     for way in accuracies.index.unique(0):
         yield str(way), accuracies.loc[way].assign(way=str(way))
 
@@ -408,9 +413,9 @@ def _add_answers(
         "score all",
         made,
         eval_types=way.name,
-        prompts=details["prompts"],
-        chat_template="always" if details["chat"] else "never",
-        both_orders="yes" if details["swap"] else "no",
+        prompts=details.get("prompts"),
+        chat_template="always" if details.get("chat") else "never",
+        both_orders="yes" if details.get("swap") else "no",
         thoughts=details.get("thoughts", {}).get("limit"),
     )
     run.prompt = _prompt_of(asked, way, items, made)
@@ -511,15 +516,15 @@ def _add_conversations(
         reply["talk"] = [[one["role"], one["content"]] for one in json.loads(talk)]
     run.margin = run.margin * own["margin"].fillna(1).to_numpy(float)
     details = made.details
-    sampled = {"temperature": details["temperature"], "samples": details["samples"]}
+    sampled = {key: details.get(key) for key in ("temperature", "samples")} | {"seed": made.seed}
     run.again = _again(
         "worldsense ask",
         made,
         prompting=series.prompting,
-        chat_template="always" if details["form"] == "chat" else "never",
-        thoughts=details["thoughts"] or None,
-        reading=details["reading"]["rule"],
-        **(sampled | {"seed": made.seed} if details["temperature"] else {}),
+        chat_template="always" if details.get("form") == "chat" else "never",
+        thoughts=details.get("thoughts") or None,
+        reading=details.get("reading", {}).get("rule"),
+        **(sampled if details.get("temperature") else {}),
     )
 
 
