@@ -9,9 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from worldprobe import methods
 from worldprobe.cli.engines import Model, model_name
-from worldprobe.cli.options import AllowPickle, Dtype, OutFolder, Password, TrustRemoteCode, between
+from worldprobe.cli.options import (
+    KEYS,
+    AllowPickle,
+    Dtype,
+    OutFolder,
+    Password,
+    TrustRemoteCode,
+    between,
+)
 from worldprobe.errors import UserError
-from worldprobe_lab.series_cli import Checkpoints, leaving_out, nothing_scored
+from worldprobe_lab.series_cli import Checkpoints, Training, leaving_out, nothing_scored
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,15 +38,12 @@ def babylm(
     items: Path | None = None,
     words: Path | None = None,
     password: Password = None,
-    series: str | None = None,
-    training_seed: str = "one",
+    training: Annotated[Training, KEYS] = Training(),
     dtype: Dtype = None,
     gpus: Annotated[int | None, between(0, 1024)] = None,
     allow_pickle: AllowPickle = False,
     trust_remote_code: TrustRemoteCode = False,
     answers: Path | None = None,
-    fetch: bool = False,
-    keep_weights: bool = False,
     out: OutFolder,
 ) -> None:
     """Score the checkpoints of a track of the BabyLM challenge on EWoK.
@@ -64,14 +69,9 @@ def babylm(
         items: EWoK-core-1.0 (.csv, .parquet, folder or .zip), to make the whole data set where the
             folder lacks it
         words: the challenge's vocab.txt, by whose words it selects these items
-        series: name of the trainings that differ in their seed alone (default: the model's)
-        training_seed: name of the training's seed
         gpus: number of GPUs to take, waiting until no other worldprobe process uses them; 0:
             compute on the CPU (default: all that are visible)
         answers: store of answers (default: .answers in --out)
-        fetch: download checkpoints that are not on this machine, one at a time, and delete each
-            before the next
-        keep_weights: delete no checkpoint
         out: the challenge's folder of results; a table of both rules' means (babylm.parquet) and
             one for learning curves (checkpoints.parquet) are in the model's folder there, by
             backend
@@ -93,7 +93,7 @@ def babylm(
     }
     places = {
         revision: Place(numbers[revision], numbers[revision], *place)
-        for revision, place in _find(model, numbers, fetch)
+        for revision, place in _find(model, numbers, training.fetch)
     }
     left_out = {
         revision: "it is not on this machine." for revision in numbers if revision not in places
@@ -130,7 +130,7 @@ def babylm(
     kept, ask = {}, {}
     for one, table in rows.items():
         asked = [methods.CHECKPOINTS, method, backend, inputs[one]]
-        kept[one] = Checkpoints(options, asked, out, fetch, keep_weights, opened)
+        kept[one] = Checkpoints(options, asked, out, training, opened)
         ask[one] = challenge.asking(table, method)
     found: dict[str, dict[str, challenge.Judged]] = {one: {} for one in rows}
     data_of = {
@@ -157,7 +157,7 @@ def babylm(
         raise nothing_scored(name, left_out)
     details = {
         "benchmark": "babylm",
-        "series": series or name,
+        "series": training.series or name,
         "unit": challenge.UNIT,
         "checkpoints": len(places),
     }
@@ -197,7 +197,7 @@ def babylm(
                 for revision, judged in found[challenge.FAST].items()
             ],
             ignore_index=True,
-        ).assign(series=series or name, model=name, seed=training_seed)
+        ).assign(series=training.series or name, model=name, seed=training.training_seed)
         write_table(
             cells[list(CheckpointScores.columns)],
             CheckpointScores,

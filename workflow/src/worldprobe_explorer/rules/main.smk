@@ -20,7 +20,7 @@ if shown(study):
             registry=registry_file,
             models=NAMES,
             title=f"Study {study['study']}",
-            text=flag("--protected-text", study["explorer"]["protected_text"]),
+            text=options(study["explorer"], ["protected_text"]),
             code=digest_code("explore"),
         message:
             "Writing the page of items"
