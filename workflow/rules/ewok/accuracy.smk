@@ -169,7 +169,8 @@ rule check_reproduction:
         summary_table="<ewok>/summaries.parquet",
         item_table=ewok_outputs.item_table(study),
         coefficients=ewok_outputs.coefficients(study),
-        published=PUBLISHED,
+        published=PUBLISHED[0],
+        sources=PUBLISHED[1],
     output:
         reproduction_table="<ewok>/reproduction.parquet",
     log:
@@ -180,7 +181,7 @@ rule check_reproduction:
         "../../../envs/analysis.yaml"
     params:
         coefficients=options(coefficients=ewok_outputs.coefficients(study)),
-        published=in_repository("resources/published"),
+        published=subpath(input.published, parent=True),
         contents=contents(PUBLISHED),
         code=digest_code("reproduction check", "worldprobe.benchmarks.ewok.analysis.reproduction"),
     message:
