@@ -179,8 +179,8 @@ def leaving_out(
     except MachineError:
         raise
     except UserError as error:
-        if told := lack_of_memory(error):
-            raise told from error
+        if lacking := lack_of_memory(error):
+            raise lacking from error
         LOGGER.warning(
             "checkpoint %s of %s is left out: %s %s", checkpoint, name, error.where, error.problem
         )
@@ -327,7 +327,7 @@ def curves_(
 
     rows_of_all = read_tables(scores, CheckpointScores, allow_empty=True)
     made_by = [read_provenance(path) for path in scores]
-    told = [one.details for one in made_by]
+    facts = [fact.details for fact in made_by]
     left_out: dict[str, dict[str, str]] = {}
     scored = {*zip(rows_of_all["series"].astype(str), rows_of_all["seed"].astype(str), strict=True)}
     for part in made_by:  # a training may have several tables, some of them without rows
@@ -338,28 +338,28 @@ def curves_(
                 first = next(iter(part.details["left_out"].values()))
                 problem = f"none of the checkpoints of its seed {training[1]} can be scored."
                 raise UserError(f"series {training[0]}", problem, f"The first: {first}")
-    names = {str(one.get("benchmark")) for one in told}
+    names = {str(fact.get("benchmark")) for fact in facts}
     if len(names) != 1:
         raise UserError(
             scores[0], f"and others are of {len(names)} benchmarks.", "Give the tables of one."
         )
     units: dict[str, set[str]] = {}
-    for one in told:
-        units.setdefault(str(one["series"]), set()).add(str(one["unit"]))
+    for fact in facts:
+        units.setdefault(str(fact["series"]), set()).add(str(fact["unit"]))
     benchmark = names.pop()
-    over = told[0].get("over") or (
+    over = facts[0].get("over") or (
         dict(load(LEARNING[benchmark]).over) if benchmark in LEARNING else {}
     )
-    found = []
+    traced = []
     for series, rows in rows_of_all.groupby("series", observed=True, sort=True):
         if len(units[str(series)]) != 1:
             problem = f"has several units: {', '.join(sorted(units[str(series)]))}."
             raise UserError(f"series {series}", problem, "Score it with one --unit.")
-        found.append(trace(rows, units[str(series)].pop(), over, level, seed))
-    curves, onsets = (pd.concat(tables, ignore_index=True) for tables in zip(*found, strict=True))
+        traced.append(trace(rows, units[str(series)].pop(), over, level, seed))
+    curves, onsets = (pd.concat(tables, ignore_index=True) for tables in zip(*traced, strict=True))
     details: dict[str, Any] = {"left_out": left_out} if left_out else {}
-    if told[0].get("people") and all(one.get("people") == told[0]["people"] for one in told):
-        details["people"] = told[0]["people"]
+    if facts[0].get("people") and all(fact.get("people") == facts[0]["people"] for fact in facts):
+        details["people"] = facts[0]["people"]
     made_here = made(
         CURVES,
         {str(path): path for path in scores},
@@ -391,8 +391,8 @@ def compare_checkpoints(
     from worldprobe_lab.contracts import CheckpointScores
     from worldprobe_lab.curves import compare_series, differences
 
-    told = {read_provenance(path).details.get("benchmark") for path in scores}
-    if len(told) > 1:
+    benchmarks = {read_provenance(path).details.get("benchmark") for path in scores}
+    if len(benchmarks) > 1:
         raise UserError(
             scores[0], "and others are of several benchmarks.", "Give the tables of one."
         )

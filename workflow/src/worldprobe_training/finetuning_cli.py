@@ -191,12 +191,12 @@ def ask_external(
     from worldprobe.models.loading import check_dtype
     from worldprobe_training.external import COLUMNS, measure
 
-    asked = [task_and_examples(one) for one in tasks]
+    asked = [task_and_examples(task) for task in tasks]
     precision = check_dtype(dtype or "float32")
-    found = locate(checkpoint, revision, False, trust_remote_code)
-    found.refuse_adapter("lm-evaluation-harness")
+    located = locate(checkpoint, revision, False, trust_remote_code)
+    located.refuse_adapter("lm-evaluation-harness")
     options = {"dtype": precision, "trust_remote_code": trust_remote_code}
-    rows = measure(model_name(model, checkpoint), str(found.folder), asked, options, include)
+    rows = measure(model_name(model, checkpoint), str(located.folder), asked, options, include)
     write_text(
         out, pd.DataFrame(rows, columns=list(COLUMNS)).to_csv(index=False, lineterminator="\n")
     )
@@ -316,13 +316,13 @@ def start_model(
     else:
         encoder = train_tokenizer(training_files.read_texts(train), how.vocabulary)
         inputs = {f"train {place}": path for place, path in enumerate(train, 1)}
-    found = digests(inputs)
+    input_digests = digests(inputs)
     check_place(out, is_folder=True)
     model, _ = scratch.train([], encoder, settings, out.name)
     provenance = made(
         methods.START_MODEL,
         packages=["torch", "transformers", "tokenizers", "safetensors"],
-        digests=found,
+        digests=input_digests,
         seed=how.seed,
         model=out.name,
         dtype="float32",
