@@ -68,10 +68,12 @@ class Stages:
         if name not in self.made:
             inputs, command, numbers = getattr(self, name.lower())()
             words = [str(word) for word in command]
-            defaults = parse(words).values if words else {}
+            call = parse(words) if words else None
+            defaults = call.values if call else {}
             if kind := SETTINGS.get(name):
-                stated = {key: value for key, value in defaults.items() if key in kind.model_fields}
-                defaults |= parse_given(kind, defaults.pop("settings"), **stated).model_dump()
+                blocks = (one for one in call.bound.arguments.values() if isinstance(one, kind))
+                stated = [block.model_dump(exclude_unset=True) for block in blocks]
+                defaults |= parse_given(kind, defaults.pop("settings"), *stated).model_dump()
             assert not words or main(words) == 0
             self.made[name] = {
                 "method": getattr(methods, name),

@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from worldprobe import methods
-from worldprobe.cli import code
+from worldprobe import methods, stages
 
 Jobs = Callable[..., Counter[str]]
 #: Rules that train or ask models, and what makes what these read.
@@ -68,7 +67,7 @@ def planned(
     """A function: the jobs that the finished study in the clone would do now, by rule."""
 
     def run(*arguments: str) -> str:
-        code.forget()
+        stages.forget()
         done = plan(snakemake_command(clone, *arguments, configuration=(clone / "study.yaml",)))
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
         return done.stdout + done.stderr
@@ -84,8 +83,8 @@ def planned(
         )
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(code, "SOURCE", clone / "workflow/src")
-        patch.setattr(code, "RESOURCES", clone / "resources")
+        patch.setattr(stages, "SOURCE", clone / "workflow/src")
+        patch.setattr(stages, "RESOURCES", clone / "resources")
         files = [
             line.split("\t")[0]
             for line in run("--summary").splitlines()
@@ -98,7 +97,7 @@ def planned(
             path.touch() if path.suffix else path.mkdir(exist_ok=True)
         run("--touch", "--forceall")
         yield jobs
-    code.forget()
+    stages.forget()
 
 
 @pytest.fixture
@@ -181,17 +180,17 @@ DATA = {
 def test_an_edit_of_a_data_file_changes_the_digest_of_what_reads_it(
     planned: Jobs, clone: Path, name: str, command: tuple[str, ...]
 ) -> None:
-    code.forget()
-    before = code.digest_code(*command), code.digest_code("judge")
+    stages.forget()
+    before = stages.digest_code(*command), stages.digest_code("judge")
     path = clone / "workflow/src" / name
     text = path.read_text()
     try:
         path.write_text(text + " ")
-        code.forget()
-        after = code.digest_code(*command), code.digest_code("judge")
+        stages.forget()
+        after = stages.digest_code(*command), stages.digest_code("judge")
     finally:
         path.write_text(text)
-        code.forget()
+        stages.forget()
     assert after[0] != before[0]
     assert after[1] == before[1]
 
@@ -201,9 +200,9 @@ def test_a_constant_does_not_hide_what_it_is_made_of(
 ) -> None:
     name = "workflow/src/worldprobe/cli/analysis.py"
     edited(name, "\nclass Step", "\nOTHER = made\n\n\nclass Step")
-    code.forget()
-    text = code._function("worldprobe.cli.analysis", "agree")
-    code.forget()
+    stages.forget()
+    text = stages._function("worldprobe.cli.analysis", "agree")
+    stages.forget()
     assert "from worldprobe.provenance import made" in text
     assert "OTHER" not in text
 
@@ -230,7 +229,8 @@ def test_every_cheap_rule_names_a_command_that_there_is(repository: Path) -> Non
     assert len(commands) > 25
     texts = {
         command: [
-            code._function(place, command.split()[-1]) for place in code._places(command.split()[0])
+            stages._function(place, command.split()[-1])
+            for place in stages._places(command.split()[0])
         ]
         for command in commands
     }

@@ -69,7 +69,7 @@ shell.prefix(
 
 from worldprobe import benchmarks, extensions, methods
 from worldprobe.benchmark import FORMATS
-from worldprobe.cli.code import digest_code
+from worldprobe.stages import digest_code
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import digest_state
 from worldprobe.models.controls import corpus
@@ -99,6 +99,16 @@ ENVS = HOME / "envs"
 def in_repository(path):
     """A file of this repository, as seen from the working directory (which --directory may change)."""
     return os.path.relpath(HOME / path) if HOME == Path.cwd() else str(HOME / path)
+
+
+def as_seen(path):
+    """A file's path as jobs see it: one of this repository as ``in_repository``."""
+    return in_repository(path.relative_to(HOME)) if path.is_relative_to(HOME) else str(path)
+
+
+def missing_option(models):
+    """Those of some models whose answers could not be computed, and why, as an option."""
+    return options(missing=[f"{one}={why}" for one, why in MISSING.items() if one in models])
 
 
 def kept_since(rule):
@@ -144,26 +154,9 @@ def contents(*lists):
     return look_up
 
 
-def flag(option, value):
-    """A command line option: left out for False, empty lists and None, alone for True, else with its quoted value(s)."""
-    if value is True:
-        return option
-    if value in (False, None, [], ""):
-        return ""
-    if isinstance(value, str) and value.startswith("-"):
-        return f"{option}={quote(value)}"  # apart from it, the parser would take it for an option
-    values = value if isinstance(value, list) else [value]
-    return " ".join([option, *(quote(str(one)) for one in values)])
-
-
-def flags(*options):
-    """Several options, those that are left out left out."""
-    return " ".join(option for option in options if option)
-
-
-def options(settings):
-    """A block of settings as the options of the command that takes it: one for each key that is set."""
-    return flags(*map(quote, option_words(settings)))
+def options(settings={}, keys=None, /, **others):
+    """A block of settings, or some keys of it, and others as options of a command: one for each that is set."""
+    return " ".join(map(quote, [*option_words(settings, keys), *option_words(others)]))
 
 
 def per_attempt(amount):

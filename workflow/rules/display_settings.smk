@@ -95,4 +95,4 @@ def trained_of(shown, wildcards):
 
 def trained_option(shown, wildcards):
     """The same as an option."""
-    return flag("--trained", trained_of(shown, wildcards))
+    return options(trained=trained_of(shown, wildcards))

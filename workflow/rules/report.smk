@@ -15,10 +15,6 @@ SECTIONS = [
 ]
 
 
-localrules:
-    build_report,
-
-
 rule build_report:
     """The report: tables, figures, what they say and how they were made, as one HTML page that opens offline."""
     input:
@@ -40,19 +36,18 @@ rule build_report:
     params:
         registry=registry_file,
         models=NAMES,
-        headlines=flag("--headlines", [page.eval_type for page in PAGES]),
+        headlines=options(headlines=[page.eval_type for page in PAGES]),
         answers=STUDY.answers,
         study=study["study"],
         jobs=STUDY.benchmarks,
         code=digest_code("report build", *COMPOSED),
         sections=SECTIONS,
-        beside=flag(
-            "--beside",
-            [
-                one
-                for one in extensions.pages()
-                if f"{STUDY.root}/{one}" in extensions.outputs(study)
-            ],
+        beside=options(
+            beside=[
+                page
+                for page in extensions.pages()
+                if f"{STUDY.root}/{page}" in extensions.outputs(study)
+            ]
         ),
     message:
         "Building the report"

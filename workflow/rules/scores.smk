@@ -1,11 +1,6 @@
 # From scores to means and comparisons, for every benchmark that says what its scores are (``Benchmark.scores``).
 
 
-localrules:
-    summarize_scores,
-    compare_scores,
-
-
 rule summarize_scores:
     """Means per model, overall and by group, with intervals over clusters."""
     input:
@@ -21,7 +16,7 @@ rule summarize_scores:
     conda:
         "../../envs/analysis.yaml"
     params:
-        missing=flag("--missing", [f"{model}={reason}" for model, reason in MISSING.items()]),
+        missing=missing_option(MISSING),
         code=code_of_scores("summarize"),
     message:
         "Summarising scores of {wildcards.benchmark}"

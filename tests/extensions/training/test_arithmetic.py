@@ -18,7 +18,9 @@ assert checkpoint.pin()
 from worldprobe_training import scratch
 from worldprobe_training.tokenizer import train_tokenizer
 texts = [f"{a} {b} the {c}." for a in ("Ana", "Ben") for b in ("lifts", "drops") for c in ("lamp", "rug", "crate")] * 4
-settings = scratch.Settings("gpt2", 1, 16, 2, 150, 4, 0.005, 0, 1)
+settings = scratch.ScratchSettings(
+    architecture="gpt2", layers=1, width=16, heads=2, steps=150, batch=4, learning_rate=0.005
+)
 model, _ = scratch.train(texts, train_tokenizer(texts, 300), settings, "tiny")
 digest = hashlib.sha256()
 for name, weight in model.state_dict().items():

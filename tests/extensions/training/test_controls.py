@@ -14,6 +14,7 @@ from worldprobe.benchmarks.ewok.materials.materials import read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
 from worldprobe.contracts import validate
 from worldprobe.models.controls import MATERIALS
+from worldprobe.settings.study import CorpusSettings
 from worldprobe_training.corpus import (
     VERSIONS,
     Corpus,
@@ -47,7 +48,11 @@ def templates(materials):
 
 @pytest.fixture(scope="module")
 def corpus(templates, materials):
-    return build_corpus(templates, materials, 0.2, 6, [0, 3], 200, 5)
+    return build_corpus(
+        templates,
+        materials,
+        CorpusSettings(taught=0.2, fillings=6, doses=[0, 3], sentences=200, seed=5),
+    )
 
 
 @pytest.fixture(scope="module")

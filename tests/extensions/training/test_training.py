@@ -11,6 +11,7 @@ from worldprobe.contracts import write_table
 from worldprobe.files import digest_file
 from worldprobe.provenance import Provenance
 from worldprobe_training import scratch
+from worldprobe_training.settings import ScratchSettings
 from worldprobe_training.tokenizer import END_OF_TEXT, PADDING, train_tokenizer
 
 PAIRS = (("The stove is on.", "The pot gets hot."), ("The stove is off.", "The pot gets cold."))
@@ -152,7 +153,7 @@ def test_a_sentence_has_the_same_tokens_alone_and_after_another():
 
 def test_every_document_comes_once_per_epoch_and_neither_padding_nor_what_is_given_counts(folder):
     documents = [([9] * length, 2 if length > 60 else 0) for length in range(2, 66)]
-    settings = scratch.Settings("gpt2", 1, 16, 2, steps=7, batch=10, learning_rate=1e-3, seed=0)
+    settings = ScratchSettings(layers=1, width=16, heads=2, steps=7, batch=10)
     lengths = []
     for tokens, labels in scratch.batches(documents, settings, padding=7):
         given = 2 if (lengths_here := (tokens != 7).sum(1)).min() > 60 else 0

@@ -22,19 +22,16 @@ for asked in (one for one in benchmarks.of_study(study) if one.asking):
             engine_environment
         threads: need("threads")
         resources:
-            **model_job,
+            **machine(),
         params:
             benchmark=asked.source or asked.name,
             settings=json.dumps(study.get(asked.name, {})),
-            checkpoint=card("checkpoint"),
-            loading=loading,
+            model=model_options,
             kept_since=kept_since(asked.rule),
-            answers=STUDY.answers,
             contents=contents(own_weights, asked_files),
             method=asked.asking.method,
         message:
             "Asking {wildcards.model} ({params.benchmark})"
         shell:
-            "worldprobe ask {params.benchmark:q} --settings {params.settings:q} --model {wildcards.model:q}"
-            " --checkpoint {params.checkpoint:q} {params.loading} --gpus {resources.devices} {params.kept_since}"
-            " --answers {params.answers:q} --out {output.scores:q} &> {log:q}"
+            "worldprobe ask {params.benchmark:q} --settings {params.settings:q} {params.model}"
+            " --gpus {resources.devices} {params.kept_since} --out {output.scores:q} &> {log:q}"

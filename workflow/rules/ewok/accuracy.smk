@@ -1,17 +1,6 @@
 # From evidence to accuracy (EWoK, Sections 4 and 5).
 
 
-localrules:
-    judge,
-    summarize,
-    compare,
-    compare_conditions,
-    measure_families,
-    agree,
-    correlate,
-    check_reproduction,
-
-
 rule judge:
     """Accuracy of every target of a condition, asked in every way: 1 if its own context wins, 0.5 on an exact tie, else 0."""
     input:
@@ -93,14 +82,13 @@ rule compare_conditions:
     conda:
         "../../../envs/analysis.yaml"
     params:
-        conditions=judgements_by_condition,
-        titles=condition_titles,
+        conditions=CONDITIONS,
         missing=missing,
         code=digest_code("compare-conditions"),
     message:
         "Comparing conditions"
     shell:
-        "worldprobe compare-conditions {params.conditions} {params.titles} {params.missing}"
+        "worldprobe compare-conditions {params.conditions} {params.missing}"
         " --out {output.comparison_table:q} &> {log:q}"
 
 
@@ -141,7 +129,7 @@ rule agree:
     conda:
         "../../../envs/analysis.yaml"
     params:
-        people=flag("--people", ewok_outputs.human_matrix(study)),
+        people=options(people=ewok_outputs.human_matrix(study)),
         missing=missing,
         code=digest_code("agree"),
     message:
@@ -181,7 +169,8 @@ rule check_reproduction:
         summary_table="<ewok>/summaries.parquet",
         item_table=ewok_outputs.item_table(study),
         coefficients=ewok_outputs.coefficients(study),
-        published=published_files(),
+        published=PUBLISHED[0],
+        sources=PUBLISHED[1],
     output:
         reproduction_table="<ewok>/reproduction.parquet",
     log:
@@ -191,9 +180,9 @@ rule check_reproduction:
     conda:
         "../../../envs/analysis.yaml"
     params:
-        coefficients=flag("--coefficients", ewok_outputs.coefficients(study)),
-        published=published_folder,
-        contents=contents(published_files()),
+        coefficients=options(coefficients=ewok_outputs.coefficients(study)),
+        published=subpath(input.published, parent=True),
+        contents=contents(PUBLISHED),
         code=digest_code("reproduction check", "worldprobe.benchmarks.ewok.analysis.reproduction"),
     message:
         "Comparing our numbers with the published ones"

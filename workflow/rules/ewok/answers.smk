@@ -17,21 +17,17 @@ rule score:
         engine_environment
     threads: need("threads")
     resources:
-        **model_job,
+        **machine(),
     params:
-        checkpoint=card("checkpoint"),
-        loading=loading,
+        model=model_options,
         kept_since=kept_since("score"),
         eval_types=",".join(ewok["eval_types"]),
         asking=prompting_options,
-        answers=STUDY.answers,
         contents=contents(own_weights, prompt_files()),
         method=methods.SCORE,
         reading=methods.READING,
     message:
         "Asking {wildcards.model} ({params.eval_types})"
     shell:
-        "worldprobe score all {input.item_tables:q} --model {wildcards.model:q}"
-        " --checkpoint {params.checkpoint:q} {params.loading} --gpus {resources.devices} {params.kept_since}"
-        " --eval-types {params.eval_types:q} {params.asking}"
-        " --answers {params.answers:q} --out {output.evidence:q} &> {log:q}"
+        "worldprobe score all {input.item_tables:q} {params.model} --gpus {resources.devices} {params.kept_since}"
+        " --eval-types {params.eval_types:q} {params.asking} --out {output.evidence:q} &> {log:q}"

@@ -1,13 +1,6 @@
 # What models are compared with (EWoK, Appendix A.5): relatedness of words and sentences, and surface properties of the sentences.
 
 
-localrules:
-    train_vectors,
-    fetch_baseline,
-    judge_baseline,
-    measure_surface,
-
-
 rule train_vectors:
     """Word vectors from the control models' corpus, used when no larger vectors are given."""
     input:
@@ -62,7 +55,7 @@ rule judge_baseline:
         "../../../envs/scoring.yaml"
     params:
         source=baseline_source,
-        allow_pickle=flag("--allow-pickle", ewok["baselines"]["word2vec"]["allow_pickle"]),
+        allow_pickle=options(ewok["baselines"]["word2vec"], ["allow_pickle"]),
         contents=contents(own_vectors),
         code=digest_code("baselines judge"),
     message:
@@ -86,7 +79,10 @@ rule measure_surface:
     conda:
         "../../../envs/analysis.yaml"
     params:
-        frequency=frequency,
+        frequency=options(
+            frequency=ewok["baselines"]["frequency"]["source"],
+            ngrams=ewok["baselines"]["frequency"]["files"],
+        ),
         contents=contents(ewok["baselines"]["frequency"]["files"]),
         code=digest_code("baselines measure-surface"),
     message:

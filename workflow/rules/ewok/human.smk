@@ -1,11 +1,6 @@
 # People's finished ratings of the items, as means in a CSV (EWoK, Section 4).
 
 
-localrules:
-    import_human_ratings,
-    judge_human,
-
-
 rule import_human_ratings:
     """Mean plausibility ratings from a CSV, matched to the items."""
     input:

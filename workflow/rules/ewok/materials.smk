@@ -7,14 +7,6 @@ from worldprobe.sources import read_source
 SOURCES = HOME / "resources" / "sources.yaml"
 
 
-localrules:
-    fetch_ewok_config,
-    compile_templates,
-    compile_family_templates,
-    fill_items,
-    gather_items,
-
-
 rule fetch_ewok_config:
     """The official materials, from the authors' repository; read their terms of use first (README.md)."""
     output:
@@ -48,37 +40,26 @@ rule compile_templates:
     conda:
         "../../../envs/analysis.yaml"
     params:
-        source=material_source,
-        compat=compat,
+        source=MATERIAL_SOURCE,
+        how=COMPAT,
         contents=contents(own_materials),
         method=methods.TEMPLATES,
     message:
         "Compiling templates from {params.source}"
     shell:
-        "worldprobe templates compile {params.source:q} {params.compat} --out {output.template_table:q} &> {log:q}"
+        "worldprobe templates compile {params.source:q} {params.how} --out {output.template_table:q} &> {log:q}"
 
 
-rule compile_family_templates:
+use rule compile_templates as compile_family_templates with:
     """Templates of the families: for each base a template per level, which differ in the level alone."""
-    input:
-        materials=material_files,
     output:
         template_table="<ewok>/family_templates.parquet",
     log:
         "<logs>/compile_family_templates.log",
     benchmark:
         "<benchmarks>/compile_family_templates.tsv"
-    conda:
-        "../../../envs/analysis.yaml"
     params:
-        source=material_source,
-        compat=compat,
-        contents=contents(own_materials),
-        method=methods.TEMPLATES,
-    message:
-        "Compiling families from {params.source}"
-    shell:
-        "worldprobe templates compile {params.source:q} {params.compat} --families --out {output.template_table:q} &> {log:q}"
+        how=f"{COMPAT} --families",
 
 
 rule fill_items:
@@ -95,7 +76,7 @@ rule fill_items:
     conda:
         "../../../envs/analysis.yaml"
     params:
-        source=material_source,
+        source=MATERIAL_SOURCE,
         filling=filling,
         contents=contents(own_materials),
         method=methods.ITEMS,
@@ -119,7 +100,7 @@ rule gather_items:
     conda:
         "../../../envs/analysis.yaml"
     params:
-        release_filter=release_filter,
+        release_filter=RELEASE_FILTER,
         method=methods.ITEMS,
     message:
         "Gathering the items of {wildcards.condition}"

@@ -1,10 +1,6 @@
 # Notebooks that read a finished study.
 
 
-localrules:
-    run_notebook,
-
-
 rule run_notebook:
     """A notebook, run over the finished study, as a part of the report."""
     input:

@@ -1,10 +1,6 @@
 # Regression on accuracy (EWoK, Appendix A.5).
 
 
-localrules:
-    fit_fixed_effects,
-
-
 rule fit_mixed_model:
     """The paper's mixed-effects logistic regression, or one with random slopes, in R's lme4."""
     input:

@@ -1,10 +1,6 @@
 # The results that EWoK's authors released, instead of answers of our own.
 
 
-localrules:
-    import_released,
-
-
 rule import_released:
     """Judgements from released results, after the exclusions, reversals and deduplication of the released analysis."""
     input:
@@ -19,7 +15,7 @@ rule import_released:
     conda:
         "../../../envs/analysis.yaml"
     params:
-        skip=skipped_steps,
+        skip=options(ewok["released"], ["skip"]),
         contents=contents([ewok["released"]["results"]] if ewok["released"]["results"] else []),
         code=digest_code("import released"),
     message:

@@ -42,13 +42,19 @@ wildcard_constraints:
     condition="|".join(map(re.escape, ewok_outputs.conditions(study))),
 
 
-def material_source(wildcards):
-    """The materials' folder or archive, as the commands take it."""
-    return (
-        in_repository(OWN_MATERIALS.relative_to(REPOSITORY))
-        if OWN_MATERIALS
-        else ewok["materials"]["source"]
-    )
+#: The materials' folder or archive, as the commands take it.
+MATERIAL_SOURCE = (
+    in_repository(OWN_MATERIALS.relative_to(REPOSITORY))
+    if OWN_MATERIALS
+    else ewok["materials"]["source"]
+)
+#: Whether the original generator is repeated, and only the items of the official release are kept, as options.
+COMPAT = options(ewok["materials"], ["compat"])
+RELEASE_FILTER = (
+    options(release_filter=True, materials=MATERIAL_SOURCE)
+    if ewok["materials"]["release_filter"]
+    else ""
+)
 
 
 def material_files(wildcards):
@@ -66,16 +72,11 @@ def own_materials(wildcards):
     return [] if ewok["materials"]["source"] == ARCHIVE else material_files(wildcards)
 
 
-def compat(wildcards):
-    """Whether the original generator is repeated, as an option."""
-    return flag("--compat", ewok["materials"]["compat"])
-
-
 def filling(wildcards):
     """How one version of a condition's items is filled, as options."""
     items = ewok["conditions"][wildcards.condition]["items"]
-    chosen = {key: items[key] for key in ("mode", "seed", "swap", "filter", "limit")}
-    return options(chosen | {"compat": ewok["materials"]["compat"]})
+    keys = ("mode", "seed", "swap", "filter", "limit")
+    return options(items, keys, compat=ewok["materials"]["compat"])
 
 
 def template_table(wildcards):
@@ -88,36 +89,18 @@ def version_tables(wildcards):
     return ewok_outputs.version_tables(study, wildcards.condition)
 
 
-def release_filter(wildcards):
-    """Whether only the items of the official release are kept, as options."""
-    if not ewok["materials"]["release_filter"]:
-        return ""
-    return flags("--release-filter", flag("--materials", material_source(wildcards)))
-
-
 def prompting_options(wildcards):
     """How Likert and Choice ask, as options: one value per condition."""
     if ewok["eval_types"] == ["logprobs"]:
         return ""
     prompting = [condition["prompting"] for condition in ewok["conditions"].values()]
-    return flags(
-        flag("--prompts", [one["prompts"] for one in prompting]),
-        flag("--both-orders", ["yes" if one["swap"] else "no" for one in prompting]),
-        flag(
-            "--chat-template",
-            [ewok_outputs.chat_template(one, registry[wildcards.model]) for one in prompting],
-        ),
-        *(
-            flag(
-                f"--{key}",
-                (
-                    [str(one[key] or 0) for one in prompting]
-                    if any(one[key] for one in prompting)
-                    else None
-                ),
-            )
-            for key in ("thoughts", "limit")
-        ),
+    card = registry[wildcards.model]
+    limits = {key: [how[key] or 0 for how in prompting] for key in ("thoughts", "limit")}
+    return options(
+        {key: values for key, values in limits.items() if any(values)},
+        prompts=[how["prompts"] for how in prompting],
+        both_orders=["yes" if how["swap"] else "no" for how in prompting],
+        chat_template=[ewok_outputs.chat_template(how, card) for how in prompting],
     )
 
 
@@ -127,11 +110,7 @@ def prompt_files():
     if ewok["eval_types"] == ["logprobs"]:
         return []
     names = {condition["prompting"]["prompts"] for condition in ewok["conditions"].values()}
-    files = [ewok_prompt_file(name) for name in names]
-    return sorted(
-        in_repository(path.relative_to(HOME)) if path.is_relative_to(HOME) else str(path)
-        for path in files
-    )
+    return sorted(as_seen(ewok_prompt_file(name)) for name in names)
 
 
 def chosen_source(wildcards):
@@ -160,50 +139,22 @@ def own_vectors(wildcards):
     return [] if not source.exists() else files_below(source) if source.is_dir() else [source]
 
 
-def frequency(wildcards):
-    """Where word frequencies come from, as options."""
-    chosen = ewok["baselines"]["frequency"]
-    return flags(flag("--frequency", chosen["source"]), flag("--ngrams", chosen["files"]))
-
-
-def skipped_steps(wildcards):
-    """The steps of the released analysis that are left out, as options."""
-    return flag("--skip", ewok["released"]["skip"])
-
-
-def published_files():
-    """The published numbers and where they come from."""
-    return [in_repository(f"resources/published/{name}") for name in ("ewok.csv", "sources.yaml")]
-
-
-def judgements_by_condition(wildcards):
-    """Every condition with its judgements, the reference first, as options."""
-    by_name = {
-        name: ewok_outputs.judgements(study, MODELS_WITH_ANSWERS, condition=name)
+#: The published numbers and where they come from.
+PUBLISHED = [in_repository(f"resources/published/{name}") for name in ("ewok.csv", "sources.yaml")]
+#: The models without answers, as an option; they are named in what is made without them.
+missing = missing_option(study["models"])
+#: Every condition with its judgements, the reference first, and what tables and figures call it, as options.
+CONDITIONS = options(
+    judgements=[
+        [name, *ewok_outputs.judgements(study, MODELS_WITH_ANSWERS, condition=name)]
         for name in compared_conditions(study)
-    }
-    return flags(*(flag("--judgements", [name, *tables]) for name, tables in by_name.items()))
-
-
-def condition_titles(wildcards):
-    """What tables and figures call each condition, as options."""
-    titles = {name: condition.get("title") for name, condition in ewok["conditions"].items()}
-    return flags(
-        *(flag("--condition-title", [name, title]) for name, title in titles.items() if title)
-    )
-
-
-def missing(wildcards):
-    """The models without answers, as an option; they are named in what is made without them."""
-    return flag(
-        "--missing",
-        [f"{model}={reason}" for model, reason in MISSING.items() if model in study["models"]],
-    )
-
-
-def published_folder(wildcards):
-    """The folder of the published numbers."""
-    return in_repository("resources/published")
+    ],
+    condition_title=[
+        [name, condition["title"]]
+        for name, condition in ewok["conditions"].items()
+        if condition.get("title")
+    ],
+)
 
 
 def notebook_file(wildcards):

@@ -1,20 +1,11 @@
 # From responses to numbers, tables and figures (docs/worldsense.md).
 
 
-localrules:
-    summarize_trials,
-    compare_tuples,
-    check_worldsense_reproduction,
-
-
 rule summarize_trials:
     """Accuracy, bias and more of every model, by every grouping, with intervals."""
     input:
-        trial_tables=[
-            worldsense_outputs.trial_table(study, name)
-            for name in worldsense_outputs.asked_sets(study)
-        ],
-        response_tables=answer_tables(),
+        trial_tables=TRIAL_TABLES,
+        response_tables=RESPONSE_TABLES,
     output:
         summary_table="<worldsense>/summaries.parquet",
     log:
@@ -24,8 +15,8 @@ rule summarize_trials:
     conda:
         "../../../envs/analysis.yaml"
     params:
-        sets=answered_sets,
-        missing=missing_answers,
+        sets=ANSWERED_SETS,
+        missing=missing_option(worldsense_outputs.asked_models(study)),
         code=digest_code("worldsense summarize"),
     message:
         "Summarising answers to WorldSense's trials"
@@ -36,11 +27,8 @@ rule summarize_trials:
 rule compare_tuples:
     """Every pair of models on the same tuples: difference, interval and paired test."""
     input:
-        trial_tables=[
-            worldsense_outputs.trial_table(study, name)
-            for name in worldsense_outputs.asked_sets(study)
-        ],
-        response_tables=answer_tables(),
+        trial_tables=TRIAL_TABLES,
+        response_tables=RESPONSE_TABLES,
     output:
         comparison_table="<worldsense>/comparisons.parquet",
     log:
@@ -50,7 +38,7 @@ rule compare_tuples:
     conda:
         "../../../envs/analysis.yaml"
     params:
-        sets=answered_sets,
+        sets=ANSWERED_SETS,
         code=digest_code("worldsense compare"),
     message:
         "Comparing models on WorldSense's tuples"

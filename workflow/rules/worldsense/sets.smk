@@ -1,11 +1,6 @@
 # WorldSense: sets of trials, from skins (docs/worldsense.md).
 
 
-localrules:
-    generate_set,
-    generate_train,
-
-
 rule generate_set:
     """A set that is asked: every problem, size, complexity, skin and wording of it equally often."""
     input:

@@ -20,11 +20,6 @@ def skin_folder():
     return worldsense.get("skin_folder") or in_repository("resources/skins")
 
 
-def wording():
-    """Which skins are read, and in which version of the wording, as options."""
-    return options({key: worldsense[key] for key in ("skin_folder", "wording_version")})
-
-
 def skin_files():
     """The skins, so that an edit of any makes the sets again."""
     return [str(path) for path in files_of_skins(skin_folder())]
@@ -32,45 +27,38 @@ def skin_files():
 
 def subset(**changed):
     """Which part of a set the study asks for, as options."""
-    return options({key: worldsense[key] for key in Part.model_fields} | changed)
+    return options(worldsense | changed, Part.model_fields)
 
 
 @cache
 def prompting_files():
     """The files of the prompt sets: an edit asks again."""
-    files = [prompt_file(name) for name in worldsense["promptings"]]
-    return [
-        in_repository(path.relative_to(HOME)) if path.is_relative_to(HOME) else str(path)
-        for path in files
-    ]
-
-
-def needs_examples():
-    """Whether a strategy shows solved examples."""
-    return any(load_prompt_set(name).examples for name in worldsense["promptings"])
+    return [as_seen(prompt_file(name)) for name in worldsense["promptings"]]
 
 
 @cache
 def example_tables():
-    """Solved trials from which examples are drawn, one table per set, where they are needed."""
-    if worldsense["released"] or not needs_examples():
+    """Solved trials from which examples are drawn, one table per set, where a strategy shows examples."""
+    if worldsense["released"] or not any(
+        load_prompt_set(name).examples for name in worldsense["promptings"]
+    ):
         return []  # released trials are their own examples
-    return [
-        worldsense_outputs.examples_table(study, name)
-        for name in worldsense_outputs.asked_sets(study)
-    ]
+    return [worldsense_outputs.examples_table(study, name) for name in ASKED_SETS]
 
 
 def asking_options(wildcards):
     """How trials are asked, as options."""
     how, entry = worldsense["asking"], registry[wildcards.model]
-    chosen = {key: how[key] for key in Asking.model_fields}
     if how["chat_template"] == "auto":
-        chosen["chat_template"] = "always" if entry["chat"] else "never"
-    if entry["engine"] == "openai":
-        chosen |= {key: how[key] for key in ("max_requests", "max_tokens")}
-    chosen |= {"skin_folder": worldsense["skin_folder"], "examples": example_tables()}
-    return flags(flag("--prompting", ",".join(prompting_files())), options(chosen))
+        how = how | {"chat_template": "always" if entry["chat"] else "never"}
+    spending = ("max_requests", "max_tokens") if entry["engine"] == "openai" else ()
+    return options(
+        how,
+        (*Asking.model_fields, *spending),
+        prompting=",".join(prompting_files()),
+        skin_folder=worldsense["skin_folder"],
+        examples=example_tables(),
+    )
 
 
 def examples_subset():
@@ -78,36 +66,27 @@ def examples_subset():
     return subset(seed=worldsense["seed"] + 1, per_cell=worldsense["asking"]["examples_per_cell"])
 
 
-def answer_tables():
-    """The responses of all models that have any, and of the rules."""
-    return [
-        path
-        for model in worldsense_outputs.answered(study, ALL_WITH_ANSWERS)
-        for path in worldsense_outputs.left_by(study, model)
-    ]
-
-
-def answered_sets(wildcards):
-    """Every set with its trials and its responses, as options."""
-    options = []
-    for name in worldsense_outputs.asked_sets(study):
-        found = [
-            worldsense_outputs.responses(study, name, prompting, model)
-            for model in worldsense_outputs.answered(study, ALL_WITH_ANSWERS)
-            for prompting in worldsense_outputs.promptings(study)
+#: Which skins are read, and in which version of the wording, as options.
+WORDING = options(worldsense, ("skin_folder", "wording_version"))
+#: The sets that are asked, and their trials.
+ASKED_SETS = worldsense_outputs.asked_sets(study)
+TRIAL_TABLES = [worldsense_outputs.trial_table(study, name) for name in ASKED_SETS]
+#: The models that have responses, and the rules.
+ANSWERING = worldsense_outputs.answered(study, ALL_WITH_ANSWERS)
+RESPONSE_TABLES = [path for model in ANSWERING for path in worldsense_outputs.left_by(study, model)]
+#: Every set with its trials and its responses, as options.
+ANSWERED_SETS = options(
+    set=[
+        [
+            name,
+            worldsense_outputs.trial_table(study, name),
+            *(
+                worldsense_outputs.responses(study, name, prompting, model)
+                for model in ANSWERING
+                for prompting in worldsense_outputs.promptings(study)
+            ),
         ]
-        options.append(flag("--set", [name, worldsense_outputs.trial_table(study, name), *found]))
-    return flags(*options, flag("--skin-folder", worldsense["skin_folder"]))
-
-
-def missing_answers(wildcards):
-    """The models whose answers could not be computed, as an option."""
-    asked = worldsense_outputs.asked_models(study)
-    return flag(
-        "--missing", [f"{model}={reason}" for model, reason in MISSING.items() if model in asked]
-    )
-
-
-def lesson_options(wildcards):
-    """How lessons are drawn, as options."""
-    return flag("--settings", json.dumps(worldsense["finetuning"]["lessons"][wildcards.name]))
+        for name in ASKED_SETS
+    ],
+    skin_folder=worldsense["skin_folder"],
+)

@@ -148,7 +148,7 @@ class Display:
 
     def inputs_of(self, study: Study, folder: str) -> list[str]:
         """The files of its inputs in a study, whose benchmark's results are in a folder."""
-        return [one.path_in(study, folder) for one in self.inputs]
+        return [table.path_in(study, folder) for table in self.inputs]
 
     def paths(self, folder: str) -> list[str]:
         """Its files below the results of its benchmark, the form for Snakemake's report first.
@@ -191,7 +191,7 @@ def _declaration(
             title=title or stem.replace("_", " ").capitalize(),
             section=section,
             caption=caption,
-            inputs=tuple(one if isinstance(one, Input) else Input(one) for one in inputs),
+            inputs=tuple(table if isinstance(table, Input) else Input(table) for table in inputs),
             when=when if isinstance(when, tuple) else (when,),
             options=tuple(options),
             shows_sizes=shows_sizes,
@@ -216,7 +216,10 @@ def find_displays(*packages: ModuleType) -> tuple[Display, ...]:
         for home in packages
         for name in (
             home.__name__,
-            *(f"{home.__name__}.{one.name}" for one in iter_modules(getattr(home, "__path__", []))),
+            *(
+                f"{home.__name__}.{module_info.name}"
+                for module_info in iter_modules(getattr(home, "__path__", []))
+            ),
         )
     ]
     return tuple(
@@ -418,15 +421,15 @@ class Benchmark:
     def wanted(self, study: Study, registry: Registry, kind: str | None = None) -> list[Display]:
         """The figures and tables (or one kind of them) that a study of this benchmark has."""
         return [
-            one
-            for one in self.displays
-            if kind in (None, one.kind) and one.is_wanted(study, registry)
+            display
+            for display in self.displays
+            if kind in (None, display.kind) and display.is_wanted(study, registry)
         ]
 
     def section(self, display: Display) -> Section:
         """The section that a table or figure names."""
         return (
-            next(one for one in self.page.sections if one.id == display.section)
+            next(section for section in self.page.sections if section.id == display.section)
             if self.page
             else NO_SECTION
         )

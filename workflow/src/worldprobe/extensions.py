@@ -75,8 +75,8 @@ def extensions() -> tuple[Extension, ...]:
     others = [
         entry for entry in entry_points(group=GROUP) if not entry.value.startswith("worldprobe_")
     ]
-    found = sorted([*beside.values(), *others], key=lambda entry: entry.name)
-    return tuple(entry.load() for entry in found)
+    points = sorted([*beside.values(), *others], key=lambda entry: entry.name)
+    return tuple(entry.load() for entry in points)
 
 
 def load(name: str) -> Any:
@@ -143,7 +143,9 @@ def with_actions(command: str, place: str) -> Any:
         command: its name.
         place: "module:attribute" of its app.
     """
-    added = [one.actions[command] for one in extensions() if command in one.actions]
+    added = [
+        extension.actions[command] for extension in extensions() if command in extension.actions
+    ]
     if not added:
         return place
     app = load(place)
@@ -179,7 +181,7 @@ def _listed(part: str, study: Mapping[str, Any]) -> list[str]:
 
 def pages() -> dict[str, str]:
     """The pages beside a report."""
-    return {name: place for one in extensions() for name, place in one.pages.items()}
+    return {name: place for extension in extensions() for name, place in extension.pages.items()}
 
 
 def comparing(

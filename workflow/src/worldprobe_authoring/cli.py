@@ -233,9 +233,9 @@ def audit(
             "has no effect without --from-text.",
             "Add --from-text, or leave it out.",
         )
-    known = read_all_wordings(skin_folder or FOLDER) if from_text else None
-    found = audit_trials(read_trials(trials), trials, known)
+    wordings = read_all_wordings(skin_folder or FOLDER) if from_text else None
+    audited = audit_trials(read_trials(trials), trials, wordings)
     if out:
-        write_text(out, found.wrong.to_csv(index=False, lineterminator="\n"))
-    print(write_audit(found, trials, is_from_text=from_text))
-    return 1 if len(found.wrong) else 0
+        write_text(out, audited.wrong.to_csv(index=False, lineterminator="\n"))
+    print(write_audit(audited, trials, is_from_text=from_text))
+    return 1 if len(audited.wrong) else 0

@@ -174,12 +174,12 @@ def _report(findings: Findings, folder: Path, official: Path | None, n_wordings:
     from worldprobe_authoring.search import LEAST_WORDS
 
     lines = []
-    for place, found in sorted(findings.sentences.items()):
-        shown = [
-            f"{place}, line {one.line}: {one.n_words} words in a row of a protected sentence"
-            for one in found[:SHOWN]
-        ]
-        lines += [*shown, f"{place}: {len(found) - SHOWN} more"] if len(found) > SHOWN else shown
+    for place, sentences in sorted(findings.sentences.items()):
+        for sentence in sentences[:SHOWN]:
+            what = f"{sentence.n_words} words in a row of a protected sentence"
+            lines.append(f"{place}, line {sentence.line}: {what}")
+        if len(sentences) > SHOWN:
+            lines.append(f"{place}: {len(sentences) - SHOWN} more")
     lines += [f"{place}: no canary" for place in sorted(findings.without_canary)]
     lines += [f"{place}: not searched: {why}" for place, why in sorted(findings.unread.items())]
     what = (

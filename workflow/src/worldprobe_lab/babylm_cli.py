@@ -9,9 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from worldprobe import methods
 from worldprobe.cli.engines import Model, model_name
-from worldprobe.cli.options import AllowPickle, Dtype, OutFolder, Password, TrustRemoteCode, between
+from worldprobe.cli.options import (
+    KEYS,
+    AllowPickle,
+    Dtype,
+    OutFolder,
+    Password,
+    TrustRemoteCode,
+    between,
+)
 from worldprobe.errors import UserError
-from worldprobe_lab.series_cli import Checkpoints, leaving_out, nothing_scored
+from worldprobe_lab.series_cli import Checkpoints, Training, leaving_out, nothing_scored
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,15 +38,12 @@ def babylm(
     items: Path | None = None,
     words: Path | None = None,
     password: Password = None,
-    series: str | None = None,
-    training_seed: str = "one",
+    training: Annotated[Training, KEYS] = Training(),
     dtype: Dtype = None,
     gpus: Annotated[int | None, between(0, 1024)] = None,
     allow_pickle: AllowPickle = False,
     trust_remote_code: TrustRemoteCode = False,
     answers: Path | None = None,
-    fetch: bool = False,
-    keep_weights: bool = False,
     out: OutFolder,
 ) -> None:
     """Score the checkpoints of a track of the BabyLM challenge on EWoK.
@@ -64,14 +69,9 @@ def babylm(
         items: EWoK-core-1.0 (.csv, .parquet, folder or .zip), to make the whole data set where the
             folder lacks it
         words: the challenge's vocab.txt, by whose words it selects these items
-        series: name of the trainings that differ in their seed alone (default: the model's)
-        training_seed: name of the training's seed
         gpus: number of GPUs to take, waiting until no other worldprobe process uses them; 0:
             compute on the CPU (default: all that are visible)
         answers: store of answers (default: .answers in --out)
-        fetch: download checkpoints that are not on this machine, one at a time, and delete each
-            before the next
-        keep_weights: delete no checkpoint
         out: the challenge's folder of results; a table of both rules' means (babylm.parquet) and
             one for learning curves (checkpoints.parquet) are in the model's folder there, by
             backend
@@ -93,7 +93,7 @@ def babylm(
     }
     places = {
         revision: Place(numbers[revision], numbers[revision], *place)
-        for revision, place in _find(model, numbers, fetch)
+        for revision, place in _find(model, numbers, training.fetch)
     }
     left_out = {
         revision: "it is not on this machine." for revision in numbers if revision not in places
@@ -122,42 +122,42 @@ def babylm(
         }
     )
     method = f"babylm {challenge.METHOD} {methods.SCORE}"
-    inputs = {one: _digest(table) for one, table in rows.items()}
+    inputs = {part: _digest(table) for part, table in rows.items()}
 
-    def opened(one: Model) -> Engine:
-        return _open(one, backend)
+    def opened(part: Model) -> Engine:
+        return _open(part, backend)
 
     kept, ask = {}, {}
-    for one, table in rows.items():
-        asked = [methods.CHECKPOINTS, method, backend, inputs[one]]
-        kept[one] = Checkpoints(options, asked, out, fetch, keep_weights, opened)
-        ask[one] = challenge.asking(table, method)
-    found: dict[str, dict[str, challenge.Judged]] = {one: {} for one in rows}
+    for part, table in rows.items():
+        asked = [methods.CHECKPOINTS, method, backend, inputs[part]]
+        kept[part] = Checkpoints(options, asked, out, training, opened)
+        ask[part] = challenge.asking(table, method)
+    judged_by_part: dict[str, dict[str, challenge.Judged]] = {part: {} for part in rows}
     data_of = {
         revision: challenge.WHOLE if revision == challenge.MAIN else challenge.FAST
         for revision in places
     }
     n_rows = sum(
-        len(rows[one]) for one in data_of.values()
+        len(rows[part]) for part in data_of.values()
     )  # the final model takes as long as seven others
     with Progress(f"Scoring checkpoints of {name} (BabyLM, {backend})", n_rows, "rows") as progress:
         for revision, place in places.items():
-            one = data_of[revision]
-            with leaving_out(left_out, revision, name, progress, len(rows[one])):
-                scores = kept[one].score(
-                    place, ask[one], f"{name}, {revision}", progress, len(rows[one])
+            part = data_of[revision]
+            with leaving_out(left_out, revision, name, progress, len(rows[part])):
+                scores = kept[part].score(
+                    place, ask[part], f"{name}, {revision}", progress, len(rows[part])
                 )
             if revision not in left_out:
-                judged = found[one][revision] = challenge.judge(
+                judged = judged_by_part[part][revision] = challenge.judge(
                     scores, backend, str(options.dtype), rules
                 )
-                folder = challenge.place_of(out, model, revision, backend, one)
-                challenge.write_predictions(rows[one], judged.right[0], folder, rules)
-    if not any(found.values()):
+                folder = challenge.place_of(out, model, revision, backend, part)
+                challenge.write_predictions(rows[part], judged.right[0], folder, rules)
+    if not any(judged_by_part.values()):
         raise nothing_scored(name, left_out)
     details = {
         "benchmark": "babylm",
-        "series": series or name,
+        "series": training.series or name,
         "unit": challenge.UNIT,
         "checkpoints": len(places),
     }
@@ -166,7 +166,7 @@ def babylm(
         for table in rows.values()
         for group in challenge.groups_of(table)
     }
-    details |= {"weights": {one: checkpoints.weights for one, checkpoints in kept.items()}}
+    details |= {"weights": {part: checkpoints.weights for part, checkpoints in kept.items()}}
     details |= {"left_out": left_out, "over": over, "track": track, "backend": backend}
     details |= {"rules": rules, "commit": challenge.COMMITS[rules]}
     made_here = made(
@@ -181,23 +181,23 @@ def babylm(
     folder = out / challenge.stem_of(model) / f"ewok_{backend}"
     summaries = pd.concat(
         [
-            challenge.summarize(rows[one], judged, name, backend)
-            for one, judged in found.items()
+            challenge.summarize(rows[part], judged, name, backend)
+            for part, judged in judged_by_part.items()
             if judged
         ],
         ignore_index=True,
     )
     write_table(summaries, BabylmSummaries, folder / "babylm.parquet", made_here)
-    if found.get(challenge.FAST):
+    if judged_by_part.get(challenge.FAST):
         cells = pd.concat(
             [
                 challenge.cells_of(rows[challenge.FAST], judged).assign(
                     step=float(places[revision].step)
                 )
-                for revision, judged in found[challenge.FAST].items()
+                for revision, judged in judged_by_part[challenge.FAST].items()
             ],
             ignore_index=True,
-        ).assign(series=series or name, model=name, seed=training_seed)
+        ).assign(series=training.series or name, model=name, seed=training.training_seed)
         write_table(
             cells[list(CheckpointScores.columns)],
             CheckpointScores,
@@ -207,12 +207,14 @@ def babylm(
     print(f"babylm: the rules of {rules} (babylm-org/babylm-eval, {challenge.COMMITS[rules]})")
     print(
         "\n".join(
-            challenge.in_words(summaries, [one for judged in found.values() for one in judged])
+            challenge.in_words(
+                summaries, [part for judged in judged_by_part.values() for part in judged]
+            )
         )
     )
     for problem in dict.fromkeys(left_out.values()):
         print(
-            f"left out: {', '.join(one for one, why in left_out.items() if why == problem)}:"
+            f"left out: {', '.join(part for part, why in left_out.items() if why == problem)}:"
             f" {problem}"
         )
 
@@ -235,7 +237,7 @@ def _whole(
             raise UserError(
                 useless, f"does nothing: {place} is there.", "Leave it out, or remove that folder."
             )
-        found = challenge.read_data(data, challenge.WHOLE)
+        rows = challenge.read_data(data, challenge.WHOLE)
     elif items is None or words is None:
         fix = (
             "Make it with the challenge's ewok/dl_and_filter.py, or give --items EWOK-CORE-1.0 and"
@@ -243,9 +245,9 @@ def _whole(
         )
         raise UserError(place, "there is no such folder.", fix)
     else:
-        place, found = items, challenge.select_items(read_items(items, password).items, words)
-    challenge.check_counts(found, challenge.WHOLE, place)
-    return found
+        place, rows = items, challenge.select_items(read_items(items, password).items, words)
+    challenge.check_counts(rows, challenge.WHOLE, place)
+    return rows
 
 
 def _fast(data: Path) -> pd.DataFrame:
@@ -261,9 +263,9 @@ def _fast(data: Path) -> pd.DataFrame:
         raise UserError(
             place, "there is no such folder.", "Unpack the challenge's ewok_fast.zip there."
         )
-    found = challenge.read_data(data, challenge.FAST)
-    challenge.check_counts(found, challenge.FAST, place)
-    return found
+    rows = challenge.read_data(data, challenge.FAST)
+    challenge.check_counts(rows, challenge.FAST, place)
+    return rows
 
 
 def _find(
@@ -279,26 +281,26 @@ def _find(
     from worldprobe_lab.babylm import MAIN
 
     root = hub.folder_of(model)
-    found: list[tuple[str, tuple[str, str | None]]] = []
+    places: list[tuple[str, tuple[str, str | None]]] = []
     if root is None:
-        found = [
-            (one, (model, one))
-            for one in revisions
-            if fetch or hub.cached_commit(hub.hub_id(model), one) is not None
+        places = [
+            (revision, (model, revision))
+            for revision in revisions
+            if fetch or hub.cached_commit(hub.hub_id(model), revision) is not None
         ]
         fix = "Add --fetch, or fetch it where there is internet: worldprobe models fetch."
     else:
-        found = [
-            (one, (f"{model.rstrip('/')}/{one}", None))
-            for one in revisions
-            if (root / one).is_dir()
+        places = [
+            (revision, (f"{model.rstrip('/')}/{revision}", None))
+            for revision in revisions
+            if (root / revision).is_dir()
         ]
         if not (root / MAIN).is_dir() and (root / "config.json").is_file():
-            found.insert(0, (MAIN, (model, None)))
+            places.insert(0, (MAIN, (model, None)))
         fix = "Correct the path, or put the final model there."
-    if MAIN not in dict(found):
+    if MAIN not in dict(places):
         raise UserError(model, f"has no {MAIN} on this machine.", fix)
-    return found
+    return places
 
 
 def _digest(rows: pd.DataFrame) -> str:

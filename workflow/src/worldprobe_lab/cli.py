@@ -8,7 +8,6 @@ from typing import Annotated
 
 from worldprobe.cli.analysis import Step
 from worldprobe.cli.options import (
-    BELOW_ONE,
     Cluster,
     EvalType,
     Judgements,
@@ -28,7 +27,7 @@ def plan(
     /,
     *,
     difference: Annotated[float, between(0.0001, 1)] = 0.02,
-    power: Annotated[float, BELOW_ONE] = 0.8,
+    power: Annotated[float, between(0, 0.9999)] = 0.8,
     eval_type: EvalType = "logprobs",
     cluster: Cluster = "concept_pair",
     n_clusters: Annotated[Sequence[int], between(2)] = (),
@@ -71,25 +70,25 @@ def plan(
     rated = read_table(people, Ratings) if people else None
     size = (n_clusters, n_versions, named_groups(replicates), n_replicates)
     plans = plan_studies(rows, difference, eval_type, cluster, *size, rated, n_raters)
-    found = versions_needed(plans, power)
+    needed = versions_needed(plans, power)
     print(
         f"A difference of {100 * difference:g} points is found in about {power:.0%} of studies"
         " with:"
     )
     most = plans["n_versions"].max()
-    for row in found[found["grouping"] == OVERALL].to_dict("records"):
+    for row in needed[needed["grouping"] == OVERALL].to_dict("records"):
         what = "replicate" if replicates else "rater"
         ending = "s" if row["n_replicates"] > 1 else ""
         runs = f"{row['n_replicates']} {what}{ending}, " if replicates or people else ""
         clusters = f"{row['n_clusters']} {cluster.replace('_', ' ')}s"
-        known = (
+        certainty = (
             f" (power {row['power']:.2f}, 95% {row['power_low']:.2f} to {row['power_high']:.2f})"
             if row["n_versions"]
             else ""
         )
         print(
             f"  {runs}{clusters}, {row['n_templates']} templates:"
-            f" {row['n_versions'] or f'over {most}'} versions{known}"
+            f" {row['n_versions'] or f'over {most}'} versions{certainty}"
         )
     print(
         "The interval of the power is that of the pilot, which knows the variances from few pairs"

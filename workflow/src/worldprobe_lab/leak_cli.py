@@ -196,11 +196,11 @@ def _orders_of(
     return shuffled_shards(lines, lines_per_shard, shuffles, seed)
 
 
-def _in_words(name: str, found: dict[str, Effect], mean: float, n_forms: int) -> str:
+def _in_words(name: str, effects: dict[str, Effect], mean: float, n_forms: int) -> str:
     from worldprobe.analysis.comparisons import p_in_words
     from worldprobe.report.model_names import counted
 
-    read, gain, words = found["logprob"], found["accuracy"], found["word_frequency"]
+    read, gain, words = effects["logprob"], effects["accuracy"], effects["word_frequency"]
     difference = (
         f"{gain.estimate:+.4f} (95% {gain.low:+.4f} to {gain.high:+.4f}), detectable:"
         f" {gain.detectable:.4f}"
@@ -244,8 +244,8 @@ def _in_words(name: str, found: dict[str, Effect], mean: float, n_forms: int) ->
             f" ({p_in_words(2 * min(words.p, 1 - words.p))}): no sign that they are filled"
             " differently"
         )
-    if "order" in found:
-        order = found["order"]
+    if "order" in effects:
+        order = effects["order"]
         lines.append(
             f"  order of the file: {order.estimate:+.3f} nats per shard of {order.n_pairs} (95%"
             f" {order.low:+.3f} to {order.high:+.3f}), {p_in_words(order.p)}, detectable:"

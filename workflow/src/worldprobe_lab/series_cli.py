@@ -16,11 +16,13 @@ from cyclopts import App
 
 from worldprobe import methods
 from worldprobe.cli.engines import Model, ModelOptions
-from worldprobe.cli.options import Seed, between
+from worldprobe.cli.options import KEYS, Seed, between
 from worldprobe.errors import MachineError, UserError, did_you_mean, lack_of_memory
 from worldprobe.extensions import load
 from worldprobe.log import LOGGER
 from worldprobe.models.checkpoint import NO_ADAPTER
+from worldprobe.settings.blocks import Block
+from worldprobe_lab.settings import Series, Steps
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,6 +39,24 @@ app = App(
 CURVES = 3
 
 
+class Training(Block):
+    """Of which training checkpoints are, and what becomes of their weights."""
+
+    series: str | None = None
+    """Name of the trainings that differ in their seed alone; by default the model's."""
+
+    training_seed: str = "one"
+    """Name of the training's seed."""
+
+    fetch: bool = False
+    """Download checkpoints that are not on this machine, one at a time, and delete each before the
+    next.
+    """
+
+    keep_weights: bool = False
+    """Delete no checkpoint."""
+
+
 @app.command(name="score")
 def score_(
     benchmark: str,
@@ -44,17 +64,11 @@ def score_(
     /,
     *,
     model: ModelOptions,
-    revisions: str | None = None,
-    folders: str | None = None,
+    steps: Annotated[Steps, KEYS] = Steps(),
     numbers: Annotated[Sequence[int], between(0, 10**15)] = (),
-    factor: Annotated[float, between(1e-9, 1e15)] = 1.0,
-    unit: str = "steps",
-    series: str | None = None,
-    training_seed: str = "one",
+    training: Annotated[Training, KEYS] = Training(),
     prompting: Sequence[str] = (),
     part: bool = False,
-    fetch: bool = False,
-    keep_weights: bool = False,
     out: Path,
 ) -> None:
     """Score the checkpoints of one training, one after the other.
@@ -66,19 +80,10 @@ def score_(
     Args:
         benchmark: whose items they are
         items: tables of items, or of trials
-        revisions: revisions of the hub id, {n} for the number, e.g. "step{n}"
-        folders: folders below --checkpoint, {n} for the number, e.g. "chck_{n}M"
         numbers: what stands for {n} (default: the numbers of the folders that are there)
-        factor: what one of the numbers stands for
-        unit: what is counted, after multiplication by --factor
-        series: name of the series (default: the model's name)
-        training_seed: name of the training's seed
         prompting: WorldSense: prompt sets
         part: these are some of the training's checkpoints: where none can be scored, the table has
             no rows
-        fetch: download checkpoints that are not on this machine, one at a time, and delete each
-            before the next
-        keep_weights: delete no checkpoint
         out: checkpoint_scores table
     """
     import pandas as pd
@@ -89,7 +94,6 @@ def score_(
     from worldprobe.settings import Source, parse
     from worldprobe_lab.contracts import CheckpointScores
     from worldprobe_lab.series import LEARNING, find_places
-    from worldprobe_lab.settings import Series
 
     if benchmark not in LEARNING:
         problem = f"there is no such benchmark{did_you_mean(benchmark, LEARNING)}"
@@ -99,7 +103,7 @@ def score_(
             "--adapter", "would be put on every checkpoint of the series.", "Leave it out."
         )
     name, learning = model.name, load(LEARNING[benchmark])
-    stated = {"revisions": revisions, "folders": folders, "n": list(numbers), "factor": factor}
+    stated = {**steps.model_dump(), "n": list(numbers)}
     places = find_places(model.checkpoint, parse(Series, stated, [Source("series", stated)]))
     # Released sets of WorldSense differ in their folders alone.
     inputs = digests(
@@ -113,8 +117,7 @@ def score_(
         model,
         [methods.CHECKPOINTS, benchmark, learning.method, list(prompting), inputs],
         out,
-        fetch,
-        keep_weights,
+        training,
     )
     tables: list[pd.DataFrame] = []
     left_out: dict[str, str] = {}
@@ -133,13 +136,13 @@ def score_(
     )
     if tables:
         scores = pd.concat(tables, ignore_index=True).assign(
-            series=series or name, model=name, seed=training_seed
+            series=training.series or name, model=name, seed=training.training_seed
         )
     details = {
         "benchmark": benchmark,
-        "series": series or name,
-        "training_seed": training_seed,
-        "unit": unit,
+        "series": training.series or name,
+        "training_seed": training.training_seed,
+        "unit": steps.unit,
         "checkpoints": len(places),
         "left_out": left_out,
         "weights": kept.weights,
@@ -176,8 +179,8 @@ def leaving_out(
     except MachineError:
         raise
     except UserError as error:
-        if told := lack_of_memory(error):
-            raise told from error
+        if lacking := lack_of_memory(error):
+            raise lacking from error
         LOGGER.warning(
             "checkpoint %s of %s is left out: %s %s", checkpoint, name, error.where, error.problem
         )
@@ -201,8 +204,7 @@ class Checkpoints:
         model: how each checkpoint is loaded.
         asked: what each is asked, as plain values.
         out: the table, which says where answers are if the options do not.
-        fetch: whether checkpoints that are not here are downloaded, and deleted again.
-        keep: whether they are not deleted.
+        training: whether checkpoints that are not here are downloaded, and deleted again.
         opened: loads a model, where that is not as for every other command.
     """
 
@@ -211,8 +213,7 @@ class Checkpoints:
         model: Model,
         asked: list[Any],
         out: Path,
-        fetch: bool,
-        keep: bool,
+        training: Training,
         opened: Callable[[Model], Engine] | None = None,
     ) -> None:
         from worldprobe_lab.series import Revisions
@@ -220,9 +221,9 @@ class Checkpoints:
         self.model, self.opened = model, opened
         self.answers = model.answers or out.parent / ".answers"
         self.folder = self.answers / "checkpoints"
-        self.revisions = Revisions(
-            model.checkpoint, self.folder, fetch, keep, model.allow_pickle, model.trust_remote_code
-        )
+        kept = (training.fetch, training.keep_weights)
+        trust = (model.allow_pickle, model.trust_remote_code)
+        self.revisions = Revisions(model.checkpoint, self.folder, *kept, *trust)
         how = [model.engine, model.kind, model.pseudo, model.dtype, model.bos, model.plain]
         self.asked = [*asked, *how]
         self.weights: dict[str, str] = {}
@@ -326,7 +327,7 @@ def curves_(
 
     rows_of_all = read_tables(scores, CheckpointScores, allow_empty=True)
     made_by = [read_provenance(path) for path in scores]
-    told = [one.details for one in made_by]
+    facts = [fact.details for fact in made_by]
     left_out: dict[str, dict[str, str]] = {}
     scored = {*zip(rows_of_all["series"].astype(str), rows_of_all["seed"].astype(str), strict=True)}
     for part in made_by:  # a training may have several tables, some of them without rows
@@ -337,28 +338,28 @@ def curves_(
                 first = next(iter(part.details["left_out"].values()))
                 problem = f"none of the checkpoints of its seed {training[1]} can be scored."
                 raise UserError(f"series {training[0]}", problem, f"The first: {first}")
-    names = {str(one.get("benchmark")) for one in told}
+    names = {str(fact.get("benchmark")) for fact in facts}
     if len(names) != 1:
         raise UserError(
             scores[0], f"and others are of {len(names)} benchmarks.", "Give the tables of one."
         )
     units: dict[str, set[str]] = {}
-    for one in told:
-        units.setdefault(str(one["series"]), set()).add(str(one["unit"]))
+    for fact in facts:
+        units.setdefault(str(fact["series"]), set()).add(str(fact["unit"]))
     benchmark = names.pop()
-    over = told[0].get("over") or (
+    over = facts[0].get("over") or (
         dict(load(LEARNING[benchmark]).over) if benchmark in LEARNING else {}
     )
-    found = []
+    traced = []
     for series, rows in rows_of_all.groupby("series", observed=True, sort=True):
         if len(units[str(series)]) != 1:
             problem = f"has several units: {', '.join(sorted(units[str(series)]))}."
             raise UserError(f"series {series}", problem, "Score it with one --unit.")
-        found.append(trace(rows, units[str(series)].pop(), over, level, seed))
-    curves, onsets = (pd.concat(tables, ignore_index=True) for tables in zip(*found, strict=True))
+        traced.append(trace(rows, units[str(series)].pop(), over, level, seed))
+    curves, onsets = (pd.concat(tables, ignore_index=True) for tables in zip(*traced, strict=True))
     details: dict[str, Any] = {"left_out": left_out} if left_out else {}
-    if told[0].get("people") and all(one.get("people") == told[0]["people"] for one in told):
-        details["people"] = told[0]["people"]
+    if facts[0].get("people") and all(fact.get("people") == facts[0]["people"] for fact in facts):
+        details["people"] = facts[0]["people"]
     made_here = made(
         CURVES,
         {str(path): path for path in scores},
@@ -390,8 +391,8 @@ def compare_checkpoints(
     from worldprobe_lab.contracts import CheckpointScores
     from worldprobe_lab.curves import compare_series, differences
 
-    told = {read_provenance(path).details.get("benchmark") for path in scores}
-    if len(told) > 1:
+    benchmarks = {read_provenance(path).details.get("benchmark") for path in scores}
+    if len(benchmarks) > 1:
         raise UserError(
             scores[0], "and others are of several benchmarks.", "Give the tables of one."
         )

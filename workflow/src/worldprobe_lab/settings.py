@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Annotated
 
 from pydantic import Field
 
@@ -15,16 +16,26 @@ from worldprobe.settings.blocks import Block, Count, Distinct, Finding, Text, Wh
 _RANGE = re.compile(r"(\d+)-(\d+)(?:/(\d+))?")
 
 
-class Series(Block):
-    """The checkpoints of one training, whose learning curve a study draws (`series` of the
-    study).
-    """
+class Steps(Block):
+    """Where the checkpoints of a training are, and what their numbers stand for."""
 
     revisions: Text | None = None
     """Revisions of a hub id, with {n} for the number, e.g. "step{n}"."""
 
     folders: Text | None = None
     """Folders below `checkpoint`, with {n} for the number, e.g. "chck_{n}M"."""
+
+    unit: Text = "steps"
+    """What is counted, after multiplication by `factor`; the label of the axis."""
+
+    factor: Annotated[float, Field(gt=0)] = 1
+    """What one of the numbers stands for, e.g. the tokens of a step."""
+
+
+class Series(Steps):
+    """The checkpoints of one training, whose learning curve a study draws (`series` of the
+    study).
+    """
 
     n: Distinct[Whole] = []
     """Numbers of the checkpoints in ascending order. Without any, and without `ranges`, they are
@@ -33,12 +44,6 @@ class Series(Block):
 
     ranges: Distinct[Text] = []
     """Further numbers; "1000-143000/1000" stands for every thousandth."""
-
-    unit: Text = "steps"
-    """What is counted, after multiplication by `factor`; the label of the axis."""
-
-    factor: float = Field(1, gt=0)
-    """What one of the numbers stands for, e.g. the tokens of a step."""
 
     seeds: Distinct[Text] = []
     """The same training with other seeds: other cards with a series, hub ids or folders, or, for a

@@ -118,7 +118,9 @@ def lists_(
         "n_contradictory_questions": lists.n_contradictory,
     }
     packages = ["numpy", "pandas"]
-    known = made(LISTS_METHOD, {"items": items}, packages, seed=settings.seed, details=details)
+    without_texts = made(
+        LISTS_METHOD, {"items": items}, packages, seed=settings.seed, details=details
+    )
     with_texts = made(
         LISTS_METHOD,
         {"items": items},
@@ -127,9 +129,9 @@ def lists_(
         details=details,
         canary=read_provenance(items).canary,
     )
-    write_table(lists.key, ListKeys, str(key_out), known)
+    write_table(lists.key, ListKeys, str(key_out), without_texts)
     if balance_out:
-        write_table(lists.balance, ListBalance, balance_out, known)
+        write_table(lists.balance, ListBalance, balance_out, without_texts)
     write_table(lists.trials, StudyLists, out, with_texts)
 
 

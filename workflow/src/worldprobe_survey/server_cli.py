@@ -212,27 +212,27 @@ def status(folder: Survey, /, *, lists: bool = False) -> None:
         before = answers.now() - int(read_fact(answers, "expiry_ms"))
         wanted = int(read_fact(answers, "wanted_per_list"))
         with answers.read() as connection:
-            found = count(connection, before, wanted)
+            counts = count(connection, before, wanted)
         alarms = find_alarms(answers, identities)
-    print(found.line())
+    print(counts.line())
     print(
-        f"{len(found.lists)} lists, {wanted} people wanted from each; {found.n_late} finished after"
-        " their place had expired"
+        f"{len(counts.lists)} lists, {wanted} people wanted from each; {counts.n_late} finished"
+        " after their place had expired"
     )
-    for kind, n in found.tallies.items():
+    for kind, n in counts.tallies.items():
         print(f"{kind}: {n}")
-    if found.n_previews:
-        print(f"previews, which count nowhere: {found.n_previews}")
+    if counts.n_previews:
+        print(f"previews, which count nowhere: {counts.n_previews}")
     for line in alarms:
         print(line)
     if lists:
         names = ("complete", "live", "expired", "returned", "reopened", "needed")
-        width = max(len(one.name) for one in found.lists)
+        width = max(len(dealt.name) for dealt in counts.lists)
         print(f"{'list':{width}}  " + "  ".join(names))
-        for one in found.lists:
+        for dealt in counts.lists:
             print(
-                f"{one.name:{width}}  "
-                + "  ".join(f"{getattr(one, name):{len(name)}d}" for name in names)
+                f"{dealt.name:{width}}  "
+                + "  ".join(f"{getattr(dealt, name):{len(name)}d}" for name in names)
             )
 
 
@@ -431,11 +431,11 @@ def person(folder: Survey, name: Person, /, *, out: Path) -> None:
         participant = _find_person(identities, name)
         if participant is None:
             raise _UNKNOWN
-        found = copy_person(answers, identities, participant)
+        copy = copy_person(answers, identities, participant)
     with whole_file(out) as temporary:
         temporary.chmod(0o600)
         temporary.write_text(
-            json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+            json.dumps(copy, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
         )
 
 
@@ -541,22 +541,22 @@ def import_submissions(folder: Survey, submissions: Path, /) -> None:
 
     frame = read_frame(submissions, _read_bytes(submissions))
     with _databases(folder) as (answers, identities):
-        found = import_submissions(answers, identities, frame, submissions)
-    print(", ".join(f"{n} {status.lower()}" for status, n in found.statuses.items()))
-    print(f"{found.n_freed} lists are free again")
+        outcome = import_submissions(answers, identities, frame, submissions)
+    print(", ".join(f"{n} {status.lower()}" for status, n in outcome.statuses.items()))
+    print(f"{outcome.n_freed} lists are free again")
     print(
-        f"{found.n_returned} of them had finished here: their answers are marked as returned, and"
+        f"{outcome.n_returned} of them had finished here: their answers are marked as returned, and"
         " cleaning leaves them out"
     )
     print(
-        f"{found.n_kept} timed out or were cancelled there after they had finished here: their"
+        f"{outcome.n_kept} timed out or were cancelled there after they had finished here: their"
         " answers are kept"
     )
-    print(f"{found.n_incomplete} kept their place but are not complete here")
-    print(f"{found.n_unknown} never consented here")
+    print(f"{outcome.n_incomplete} kept their place but are not complete here")
+    print(f"{outcome.n_unknown} never consented here")
     print(
-        f"{found.n_absent} submissions here are not in the file"
-        + (": their ids may be invented" if found.n_absent else "")
+        f"{outcome.n_absent} submissions here are not in the file"
+        + (": their ids may be invented" if outcome.n_absent else "")
     )
 
 

@@ -6,30 +6,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
 from worldprobe import methods
 from worldprobe.cli.options import (
+    KEYS,
     Compat,
-    Count,
     MaterialsPlace,
     Missing,
     OutFolder,
     Pairs,
     Password,
-    Seed,
     between,
     missing_models,
     pairs_of,
 )
 from worldprobe.cli.templates import read_and_check
-from worldprobe.errors import UserError
 from worldprobe.files import check_place, whole_folder
 from worldprobe.log import LOGGER
 from worldprobe.models.checkpoint import facts, pin
 from worldprobe.provenance import digests, made
+from worldprobe.settings.study import CorpusSettings, TokenizerSettings
+from worldprobe_training.settings import ScratchSettings
 
 app = App(name="controls", help="Small models of known behaviour, trained on a corpus of our own.")
 
@@ -48,11 +48,7 @@ def write_corpus(
     *,
     password: Password = None,
     compat: Compat = False,
-    taught: Annotated[float, between(0, 1)] = 0.15,
-    fillings: Count = 100,
-    doses: Annotated[Sequence[int], between(0)] = (1,),
-    sentences: Annotated[int, between(0)] = 7000,
-    seed: Seed = 0,
+    how: Annotated[CorpusSettings, KEYS] = CorpusSettings(),
     out: OutFolder,
 ) -> None:
     """Write the corpus: stories and items of the templates that are taught.
@@ -62,13 +58,6 @@ def write_corpus(
 
     Args:
         templates: templates table
-        taught: share of the training part's templates that is taught, of each domain and contrast
-            of targets
-        fillings: number of fillings of each taught template in the stories
-        doses: how often the taught templates' items of the first version occur, drawn for each pair
-            of concepts
-        sentences: approximate number of single sentences, from which only tokenizer and word
-            vectors learn
         out: folder for documents.parquet and templates.parquet
     """
     from worldprobe.benchmarks.ewok.contracts import ControlDocuments, ControlTemplates, Templates
@@ -76,17 +65,16 @@ def write_corpus(
     from worldprobe_training.corpus import build_corpus
 
     read = read_and_check(materials, password, compat)
-    corpus = build_corpus(
-        read_table(templates, Templates), read, taught, fillings, doses, sentences, seed
-    )
+    corpus = build_corpus(read_table(templates, Templates), read, how)
     provenance = made(
         methods.CORPUS,
         {"templates": templates},
         ["numpy", "pandas"],
         digests={"materials": read.source.digest()},
-        seed=seed,
+        seed=how.seed,
         canary=read.canary,
-        details={"taught": taught, "fillings": fillings, "doses": list(doses), "compat": compat}
+        details=how.model_dump(include={"taught", "fillings", "doses"})
+        | {"compat": compat}
         | corpus.counts(),
     )
     with whole_folder(out) as folder:
@@ -95,28 +83,27 @@ def write_corpus(
 
 
 @app.command(name="train-tokenizer")
-def train_tokenizer_(corpus: Corpus, /, *, vocabulary: Count = 3000, out: OutFolder) -> None:
+def train_tokenizer_(
+    corpus: Corpus,
+    /,
+    *,
+    how: Annotated[TokenizerSettings, KEYS] = TokenizerSettings(),
+    out: OutFolder,
+) -> None:
     """Train a byte-level BPE tokenizer on the corpus.
 
     Args:
-        vocabulary: largest number of tokens
         out: folder of the tokenizer, written whole or not at all
     """
     from worldprobe.benchmarks.ewok.contracts import ControlDocuments
     from worldprobe.benchmarks.ewok.word2vec import DOCUMENT_KINDS, read_by
     from worldprobe.contracts import read_table
-    from worldprobe_training.tokenizer import SMALLEST_VOCABULARY, save_tokenizer, train_tokenizer
+    from worldprobe_training.tokenizer import save_tokenizer, train_tokenizer
 
-    if vocabulary < SMALLEST_VOCABULARY:
-        raise UserError(
-            "--vocabulary",
-            f"{vocabulary} is too few.",
-            f"Give at least {SMALLEST_VOCABULARY}: every byte is a token.",
-        )
     texts = read_by(
         read_table(corpus / DOCUMENTS, ControlDocuments), DOCUMENT_KINDS, f"{corpus / DOCUMENTS}"
     ).text
-    tokenizer = train_tokenizer(texts, vocabulary)
+    tokenizer = train_tokenizer(texts, how.vocabulary)
     provenance = made(
         methods.TOKENIZER,
         {"documents": corpus / DOCUMENTS},
@@ -140,16 +127,7 @@ def train(
     tokenizer: Path,
     /,
     *,
-    architecture: Literal["gpt2", "llama"],
-    layers: Annotated[int, between(1, 1000)] = 2,
-    width: Annotated[int, between(1, 1_000_000)] = 64,
-    heads: Annotated[int, between(1, 1000)] = 2,
-    steps: Annotated[int, between(0)] = 1000,
-    batch: Count = 64,
-    learning_rate: Annotated[float, between(1e-12, 100)] = 2e-3,
-    reads: Sequence[Literal["story", "item"]] = ("story",),
-    seed: Seed = 0,
-    threads: Annotated[int, between(1, 4096)] = 1,
+    how: Annotated[ScratchSettings, KEYS] = ScratchSettings(),
     save_at: Annotated[Sequence[int], between(0)] = (),
     folders: str = "step{n}",
     out: OutFolder,
@@ -161,15 +139,6 @@ def train(
 
     Args:
         tokenizer: folder that `controls train-tokenizer` wrote
-        architecture: family of the model
-        layers: number of layers
-        width: hidden size, a multiple of the number of heads
-        heads: number of attention heads
-        steps: training steps; 0 saves the random initial weights
-        batch: documents per step
-        learning_rate: peak learning rate
-        reads: kinds of documents; of each, the model learns to continue the context with the target
-        threads: number of threads of torch, on which the weights depend
         save_at: numbers of steps after which the model is also saved, in a folder below --out
         folders: name of these folders, {n} for the number of steps
         out: folder of the model, written whole or not at all
@@ -185,21 +154,9 @@ def train(
         )
     from worldprobe_training import scratch
 
-    settings = scratch.Settings(
-        architecture=architecture,
-        layers=layers,
-        width=width,
-        heads=heads,
-        steps=steps,
-        batch=batch,
-        learning_rate=learning_rate,
-        seed=seed,
-        threads=threads,
-    )
-    scratch.check_settings(settings)
     encoder = scratch.load_tokenizer(tokenizer)
     documents = read_by(
-        read_table(corpus / DOCUMENTS, ControlDocuments), reads, f"{corpus / DOCUMENTS}"
+        read_table(corpus / DOCUMENTS, ControlDocuments), how.reads, f"{corpus / DOCUMENTS}"
     )
     name, inputs = (
         out.name,
@@ -215,7 +172,7 @@ def train(
     model, losses = scratch.train(
         documents.text.tolist(),
         encoder,
-        settings,
+        how,
         name,
         documents.start.tolist(),
         keep if save_at else None,
@@ -224,18 +181,18 @@ def train(
         methods.TRAINING,
         packages=["torch", "transformers", "tokenizers", "safetensors", "numpy"],
         digests=inputs,
-        seed=seed,
+        seed=how.seed,
         model=name,
         dtype="float32",
         details={
-            "reads": list(reads),
+            "reads": list(how.reads),
             "n_parameters": model.num_parameters(),
             "loss": scratch.last_loss(losses),
             **facts(),
         },
     )
     with whole_folder(out) as folder:
-        scratch.save_model(model, tokenizer, folder, name, settings, provenance)
+        scratch.save_model(model, tokenizer, folder, name, how, provenance)
         trained = (
             model.state_dict()
             if not saved
@@ -245,9 +202,7 @@ def train(
             model.load_state_dict(weights)
             place = folder / folders.replace("{n}", str(step))
             place.mkdir()
-            scratch.save_model(
-                model, tokenizer, place, f"{name}, step {step}", settings, provenance
-            )
+            scratch.save_model(model, tokenizer, place, f"{name}, step {step}", how, provenance)
         model.load_state_dict(trained)
     LOGGER.info(
         "%s: %s parameters, loss %s",
@@ -291,7 +246,7 @@ def measure(
     from worldprobe_training import corpus as controls
 
     paths = {"items": items, "documents": corpus / DOCUMENTS, "templates": corpus / TEMPLATES}
-    told = controls.Corpus(
+    learned = controls.Corpus(
         read_table(paths["documents"], ControlDocuments),
         read_table(paths["templates"], ControlTemplates),
     )
@@ -299,7 +254,7 @@ def measure(
     check_items(items, judgements)
     kinds = {model: text.split(",") for model, text in pairs_of(reads).items()}
     item_table = read_table(items, Items)
-    accuracies = controls.accuracy_by_group(tables, item_table, told, kinds)
+    accuracies = controls.accuracy_by_group(tables, item_table, learned, kinds)
     details = (
         {"n_items": len(item_table)}
         | missing_models(missing, accuracies["model"].unique())

@@ -25,6 +25,7 @@ from worldprobe.benchmarks.ewok.materials.split import PAIR, SPLIT, parts_of
 from worldprobe.benchmarks.ewok.vocabulary import TARGET_CONTRASTS
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
+from worldprobe.settings.study import CorpusSettings
 
 #: What a model had read of an item: its own texts; its template with other fillings; other
 #: templates of its pair of concepts; nothing of its situation or its concepts.
@@ -104,23 +105,16 @@ class Corpus:
 def build_corpus(
     templates: pd.DataFrame,
     materials: Materials,
-    share: float,
-    fillings: int,
-    doses: Sequence[int],
-    sentences: int,
-    seed: int,
+    how: CorpusSettings,
 ) -> Corpus:
     """Choose what is taught, and write stories and items of it, and single sentences of everything.
 
     Args:
         templates: a Templates table of the materials.
         materials: the materials; where these have no split, all of it may be taught.
-        share: of the training part's templates that is taught.
-        fillings: of each taught template in the stories; where fewer exist, they are repeated in
-            turn.
-        doses: how often the items of taught templates occur.
-        sentences: single sentences to write, rounded up so that every template has as many.
-        seed: seed of all draws.
+        how: what is taught, and how often; where fewer fillings of a template exist, they are
+            repeated in turn, and single sentences are rounded up so that every template has as
+            many.
 
     Raises:
         UserError: the templates are of other materials, or no template is taught.
@@ -131,10 +125,10 @@ def build_corpus(
         if has_split
         else pd.Series("train", index=templates.index)
     )
-    chosen = choose_templates(templates, part, share, doses, seed)
+    chosen = choose_templates(templates, part, how.taught, how.doses, how.seed)
     taught = templates[(chosen["status"] == "taught").to_numpy()]
     if taught.empty:
-        problem = f"a share of {share:g} of the training part is no template."
+        problem = f"a share of {how.taught:g} of the training part is no template."
         raise UserError("controls", problem, "Give a larger share, or more templates.")
     asked = fill_items(templates, materials, Filling("balanced", VERSIONS))[0]
     asked = asked[_template_ids(asked).isin(taught["template_id"])]
@@ -142,16 +136,17 @@ def build_corpus(
     items = _pairings(asked[asked["version"] == VERSIONS[0]], "item")
     stories = _pairings(
         _evened(
-            fill_items(taught, materials, Filling("independent", range(fillings), seed))[0],
-            fillings,
+            fill_items(taught, materials, Filling("independent", range(how.fillings), how.seed))[0],
+            how.fillings,
         ),
         "story",
     )
     stories = stories[~stories["text"].isin(set(_pairings(asked, "item")["text"]))]
-    each = -(-sentences // (4 * len(templates)))
+    each = -(-how.sentences // (4 * len(templates)))
     alone = (
         _evened(
-            fill_items(templates, materials, Filling("independent", range(each), seed + 1))[0], each
+            fill_items(templates, materials, Filling("independent", range(each), how.seed + 1))[0],
+            each,
         )
         if each
         else asked[:0]
@@ -160,7 +155,7 @@ def build_corpus(
     documents = pd.concat(
         [stories, items.loc[items.index.repeat(doses_of)], _sentences(alone)], ignore_index=True
     )
-    order = np.random.default_rng([seed, _ORDER]).permutation(len(documents))
+    order = np.random.default_rng([how.seed, _ORDER]).permutation(len(documents))
     documents = documents.iloc[order].reset_index(drop=True)
     documents.insert(0, "document", np.arange(len(documents), dtype="int64"))
     LOGGER.info(

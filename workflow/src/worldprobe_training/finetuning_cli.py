@@ -9,21 +9,19 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cyclopts import App, Parameter
 
 from worldprobe import methods
 from worldprobe.cli.engines import model_name
 from worldprobe.cli.options import (
+    KEYS,
     AllowPickle,
-    Count,
     Dtype,
     ModelName,
     OutFolder,
     Revision,
-    Seed,
-    Share,
     SkinFolder,
     TrustRemoteCode,
     WordingVersion,
@@ -34,6 +32,9 @@ from worldprobe.files import check_place, whole_folder, write_text
 from worldprobe.log import LOGGER
 from worldprobe.models.checkpoint import facts, locate, pin
 from worldprobe.provenance import digests, made
+from worldprobe.settings import parse_given
+from worldprobe_training.settings import ScratchSettings
+from worldprobe_training.trainings import FinetuningSettings, ReadingLessons, StartSettings
 
 #: Bumped when the same records give another table.
 GATHER_METHOD = 1
@@ -76,13 +77,8 @@ def finetune(
     /,
     *,
     settings: Settings = None,
-    prompt_set: str | None = None,
-    chat: Literal["always", "auto", "never"] | None = None,
+    how: Annotated[FinetuningSettings, KEYS] = FinetuningSettings(),
     mix: Sequence[Path] = (),
-    share: Share | None = None,
-    steps: Count | None = None,
-    warm_up: Annotated[int | None, between(0)] = None,
-    learning_rate: Annotated[float | None, between(0, 100)] = None,
     tests: Sequence[Path] = (),
     skin_folder: SkinFolder = None,
     revision: Revision = None,
@@ -95,21 +91,12 @@ def finetune(
     """Fine-tune a causal language model on trials or dialogues, with the loss on the answer.
 
     Writes a Hugging Face folder with a card, whole or not at all. A killed run continues from its
-    last checkpoint when the same command is given again. Several GPUs have a process each. The
-    settings are those of `worldsense.finetuning.settings` in a study (config/README.md); the
-    defaults are the paper's. Options win over --settings.
+    last checkpoint when the same command is given again. Several GPUs have a process each. Options
+    win over --settings.
 
     Args:
         checkpoint: model folder, or hub id that was fetched before
-        prompt_set: how a trial is asked: a set of resources/prompts/worldsense, or a YAML file
-            (default: basic)
-        chat: write lessons through the chat template: always (default), auto (where there is one),
-            never (as plain text)
         mix: dialogues that are mixed in, e.g. instructions
-        share: share of the lessons seen that come from --mix
-        steps: optimiser steps (default: two passes over TRAIN)
-        warm_up: steps in which the learning rate rises (default: the paper's 1 % of all)
-        learning_rate: peak learning rate (default: 2e-6)
         tests: test sets, and tables of EWoK's items, none of which may be trained on
         checkpoints: folder of checkpoints (default: .checkpoints next to --out)
         gpus: GPUs that share the model; 0: train on the CPU (default: 1, or the CPU where there is
@@ -117,16 +104,11 @@ def finetune(
         out: folder of the model, written whole or not at all
     """
     from worldprobe.operations.resources import claim_gpus, visible_gpus
-    from worldprobe.settings import parse_given
     from worldprobe_training import processes
-    from worldprobe_training.trainings import FinetuningSettings
 
     processes.end_with_parent()
     check_place(out, is_folder=True)
-    stated = {"steps": steps, "warm_up": warm_up, "learning_rate": learning_rate}
-    how = parse_given(
-        FinetuningSettings, settings, prompt_set=prompt_set, chat=chat, share=share, **stated
-    )
+    chosen = parse_given(FinetuningSettings, settings, how.model_dump(exclude_unset=True))
     if checkpoints and checkpoints.resolve().is_relative_to(out.resolve()):
         raise UserError(
             "--checkpoints",
@@ -148,7 +130,7 @@ def finetune(
     with processes.told_once():
         base = locate(checkpoint, revision, allow_pickle, trust_remote_code)
         return finetune.finetune(
-            base, finetune.Files(train, mix, tests, skin_folder), how, gpus, checkpoints, out
+            base, finetune.Files(train, mix, tests, skin_folder), chosen, gpus, checkpoints, out
         )
 
 
@@ -209,12 +191,12 @@ def ask_external(
     from worldprobe.models.loading import check_dtype
     from worldprobe_training.external import COLUMNS, measure
 
-    asked = [task_and_examples(one) for one in tasks]
+    asked = [task_and_examples(task) for task in tasks]
     precision = check_dtype(dtype or "float32")
-    found = locate(checkpoint, revision, False, trust_remote_code)
-    found.refuse_adapter("lm-evaluation-harness")
+    located = locate(checkpoint, revision, False, trust_remote_code)
+    located.refuse_adapter("lm-evaluation-harness")
     options = {"dtype": precision, "trust_remote_code": trust_remote_code}
-    rows = measure(model_name(model, checkpoint), str(found.folder), asked, options, include)
+    rows = measure(model_name(model, checkpoint), str(located.folder), asked, options, include)
     write_text(
         out, pd.DataFrame(rows, columns=list(COLUMNS)).to_csv(index=False, lineterminator="\n")
     )
@@ -289,9 +271,7 @@ def write_lessons(
     """
     from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
     from worldprobe.benchmarks.worldsense.trials.files import write_lines
-    from worldprobe.settings import parse_given
     from worldprobe_training.reading_lessons import lesson_lines
-    from worldprobe_training.trainings import ReadingLessons
 
     how = parse_given(ReadingLessons, settings)
     write_lines(lesson_lines(how, read_skins(skin_folder or FOLDER, wording_version)), out)
@@ -302,14 +282,8 @@ def start_model(
     train: Train = (),
     /,
     *,
-    architecture: Literal["gpt2", "llama"] = "llama",
-    layers: Annotated[int, between(1, 1000)] = 4,
-    width: Annotated[int, between(1, 1_000_000)] = 128,
-    heads: Annotated[int, between(1, 1000)] = 4,
-    positions: Annotated[int, between(8, 1_000_000)] = 512,
-    vocabulary: Annotated[int, between(258)] = 1024,
+    how: Annotated[StartSettings, KEYS] = StartSettings(),
     tokenizer: str | None = None,
-    seed: Seed = 0,
     out: OutFolder,
 ) -> None:
     """Make a small untrained model, on which fine-tuning begins.
@@ -320,12 +294,6 @@ def start_model(
     random weights.
 
     Args:
-        architecture: family of the model
-        layers: number of layers
-        width: hidden size
-        heads: number of attention heads
-        positions: longest sequence, in tokens
-        vocabulary: largest number of tokens
         tokenizer: folder of a finished tokenizer, instead of TRAIN
         out: folder of the model, written whole or not at all
     """
@@ -335,10 +303,7 @@ def start_model(
     from worldprobe_training import scratch
     from worldprobe_training.tokenizer import save_tokenizer, train_tokenizer
 
-    settings = scratch.Settings(
-        architecture, layers, width, heads, 0, 1, 1.0, seed, positions=positions
-    )
-    scratch.check_settings(settings)
+    settings = ScratchSettings(steps=0, **how.model_dump(exclude={"vocabulary"}))
     if bool(tokenizer) == bool(train):
         raise UserError(
             "worldsense start-model",
@@ -349,16 +314,16 @@ def start_model(
         encoder = scratch.load_tokenizer(tokenizer)
         inputs = {"tokenizer": Path(tokenizer) / "tokenizer.json"}
     else:
-        encoder = train_tokenizer(training_files.read_texts(train), vocabulary)
+        encoder = train_tokenizer(training_files.read_texts(train), how.vocabulary)
         inputs = {f"train {place}": path for place, path in enumerate(train, 1)}
-    found = digests(inputs)
+    input_digests = digests(inputs)
     check_place(out, is_folder=True)
     model, _ = scratch.train([], encoder, settings, out.name)
     provenance = made(
         methods.START_MODEL,
         packages=["torch", "transformers", "tokenizers", "safetensors"],
-        digests=found,
-        seed=seed,
+        digests=input_digests,
+        seed=how.seed,
         model=out.name,
         dtype="float32",
         details={

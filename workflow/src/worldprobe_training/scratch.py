@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +23,9 @@ from tokenizers import Tokenizer
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER, Progress
 from worldprobe.provenance import Provenance
+from worldprobe_training.settings import ScratchSettings
 from worldprobe_training.tokenizer import END_OF_TEXT, PADDING
 
-#: Positions of a model: far more than an item needs, enough for the longest prompt with examples.
-POSITIONS = 1024
 IGNORED = -100
 #: Batches that are sorted by length together: less padding, and still a new mixture in every epoch.
 BATCHES_SORTED_TOGETHER = 32
@@ -37,39 +35,10 @@ WARM_UP, LOWEST = 0.05, 0.1
 STEPS_AVERAGED = 50
 
 
-@dataclass(frozen=True)
-class Settings:
-    """How a control model is built and trained.
-
-    Attributes:
-        architecture: gpt2 or llama (the configuration classes of transformers).
-        layers: transformer blocks.
-        width: hidden size; the inner layer has 4 x (gpt2) or 8/3 x (llama) of it.
-        heads: attention heads; must divide the width.
-        steps: optimiser steps; 0 leaves the random weights.
-        batch: documents per step.
-        learning_rate: peak of the schedule (AdamW).
-        seed: seed of weights and of the documents' order.
-        threads: CPU threads of torch; part of the settings because sums depend on it.
-        positions: longest sequence.
-    """
-
-    architecture: str
-    layers: int
-    width: int
-    heads: int
-    steps: int
-    batch: int
-    learning_rate: float
-    seed: int
-    threads: int = 1
-    positions: int = POSITIONS
-
-
 def train(
     texts: Sequence[str],
     tokenizer: Tokenizer,
-    settings: Settings,
+    settings: ScratchSettings,
     name: str,
     starts: Sequence[int] | None = None,
     keep: Callable[[int, transformers.PreTrainedModel], None] | None = None,
@@ -151,7 +120,7 @@ def last_loss(losses: Sequence[float]) -> float | None:
     return round(float(np.mean(losses[-STEPS_AVERAGED:])), 4) if losses else None
 
 
-def build_model(settings: Settings, tokenizer: Tokenizer) -> transformers.PreTrainedModel:
+def build_model(settings: ScratchSettings, tokenizer: Tokenizer) -> transformers.PreTrainedModel:
     """A model with random weights, without dropout (the corpus is seen about once)."""
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
@@ -189,7 +158,7 @@ def build_model(settings: Settings, tokenizer: Tokenizer) -> transformers.PreTra
 
 
 def batches(
-    documents: Sequence[tuple[Sequence[int], int]], settings: Settings, padding: int
+    documents: Sequence[tuple[Sequence[int], int]], settings: ScratchSettings, padding: int
 ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
     """Batches of documents of like length, epoch after epoch, each epoch in a new order drawn from
     the seed.
@@ -241,16 +210,6 @@ def learning_rate_factor(step: int, steps: int) -> float:
     return float(LOWEST + (1 - LOWEST) * 0.5 * (1 + np.cos(np.pi * done)))
 
 
-def check_settings(settings: Settings) -> None:
-    """Raise UserError where no such model can be built or trained."""
-    if settings.width % (2 * settings.heads):
-        raise UserError(
-            "--width",
-            f"{settings.width} cannot be divided among {settings.heads} heads of even size.",
-            f"Choose a multiple of {2 * settings.heads}, or other --heads.",
-        )
-
-
 def load_tokenizer(folder: Path | str) -> Tokenizer:
     """The tokenizer of a folder.
 
@@ -272,7 +231,7 @@ def save_model(
     tokenizer_folder: Path | str,
     folder: Path,
     name: str,
-    settings: Settings,
+    settings: ScratchSettings,
     made: Provenance,
 ) -> None:
     """Write an ordinary Hugging Face folder: configuration, weights (safetensors), tokenizer and
@@ -296,7 +255,7 @@ def write_weights(model: transformers.PreTrainedModel, folder: Path) -> None:
 
 
 def model_card(
-    model: transformers.PreTrainedModel, name: str, settings: Settings, made: Provenance
+    model: transformers.PreTrainedModel, name: str, settings: ScratchSettings, made: Provenance
 ) -> str:
     """What the model is, in Hugging Face's form of a model card."""
     if settings.steps:
@@ -310,7 +269,7 @@ def model_card(
             "It was never trained: its weights are random, and its accuracy must lie at chance,"
             " 0.5."
         )
-    provenance = {"settings": asdict(settings)} | json.loads(made.to_json())
+    provenance = {"settings": settings.model_dump(exclude={"reads"})} | json.loads(made.to_json())
     return f"""---
 language: en
 license: mit

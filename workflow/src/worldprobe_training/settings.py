@@ -10,6 +10,22 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from worldprobe.settings.blocks import Block, Count, Finding, PartialShare, Seed, Text, Whole
+from worldprobe.settings.registry import Control
+
+Threads = Annotated[int, Field(ge=1, le=4096)]
+
+
+class ScratchSettings(Control):
+    """How a small model is built and trained from scratch."""
+
+    seed: Seed = 0
+    """Seed of the weights and of the order of documents."""
+
+    threads: Threads = 1
+    """Number of CPU threads, on which the weights depend."""
+
+    positions: Annotated[int, Field(ge=8)] = 1024
+    """Longest sequence, in tokens; enough for the longest prompt with examples."""
 
 
 class TrainingSettings(Block):
@@ -97,7 +113,7 @@ class TrainingSettings(Block):
     seed: Seed = 0
     """Seed of the order of lessons, of dropout and of LoRA's matrices."""
 
-    threads: Annotated[int, Field(ge=1, le=4096)] = 1
+    threads: Threads = 1
     """Number of CPU threads, on which the weights depend."""
 
     checkpoint_every: Count | None = None

@@ -27,7 +27,6 @@ PADDING = "<|padding|>"
 UNKNOWN = "<|unknown|>"
 #: Marks that are tokens of their own between phrases.
 MARKS = ("-", ",", ".", ":", ";", "(", ")", "?", "‘", "’")
-SMALLEST_VOCABULARY = 258
 
 
 def train_tokenizer(texts: Iterable[str], vocabulary: int) -> Tokenizer:
@@ -38,8 +37,7 @@ def train_tokenizer(texts: Iterable[str], vocabulary: int) -> Tokenizer:
 
     Args:
         texts: documents.
-        vocabulary: number of tokens at most, at least ``SMALLEST_VOCABULARY`` (bytes and two
-            special tokens).
+        vocabulary: number of tokens at most, at least 258 (bytes and two special tokens).
     """
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)

@@ -31,11 +31,13 @@ from worldprobe.settings.blocks import (
     absent,
     name,
 )
+from worldprobe.settings.registry import Shape
 from worldprobe_training.settings import TrainingSettings
 
 #: Fewest entities of a world in motion.
 SMALLEST_MOVING = 4
-_OF_SETS = ("sizes", "problems", "skins", "per_cell", "seed")
+#: Keys of a part that say what is generated of its set.
+OF_SETS = ("sizes", "problems", "skins", "per_cell", "seed")
 
 
 class FinetuningSettings(TrainingSettings):
@@ -93,7 +95,7 @@ class Part(Block):
     def findings(self) -> Iterator[Finding]:
         """Several sources or none, and files that are not there."""
         kinds = [kind for kind in ("set", "file", "lessons") if getattr(self, kind)]
-        extra = next((key for key in _OF_SETS if getattr(self, key) is not None), None)
+        extra = next((key for key in OF_SETS if getattr(self, key) is not None), None)
         if len(kinds) != 1:
             problem = f"names {' and '.join(kinds) if kinds else 'nothing'}."
             yield (), problem, "Write one of {set: ...}, {file: ...} and {lessons: ...}."
@@ -130,38 +132,30 @@ class Stage(Variant):
     """Name of the stage."""
 
 
-class SmallModel(Block):
+class StartSettings(Shape):
+    """A small model without any training."""
+
+    positions: Annotated[int, Field(ge=8)] = 512
+    """Longest sequence, in tokens."""
+
+    vocabulary: Annotated[int, Field(ge=258)] = 1024
+    """Largest number of tokens of its tokenizer."""
+
+    seed: Seed = 0
+    """Seed of the random weights."""
+
+
+class SmallModel(StartSettings):
     """A small model that is made here."""
 
     display_name: Text
     """Name in tables and figures."""
-
-    architecture: Literal["gpt2", "llama"] = "llama"
-    """Kind of transformer."""
-
-    layers: int = Field(4, ge=1, le=200)
-    """Number of transformer layers."""
-
-    width: int = Field(128, ge=8, le=20_000)
-    """Size of the hidden state."""
-
-    heads: Count = 4
-    """Number of attention heads; it divides the width."""
-
-    positions: int = Field(512, ge=8)
-    """Longest sequence, in tokens."""
-
-    vocabulary: int = Field(1024, ge=258)
-    """Largest number of tokens of its tokenizer."""
 
     vocabulary_from: Parts | None = absent()
     """What the tokenizer is learned from."""
 
     tokenizer: Text | None = absent()
     """Folder of a finished tokenizer instead; phrases takes the study's own."""
-
-    seed: Seed = 0
-    """Seed of the random weights."""
 
     seeds: Distinct[Seed] = []
     """Seeds with which it is made as often, each model under the id with its seed; training takes
@@ -175,9 +169,7 @@ class SmallModel(Block):
 
     def findings(self) -> Iterator[Finding]:
         """Shapes that cannot be, a tokenizer from nowhere, and stages of one name."""
-        if self.width % (2 * self.heads):
-            problem = f"{self.width} cannot be divided among {self.heads} heads of even size."
-            yield ("width",), problem, f"Choose a multiple of {2 * self.heads}, or other heads."
+        yield from super().findings()
         if bool(self.tokenizer) == bool(self.vocabulary_from):
             yield (
                 (),

@@ -12,7 +12,6 @@ import errno
 import os
 import sys
 from collections.abc import Sequence
-from importlib.util import find_spec
 from itertools import takewhile
 from pathlib import Path
 
@@ -20,61 +19,11 @@ from cyclopts import App
 from cyclopts.exceptions import CycloptsError
 
 from worldprobe import __version__, extensions, log
-from worldprobe.benchmarks import OWN
 from worldprobe.cli import parsing
 from worldprobe.errors import UserError, did_you_mean, is_text, lack_of_memory
 from worldprobe.inference.preemption import Preemption
+from worldprobe.stages import GROUPS, STAGES
 
-#: Group of the list of all -> its stages: where each is, and its line in the list.
-_STAGES = {
-    "Start here": {
-        "evaluate": ("evaluate:evaluate", "score one model and write its result and a page"),
-        "compare": ("analysis:compare", "test whether models differ, paired by item"),
-        "leaderboard": ("evaluate:leaderboard", "rank models by their results, on one page"),
-        "results": ("evaluate:results", "check a result, or export it for other tools"),
-    },
-    "A study": {
-        "config": ("study:config", "check configuration files"),
-        "workflow": ("study:workflow", "print the path of the Snakefile"),
-        "status": ("study:status", "list which models are done, failed or still to run"),
-        "models": ("models:app", "list and fetch models, and plan what they need"),
-        "fetch": ("study:fetch", "download a file that resources/sources.yaml lists"),
-        "ask": ("score:ask", "score a model in minimal pairs, or another installed benchmark"),
-        "summarize": ("analysis:summarize", "compute mean accuracy by group, with intervals"),
-        "compare-conditions": (
-            "analysis:compare_conditions",
-            "test whether a study's conditions differ, model by model",
-        ),
-        "reproduction": ("analysis:reproduction", "compare our numbers with the published ones"),
-        "table": ("report:table", "print a table as CSV, LaTeX, Markdown and JSON"),
-        "figure": ("report:figure", "draw a figure, and save its numbers as CSV"),
-        "notebook": ("report:notebook", "run a notebook over a finished study"),
-        "report": ("report:report", "build the HTML report"),
-    },
-    "EWoK": {
-        "templates": ("templates:templates", "compile materials into templates"),
-        "items": ("items:app", "fill templates into items, export items, or import them"),
-        "score": ("score:app", "score a model in EWoK's items, by log probabilities or prompts"),
-        "judge": ("analysis:judge", "turn scores, answers or ratings into accuracy"),
-        "baselines": ("baselines:app", "compute word2vec, WordNet and other baselines"),
-        "import": ("importing:app", "read released results, lm-eval's samples or ratings"),
-        "agree": ("analysis:agree", "compare a model's Choice answers with its Likert ratings"),
-        "correlate": ("analysis:correlate", "correlate accuracy with baselines and word counts"),
-        "families": ("analysis:families", "compute accuracy by levels of one factor"),
-        "fit": ("analysis:fit", "fit logistic regressions of accuracy"),
-    },
-    "WorldSense": {
-        name: (f"{name}:app", "generate trials, ask models about them, analyse their answers")
-        for name in OWN
-        if find_spec(f"worldprobe.cli.{name}")
-    },
-}
-#: Those of extensions last.
-STAGES = {
-    name: (f"worldprobe.cli.{place}", about)
-    for stages in _STAGES.values()
-    for name, (place, about) in stages.items()
-} | extensions.commands()
 #: What may stand before the stage.
 OPTIONS = ("--help", "-h", "--version", "--verbose")
 
@@ -157,7 +106,7 @@ def print_stages() -> None:
     """The list of all stages, by group."""
     print("Usage: worldprobe [--verbose] STAGE ...\n")
     print("Does a language model know how the world works?")
-    for group, stages in (*_STAGES.items(), ("Extras", extensions.commands())):
+    for group, stages in (*GROUPS.items(), ("Extras", extensions.commands())):
         print(f"\n{group}:")
         for stage in stages:
             print(f"  {stage:20}{STAGES[stage][1]}")

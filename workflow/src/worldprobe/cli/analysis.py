@@ -13,6 +13,7 @@ from cyclopts import App, Parameter
 
 from worldprobe.benchmarks import benchmark_of, facts_of, scored_in
 from worldprobe.cli.options import (
+    KEYS,
     Cluster,
     EvalType,
     Groups,
@@ -30,6 +31,7 @@ from worldprobe.files import write_text
 from worldprobe.log import LOGGER
 from worldprobe.paths import RESOURCES
 from worldprobe.provenance import made
+from worldprobe.settings.blocks import Block
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -138,8 +140,18 @@ class Step:
         return rows
 
 
-Ties = Literal["wrong", "drop"]
-TargetCoding = Literal["deviation", "treatment"]
+class FitSettings(Block):
+    """What a regression is about."""
+
+    eval_type: str = "logprobs"
+    """Way of asking."""
+
+    ties: Literal["wrong", "drop"] = "wrong"
+    """Exact ties: counted as wrong (as in the paper) or dropped."""
+
+    target_coding: Literal["deviation", "treatment"] = "deviation"
+    """Coding of the target: deviation (as in the paper) or treatment (as in the released analysis).
+    """
 
 
 def summarize(
@@ -199,9 +211,7 @@ def mixed_model(
     /,
     *,
     surface: Surface,
-    eval_type: EvalType = "logprobs",
-    ties: Ties = "wrong",
-    target_coding: TargetCoding = "deviation",
+    how: Annotated[FitSettings, KEYS] = FitSettings(),
     algorithm: Literal["whitened", "plain"] = "whitened",
     random_effects: Literal["intercepts", "maximal"] = "maximal",
     missing: Missing = (),
@@ -213,9 +223,6 @@ def mixed_model(
     formula.
 
     Args:
-        ties: exact ties: counted as wrong (as in the paper) or dropped
-        target_coding: coding of the target: deviation (as in the paper) or treatment (as in the
-            released analysis)
         algorithm: whitened: fast; plain: glmer as the paper called it, slow
         random_effects: maximal: items, models and their slopes, templates, pairs of concepts and
             versions; intercepts: items and models alone, as in the paper
@@ -225,9 +232,7 @@ def mixed_model(
 
     start_r()  # a missing R is reported before anything is read
     step = Step(FITS, judgements, missing, {"surface_features": surface})
-    table, details = fit_mixed_model(
-        _design(step, surface, eval_type, ties, target_coding), algorithm, random_effects
-    )
+    table, details = fit_mixed_model(_design(step, surface, how), algorithm, random_effects)
     _write_fit(step, table, details, surface, ["rpy2"], out)
 
 
@@ -237,28 +242,23 @@ def fixed_effects(
     /,
     *,
     surface: Surface,
-    eval_type: EvalType = "logprobs",
-    ties: Ties = "wrong",
-    target_coding: TargetCoding = "deviation",
+    how: Annotated[FitSettings, KEYS] = FitSettings(),
     missing: Missing = (),
     out: Path,
 ) -> None:
     """Cross-check without R: statsmodels, standard errors clustered by item.
 
     Args:
-        ties: exact ties: counted as wrong (as in the paper) or dropped
-        target_coding: coding of the target: deviation (as in the paper) or treatment (as in the
-            released analysis)
         out: coefficients table
     """
     from worldprobe.benchmarks.ewok.analysis.regression import fit_fixed_effects
 
     step = Step(FITS, judgements, missing, {"surface_features": surface})
-    table, details = fit_fixed_effects(_design(step, surface, eval_type, ties, target_coding))
+    table, details = fit_fixed_effects(_design(step, surface, how))
     _write_fit(step, table, details, surface, ["statsmodels"], out)
 
 
-def _design(step: Step, surface: Path, eval_type: str, ties: str, target_coding: str) -> Any:
+def _design(step: Step, surface: Path, how: FitSettings) -> Any:
     from worldprobe.benchmarks.ewok.analysis.regression import COLUMNS, build_design
     from worldprobe.benchmarks.ewok.contracts import SurfaceFeatures
     from worldprobe.contracts import read_table
@@ -266,7 +266,7 @@ def _design(step: Step, surface: Path, eval_type: str, ties: str, target_coding:
 
     rows = step.read(COLUMNS)
     design = build_design(
-        rows, read_table(surface, SurfaceFeatures), eval_type, ties, target_coding
+        rows, read_table(surface, SurfaceFeatures), how.eval_type, how.ties, how.target_coding
     )
     LOGGER.info(
         "%d rows, %s, %d items",
@@ -416,14 +416,14 @@ def judge(
     check_items(items, evidence)
     finished = []
     for path, place in zip(evidence, out, strict=True):
-        found = read_evidence(path, model)
-        judged = judge_evidence(item_rows, found, near_tie, compare_targets)
-        source = found.provenance
+        read = read_evidence(path, model)
+        judged = judge_evidence(item_rows, read, near_tie, compare_targets)
+        source = read.provenance
         provenance = made(
             JUDGEMENTS,
-            {"items": items, found.kind: path},
+            {"items": items, read.kind: path},
             ["numpy", "pandas"],
-            model=found.model,
+            model=read.model,
             checkpoint=source.checkpoint,
             revision=source.revision,
             dtype=source.dtype,
@@ -433,7 +433,7 @@ def judge(
             | {key: source.details[key] for key in OF_MODEL if key in source.details},
         )
         finished.append((validate(judged.table, Judgements), place, provenance))
-        _report_judged(judged, found.model)
+        _report_judged(judged, read.model)
     for table, place, provenance in finished:
         write_table(table, Judgements, place, provenance)
 
@@ -625,13 +625,13 @@ def compare_conditions(
     }
     details |= {"titles": titles} if titles else {}
     details |= {"own_fillings": own} if own else {}
-    found = compare_conditions(rows, cluster)
+    comparisons = compare_conditions(rows, cluster)
     _write_comparisons(
         step,
-        found,
+        comparisons,
         ConditionComparisons,
         out,
-        details | {"drawn": str(found["interval_over"][0])},
+        details | {"drawn": str(comparisons["interval_over"][0])},
         "worldprobe.report/assets/conditions.txt.jinja",
     )
 

@@ -194,9 +194,9 @@ def _check_classes(skip: Sequence[str], items: pd.DataFrame) -> None:
     """
     from worldprobe.benchmarks.ewok.frequency import classes_of
 
-    known = {name for fillers in items["fillers"].unique() for name in classes_of(fillers)}
-    if unknown := sorted(set(skip) - known - {"agent"}):
-        fix = f"The items have: {', '.join(sorted(known)) or 'no fillers'}."
+    classes = {name for fillers in items["fillers"].unique() for name in classes_of(fillers)}
+    if unknown := sorted(set(skip) - classes - {"agent"}):
+        fix = f"The items have: {', '.join(sorted(classes)) or 'no fillers'}."
         raise UserError("--skip-classes", f'no item has a filler of class "{unknown[0]}".', fix)
 
 

@@ -203,23 +203,23 @@ def able(
     Raises:
         UserError: none of them can.
     """
-    found, refused = {}, {}
+    evaluations, refused = {}, {}
     for benchmark in named:
-        if (one := benchmark.evaluation) is None:
+        if (evaluation := benchmark.evaluation) is None:
             continue
         try:
-            one.refuse(evaluated)
-            found[benchmark.name] = one
+            evaluation.refuse(evaluated)
+            evaluations[benchmark.name] = evaluation
         except UserError as error:
             refused[benchmark.title] = error
-    if not found and refused:
+    if not evaluations and refused:
         raise next(iter(refused.values()))
     skipped = [
         f"{title} was skipped: {error.where} {error.problem}" for title, error in refused.items()
     ]
     for line in skipped:
         LOGGER.warning("%s", line)
-    return found, skipped
+    return evaluations, skipped
 
 
 def stated_options(
@@ -261,39 +261,40 @@ def made_otherwise(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> list
     """
     if not earlier:
         return []
-    found = [
+    differing = [
         f"{fact} {earlier.get(fact)}" for fact in FACTS if earlier.get(fact) != later.get(fact)
     ]
     if earlier.get("options", {}).keys() - later["options"].keys():
         before, now = (
-            {"worldprobe": one["worldprobe_version"], **one["packages"]} for one in (earlier, later)
+            {"worldprobe": result["worldprobe_version"], **result["packages"]}
+            for result in (earlier, later)
         )
-        found += [
+        differing += [
             f"{name} {version}"
             for name, version in before.items()
             if now.get(name, version) != version
         ]
-    return found
+    return differing
 
 
 def asked_otherwise(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> list[str]:
     """Options and items of an earlier result that later numbers of a benchmark would replace by
     others; all items may replace a sample.
     """
-    found = []
+    differing = []
     for name, options in later["options"].items():
         before = {"limit": 0} | earlier.get("options", {}).get(name, options)
         if before["limit"] and not options["limit"]:
             continue
-        found += [
+        differing += [
             f"{name} --{option.replace('_', '-')} {before[option]}"
             for option, value in options.items()
             if before.get(option, value) != value
         ]
-        was, now = (one.get("benchmarks", {}).get(name, {}) for one in (earlier, later))
+        was, now = (result.get("benchmarks", {}).get(name, {}) for result in (earlier, later))
         if was and now and was["items_digest"] != now["items_digest"]:
-            found.append(f"{name} on other items")
-    return found
+            differing.append(f"{name} on other items")
+    return differing
 
 
 def refuse_to_lose(place: Path, numbers: Sequence[str], replace: bool) -> None:
@@ -335,8 +336,8 @@ def refuse_what_does_nothing(options: BenchmarkOptions, names: Sequence[str]) ->
         UserError: one is given.
     """
     given, defaults = asdict(options), asdict(BenchmarkOptions())
-    for benchmark, one in benchmarks().items():
-        for option in one.evaluation.options if one.evaluation else ():
+    for benchmark, asked in benchmarks().items():
+        for option in asked.evaluation.options if asked.evaluation else ():
             if benchmark not in names and given[option] != defaults[option]:
                 flag, fix = (
                     f"--{option.replace('_', '-')}",
@@ -476,12 +477,6 @@ def leaderboard(folder: Path, /, *, title: str = "worldprobe leaderboard", out: 
             "Allow it, or move the folder away.",
         )
 
-    if not folder.exists():
-        raise UserError(
-            folder,
-            "is not there: nothing has been evaluated yet.",
-            "Run `worldprobe evaluate MODEL` first.",
-        )
     paths = sorted(
         Path(place, "result.json")
         for place, _, names in os.walk(folder, onerror=refuse)
@@ -494,7 +489,7 @@ def leaderboard(folder: Path, /, *, title: str = "worldprobe leaderboard", out: 
             problem,
             "Give the folder that `worldprobe evaluate` wrote, e.g. results/evaluate.",
         )
-    found = [read_result(path) for path in paths]
-    rankings = build_rankings(found)
+    results = [read_result(path) for path in paths]
+    rankings = build_rankings(results)
     write_text(out, build_page(rankings, title))
-    LOGGER.info("results: %d; rankings: %d; page: %s", len(found), len(rankings), out)
+    LOGGER.info("results: %d; rankings: %d; page: %s", len(results), len(rankings), out)

@@ -563,35 +563,35 @@ def import_(source: Path, /, *, password: options.Password = None, out: Path) ->
     if _copy_of_export(source, word, out):
         LOGGER.info("the items table that was exported: %s", out)
         return
-    found = read_items(source, word)
-    is_official = is_release(found.items, read_published(RESOURCES / "published"))
+    read = read_items(source, word)
+    is_official = is_release(read.items, read_published(RESOURCES / "published"))
     details = {"imported": "items", "release": is_official} | (
-        {"counted": list(found.made_up)} if found.made_up else {}
+        {"counted": list(read.made_up)} if read.made_up else {}
     )
-    details |= {"normalized_texts": found.n_normalized} if found.n_normalized else {}
+    details |= {"normalized_texts": read.n_normalized} if read.n_normalized else {}
     # The release's texts are protected whatever canary the file states.
     canary = (
-        f"{found.canary}\n{RELEASE_CANARY}"
-        if is_official and not is_protected(found.canary)
-        else found.canary
+        f"{read.canary}\n{RELEASE_CANARY}"
+        if is_official and not is_protected(read.canary)
+        else read.canary
     )
     write_table(
-        found.items,
+        read.items,
         Items,
         out,
         made(IMPORT_METHOD, {"source": source}, details=details, canary=canary),
     )
-    _warn_of_copies(found.items)
-    if found.made_up:
+    _warn_of_copies(read.items)
+    if read.made_up:
         LOGGER.warning(
             "%s has no %s: they were counted in the order of its rows",
             source,
-            " and no ".join(found.made_up),
+            " and no ".join(read.made_up),
         )
     whose = "those" if is_official else "not those"
     LOGGER.info(
         "%d items, whose texts are %s of the release EWoK-core-1.0: %s",
-        len(found.items),
+        len(read.items),
         whose,
         out,
     )

@@ -139,21 +139,23 @@ def fetch_(
     name = card["checkpoint"]
     allow_pickle = allow_pickle or card.get("allow_pickle", False)
     trust = (allow_pickle, trust_remote_code or card.get("trust_remote_code", False))
-    found = fetch(
+    fetched = fetch(
         name, revision or card.get("revision"), *trust, adapter=adapter or card.get("adapter")
     )
     files = {
-        path.name: path.stat().st_size for path in sorted(found.folder.iterdir()) if path.is_file()
+        path.name: path.stat().st_size
+        for path in sorted(fetched.folder.iterdir())
+        if path.is_file()
     }
     print(
-        f"{name}{f' {found.revision}' if found.revision else ''}: {len(files)} files,"
+        f"{name}{f' {fetched.revision}' if fetched.revision else ''}: {len(files)} files,"
         f" {sum(files.values()) / 1e9:.2f} GB"
     )
     if out:
         facts = {
             "checkpoint": name,
-            "revision": found.revision,
-            "digest": found.digest(),
+            "revision": fetched.revision,
+            "digest": fetched.digest(),
             "files": files,
         }
         write_text(out, json.dumps(facts, indent=2, sort_keys=True) + "\n")

@@ -37,7 +37,6 @@ class Bounds:
 
     low: float
     high: float
-    is_open: bool = False
 
     def __call__(self, hint: Any, tokens: Sequence[Token]) -> Any:
         """The option's value; cyclopts says which option it is when this raises."""
@@ -60,18 +59,14 @@ class Bounds:
             value: float = int(text) if is_whole else float(text)
         except ValueError:
             value = math.nan
-        if (
-            not (self.low <= value <= self.high)
-            or math.isinf(value)
-            or (self.is_open and value == self.high)
-        ):
+        if not (self.low <= value <= self.high) or math.isinf(value):
             raise ValueError(f'"{text}" is not a {"whole " * is_whole}number {self}')
         return value
 
     def __str__(self) -> str:
         if math.isinf(self.high):
             return f"of {self.low:g} or more"
-        return f"from {self.low} to {'below ' * self.is_open}{self.high}"
+        return f"from {self.low} to {self.high}"
 
 
 def between(low: float, high: float = 10_000_000) -> Parameter:
@@ -131,11 +126,7 @@ ReplicateModels = Annotated[
         " raters; once per name",
     ),
 ]
-#: A share of a whole that is never all of it.
-BELOW_ONE = Parameter(converter=Bounds(0, 1, is_open=True))
-
 Count = Annotated[int, between(1)]
-Share = Annotated[float, BELOW_ONE]
 OutFolder = Annotated[Path, FOLDER]
 
 #: The largest seed that numpy, torch and gensim all take.
@@ -243,19 +234,21 @@ def named_groups(groups: Iterable[Sequence[str]]) -> dict[str, list[str]]:
     Raises:
         UserError: a name is given twice, or with fewer than two models.
     """
-    found: dict[str, list[str]] = {}
+    by_name: dict[str, list[str]] = {}
     for name, *models in groups:
-        if name in found or len(models) < 2:
+        if name in by_name or len(models) < 2:
             problem = (
-                f"{name} is given twice." if name in found else f"{name} has fewer than two models."
+                f"{name} is given twice."
+                if name in by_name
+                else f"{name} has fewer than two models."
             )
             raise UserError(
                 "--replicates",
                 problem,
                 "Give each name once, with the models that are replicates of one another.",
             )
-        found[name] = models
-    return found
+        by_name[name] = models
+    return by_name
 
 
 def shipped_file(path: Path) -> Path:

@@ -70,15 +70,15 @@ class Call:
         beside the others.
         """
         self.bound.apply_defaults()
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for name, value in self.bound.arguments.items():
             if is_dataclass(value):
-                found |= {one.name: getattr(value, one.name) for one in fields(value)}
+                values |= {field.name: getattr(value, field.name) for field in fields(value)}
             elif hasattr(value, "model_fields_set"):  # a block of settings
-                found |= dict(value)
+                values |= dict(value)
             else:
-                found[name] = value
-        return found
+                values[name] = value
+        return values
 
     def check_settings(self) -> None:
         """Refuse settings that contradict each other.
@@ -189,7 +189,7 @@ def unknown_options(app: App, words: Sequence[str]) -> list[str]:
     _, apps, _ = app.parse_commands(words)
     if apps[-1].default_command is None:
         return []
-    known = [name for argument in arguments_of(apps[-1]) for name in argument.names] + ["--help"]
+    names = [name for argument in arguments_of(apps[-1]) for name in argument.names] + ["--help"]
     before = ["", *words[:-1]]  # what follows --password is one, whatever it looks like
     options = [
         word
@@ -198,9 +198,9 @@ def unknown_options(app: App, words: Sequence[str]) -> list[str]:
     ]
     given = [word.partition("=")[0] for word in options]
     return [
-        f"unknown option {option}{did_you_mean(option, known)}"
+        f"unknown option {option}{did_you_mean(option, names)}"
         for option in given
-        if option not in known
+        if option not in names
     ]
 
 
@@ -213,8 +213,8 @@ def in_our_words(error: CycloptsError, unknown: Sequence[str] = ()) -> UserError
 
         block = error.argument.hint  # type: ignore[union-attr]
         first = errors(include_url=False)[0]
-        found = complaint(first, block, [])
-        return UserError(option_of(first["loc"]), found.problem.partition(": ")[2], found.fix)
+        fault = complaint(first, block, [])
+        return UserError(option_of(first["loc"]), fault.problem.partition(": ")[2], fault.fix)
     where = " ".join(("worldprobe", *(error.command_chain or ())))
     return UserError(where, unknown[0] if unknown else _problem(error), f"Run: {where} --help")
 
@@ -222,16 +222,16 @@ def in_our_words(error: CycloptsError, unknown: Sequence[str] = ()) -> UserError
 def _problem(error: CycloptsError) -> str:
     if isinstance(error, UnknownCommandError):
         word = (error.unused_tokens or [""])[0]
-        known = (
+        names = (
             [name for name in error.app or () if not name.startswith("-")]
             if error.app is not None
             else []
         )
-        near = did_you_mean(word, known, "")
+        near = did_you_mean(word, names, "")
         return (
             f'unknown action: "{word}"{near}'
             if near
-            else f"unknown action: choose one of {', '.join(known)}."
+            else f"unknown action: choose one of {', '.join(names)}."
         )
     if isinstance(error, UnknownOptionError):  # of one letter, or --
         return f"unknown option {error.token.value[:2]}."
@@ -272,8 +272,12 @@ def arguments_of(app: App) -> list[Argument]:
     """The arguments of a command, with their help; what a class of shared options holds counts one
     by one.
     """
-    found = app.assemble_argument_collection(default_parameter=DEFAULTS, parse_docstring=True)
-    return [one for one in found if one.parse and one.name != "*" and not one.children]
+    arguments = app.assemble_argument_collection(default_parameter=DEFAULTS, parse_docstring=True)
+    return [
+        argument
+        for argument in arguments
+        if argument.parse and argument.name != "*" and not argument.children
+    ]
 
 
 #: Extra -> what it brings that the package imports. The list of each with its versions is in

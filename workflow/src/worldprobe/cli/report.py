@@ -90,11 +90,12 @@ def build(
     from worldprobe.report.page import Page, read_picture, write_page
     from worldprobe.report.runtimes import cost_by_model, read_run_times, with_all_attempts
 
-    _check_folders(benchmarks, answers, notebooks)
+    if answers and not answers.is_dir():  # released results have none, and it may be deleted
+        LOGGER.warning("there is no folder %s, so what answers cost is left out", answers)
     parts = read_parts(summaries, contents, item_text)
     roster = _roster(contents.registry)
     spent = (
-        cost_by_model(answers, [one.provenance for one in read_origins(contents.made_from)])
+        cost_by_model(answers, [origin.provenance for origin in read_origins(contents.made_from)])
         if answers
         else {}
     )
@@ -166,7 +167,6 @@ def read_parts(
 
     roster = _roster(contents.registry)
     summaries = [Path(path) for path in paths]
-    _check_parts(summaries, contents)
     eval_types = list(contents.headlines or ()) or ["auto"] * len(summaries)
     if len(eval_types) != len(summaries):
         problem = f"names {len(eval_types)} for {len(summaries)} summary tables."
@@ -184,58 +184,9 @@ def read_parts(
             item_text=next(iter(own(item_text)), None),
             eval_type=None if eval_type == "auto" else eval_type,
         )
-        tables = [read_printed(one) for one in own(contents.tables)]
+        tables = [read_printed(file) for file in own(contents.tables)]
         parts.append(build_part(benchmark_of(path), material, tables, own(contents.figures)))
     return parts
-
-
-def _check_parts(summaries: list[Path], contents: Contents) -> None:
-    """Refuse what would be shown twice.
-
-    Raises:
-        UserError: two summaries of one benchmark, or a file given twice.
-    """
-    known: dict[str, Path] = {}
-    for path in summaries:
-        name = benchmark_of(path).name
-        if name in known:
-            problem = f"is a second summary table of {name}, after {known[name]}."
-            raise UserError(
-                path, problem, "Give one summary table per benchmark; a report is about one study."
-            )
-        known[name] = path
-    for option, files in (
-        ("tables", contents.tables),
-        ("figures", contents.figures),
-        ("made-from", contents.made_from),
-    ):
-        _check_different(option, files)
-
-
-def _check_different(option: str, files: Iterable[str]) -> None:
-    seen: set[Path] = set()
-    for path in (Path(one).resolve() for one in files):
-        if path in seen:
-            raise UserError(f"--{option}", f"names {path.name} twice.", "Give each file once.")
-        seen.add(path)
-
-
-def _check_folders(benchmarks: str | None, answers: Path | None, notebooks: Sequence[str]) -> None:
-    """Refuse folders that are not there, and a notebook given twice.
-
-    Raises:
-        UserError: one of them.
-    """
-    _check_different("notebooks", notebooks)
-    if benchmarks is not None and not Path(benchmarks).is_dir():
-        problem = "there is no such folder."
-        raise UserError(
-            f"--benchmarks {benchmarks}", problem, "Check the path, or leave the option out."
-        )
-    if (
-        answers is not None and not answers.is_dir()
-    ):  # released results have none, and it may be deleted
-        LOGGER.warning("there is no folder %s, so what answers cost is left out", answers)
 
 
 def _of_part(files: Iterable[str | Path], summary: Path, summaries: list[Path]) -> list[Path]:
@@ -244,14 +195,14 @@ def _of_part(files: Iterable[str | Path], summary: Path, summaries: list[Path]) 
     """
     folders = [path.resolve().parent for path in summaries]
     mine = summary.resolve().parent
-    found = []
+    files_of_part = []
     for path in map(Path, files):
         home = next(
             (folder for folder in folders if path.resolve().is_relative_to(folder)), folders[0]
         )
         if home == mine:
-            found.append(path)
-    return found
+            files_of_part.append(path)
+    return files_of_part
 
 
 DisplayRegistry = Annotated[
@@ -348,9 +299,9 @@ def find_display(kind: str, name: str, tables: Sequence[str]) -> Display:
 
     declared = [
         print_accuracy,
-        *(one for benchmark in benchmarks().values() for one in benchmark.displays),
+        *(display for benchmark in benchmarks().values() for display in benchmark.displays),
     ]
-    displays = {one.name: one for one in declared if one.kind == kind}
+    displays = {display.name: display for display in declared if display.kind == kind}
     if name not in displays:
         raise UserError(
             f"worldprobe {kind} {name}",
@@ -359,7 +310,7 @@ def find_display(kind: str, name: str, tables: Sequence[str]) -> Display:
         )
     display = displays[name]
     if len(tables) != len(display.inputs):
-        needed = ", ".join(one.name for one in display.inputs)
+        needed = ", ".join(display.name for display in display.inputs)
         raise UserError(
             f"worldprobe {kind} {name}",
             f"is built from {needed}.",
@@ -374,15 +325,17 @@ def options_of(display: Display, chosen: DisplayOptions) -> dict[str, str]:
     Raises:
         UserError: it has no such option, or the option has no such value.
     """
-    known = {option.name: option.choices for option in display.options}
+    choices = {option.name: option.choices for option in display.options}
     given = {name: value for name, value in asdict(chosen).items() if value is not None}
     for name, value in given.items():
         option = "--" + name.replace("_", "-")
-        if name not in known:
+        if name not in choices:
             raise UserError(
                 option, f"does nothing for the {display.kind} {display.name}.", "Leave it out."
             )
-        if value not in known[name]:
-            fix = f"Choose one of {', '.join(known[name])}."
-            raise UserError(option, f'"{value}" is unknown{did_you_mean(value, known[name])}', fix)
+        if value not in choices[name]:
+            fix = f"Choose one of {', '.join(choices[name])}."
+            raise UserError(
+                option, f'"{value}" is unknown{did_you_mean(value, choices[name])}', fix
+            )
     return given

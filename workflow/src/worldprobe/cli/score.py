@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -115,8 +114,8 @@ def all_(
     """
     name = model.name  # refused before a model is loaded
     _refuse_rules(model)
-    names = [one.strip() for one in eval_types.split(",") if one.strip()]
-    ways = [way_of(one) for one in names]
+    names = [word.strip() for word in eval_types.split(",") if word.strip()]
+    ways = [way_of(eval_type) for eval_type in names]
     if any(way.is_prompted for way in ways):
         refuse_to_prompt(model)
     wanted = len(names) * len(items)
@@ -140,12 +139,14 @@ def all_(
     engine = model.open()
     store = open_answers(model, engine, since, items, out[0])
     finished: list[Finished] = []
-    for one in conditions:
+    for condition in conditions:
         for way in ways:
             if way.is_prompted:
-                finished.append(ask_items(name, one, engine, store, way, next(outs)))
+                finished.append(ask_items(name, condition, engine, store, way, next(outs)))
             else:
-                finished += score_items(name, one.path, one.items, engine, store, next(outs))
+                finished += score_items(
+                    name, condition.path, condition.items, engine, store, next(outs)
+                )
     write_all(finished)
 
 
@@ -153,7 +154,7 @@ def ask(
     benchmark: str,
     /,
     *,
-    settings: str = "{}",
+    settings: str | None = None,
     sample: Annotated[int, between(1)] | None = None,
     model: ModelOptions,
     out: Path,
@@ -164,7 +165,7 @@ def ask(
 
     Args:
         benchmark: an installed benchmark, or a YAML file of minimal pairs
-        settings: the benchmark's block of a configuration, as JSON
+        settings: the benchmark's block of a configuration: a YAML file, or JSON
         sample: number of items to sample, in proportion to those of each cluster, but at least one
             of each
         out: table of scores
@@ -172,18 +173,14 @@ def ask(
     from worldprobe.analysis.sampling import stratified
     from worldprobe.contracts import write_table
     from worldprobe.inference.requests import list_items, score_responses
-    from worldprobe.settings import Source, parse
+    from worldprobe.settings import parse_given
 
     named = find(benchmark)
     if (asking := named.asking) is None or (contract := named.scores) is None:
         raise UserError(f"ask {benchmark}", "has commands of its own.", "See worldprobe --help.")
     name = model.name  # refused before a model is loaded
     _refuse_rules(model)
-    try:
-        stated = json.loads(settings)
-    except ValueError as error:
-        raise UserError("--settings", "is not valid JSON.", 'Write e.g. {"key": 1}.') from error
-    block = parse(named.settings, stated, [Source("--settings", stated)]).model_dump()
+    block = parse_given(named.settings, settings).model_dump()
     items = whole = list_items(asking, block)
     if sample and sample < len(items):
         is_chosen = stratified(list(items["cluster"]), list(map(str, items["unit"])), sample)

@@ -44,7 +44,7 @@ def check(files: list[Path], /) -> None:
     )
 
     sources = [read_yaml(path) for path in files]
-    found = study_problems(sources, settings_classes)
+    problems = study_problems(sources, settings_classes)
     settings: dict = {}
     for source in sources:
         settings = (
@@ -54,11 +54,11 @@ def check(files: list[Path], /) -> None:
         )
     registry = shipped_file(Path(str(settings.get("registry", "config/models.yaml"))))
     if registry.is_file():  # otherwise one of the complaints says so
-        found += registry_problems(read_yaml(registry))
-    for complaint in found[:-1]:
+        problems += registry_problems(read_yaml(registry))
+    for complaint in problems[:-1]:
         print(complaint.lines(), file=sys.stderr)
-    if found:
-        raise found[-1]
+    if problems:
+        raise problems[-1]
     study = read_study(settings, files, settings_classes)
     check_models(study, read_registry(registry), files, str(registry))
     asked = []

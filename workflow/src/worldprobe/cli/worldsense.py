@@ -84,13 +84,13 @@ def check_skins_(folder: Path | None = None, /) -> None:
     from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, check_skins
     from worldprobe.benchmarks.worldsense.trials.misreading import find_misreading
 
-    found, faults = check_skins(folder or FOLDER)
-    faults += [fault for skin in found if (fault := find_misreading(skin)) is not None]
+    right, faults = check_skins(folder or FOLDER)
+    faults += [fault for skin in right if (fault := find_misreading(skin)) is not None]
     for fault in faults[:-1]:
         print(fault.lines(), file=sys.stderr)
     if faults:
         raise faults[-1]
-    print(f"{len(found)} skins are right: {', '.join(skin.name for skin in found)}")
+    print(f"{len(right)} skins are right: {', '.join(skin.name for skin in right)}")
 
 
 @app.command
@@ -137,21 +137,14 @@ def generate(
     """
     from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
     from worldprobe.benchmarks.worldsense.trials import sets
-    from worldprobe.benchmarks.worldsense.trials.files import is_official, write_set
+    from worldprobe.benchmarks.worldsense.trials.files import write_set
     from worldprobe.benchmarks.worldsense.trials.misreading import find_misreading
 
-    if is_official(out):
-        problem = "is the name of JSON lines, but a Parquet table is written."
-        raise UserError(
-            f"--out {out}",
-            problem,
-            "Name a .parquet file; `worldsense export` writes the official layout.",
-        )
     if out.suffix != ".parquet":
         raise UserError(
             f"--out {out}",
             "is not the name of a Parquet table.",
-            "Name a file that ends with .parquet.",
+            "Name a .parquet file; `worldsense export` writes the official layout.",
         )
     folder = part.skin_folder or FOLDER
     plan = sets.plan_set(set, part.sizes, part.problems, part.per_cell)
@@ -241,8 +234,8 @@ def summarize_(
         list(Summaries.Config.key), ignore_index=True
     )
     lacking = missing_models(missing, table["model"].unique())
-    told = told_of({name: paths for name, _, *paths in sets})
-    details = {"answers": counts} | told | lacking
+    facts = told_of({name: paths for name, _, *paths in sets})
+    details = {"answers": counts} | facts | lacking
     write_table(
         table[list(Summaries.columns)],
         Summaries,
@@ -403,12 +396,12 @@ def ask_(
     from worldprobe.inference.store import open_store
 
     prompt_sets = [load_prompt_set(name.strip()) for name in prompting.split(",") if name.strip()]
-    names = [one.name for one in prompt_sets]
+    names = [prompt_set.name for prompt_set in prompt_sets]
     _check_outputs(trials, names, out)
     refuse_to_prompt(model)
     tables = [read_trials(path) for path in trials]
     sources = _sources_of_examples(trials, examples)
-    needs_examples = any(one.examples for one in prompt_sets)
+    needs_examples = any(prompt_set.examples for prompt_set in prompt_sets)
     pools = (
         _pools(sources, tables, how.examples_seed, skin_folder)
         if needs_examples
@@ -507,17 +500,19 @@ def export_results(responses: list[Path], /, *, out: OutFolder) -> None:
     from worldprobe.benchmarks.worldsense.exports import results_name, write_results
     from worldprobe.contracts import read_provenance, read_table
 
-    found: dict[str, tuple[Path, str, pd.DataFrame]] = {}
+    results: dict[str, tuple[Path, str, pd.DataFrame]] = {}
     for path in responses:
         model = read_provenance(path).model or path.stem
         rows = read_table(path, Responses)
         for prompting in sorted(set(rows["prompting"])):
             name = results_name(prompting, model)
-            if name in found:
-                problem = f"contains {prompting} answers of {model}, and so does {found[name][0]}."
+            if name in results:
+                problem = (
+                    f"contains {prompting} answers of {model}, and so does {results[name][0]}."
+                )
                 raise UserError(path, problem, "Export each set of trials to a folder of its own.")
-            found[name] = (path, model, rows[rows["prompting"] == prompting])
-    for _, model, rows in found.values():
+            results[name] = (path, model, rows[rows["prompting"] == prompting])
+    for _, model, rows in results.values():
         write_results(rows, model, out)
 
 

@@ -255,7 +255,7 @@ def limits(
     Raises:
         UserError: a model wants more GPUs than this machine has.
     """
-    found = {}
+    amounts = {}
     if "gpu" not in given:
         count = len(visible_gpus()) if gpus is None else gpus
         if count:
@@ -267,12 +267,12 @@ def limits(
                         f"Run it on a cluster (--profile slurm), set tensor_parallel: {count} in"
                         " its card if the weights fit, or leave it out of the study's models.",
                     )
-        found["gpu"] = max(count, 1)
+        amounts["gpu"] = max(count, 1)
     if "mem_mb" not in given:
         import psutil  # every command imports this module
 
-        found["mem_mb"] = psutil.virtual_memory().total // 1_000_000
-    return found
+        amounts["mem_mb"] = psutil.virtual_memory().total // 1_000_000
+    return amounts
 
 
 def claim_gpus(

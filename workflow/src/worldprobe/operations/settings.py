@@ -109,15 +109,15 @@ def model_files(card: Mapping[str, Any]) -> list[str]:
         folders.append(card["checkpoint"])
     if (adapter := card.get("adapter")) and adapter != NO_ADAPTER and folder_of(adapter):
         folders.append(adapter)
-    found: list[Path] = []
+    files: list[Path] = []
     for folder in folders:
         with contextlib.suppress(
             UserError
         ):  # the job that loads the model says what is wrong with it
             for place in (folder, *base_folder(folder)):
                 here = Path(os.path.expanduser(place))
-                found += [here] if here.is_file() else files_of(here)
-    return [str(path) for path in found]
+                files += [here] if here.is_file() else files_of(here)
+    return [str(path) for path in files]
 
 
 def is_folder(card: Mapping[str, Any]) -> bool:
@@ -181,12 +181,12 @@ def shown_registry(
     """
     if not any(card.get("tuned") for card in registry.values()):
         return registry_file
-    known = extended(Card).model_fields
+    fields = extended(Card).model_fields
     cards = {
         model: {
             key: value
             for key, value in card.items()
-            if key in known and value != known[key].default
+            if key in fields and value != fields[key].default
         }
         for model, card in registry.items()
     }

@@ -46,14 +46,14 @@ def missing_models(
     logs = folder / StudyPaths.of(study).logs
     if not study.get("allow_missing") or not logs.is_dir():
         return {}
-    found = {}
+    missing = {}
     for model in models:
         left = answers(study, model)
         if all((folder / path).exists() for paths in left.values() for path in paths):
             continue
         if why := reason(latest_log(logs, model, left)):
-            found[model] = why
-    return found if len(found) < len(models) else {}
+            missing[model] = why
+    return missing if len(missing) < len(models) else {}
 
 
 #: A model whose fetching failed in so many seconds before a run is left out of it: the command

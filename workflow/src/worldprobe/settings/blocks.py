@@ -34,6 +34,8 @@ Finding = tuple[Keys, str, str]
 _NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]{1,3})?")
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
+#: For classes made of other classes: nobody looks for their texts in the source, which takes long.
+MADE = {"use_attribute_docstrings": False}
 
 
 class Block(BaseModel):
@@ -123,7 +125,7 @@ def check(
         parsed = kind.model_validate(document, strict=strict)
     except ValidationError as error:
         return None, in_order(
-            complaint(one, kind, sources) for one in error.errors(include_url=False)
+            complaint(fault, kind, sources) for fault in error.errors(include_url=False)
         )
     return parsed, in_order(
         _found(keys, problem, fix, sources) for keys, problem, fix in all_findings(parsed)
@@ -149,19 +151,19 @@ def parse(
     Raises:
         UserError: the first problem; where there are more, the fix says so.
     """
-    parsed, found = check(kind, document, sources, strict)
-    raise_first(found, is_listed)
+    parsed, problems = check(kind, document, sources, strict)
+    raise_first(problems, is_listed)
     assert parsed is not None  # for mypy: without a problem there is something
     return parsed
 
 
-def parse_given(kind: type[M], given: str | None, **options: Any) -> M:
+def parse_given(kind: type[M], given: str | None, options: Mapping[str, Any] | None = None) -> M:
     """The settings that a command was given.
 
     Args:
         kind: a class of settings.
         given: name of a YAML file, or JSON (``{...}``); None: nothing but the options.
-        options: key -> value of an option, which wins; None where the option was not given.
+        options: settings that were given as options, which win.
 
     Raises:
         UserError: the first problem; where there are more, the fix says so.
@@ -176,7 +178,7 @@ def parse_given(kind: type[M], given: str | None, **options: Any) -> M:
             ) from error
     elif given:
         source = read_yaml(given)
-    stated = {key: value for key, value in options.items() if value is not None}
+    stated = dict(options or {})
     document = (
         {**source.document, **stated} if isinstance(source.document, dict) else source.document
     )
@@ -192,31 +194,34 @@ def option_words(settings: Mapping[str, Any], keys: Iterable[str] | None = None)
 
     >>> option_words({"per_domain": True, "swap": ["a", "b"], "limit": None, "seed": 3})
     ['--per-domain=true', '--swap', 'a', 'b', '--seed=3']
-    >>> option_words({"skins": ["a", "-b"]})
-    ['--skins=a', '--skins=-b']
+    >>> option_words({"skins": ["a", "-b"], "set": [["test", "a"], ["ood", "b"]]})
+    ['--skins=a', '--skins=-b', '--set', 'test', 'a', '--set', 'ood', 'b']
     """
-    found = []
+    words = []
     for key in settings if keys is None else keys:
         option, value = f"--{key.replace('_', '-')}", settings.get(key)
         if isinstance(value, dict):
-            found += option_words({f"{key}.{inner}": one for inner, one in value.items()})
+            words += option_words({f"{key}.{inner}": inside for inner, inside in value.items()})
+        elif isinstance(value, list) and value and isinstance(value[0], list):
+            for texts in value:  # the option is repeated
+                words += [option, *texts]
         elif isinstance(value, list):
-            words = [str(one) for one in value]
-            if any(word.startswith("-") for word in words):  # apart, it would be another option
-                found += [f"{option}={word}" for word in words]
+            texts = [str(entry) for entry in value]
+            if any(word.startswith("-") for word in texts):  # apart, it would be another option
+                words += [f"{option}={word}" for word in texts]
             else:
-                found += [option, *words] if words else []
+                words += [option, *texts] if texts else []
         elif value is not None:
-            found.append(f"{option}={str(value).lower() if isinstance(value, bool) else value}")
-    return found
+            words.append(f"{option}={str(value).lower() if isinstance(value, bool) else value}")
+    return words
 
 
-def raise_first(found: Sequence[UserError], is_listed: bool = True) -> None:
+def raise_first(problems: Sequence[UserError], is_listed: bool = True) -> None:
     """Raise the first of some problems, if there is one, and say how many more there are."""
-    if found:
+    if problems:
         where = "; `worldprobe config check` lists all" if is_listed else ""
-        advice = f" ({len(found) - 1} more{where}.)" if len(found) > 1 else ""
-        raise UserError(found[0].where, found[0].problem, found[0].fix + advice)
+        advice = f" ({len(problems) - 1} more{where}.)" if len(problems) > 1 else ""
+        raise UserError(problems[0].where, problems[0].problem, problems[0].fix + advice)
 
 
 def all_findings(value: Any, keys: Keys = (), seen: set[int] | None = None) -> Iterator[Finding]:
@@ -234,8 +239,8 @@ def all_findings(value: Any, keys: Keys = (), seen: set[int] | None = None) -> I
         inner = iter(value.items())
     elif isinstance(value, list):
         inner = iter(enumerate(value))
-    for key, one in inner:
-        yield from all_findings(one, (*keys, key), seen)
+    for key, entry in inner:
+        yield from all_findings(entry, (*keys, key), seen)
 
 
 @functools.cache
@@ -252,13 +257,13 @@ def schema_at(kind: type[BaseModel], keys: Keys) -> dict[str, Any]:
     part = _resolved(root, root)
     for key in keys:
         if isinstance(key, int):
-            found = part.get("items", {})
+            inner = part.get("items", {})
         else:
             free: Any = part.get("additionalProperties") or next(
                 iter(part.get("patternProperties", {}).values()), {}
             )
-            found = part.get("properties", {}).get(key, free)
-        part = _resolved(found, root)
+            inner = part.get("properties", {}).get(key, free)
+        part = _resolved(inner, root)
     return part
 
 
@@ -271,7 +276,7 @@ def _resolved(part: Any, root: Mapping[str, Any]) -> dict[str, Any]:
         return _resolved(
             {**target, **{key: value for key, value in part.items() if key != "$ref"}}, root
         )
-    others = [one for one in part.get("anyOf", ()) if one != {"type": "null"}]
+    others = [kind for kind in part.get("anyOf", ()) if kind != {"type": "null"}]
     if len(others) == 1:
         rest = {key: value for key, value in part.items() if key != "anyOf"}
         return {**_resolved(others[0], root), **rest, "nullable": True}

@@ -193,22 +193,22 @@ def dotted(keys: Keys) -> str:
 
 def place(keys: Keys, sources: Sequence[Source], default: str = "configuration") -> str:
     """The strongest source that sets the key; where none does, the nearest key above it."""
-    found = (
+    places = (
         source.place(keys[:length])
         for length in range(len(keys), -1, -1)
         for source in reversed(sources)
     )
-    return next(filter(None, found), default)
+    return next(filter(None, places), default)
 
 
-def in_order(found: Iterable[UserError]) -> list[UserError]:
+def in_order(errors: Iterable[UserError]) -> list[UserError]:
     """Errors in the order of their lines."""
 
     def line(error: UserError) -> tuple[str, int]:
         name, _, number = error.where.rpartition(", line ")
         return (name, int(number)) if name else (error.where, 0)
 
-    return sorted(found, key=line)
+    return sorted(errors, key=line)
 
 
 def _reaches(document: Any, keys: Keys) -> bool:

@@ -51,28 +51,41 @@ _OF_TOKENIZERS = ("trust_remote_code", "bos")
 _TAKEN = ("human", "sentence_vectors", "wordnet", "word2vec", "released")
 
 
-class Control(Block):
-    """How this pipeline trains a control model; `checkpoint` is then the folder it writes."""
+class Shape(Block):
+    """A small transformer that this pipeline makes."""
 
-    architecture: Literal["gpt2", "llama"]
+    architecture: Literal["gpt2", "llama"] = "llama"
     """Kind of transformer."""
 
-    layers: int = Field(ge=1, le=200)
+    layers: Annotated[int, Field(ge=1, le=200)] = 4
     """Number of transformer layers."""
 
-    width: int = Field(ge=8, le=20_000)
+    width: Annotated[int, Field(ge=8, le=20_000)] = 128
     """Size of the hidden state."""
 
-    heads: Count
+    heads: Count = 4
     """Number of attention heads; it divides the width."""
 
-    steps: Whole
+    def findings(self) -> Iterator[Finding]:
+        """Heads that do not fit the width."""
+        if self.width % self.heads:
+            problem = f"{self.heads} heads do not divide a width of {self.width}."
+            yield ("heads",), problem, "Change heads or width."
+        elif self.architecture == "llama" and (self.width // self.heads) % 2:
+            problem = "rotary positions need an even width per head."
+            yield ("heads",), problem, "Change heads or width."
+
+
+class Control(Shape):
+    """How this pipeline trains a control model; `checkpoint` is then the folder it writes."""
+
+    steps: Whole = 1000
     """Number of training steps; 0 leaves the model untrained."""
 
     batch: Count = 64
     """Number of documents per training step."""
 
-    learning_rate: float = Field(0.002, gt=0, le=10)
+    learning_rate: Annotated[float, Field(gt=0, le=10)] = 0.002
     """Peak of the learning rate."""
 
     reads: Annotated[Distinct[Literal["story", "item"]], Field(min_length=1)] = ["story"]
@@ -84,21 +97,6 @@ class Control(Block):
     """Seed of the weights and of the order of documents; left out, it is that of the study's
     `controls`.
     """
-
-    def findings(self) -> Iterator[Finding]:
-        """Heads that do not fit the width."""
-        if self.width % self.heads:
-            yield (
-                ("heads",),
-                f"{self.heads} heads do not divide a width of {self.width}.",
-                "Change heads or width.",
-            )
-        elif self.architecture == "llama" and (self.width // self.heads) % 2:
-            yield (
-                ("heads",),
-                "rotary positions need an even width per head.",
-                "Change heads or width.",
-            )
 
 
 class Prices(Block):

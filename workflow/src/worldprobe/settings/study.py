@@ -15,6 +15,7 @@ from worldprobe import extensions
 from worldprobe.errors import UserError
 from worldprobe.paths import REPOSITORY
 from worldprobe.settings.blocks import (
+    MADE,
     Block,
     Count,
     Distinct,
@@ -57,7 +58,7 @@ class Report(Block):
                 yield ("notebooks", number), problem, "Correct the name, or remove it."
 
 
-class Controls(Block):
+class CorpusSettings(Block):
     """Corpus that the control models learn from."""
 
     seed: Seed = 0
@@ -81,8 +82,16 @@ class Controls(Block):
     learn.
     """
 
-    vocabulary: Annotated[int, Field(ge=300)] = 2000
-    """Most tokens that the control models' tokenizer may have."""
+
+class TokenizerSettings(Block):
+    """Tokenizer of the control models."""
+
+    vocabulary: Annotated[int, Field(ge=258)] = 2000
+    """Most tokens that the control models' tokenizer may have; every byte is one."""
+
+
+class Controls(TokenizerSettings, CorpusSettings):
+    """Corpus and tokenizer of the control models."""
 
 
 class SharedSettings(Block):
@@ -153,7 +162,8 @@ def study_class(blocks: Mapping[str, type[Block]]) -> type[SharedSettings]:
     named.default = list(blocks)
     fields["benchmarks"] = (named.annotation, named)
     base = extended(SharedSettings, "")
-    return create_model("Study", __base__=base, __doc__="Configuration of a study.", **fields)
+    doc = "Configuration of a study."
+    return create_model("Study", __base__=base, __doc__=doc, __cls_kwargs__=MADE, **fields)
 
 
 @cache
@@ -176,7 +186,13 @@ def extended(kind: type[B], key: str | None = None) -> type[B]:
     }
     if not heirs and not blocks:
         return kind
-    return create_model(kind.__name__, __base__=heirs or kind, __doc__=kind.__doc__, **fields)
+    return create_model(
+        kind.__name__,
+        __base__=heirs or kind,
+        __doc__=kind.__doc__,
+        __cls_kwargs__=MADE,
+        **fields,
+    )
 
 
 def _refuse_null(block: Any) -> Any:
@@ -241,10 +257,10 @@ def read_study(
     typed = _typed(options or {}, kind, ())
     # Snakemake has merged the options into the settings as text already; the typed ones replace
     # them.
-    study, found = check(
+    study, problems = check(
         kind, merge(settings, typed), [*sources, *([Source("--config", typed)] if typed else [])]
     )
-    raise_first(found)
+    raise_first(problems)
     assert study is not None
     return study.model_dump() | dict.fromkeys(blocks().keys() - study.benchmarks)
 

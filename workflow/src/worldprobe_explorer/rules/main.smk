@@ -20,7 +20,7 @@ if tables(study, ALL_WITH_ANSWERS):
             registry=registry_file,
             models=NAMES,
             title=f"Study {study['study']}",
-            text=flag("--with-protected-text", study["explorer"]["with_protected_text"]),
+            text=options(study["explorer"], ["with_protected_text"]),
             code=digest_code("explore"),
         message:
             "Writing the page of items"

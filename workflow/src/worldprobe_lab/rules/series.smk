@@ -23,22 +23,18 @@ rule score_series:
         ENVS / "scoring.yaml"
     threads: need("threads")
     resources:
-        **model_job,
+        **machine(),
     params:
-        checkpoint=card("checkpoint"),
-        loading=loading,
+        model=model_options,
         kept_since=kept_since("score_series"),
         series=series_options,
-        answers=STUDY.answers,
         asked=series_method,
         method=methods.CHECKPOINTS,
     message:
         "Scoring checkpoints of {wildcards.model} ({wildcards.benchmark}, part {wildcards.part})"
     shell:
-        "worldprobe series score {wildcards.benchmark:q} {input.item_tables:q} --model {wildcards.model:q}"
-        " --checkpoint {params.checkpoint:q} {params.loading} --gpus {resources.devices} {params.kept_since}"
-        " {params.series}"
-        " --answers {params.answers:q} --out {output.scores:q} &> {log:q}"
+        "worldprobe series score {wildcards.benchmark:q} {input.item_tables:q} {params.model}"
+        " --gpus {resources.devices} {params.kept_since} {params.series} --out {output.scores:q} &> {log:q}"
 
 
 rule trace_series_curves:

@@ -37,18 +37,16 @@ def series_options(wildcards):
     """Which checkpoints are scored, and how they are asked, as options."""
     entry, part = registry[wildcards.model], PARTS[wildcards.model][int(wildcards.part)]
     series = entry["series"]
-    return flags(
-        flag("--series", entry["series_of"]),
-        flag("--training-seed", entry["seed"]),
-        flag("--revisions", series["revisions"]),
-        flag("--folders", series["folders"]),
-        flag("--numbers", [str(place.number) for place in part]),
-        flag("--factor", str(series["factor"]) if series["factor"] != 1 else None),
-        flag("--unit", series["unit"]),
-        flag("--part", len(PARTS[wildcards.model]) > 1),
-        flag("--fetch", series["revisions"] is not None),
-        flag("--keep-weights", series["keep"]),
-        flag("--prompting", LEARNING[wildcards.benchmark].options(study)),
+    return options(
+        series,
+        ("revisions", "folders", "factor", "unit"),
+        series=entry["series_of"],
+        training_seed=entry["seed"],
+        numbers=[str(place.number) for place in part],
+        part=len(PARTS[wildcards.model]) > 1,
+        fetch=series["revisions"] is not None,
+        keep_weights=series["keep"],
+        prompting=LEARNING[wildcards.benchmark].options(study),
     )
 
 

@@ -23,21 +23,20 @@ rule read_layers:
         ENVS / "scoring.yaml"
     threads: need("threads")
     resources:
-        **model_job,
+        **machine(),
     params:
-        checkpoint=card("checkpoint"),
-        loading=loading,
+        model=model_options,
         every=study["ewok"]["layers"]["every"],
-        contents=contents(own_weights, []),
+        contents=contents(own_weights),
         method=METHOD,
     message:
         "Reading the layers of {wildcards.model}"
     shell:
-        "worldprobe layers {input.item_table:q} --model {wildcards.model:q} --checkpoint {params.checkpoint:q}"
-        " {params.loading} --gpus {resources.devices} --every {params.every} --out {output.scores:q} &> {log:q}"
+        "worldprobe layers {input.item_table:q} {params.model} --gpus {resources.devices} --every {params.every}"
+        " --out {output.scores:q} &> {log:q}"
 
 
-rule trace_layer_series_curves:
+use rule trace_series_curves as trace_layer_series_curves with:
     """Accuracy over layers with bands, and from which layer on it is above chance."""
     input:
         score_tables=expand(
@@ -51,12 +50,5 @@ rule trace_layer_series_curves:
         "<logs>/trace_layer_series_curves.log",
     benchmark:
         "<benchmarks>/trace_layer_series_curves.tsv"
-    conda:
-        ENVS / "analysis.yaml"
-    params:
-        code=digest_code("series curves"),
     message:
         "Tracing accuracy over layers"
-    shell:
-        "worldprobe series curves {input.score_tables:q} --onsets-out {output.onset_table:q}"
-        " --agreements-out {output.agreement_table:q} --out {output.curve_table:q} &> {log:q}"

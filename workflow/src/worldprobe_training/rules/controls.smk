@@ -44,18 +44,13 @@ rule write_corpus:
         ENVS / "analysis.yaml"
     params:
         source=builtin_source,
-        taught=study["controls"]["taught"],
-        fillings=study["controls"]["fillings"],
-        doses=study["controls"]["doses"],
-        sentences=study["controls"]["sentences"],
-        seed=study["controls"]["seed"],
+        settings=options(study["controls"], CorpusSettings.model_fields),
         method=methods.CORPUS,
     message:
         "Writing the stories of the control models"
     shell:
-        "worldprobe controls write-corpus {input.template_table:q} {params.source:q}"
-        " --taught {params.taught} --fillings {params.fillings} --doses {params.doses} --sentences {params.sentences}"
-        " --seed {params.seed} --out {output.corpus:q} &> {log:q}"
+        "worldprobe controls write-corpus {input.template_table:q} {params.source:q} {params.settings}"
+        " --out {output.corpus:q} &> {log:q}"
 
 
 rule train_tokenizer:
@@ -71,12 +66,12 @@ rule train_tokenizer:
     conda:
         ENVS / "scoring.yaml"
     params:
-        vocabulary=study["controls"]["vocabulary"],
+        settings=options(study["controls"], TokenizerSettings.model_fields),
         method=methods.TOKENIZER,
     message:
         "Training the control models' tokenizer"
     shell:
-        "worldprobe controls train-tokenizer {input.corpus:q} --vocabulary {params.vocabulary}"
+        "worldprobe controls train-tokenizer {input.corpus:q} {params.settings}"
         " --out {output.tokenizer:q} &> {log:q}"
 
 
@@ -98,21 +93,11 @@ rule train_control:
         mem_mb=per_attempt(3000),
         runtime=per_attempt(30),
     params:
-        architecture=training("architecture"),
-        layers=training("layers"),
-        width=training("width"),
-        heads=training("heads"),
-        steps=training("steps"),
-        batch=training("batch"),
-        learning_rate=training("learning_rate"),
-        reads=training("reads"),
-        seed=training_seed,
+        settings=control_options,
         checkpoints=saved_checkpoints,
         method=methods.TRAINING,
     message:
-        "Training {wildcards.model} ({params.steps} steps)"
+        "Training {wildcards.model}"
     shell:
-        "worldprobe controls train {input.corpus:q} {input.tokenizer:q} --architecture {params.architecture:q}"
-        " --layers {params.layers} --width {params.width} --heads {params.heads} --steps {params.steps}"
-        " --batch {params.batch} --learning-rate {params.learning_rate} --reads {params.reads} --seed {params.seed} --threads 1"
+        "worldprobe controls train {input.corpus:q} {input.tokenizer:q} {params.settings} --threads 1"
         " {params.checkpoints} --out {output.checkpoint:q} &> {log:q}"

@@ -20,7 +20,7 @@ rule measure_controls:
     conda:
         ENVS / "analysis.yaml"
     params:
-        reads=flag("--reads", ewok_outputs.readings(study, registry, MODELS_WITH_ANSWERS)),
+        reads=options(reads=ewok_outputs.readings(study, registry, MODELS_WITH_ANSWERS)),
         code=digest_code("controls measure"),
     message:
         "Comparing control models on what they had and had not read"

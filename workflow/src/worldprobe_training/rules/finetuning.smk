@@ -73,21 +73,14 @@ rule finetune:
         tuned=one_of_names(TRAININGS),
     conda:
         ENVS / "scoring.yaml"
-    threads: tuning_need("threads")
+    threads: need("threads", tuning_needed)
     resources:
-        gpu=tuning_need("gpus"),
-        gpu_model=tuning_site("gpu_model"),
-        gres=tuning_site("gres"),
-        constraint=tuning_site("constraint"),
-        slurm_partition=tuning_site("partition"),
-        mem_mb=tuning_need("mem_mb"),
-        runtime=tuning_need("runtime"),
-        devices=tuning_need("devices"),
+        **machine(tuning_needed),
     params:
         base=base_options,
         settings=tuning_options,
         mix=mixed_in,
-        tests=flag("--tests", forbidden_sets()),
+        tests=options(tests=forbidden_sets()),
         checkpoints=f"{STUDY.results}/.checkpoints",
         contents=contents(training_files_of_users),
         method=methods.FINETUNING,
@@ -132,7 +125,7 @@ rule ask_external:
         ENVS / "scoring.yaml"
     threads: need("threads")
     resources:
-        **model_job,
+        **machine(),
     params:
         asking=external_options,
         contents=contents(own_weights),

@@ -19,7 +19,7 @@ rule write_phrases:
     conda:
         ENVS / "scoring.yaml"
     params:
-        skins=wording(),
+        skins=WORDING,
         contents=contents(skin_files()),
         method=methods.PHRASES,
     message:
@@ -43,11 +43,11 @@ rule write_lessons:
     conda:
         ENVS / "analysis.yaml"
     params:
-        options=lesson_options,
-        skins=wording(),
+        lessons=lesson_options,
+        skins=WORDING,
         contents=contents(skin_files()),
         method=methods.LESSONS,
     message:
         "Writing the lessons {wildcards.name}"
     shell:
-        "worldprobe worldsense write-lessons {params.options} {params.skins} --out {output.lessons:q} &> {log:q}"
+        "worldprobe worldsense write-lessons {params.lessons} {params.skins} --out {output.lessons:q} &> {log:q}"

@@ -15,11 +15,14 @@ def one_of_names(names):
 
 def training_part(wildcards):
     """Which part of a set is generated for training, as options."""
-    part = TRAINING_SETS[wildcards.key]
-    names = ("per_cell", "sizes", "problems", "skins")
-    chosen = {name: part.get(name) for name in names}
-    seed = part.get("seed", worldsense["seed"])
-    return flags(quote(part["set"]), options(chosen | {"seed": seed}), wording())
+    part = {"seed": worldsense["seed"], **TRAINING_SETS[wildcards.key]}
+    return f"{part['set']} {options(part, tunings.OF_SETS)} {WORDING}"
+
+
+def lesson_options(wildcards):
+    """How lessons are drawn, as options."""
+    lessons = worldsense["finetuning"]["lessons"][wildcards.name]
+    return options(settings=json.dumps(lessons))
 
 
 def start_texts(wildcards):
@@ -41,16 +44,13 @@ def start_tokenizer(wildcards):
 def start_options(wildcards):
     """How a small model is made, as options."""
     how = tunings.block(study)["start"][wildcards.base]
-    keys = ("architecture", "layers", "width", "heads", "positions", "vocabulary", "seed")
-    return flags(
-        *(flag(f"--{key}", str(how[key])) for key in keys),
-        flag("--tokenizer", start_tokenizer(wildcards)),
-    )
+    tokenizer = start_tokenizer(wildcards)
+    return options(how, tunings.StartSettings.model_fields, tokenizer=tokenizer)
 
 
 def mixed_in(wildcards):
     """What is mixed in, as an option."""
-    return flag("--mix", tunings.training_files(study, TRAININGS[wildcards.tuned].mix))
+    return options(mix=tunings.training_files(study, TRAININGS[wildcards.tuned].mix))
 
 
 def trained_on(kind):
@@ -84,39 +84,19 @@ def base_weights(wildcards):
 def base_options(wildcards):
     """The model that is trained, and what its checkpoint may do, as a command's words."""
     one = TRAININGS[wildcards.tuned]
-    entry = registry[one.base]
-    if one.before:
-        return quote(one.before)
-    return flags(quote(entry["checkpoint"]), card_options(one.base, FETCHED))
+    return quote(one.before) if one.before else source_words(one.base)
 
 
 def tuning_options(wildcards):
     """The settings of a training, as options."""
     settings = json.dumps(TRAININGS[wildcards.tuned].stated())
-    return flags(flag("--settings", settings), flag("--skin-folder", worldsense["skin_folder"]))
+    return options(settings=settings, skin_folder=worldsense["skin_folder"])
 
 
-def tuning_need(resource):
-    """A function that says what a training needs of a machine, as ``need``."""
-
-    def look_up(wildcards, attempt):
-        one = TRAININGS[wildcards.tuned]
-        wanted = tuning_needs(registry[one.base], one.settings, site["gpu_memory_gb"])
-        return asked_for(resource, wanted, attempt)
-
-    return look_up
-
-
-def tuning_site(fact):
-    """The same as ``on_site`` for a training."""
-
-    def look_up(wildcards):
-        one = TRAININGS[wildcards.tuned]
-        return fact_for(
-            fact, tuning_needs(registry[one.base], one.settings, site["gpu_memory_gb"]).gpus
-        )
-
-    return look_up
+def tuning_needed(wildcards):
+    """What a training asks of a machine."""
+    one = TRAININGS[wildcards.tuned]
+    return tuning_needs(registry[one.base], one.settings, site["gpu_memory_gb"])
 
 
 def forbidden_sets():
@@ -134,14 +114,13 @@ def forbidden_sets():
 def external_options(wildcards):
     """How other benchmarks are asked, as options."""
     entry = registry[wildcards.model]
-    trusted = flag("--trust-remote-code", entry["trust_remote_code"])
-    return flags(
-        quote(entry["checkpoint"]),
-        flag("--tasks", tunings.block(study)["external"]),
-        flag("--revision", None if entry.get("tuned") else entry["revision"]),
-        flag("--dtype", entry["dtype"]),
-        trusted,
+    chosen = options(
+        entry,
+        ("dtype", "trust_remote_code"),
+        tasks=tunings.block(study)["external"],
+        revision=None if entry.get("tuned") else entry["revision"],
     )
+    return f"{quote(entry['checkpoint'])} {chosen}"
 
 
 def external_answers():

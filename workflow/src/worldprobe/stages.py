@@ -1,4 +1,6 @@
-"""What code a command is, so that a cheap rule runs again when that changes and not otherwise."""
+"""The stages of the command line by name, and what code a command is, so that a cheap rule runs
+again when that changes and not otherwise.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,60 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from worldprobe import extensions
-from worldprobe.cli import STAGES
+from worldprobe.benchmarks import OWN
 from worldprobe.files import digest_file, files_below
 from worldprobe.paths import PACKAGE, RESOURCES
+
+#: Group of the list of all -> its stages: where each is, and its line in the list.
+GROUPS = {
+    "Start here": {
+        "evaluate": ("evaluate:evaluate", "score one model and write its result and a page"),
+        "compare": ("analysis:compare", "test whether models differ, paired by item"),
+        "leaderboard": ("evaluate:leaderboard", "rank models by their results, on one page"),
+        "results": ("evaluate:results", "check a result, or export it for other tools"),
+    },
+    "A study": {
+        "config": ("study:config", "check configuration files"),
+        "workflow": ("study:workflow", "print the path of the Snakefile"),
+        "status": ("study:status", "list which models are done, failed or still to run"),
+        "models": ("models:app", "list and fetch models, and plan what they need"),
+        "fetch": ("study:fetch", "download a file that resources/sources.yaml lists"),
+        "ask": ("score:ask", "score a model in minimal pairs, or another installed benchmark"),
+        "summarize": ("analysis:summarize", "compute mean accuracy by group, with intervals"),
+        "compare-conditions": (
+            "analysis:compare_conditions",
+            "test whether a study's conditions differ, model by model",
+        ),
+        "reproduction": ("analysis:reproduction", "compare our numbers with the published ones"),
+        "table": ("report:table", "print a table as CSV, LaTeX, Markdown and JSON"),
+        "figure": ("report:figure", "draw a figure, and save its numbers as CSV"),
+        "notebook": ("report:notebook", "run a notebook over a finished study"),
+        "report": ("report:report", "build the HTML report"),
+    },
+    "EWoK": {
+        "templates": ("templates:templates", "compile materials into templates"),
+        "items": ("items:app", "fill templates into items, export items, or import them"),
+        "score": ("score:app", "score a model in EWoK's items, by log probabilities or prompts"),
+        "judge": ("analysis:judge", "turn scores, answers or ratings into accuracy"),
+        "baselines": ("baselines:app", "compute word2vec, WordNet and other baselines"),
+        "import": ("importing:app", "read released results, lm-eval's samples or ratings"),
+        "agree": ("analysis:agree", "compare a model's Choice answers with its Likert ratings"),
+        "correlate": ("analysis:correlate", "correlate accuracy with baselines and word counts"),
+        "families": ("analysis:families", "compute accuracy by levels of one factor"),
+        "fit": ("analysis:fit", "fit logistic regressions of accuracy"),
+    },
+    "WorldSense": {
+        name: (f"{name}:app", "generate trials, ask models about them, analyse their answers")
+        for name in OWN
+        if (PACKAGE / "cli" / f"{name}.py").is_file()
+    },
+}
+#: Those of extensions last.
+STAGES = {
+    name: (f"worldprobe.cli.{place}", about)
+    for stages in GROUPS.values()
+    for name, (place, about) in stages.items()
+} | extensions.commands()
 
 #: Where the packages are.
 SOURCE = PACKAGE.parent
@@ -38,13 +91,13 @@ def digest_code(command: str, *modules: str) -> str:
     """
     stage, action = command.split()[0], command.split()[-1]
     texts = [_function(place, action) for place in _places(stage)]
-    found = {module for text in texts for module in _imported(text)} | {*modules}
-    known: set[str] = set()
+    left = {module for text in texts for module in _imported(text)} | {*modules}
+    read: set[str] = set()
     files = {path for text in texts for path in _resources(text)}
-    while found:
-        known.add(module := found.pop())
+    while left:
+        read.add(module := left.pop())
         files |= _source(module)[1]
-        found |= _imports(module) - known
+        left |= _imports(module) - read
     digest = hashlib.sha256("".join(texts).encode())
     for path in sorted(files):
         digest.update(f"{path.name}\0{_digest(path)}\n".encode())
@@ -55,7 +108,11 @@ def _places(stage: str) -> list[str]:
     """The modules that have the functions of a stage: the core's or an extension's, and those of
     extensions that add actions to it.
     """
-    added = [one.actions[stage] for one in extensions.extensions() if stage in one.actions]
+    added = [
+        extension.actions[stage]
+        for extension in extensions.extensions()
+        if stage in extension.actions
+    ]
     return [place.partition(":")[0] for place in (STAGES[stage][0], *added)]
 
 
@@ -64,26 +121,35 @@ def _function(module: str, action: str) -> str:
     """The text of a command's function and of what it uses of its module; nothing where the module
     has no such command.
     """
-    nodes: dict[str, list[ast.stmt]] = {}
-    for node in ast.parse(_source(module)[0]).body:
-        for one in _names(node):
-            nodes.setdefault(one, []).append(node)
+    nodes = _statements(module)
     name = action.replace("-", "_")
     named = [
-        one
-        for one, named_so in nodes.items()
-        for node in named_so
+        symbol
+        for symbol, naming in nodes.items()
+        for node in naming
         if any(f"name={action!r}" in ast.unparse(by) for by in getattr(node, "decorator_list", ()))
     ]
-    wanted = [*named, *(one for one in (name, f"{name}_") if one in nodes)][:1]
+    wanted = [*named, *(symbol for symbol in (name, f"{name}_") if symbol in nodes)][:1]
     seen = set(wanted)
     used = []
     while wanted:
-        used += (found := nodes[wanted.pop()])
-        names = {node.id for one in found for node in ast.walk(one) if isinstance(node, ast.Name)}
+        used += (added := nodes[wanted.pop()])
+        names = {
+            node.id for symbol in added for node in ast.walk(symbol) if isinstance(node, ast.Name)
+        }
         wanted += sorted((names & nodes.keys()) - seen)
         seen |= names
     return "\n".join(sorted({ast.unparse(node) for node in used}))
+
+
+@cache
+def _statements(module: str) -> dict[str, list[ast.stmt]]:
+    """Name -> the statements of a module that name it."""
+    nodes: dict[str, list[ast.stmt]] = {}
+    for node in ast.parse(_source(module)[0]).body:
+        for name in _names(node):
+            nodes.setdefault(name, []).append(node)
+    return nodes
 
 
 def _names(node: ast.stmt) -> list[str]:
@@ -93,18 +159,18 @@ def _names(node: ast.stmt) -> list[str]:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return [node.name]
     if isinstance(node, ast.Import | ast.ImportFrom):
-        return [one.asname or one.name for one in node.names]
+        return [inner.asname or inner.name for inner in node.names]
     if isinstance(node, ast.If):  # TYPE_CHECKING
-        return [name for one in node.body for name in _names(one)]
+        return [name for inner in node.body for name in _names(inner)]
     if isinstance(node, ast.Expr):
         about: ast.expr = node.value
         while isinstance(about, ast.Call | ast.Attribute):
             about = about.func if isinstance(about, ast.Call) else about.value
         return [about.id] if isinstance(about, ast.Name) else []
     return [
-        one.id
-        for one in ast.walk(node)
-        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+        inner.id
+        for inner in ast.walk(node)
+        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)
     ]
 
 
@@ -117,11 +183,11 @@ def _imported(text: str) -> set[str]:
     """The modules of worldprobe, its extensions and the packages beside them that a text imports,
     within functions, too.
     """
-    found = set()
+    modules = set()
     for home, names, whole in _IMPORT.findall(text):
         words = re.findall(r"\w+", re.sub(r" as \w+", "", names))
-        found |= {whole or home, *(f"{home}.{word}" for word in words if home)}
-    return {name for name in found if _path(name)}
+        modules |= {whole or home, *(f"{home}.{word}" for word in words if home)}
+    return {name for name in modules if _path(name)}
 
 
 @cache
@@ -133,7 +199,7 @@ def _path(module: str) -> Path | None:
     home = _packages().get(top)
     path = home.joinpath(*inner) if home else None
     files = (path, path.with_suffix(".py"), path / "__init__.py") if path else ()
-    return next((one for one in files if one.is_file()), None)
+    return next((file for file in files if file.is_file()), None)
 
 
 @cache
@@ -161,21 +227,26 @@ def _source(module: str) -> tuple[str, frozenset[Path]]:
     assert path, module
     text = path.read_text(encoding="utf-8")
     read = {path, *_resources(text)}
-    for one in path.parent.iterdir():
-        if one.is_file() and one.suffix != ".py" and (one.stem == path.stem or one.name in text):
-            read.add(one)
-        elif one.is_dir() and not any(one.glob("*.py")) and one.name not in NO_DATA:
-            read |= {*files_below(one)}
+    for sibling in path.parent.iterdir():
+        if (
+            sibling.is_file()
+            and sibling.suffix != ".py"
+            and (sibling.stem == path.stem or sibling.name in text)
+        ):
+            read.add(sibling)
+        elif sibling.is_dir() and not any(sibling.glob("*.py")) and sibling.name not in NO_DATA:
+            read |= {*files_below(sibling)}
     return text, frozenset(read)
 
 
 def _resources(text: str) -> set[Path]:
     """The resources that a text reads; materials are inputs of the rules that read them."""
     paths = [
-        RESOURCES.joinpath(*re.findall("[\"']([^\"']+)[\"']", one)) for one in _READ.findall(text)
+        RESOURCES.joinpath(*re.findall("[\"']([^\"']+)[\"']", parts))
+        for parts in _READ.findall(text)
     ]
     paths = [path for path in paths if path.exists() and "materials" not in path.parts]
-    return {one for path in paths for one in (files_below(path) if path.is_dir() else [path])}
+    return {file for path in paths for file in (files_below(path) if path.is_dir() else [path])}
 
 
 _digest = cache(digest_file)
@@ -183,5 +254,6 @@ _digest = cache(digest_file)
 
 def forget() -> None:
     """Read the code again at the next call."""
-    for function in (digest_code, _function, _imports, _path, _packages, _source, _digest):
+    digest_code.cache_clear()
+    for function in (_function, _statements, _imports, _path, _packages, _source, _digest):
         function.cache_clear()
