@@ -56,6 +56,8 @@ LATEX_ESCAPES = {
     MINUS: "$-$",
     "×": r"$\times$",
     "±": r"$\pm$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
     "σ": r"$\sigma$",
 }
 
@@ -67,6 +69,8 @@ def latex(text: str) -> str:
     'gemma\\_1.1 \\& co, 0.942--0.957'
     >>> latex("tiny--v2, a``b")
     'tiny-{}-v2, a`{}`b'
+    >>> latex("p ≥ 95%")
+    'p $\\geq$ 95\\%'
     >>> latex("")
     ''
     """
