@@ -71,7 +71,7 @@ def test_conditions_with_equal_answers_are_not_told_apart():
     assert table["p"].isna().all()
 
 
-def kind_versions(numbers, seed, sd_version=0.3, n_templates=240):
+def kind_versions(numbers, seed, sd_version=0.3, n_templates=100):
     """One model on items whose fillings are kind to it or not, version by version."""
     items = simulate_items(n_templates, max(numbers) + 1, seed=1)
     items = items[items["version"].isin(numbers)].reset_index(drop=True)
