@@ -51,16 +51,7 @@ def evaluation(few_to_learn_from, tiny_checkpoint, tmp_path_factory):
         contextlib.redirect_stdout(io.StringIO()) as printed,
     ):
         ask_less(patch, "object2", "--sizes", "3", "--skins", *skins)
-        line = [
-            "evaluate",
-            str(tiny_checkpoint()),
-            "--benchmark",
-            "ewok,worldsense",
-            "--versions",
-            "0",
-            "--work",
-            str(work),
-        ]
+        line = f"evaluate {tiny_checkpoint()} --benchmark ewok,worldsense --versions 0 --work {work}".split()
         assert cli.main(line) == 0
     return work, printed.getvalue()
 
@@ -164,17 +155,7 @@ def test_what_evaluate_asked_is_not_asked_again_by_a_study_and_other_settings_sh
     parts = sorted(Path("results/.answers").glob("*/part-*"))
     assert parts
     items = next(Path("results/evaluate").glob("*/ewok/items.parquet"))
-    study = [
-        "score",
-        "logprobs",
-        str(items),
-        "--model",
-        "mine",
-        "--checkpoint",
-        folder,
-        "--answers",
-        "results/.answers",
-    ]
+    study = f"score logprobs {items} --model mine --checkpoint {folder} --answers results/.answers".split()
     assert cli.main([*study, "--out", "scores.parquet"]) == 0
     assert sorted(Path("results/.answers").glob("*/part-*")) == parts
     assert cli.main([*study, "--dtype", "bfloat16", "--out", "others.parquet"]) == 0
@@ -187,18 +168,7 @@ def test_a_password_is_in_no_printed_command(tmp_path, capsys, caplog, monkeypat
     monkeypatch.setenv("WORLDPROBE_MATERIALS_PASSWORD", "")  # restored afterwards
     archive = str(tmp_path / "none.zip")
     assert (
-        cli.main(
-            [
-                "evaluate",
-                "x",
-                "--materials",
-                archive,
-                "--password",
-                "s3cret",
-                "--work",
-                str(tmp_path),
-            ]
-        )
+        cli.main(f"evaluate x --materials {archive} --password s3cret --work {tmp_path}".split())
         == 2
     )
     assert "s3cret" not in capsys.readouterr().err + caplog.text
@@ -327,7 +297,7 @@ def test_a_sample_has_every_pair_of_concepts_and_every_problem_and_is_never_rank
 
     ask_less(monkeypatch, "object1")
     folder, work = str(tiny_checkpoint()), tmp_path / "work"
-    line = ["evaluate", folder, "--work", str(work), "--benchmark", "ewok,worldsense"]
+    line = f"evaluate {folder} --work {work} --benchmark ewok,worldsense".split()
     assert cli.main([*line, "--limit", "60", "--batch-size", "2"]) == 0
     printed = capsys.readouterr().out
     assert "Published" not in printed

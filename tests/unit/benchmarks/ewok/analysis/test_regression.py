@@ -406,7 +406,7 @@ def stored(tmp_path):
     write_table(surface, SurfaceFeatures, tmp_path / "surface.parquet", Provenance(details=details))
     names = ("judgements", "surface", "coefficients")
     rows, features, out = (str(tmp_path / f"{name}.parquet") for name in names)
-    return [rows, "--surface", features, "--out", out]
+    return f"{rows} --surface {features} --out {out}".split()
 
 
 @pytest.mark.parametrize("fit", ["fixed-effects", pytest.param("mixed-model", marks=needs_r)])
