@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from worldprobe.cli import main, parse
+from command_line import run
+from worldprobe.cli import parse
 from worldprobe_survey.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -87,7 +88,7 @@ def test_the_page_on_clusters_shows_what_models_plan_prints(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
-    assert main(["models", "plan"]) == 0
+    assert run("models plan") == 0
     printed = capsys.readouterr().out.splitlines()
     page = (ROOT / "docs" / "cluster.md").read_text()
     shown = page[page.index("\nmodel  ") + 1 :].partition("```")[0].splitlines()

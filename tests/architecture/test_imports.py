@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+PROVIDERS = importlib.metadata.packages_distributions()
 #: Engines that a user installs by themselves, and that are imported only when asked for.
 OPTIONAL = {"vllm", "openai", "rpy2", "selenium", "rocrate", "vaderSentiment"}
 OPTIONAL |= {"minicons", "lm_eval", "xllamacpp", "inspect_ai"}
@@ -53,11 +54,10 @@ def test_every_package_that_is_imported_is_asked_for_with_a_version(
         for lock in locks
         for name in re.findall(r"^([\w.-]+)==", (ROOT / "envs" / lock).read_text(), re.MULTILINE)
     }
-    providers = importlib.metadata.packages_distributions()
     for name, path in imported(ROOT / folder).items():
         if name.startswith("worldprobe_"):
             continue
-        distributions = {normal(found) for found in providers.get(name, [name])}
+        distributions = {normal(found) for found in PROVIDERS.get(name, [name])}
         assert distributions & pinned or name in OPTIONAL, (
             f"{path} imports {name}, which envs/ does not pin"
         )

@@ -2,6 +2,7 @@
 
 import re
 from collections import defaultdict
+from functools import cache
 from itertools import pairwise
 
 from cyclopts import Argument
@@ -10,6 +11,7 @@ from worldprobe.cli import build_app
 from worldprobe.cli.parsing import arguments_of, commands
 
 
+@cache
 def options() -> dict[str, dict[str, Argument]]:
     """Option -> command -> what the command does with it."""
     found: dict[str, dict[str, Argument]] = defaultdict(dict)

@@ -9,6 +9,7 @@ another stage makes) is recorded without a new number.
 import hashlib
 import json
 import os
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from command_line import run
 from worldprobe import methods
 from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.benchmarks.worldsense.contracts import Trials
@@ -67,7 +69,7 @@ class Stages:
     def made_by(self, name: str) -> dict[str, Any]:
         if name not in self.made:
             inputs, command, numbers = getattr(self, name.lower())()
-            words = [str(word) for word in command]
+            words = shlex.split(command)
             call = parse(words) if words else None
             defaults = call.values if call else {}
             if kind := SETTINGS.get(name):
@@ -102,50 +104,24 @@ class Stages:
     def templates(self) -> tuple:
         return (
             [BUILTIN],
-            ["templates", "compile", "builtin@1", "--out", self.path("templates.parquet")],
+            f"templates compile builtin@1 --out {self.path('templates.parquet')}",
             self.table("templates.parquet"),
         )
 
     def items(self) -> tuple:
         inputs = [BUILTIN, self.path("templates.parquet", "TEMPLATES")]
         version = self.path("version.parquet")
-        assert (
-            main(
-                [
-                    "items",
-                    "fill",
-                    str(inputs[1]),
-                    "builtin@1",
-                    "--version",
-                    "1",
-                    "--out",
-                    str(version),
-                ]
-            )
-            == 0
-        )
+        assert run(f"items fill {inputs[1]} builtin@1 --version 1 --out {version}") == 0
         return (
             inputs,
-            ["items", "gather", version, "--out", self.path("items.parquet")],
+            f"items gather {version} --out {self.path('items.parquet')}",
             self.table("items.parquet"),
         )
 
     def corpus(self) -> tuple:
-        inputs, size = (
-            [BUILTIN, self.path("templates.parquet", "TEMPLATES")],
-            ["--taught", "0.02", "--fillings", "3"],
-        )
-        command = [
-            "controls",
-            "write-corpus",
-            inputs[1],
-            "builtin@1",
-            *size,
-            "--sentences",
-            "20",
-            "--out",
-            self.path("corpus"),
-        ]
+        inputs = [BUILTIN, self.path("templates.parquet", "TEMPLATES")]
+        size = "--taught 0.02 --fillings 3 --sentences 20"
+        command = f"controls write-corpus {inputs[1]} builtin@1 {size} --out {self.path('corpus')}"
         return (
             inputs,
             command,
@@ -154,15 +130,9 @@ class Stages:
 
     def tokenizer(self) -> tuple:
         corpus = self.path("corpus", "CORPUS")
-        command = [
-            "controls",
-            "train-tokenizer",
-            corpus,
-            "--vocabulary",
-            "300",
-            "--out",
-            self.path("tokenizer"),
-        ]
+        command = (
+            f"controls train-tokenizer {corpus} --vocabulary 300 --out {self.path('tokenizer')}"
+        )
         return (
             [corpus / "documents.parquet"],
             command,
@@ -171,21 +141,8 @@ class Stages:
 
     def training(self) -> tuple:
         corpus, tokenizer = self.path("corpus", "CORPUS"), self.path("tokenizer", "TOKENIZER")
-        size = [
-            "--architecture",
-            "llama",
-            "--layers",
-            "1",
-            "--width",
-            "16",
-            "--heads",
-            "2",
-            "--steps",
-            "3",
-            "--batch",
-            "4",
-        ]
-        command = ["controls", "train", corpus, tokenizer, *size, "--out", self.path("control")]
+        size = "--architecture llama --layers 1 --width 16 --heads 2 --steps 3 --batch 4"
+        command = f"controls train {corpus} {tokenizer} {size} --out {self.path('control')}"
         return (
             [corpus / "documents.parquet", tokenizer / "tokenizer.json"],
             command,
@@ -194,15 +151,7 @@ class Stages:
 
     def vectors(self) -> tuple:
         corpus = self.path("corpus", "CORPUS")
-        command = [
-            "baselines",
-            "train-vectors",
-            corpus,
-            "--dimensions",
-            "4",
-            "--out",
-            self.path("vectors.kv"),
-        ]
+        command = f"baselines train-vectors {corpus} --dimensions 4 --out {self.path('vectors.kv')}"
 
         def numbers() -> list[float]:
             with np.load(self.path("vectors.kv")) as archive:
@@ -221,18 +170,7 @@ class Stages:
         items.parent.mkdir()
         write_items(items)
         fixed_model(root / "step1", "causal")
-        command = [
-            "series",
-            "score",
-            "ewok",
-            items,
-            "--checkpoint",
-            root,
-            "--folders",
-            "step{n}",
-            "--out",
-            out,
-        ]
+        command = f"series score ewok {items} --checkpoint {root} --folders step{{n}} --out {out}"
         return [items], command, self.table("series/scores.parquet")
 
     def score(self) -> tuple:
@@ -249,29 +187,10 @@ class Stages:
             for kind in ("causal", "masked", "encoder-decoder")
         }
         for kind in ("masked", "encoder-decoder"):
-            command = [
-                "score",
-                "logprobs",
-                items,
-                "--checkpoint",
-                checkpoints[kind],
-                "--kind",
-                kind,
-                "--out",
-                self.path(f"{kind}.parquet"),
-            ]
-            assert main([*map(str, command)]) == 0
-        command = [
-            "score",
-            "all",
-            items,
-            "--checkpoint",
-            checkpoints["causal"],
-            "--eval-types",
-            ",".join(eval_types),
-            "--out",
-            *outs,
-        ]
+            how = f"--checkpoint {checkpoints[kind]} --kind {kind} --out {self.path(kind)}.parquet"
+            assert run(f"score logprobs {items} {how}") == 0
+        how = f"--checkpoint {checkpoints['causal']} --eval-types {','.join(eval_types)}"
+        command = f"score all {items} {how} --out {' '.join(map(str, outs))}"
 
         def numbers() -> dict[str, Any]:
             scores = {
@@ -285,17 +204,8 @@ class Stages:
         return [PROMPTS / "ewok.yaml"], command, numbers
 
     def trials(self) -> tuple:
-        command = [
-            "worldsense",
-            "generate",
-            "test",
-            *FEW,
-            "--skins",
-            "tall/short",
-            "trips",
-            "--out",
-            self.path("trials.parquet"),
-        ]
+        made = f"{FEW} --skins tall/short trips --out {self.path('trials.parquet')}"
+        command = f"worldsense generate test {made}"
         return [SKINS], command, self.table("trials.parquet")
 
     def ask(self) -> tuple:
@@ -307,17 +217,8 @@ class Stages:
         first = trials[trials["tuple_id"].isin(trials["tuple_id"].unique()[:2])]
         write_table(first, Trials, few, Provenance(canary="test canary"))
         checkpoint = fixed_model(self.path("causal"), "causal")
-        command = [
-            "worldsense",
-            "ask",
-            few,
-            "--checkpoint",
-            checkpoint,
-            "--prompting",
-            "basic,constrained",
-            "--out",
-            *outs,
-        ]
+        how = f"--checkpoint {checkpoint} --prompting basic,constrained"
+        command = f"worldsense ask {few} {how} --out {' '.join(map(str, outs))}"
         return (
             [few, PROMPTS / "worldsense"],
             command,
@@ -332,14 +233,14 @@ class Stages:
         readers += [reader_of(EXPLICIT, kind, accept) for kind, accept in ANSWERS.items()]
         return (
             [],
-            [],
+            "",
             lambda: [
                 [[read(text).value, read(text).status] for read in readers] for text in REPLIES
             ],
         )
 
     def phrases(self) -> tuple:
-        command = ["worldsense", "write-phrases", "--out", self.path("phrases")]
+        command = f"worldsense write-phrases --out {self.path('phrases')}"
         return [SKINS], command, lambda: digest_file(self.path("phrases/tokenizer.json"))[:16]
 
     def lessons(self) -> tuple:
@@ -348,53 +249,29 @@ class Stages:
             "sizes": [4],
             "number": 40,
         }
-        command = ["worldsense", "write-lessons", "--settings", json.dumps(settings)]
+        command = f"worldsense write-lessons --settings '{json.dumps(settings)}'"
         return (
             [SKINS],
-            [*command, "--out", self.path("lessons.jsonl.gz")],
+            f"{command} --out {self.path('lessons.jsonl.gz')}",
             lambda: digest_file(self.path("lessons.jsonl.gz"))[:16],
         )
 
     def start_model(self) -> tuple:
         trials = self.path("train.parquet")
-        assert (
-            main(
-                [
-                    "worldsense",
-                    "generate",
-                    "train-10k",
-                    *FEW,
-                    "--problems",
-                    "Infer.trivial",
-                    "--out",
-                    str(trials),
-                ]
-            )
-            == 0
-        )
-        size = ["--layers", "1", "--width", "16", "--heads", "2", "--vocabulary", "300"]
+        some = f"{FEW} --problems Infer.trivial --out {trials}"
+        assert run(f"worldsense generate train-10k {some}") == 0
+        size = "--layers 1 --width 16 --heads 2 --vocabulary 300"
         return (
             [trials],
-            ["worldsense", "start-model", trials, *size, "--out", self.path("start")],
+            f"worldsense start-model {trials} {size} --out {self.path('start')}",
             lambda: weights(self.path("start")),
         )
 
     def finetuning(self) -> tuple:
         start, trials = self.path("start", "START_MODEL"), self.path("train.parquet")
-        how = [
-            "--steps",
-            "3",
-            "--settings",
-            '{"batch": 4}',
-            "--warm-up",
-            "1",
-            "--learning-rate",
-            "0.001",
-            "--chat",
-            "never",
-        ]
-        how += ["--prompt-set", "constrained", "--checkpoints", str(self.path("checkpoints"))]
-        command = ["worldsense", "finetune", start, trials, *how, "--out", self.path("tuned")]
+        how = "--steps 3 --settings '{\"batch\": 4}' --warm-up 1 --learning-rate 0.001 --chat never"
+        how += f" --prompt-set constrained --checkpoints {self.path('checkpoints')}"
+        command = f"worldsense finetune {start} {trials} {how} --out {self.path('tuned')}"
         return [trials], command, lambda: weights(self.path("tuned"))
 
 
@@ -425,7 +302,7 @@ THOUGHTS = [
     "5 <think>or 2",
 ]
 #: A small part of a set of trials.
-FEW = ("--sizes", "3", "--per-cell", "1")
+FEW = "--sizes 3 --per-cell 1"
 KINDS = ("masked", "encoder-decoder")
 
 

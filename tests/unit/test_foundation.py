@@ -4,7 +4,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from worldprobe import cli, files
+from command_line import run
+from worldprobe import files
 from worldprobe.benchmarks.ewok.contracts import TargetScores
 from worldprobe.contracts import read_provenance, read_table, write_table
 from worldprobe.provenance import Provenance
@@ -81,7 +82,7 @@ def test_a_lack_of_memory_is_never_told_as_damage(tmp_path, monkeypatch, capsys,
 
     for place in ("read_schema", "ParquetFile"):
         monkeypatch.setattr(f"pyarrow.parquet.{place}", scarce)
-        assert cli.main(["summarize", str(path), "--out", str(tmp_path / "out.parquet")]) == 2
+        assert run(f"summarize {path} --out {tmp_path / 'out.parquet'}") == 2
         told = capsys.readouterr().err
         assert "needs more memory" in told
         assert "elete" not in told

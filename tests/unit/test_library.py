@@ -12,7 +12,6 @@ import pytest
 import worldprobe
 from command_line import run
 from simulated_judgements import simulate_items, simulate_judgements
-from worldprobe.cli import main
 from worldprobe.errors import UserError
 
 
@@ -140,9 +139,7 @@ def test_items_are_judged_as_the_commands_judge_them_and_models_compared(
         tmp_path / "scores.parquet",
         tmp_path / "judgements.parquet",
     )
-    assert (
-        main(["score", "logprobs", str(items), "--checkpoint", folder, "--out", str(scores)]) == 0
-    )
+    assert run(f"score logprobs {items} --checkpoint {folder} --out {scores}") == 0
     assert run(f"judge {items} {scores} --model mine --out {judged}") == 0
     by_commands = pd.read_parquet(judged)
     pd.testing.assert_frame_equal(first[by_commands.columns], by_commands, check_dtype=False)

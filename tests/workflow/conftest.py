@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,20 @@ def snakemake(
         return subprocess.run(command, env=now, capture_output=True, text=True, timeout=3000)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def experiment(
+    snakemake: Snakemake, repository: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Snakemake:
+    """A function: name of an experiment -> its plan, which is made once."""
+
+    def planned(name: str) -> subprocess.CompletedProcess[str]:
+        files = (repository / "config" / "experiments" / f"{name}.yaml",)
+        folder = tmp_path_factory.mktemp(name)
+        return snakemake(folder, "--dry-run", "--printshellcmds", configuration=files)
+
+    return cache(planned)
 
 
 @pytest.fixture(scope="session")

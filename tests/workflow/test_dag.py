@@ -244,6 +244,7 @@ def test_no_command_shows_the_password(
 
 def test_every_rule_is_part_of_one_of_the_studies(
     snakemake: Snakemake,
+    experiment: Snakemake,
     default: subprocess.CompletedProcess[str],
     paper: subprocess.CompletedProcess[str],
     rated: subprocess.CompletedProcess[str],
@@ -275,11 +276,7 @@ def test_every_rule_is_part_of_one_of_the_studies(
         "summarize_scores",
         "compare_scores",
     }  # of other benchmarks: tests/workflow/test_other_benchmarks.py
-    experiments = Path(__file__).resolve().parents[2] / "config" / "experiments"
-    learning, families, layers = (
-        snakemake(tmp_path, "--dry-run", configuration=(experiments / f"{name}.yaml",))
-        for name in ("learning_curves", "families", "layers")
-    )
+    learning, families, layers = map(experiment, ("learning_curves", "families", "layers"))
     assert jobs(learning)["score_series"] == 20, "two sizes, five seeds, two benchmarks"
     studies = (
         default,

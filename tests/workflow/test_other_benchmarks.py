@@ -43,7 +43,7 @@ def with_package(
     """The environment of a Python in which the package ``aaa`` is installed."""
     home = tmp_path_factory.mktemp("installed")
     source = Path(__file__).parent / "aaa"
-    options = ["--quiet", "--no-index", "--no-deps", "--no-build-isolation", "--target", str(home)]
+    options = f"--quiet --no-index --no-deps --no-build-isolation --target {home}".split()
     subprocess.run([sys.executable, "-m", "pip", "install", *options, str(source)], check=True)
     path = [str(Path(__file__).parents[2] / "workflow" / "src"), str(home)]
     return environment | {"PYTHONPATH": ":".join(path)}

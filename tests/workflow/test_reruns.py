@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
@@ -296,7 +295,11 @@ def test_a_forced_rule_asks_again_and_says_from_when_on_kept_answers_count(plann
     ],
 )
 def test_kept_answers_do_not_count_where_a_rule_of_a_module_or_its_file_is_forced(
-    repository: Path, tmp_path: Path, words: tuple[str, ...], is_asked: bool
+    repository: Path,
+    tmp_path: Path,
+    plan: Callable[..., subprocess.CompletedProcess[str]],
+    words: tuple[str, ...],
+    is_asked: bool,
 ) -> None:
     text = (repository / "workflow/rules/common.smk").read_text()
     function = re.search(r"^def kept_since.*?(?=^def contents)", text, re.DOTALL | re.MULTILINE)
@@ -313,8 +316,7 @@ def test_kept_answers_do_not_count_where_a_rule_of_a_module_or_its_file_is_force
     )
     words = tuple(word.replace("other", "their_other") for word in words)
     for given in (words, ()):
-        command = [sys.executable, "-m", "snakemake", "-c1", "-q", "all", *given]
-        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=120)
+        assert not plan(["snakemake", "-c1", "-q", "all", *given], tmp_path).returncode
         answered = (tmp_path / "a.txt").read_text().split()
         assert answered == ["--kept-since", "77" if is_asked else "0"]
 

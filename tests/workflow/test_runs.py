@@ -152,10 +152,16 @@ def test_a_run_that_was_killed_is_finished_by_the_next_with_the_same_bytes(
 
 
 def test_the_password_of_an_archive_stands_in_no_log(
-    snakemake: Snakemake, repository: Path, tmp_path: Path, environment: dict[str, str]
+    plan: Snakemake,
+    snakemake_command: Callable[..., list[str]],
+    repository: Path,
+    tmp_path: Path,
+    environment: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     import zipfile
 
+    monkeypatch.setenv("PATH", environment["PATH"])
     archive = tmp_path / "materials.zip"
     folder = repository / "resources" / "materials" / "ewok-builtin"
     with zipfile.ZipFile(archive, "w") as target:
@@ -165,9 +171,8 @@ def test_the_password_of_an_archive_stands_in_no_log(
     study.write_text(
         f"ewok:\n  materials:\n    source: {archive}\n    password: open-sesame-4711\n"
     )
-    run = snakemake(
-        tmp_path, "-p", "results/default/ewok/templates.parquet", configuration=(study,)
-    )
+    words = ("-p", "results/default/ewok/templates.parquet")
+    run = plan(snakemake_command(tmp_path, *words, configuration=(study,)))
     assert run.returncode == 0, run.stdout + run.stderr
     texts = [run.stdout, run.stderr] + [
         p.read_text(errors="replace") for p in tmp_path.rglob("*") if p.suffix in (".log", ".tsv")

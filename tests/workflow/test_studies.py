@@ -255,10 +255,8 @@ EXPERIMENTS = sorted((Path(__file__).parents[2] / "config" / "experiments").glob
 
 
 @pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
-def test_every_experiment_plans_a_study_of_its_own(
-    snakemake: Snakemake, path: Path, tmp_path: Path
-) -> None:
-    run = snakemake(tmp_path, "--dry-run", "--printshellcmds", configuration=(path,))
+def test_every_experiment_plans_a_study_of_its_own(experiment: Snakemake, path: Path) -> None:
+    run = experiment(path.stem)
     found = planned(run)
     assert "--per-template" not in said(run), (
         "one more version, or sample of each template, fills only that one"

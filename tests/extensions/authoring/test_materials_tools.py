@@ -12,7 +12,6 @@ import pytest
 
 from command_line import run
 from worldprobe.benchmarks.ewok.contracts import Items
-from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe_authoring.balance import (
     bag_of_words,
@@ -272,7 +271,7 @@ def fill_sheet(sheet, verdicts):
 def review(garden, tmp_path):
     """The folder of a garden with two templates, and its spreadsheet."""
     folder, sheet = str(add_probe(garden).write()), tmp_path / "sheet.csv"
-    assert main(["materials", "review", folder, "--out", str(sheet)]) == 0
+    assert run(f"materials review {folder} --out {sheet}") == 0
     return folder, sheet
 
 
@@ -284,26 +283,11 @@ def test_verdicts_come_back_as_flags_that_items_exclude_or_reverse(garden, tmp_p
         tmp_path / "reviewed.parquet",
     )
     fill_sheet(sheet, ["exclude", "Reverse "])
-    assert main(["materials", "review", folder, "--read", str(sheet), "--out", str(flags)]) == 0
-    assert main(["items", "build", folder, "--versions", "0-1", "--out", str(plain)]) == 0
+    assert run(f"materials review {folder} --read {sheet} --out {flags}") == 0
+    assert run(f"items build {folder} --versions 0-1 --out {plain}") == 0
     before = read_table(plain, Items)
     for given in (flags, sheet):
-        assert (
-            main(
-                [
-                    "items",
-                    "build",
-                    folder,
-                    "--versions",
-                    "0-1",
-                    "--flags",
-                    str(given),
-                    "--out",
-                    str(reviewed),
-                ]
-            )
-            == 0
-        )
+        assert run(f"items build {folder} --versions 0-1 --flags {given} --out {reviewed}") == 0
         after = read_table(reviewed, Items)
         assert after["item_id"].tolist() == [
             i for i in before["item_id"] if i.startswith("garden-work_2_")
@@ -327,12 +311,7 @@ def test_a_sheet_that_does_not_fit_is_refused(garden, tmp_path, capsys, changes,
     folder, sheet = review(garden, tmp_path)
     first = pd.read_csv(sheet, comment="#", dtype=str).head(1)
     first.assign(**changes).to_csv(sheet, index=False)
-    assert (
-        main(
-            ["materials", "review", folder, "--read", str(sheet), "--out", str(tmp_path / "f.csv")]
-        )
-        == 2
-    )
+    assert run(f"materials review {folder} --read {sheet} --out {tmp_path / 'f.csv'}") == 2
     assert said in capsys.readouterr().err
     assert not (tmp_path / "f.csv").exists()
 

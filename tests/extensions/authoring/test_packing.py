@@ -57,7 +57,7 @@ def test_links_which_the_check_does_not_follow_are_not_packed(licensed, tmp_path
 
 def test_an_archive_is_opened_again_as_it_was(licensed, tmp_path, monkeypatch, capsys):
     assert pack(licensed, out=tmp_path / "garden.zip") == 0
-    unpack = ["release", "unpack", str(tmp_path / "garden.zip"), "--out", str(tmp_path / "opened")]
+    unpack = f"release unpack {tmp_path / 'garden.zip'} --out {tmp_path / 'opened'}".split()
     monkeypatch.setenv(command.RELEASE_VARIABLE, "another")
     assert main(unpack) == 2
     assert "password is wrong" in capsys.readouterr().err
@@ -69,7 +69,7 @@ def test_an_archive_is_opened_again_as_it_was(licensed, tmp_path, monkeypatch, c
 
 def test_items_of_protected_materials_leave_through_pack_alone(protected, tmp_path, capsys):
     items, templates = tmp_path / "items.parquet", tmp_path / "templates.parquet"
-    options = ["--versions", "0", "--templates-out", str(templates), "--out", str(items)]
+    options = f"--versions 0 --templates-out {templates} --out {items}".split()
     assert main(["items", "build", str(protected), *options]) == 0
     assert run(f"items export {items} {templates} --out {tmp_path / 'open'}") == 2
     assert "release pack --items" in capsys.readouterr().err

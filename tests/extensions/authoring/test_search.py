@@ -108,7 +108,7 @@ def test_encrypted_members_are_left_closed_and_damaged_files_are_named(wordings,
 def test_the_command_says_where_and_how_many_and_quotes_nothing(protected, tmp_path, capsys):
     folder = tmp_path / "folder"
     folder.mkdir()
-    check = ["release", "check", str(folder), "--official", str(protected)]
+    check = f"release check {folder} --official {protected}".split()
     assert main(check) == 0
     plant(folder, "text")
     (folder / "a.md").write_text("\n\n" + (folder / "a.md").read_text())

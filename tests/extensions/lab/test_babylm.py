@@ -249,19 +249,7 @@ def test_the_rule_of_prefixes_of_2025_gives_half_whatever_the_model(tmp_path):
 
 
 def call(data: Path, model: Path, out: Path, *more: str) -> int:
-    return main(
-        [
-            "babylm",
-            str(model),
-            "--track",
-            "strict-small",
-            "--data",
-            str(data),
-            "--out",
-            str(out),
-            *more,
-        ]
-    )
+    return main([*f"babylm {model} --track strict-small --data {data} --out {out}".split(), *more])
 
 
 @pytest.fixture

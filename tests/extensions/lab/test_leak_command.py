@@ -79,7 +79,7 @@ def test_items_are_compared_with_forms_and_a_file_with_other_orders(
     file, out = tmp_path / "lines.txt", tmp_path / "leaks.parquet"
     file.write_text("".join(f"Line {i} is about a box.\n" for i in range(20)))
     command = ["leak", *tables, "--checkpoint", str(tiny_checkpoint()), "--model", "tiny"]
-    command += ["--file", str(file), "--lines-per-shard", "2", "--shuffles", "3", "--out", str(out)]
+    command += f"--file {file} --lines-per-shard 2 --shuffles 3 --out {out}".split()
     assert main(command) == 0
     leaks = read_table(out, Leaks).set_index("measure")
     assert set(leaks.index) == {"logprob", "accuracy", "word_frequency", "order"}

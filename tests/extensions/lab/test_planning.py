@@ -90,8 +90,8 @@ def test_commands_write_tables_that_are_printed(judgements, tmp_path):
     names = ("judgements", "plans", "means", "orders")
     rows, plans, means, orders = (str(tmp_path / f"{name}.parquet") for name in names)
     write_table(judgements, Judgements, rows, Provenance())
-    assert cli.main(["plan", rows, "--difference", "0.1", "--out", plans]) == 0
-    assert cli.main(["pool", rows, "--orders-out", orders, "--out", means]) == 0
+    assert cli.main(f"plan {rows} --difference 0.1 --out {plans}".split()) == 0
+    assert cli.main(f"pool {rows} --orders-out {orders} --out {means}".split()) == 0
     sizes = study_sizes(read_table(plans, Plans), read_provenance(plans))
     assert "10 points" in sizes.finding
     tables = read_table(means, PooledMeans), read_table(orders, Orders)

@@ -34,30 +34,8 @@ def training(tmp_path, tiny_checkpoint):
 
 
 def score(items, training, out, *more: str) -> int:
-    command = [
-        "series",
-        "score",
-        "ewok",
-        str(items),
-        "--checkpoint",
-        str(training),
-        "--model",
-        "mine",
-        *more,
-    ]
-    return main(
-        [
-            *command,
-            "--folders",
-            "chck_{n}M",
-            "--factor",
-            "1e6",
-            "--unit",
-            "words",
-            "--out",
-            str(out),
-        ]
-    )
+    command = [*f"series score ewok {items} --checkpoint {training} --model mine".split(), *more]
+    return main([*command, *f"--folders chck_{{n}}M --factor 1e6 --unit words --out {out}".split()])
 
 
 def count_loads(monkeypatch) -> list[str]:
@@ -86,17 +64,9 @@ def test_checkpoints_are_scored_once_and_a_further_one_costs_one(
     assert score(item_table, training, out) == 0
     assert len(loaded) == 4
     curves, onsets, order = (tmp_path / f"{name}.parquet" for name in ("curves", "onsets", "order"))
-    words = [
-        "series",
-        "curves",
-        str(out),
-        "--onsets-out",
-        str(onsets),
-        "--agreements-out",
-        str(order),
-        "--out",
-        str(curves),
-    ]
+    words = (
+        f"series curves {out} --onsets-out {onsets} --agreements-out {order} --out {curves}".split()
+    )
     assert main(words) == 0
     assert set(read_table(curves, Curves)["unit"]) == {"words"}
     assert (
@@ -210,17 +180,8 @@ def model_hub(tmp_path, training, monkeypatch):
 
 
 def score_hub(items, out, *more: str) -> int:
-    command = [
-        "series",
-        "score",
-        "ewok",
-        str(items),
-        "--checkpoint",
-        "me/model",
-        "--revisions",
-        "step{n}",
-    ]
-    return main([*command, "--numbers", "1", "2", "10", "--out", str(out), *more])
+    command = f"series score ewok {items} --checkpoint me/model --revisions step{{n}}".split()
+    return main([*command, *f"--numbers 1 2 10 --out {out}".split(), *more])
 
 
 def test_checkpoints_of_the_hub_are_fetched_and_deleted_one_at_a_time(

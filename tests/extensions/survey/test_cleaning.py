@@ -333,20 +333,7 @@ def test_where_no_answer_is_left_the_steps_are_said_all_the_same(tmp_path, capsy
         key, ListKeys, tmp_path / "key.parquet", Provenance(details={"lists_digest": DIGEST})
     )
     out = tmp_path / "ratings.parquet"
-    assert (
-        main(
-            [
-                "human",
-                "clean",
-                str(tmp_path),
-                "--key",
-                str(tmp_path / "key.parquet"),
-                "--out",
-                str(out),
-            ]
-        )
-        == 2
-    )
+    assert main(f"human clean {tmp_path} --key {tmp_path / 'key.parquet'} --out {out}".split()) == 2
     printed = capsys.readouterr().err
     assert "isc, pass 1: 2 people and 12 ratings left out" in printed
     assert printed.index("isc, pass 1") < printed.index("no answers are left")

@@ -5,6 +5,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from command_line import run
 from worldprobe import cli
 from worldprobe.benchmarks.ewok.contracts import ControlDocuments
 from worldprobe.contracts import write_table
@@ -39,16 +40,8 @@ def folder(tmp_path_factory):
     documents["document"] = range(len(documents))
     write_table(documents, ControlDocuments, folder / "corpus" / "documents.parquet", Provenance())
     assert (
-        cli.main(
-            [
-                "controls",
-                "train-tokenizer",
-                str(folder / "corpus"),
-                "--vocabulary",
-                "300",
-                "--out",
-                str(folder / "tokenizer"),
-            ]
+        run(
+            f"controls train-tokenizer {folder / 'corpus'} --vocabulary 300 --out {folder / 'tokenizer'}"
         )
         == 0
     )
@@ -63,12 +56,7 @@ def train(folder, name, *options, architecture="gpt2"):
         for word in pair
     ]
     command = [
-        "controls",
-        "train",
-        str(folder / "corpus"),
-        str(folder / "tokenizer"),
-        "--architecture",
-        architecture,
+        *f"controls train {folder / 'corpus'} {folder / 'tokenizer'} --architecture {architecture}".split(),
         *small,
         *options,
     ]

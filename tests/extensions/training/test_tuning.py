@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -17,8 +18,8 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 import worldprobe
+from command_line import run
 from worldprobe.benchmarks.worldsense.contracts import Trials
-from worldprobe.cli import main
 from worldprobe.contracts import read_table
 from worldprobe.errors import UserError
 from worldprobe_training import tuning
@@ -26,45 +27,28 @@ from worldprobe_training.lessons import Material
 from worldprobe_training.settings import Tuning
 from worldprobe_training.tuning import Curriculum, last_checkpoint, lessons_per_pass
 
-TEXT = ("--chat", "never", "--prompt-set", "constrained")
-SHORT = ("--steps", "8", "--warm-up", "2", "--learning-rate", "0.003")
+TEXT = "--chat never --prompt-set constrained"
+SHORT = "--steps 8 --warm-up 2 --learning-rate 0.003"
 FEW = {"batch": 8, "trials": 60}
 
 
 def worldsense(*words: object) -> int:
-    return main(["worldsense", *map(str, words)])
+    return run(" ".join(map(str, ("worldsense", *words))))
+
+
+def given(**settings: object) -> str:
+    return f"--settings '{json.dumps(FEW | settings)}'"
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
     """A training set, also as dialogues, and an untrained model."""
     folder = tmp_path_factory.mktemp("tuning")
-    some = (
-        "--per-cell",
-        "4",
-        "--problems",
-        "Infer.trivial",
-        "--sizes",
-        "3",
-        "--skins",
-        "train_trips",
-        "train_race",
-    )
-    made = ("--dialogues-out", folder / "train.jsonl.gz", "--out", folder / "train.parquet")
-    assert worldsense("generate", "train-10k", *some, *made) == 0
-    start = (
-        "--layers",
-        "1",
-        "--width",
-        "32",
-        "--heads",
-        "2",
-        "--vocabulary",
-        "300",
-        "--out",
-        folder / "start",
-    )
-    assert worldsense("start-model", folder / "train.parquet", *start) == 0
+    some = "--per-cell 4 --problems Infer.trivial --sizes 3 --skins train_trips train_race"
+    made = f"--dialogues-out {folder}/train.jsonl.gz --out {folder}/train.parquet"
+    assert worldsense("generate train-10k", some, made) == 0
+    start = f"--layers 1 --width 32 --heads 2 --vocabulary 300 --out {folder}/start"
+    assert worldsense("start-model", folder / "train.parquet", start) == 0
     return folder
 
 
@@ -72,7 +56,7 @@ def tune(
     folder: Path, name: str, *options: object, train: str = "train.parquet", **settings: object
 ) -> Path:
     out = folder / name
-    options = (*TEXT, *SHORT, *options, "--settings", json.dumps(FEW | settings), "--out", out)
+    options = (TEXT, SHORT, *options, given(**settings), "--out", out)
     assert worldsense("finetune", folder / "start", folder / train, *options) == 0
     return out
 
@@ -183,7 +167,7 @@ def test_other_dialogues_are_mixed_in_at_their_share(folder: Path) -> None:
         for n in range(5)
     ]
     (folder / "others.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    mixed = tune(folder, "mixed", "--mix", folder / "others.jsonl", "--share", "0.25")
+    mixed = tune(folder, "mixed", "--mix", folder / "others.jsonl", "--share 0.25")
     made = json.loads((mixed / "provenance.json").read_text())
     assert made["details"]["n_mixed"] == 5
     assert made["details"]["settings"]["share"] == 0.25
@@ -199,19 +183,8 @@ def test_a_chat_model_is_trained_through_its_template(folder: Path) -> None:
     template += "{% if add_generation_prompt %}[assistant]{% endif %}"
     (chat / "chat_template.jinja").write_text(template)
     out = folder / "chat-tuned"
-    assert (
-        worldsense(
-            "finetune",
-            chat,
-            folder / "train.parquet",
-            *SHORT,
-            "--settings",
-            json.dumps(FEW),
-            "--out",
-            out,
-        )
-        == 0
-    )
+    words = ("finetune", chat, folder / "train.parquet", SHORT, given(), "--out", out)
+    assert worldsense(*words) == 0
     assert (out / "chat_template.jinja").read_text() == template
     assert json.loads((out / "provenance.json").read_text())["details"]["form"] == "chat"
 
@@ -225,7 +198,7 @@ def test_a_chat_template_that_drops_the_question_is_refused(
         "[user]{% if add_generation_prompt %}[assistant]{% endif %}"
     )
     assert (
-        worldsense("finetune", chat, folder / "train.parquet", *SHORT, "--out", tmp_path / "out")
+        worldsense("finetune", chat, folder / "train.parquet", SHORT, "--out", tmp_path / "out")
         == 2
     )
     assert (
@@ -237,17 +210,8 @@ def test_a_chat_template_that_drops_the_question_is_refused(
 @pytest.mark.slow
 def test_a_killed_run_continues_to_the_same_losses_and_weights(folder: Path, tuned: Path) -> None:
     out = folder / "killed"
-    settings = ("--settings", json.dumps(FEW | {"checkpoint_every": 2}))
-    command = [
-        "finetune",
-        folder / "start",
-        folder / "train.parquet",
-        *TEXT,
-        *SHORT,
-        *settings,
-        "--out",
-        out,
-    ]
+    start = f"finetune {folder}/start {folder}/train.parquet {TEXT} {SHORT}"
+    command = f"{start} {given(checkpoint_every=2)} --out {out}"
     slow = "import time, worldprobe_training.lessons as c; old = c.Collator.__call__\n"
     slow += "def new(self, lessons): time.sleep(0.3); return old(self, lessons)\n"
     slow += (
@@ -256,7 +220,7 @@ def test_a_killed_run_continues_to_the_same_losses_and_weights(folder: Path, tun
     )
     environment = os.environ | {"PYTHONPATH": str(Path(worldprobe.__file__).parents[1])}
     process = subprocess.Popen(
-        [sys.executable, "-c", slow, "worldsense", *map(str, command)],
+        [sys.executable, "-c", slow, "worldsense", *shlex.split(command)],
         stderr=subprocess.PIPE,
         env=environment,
     )
@@ -273,7 +237,7 @@ def test_a_killed_run_continues_to_the_same_losses_and_weights(folder: Path, tun
     )  # cut off while it was written
     half.mkdir()
     (half / "model.safetensors").write_bytes(b"half")
-    assert worldsense(*command) == 0
+    assert worldsense(command) == 0
     assert (out / "training.csv").read_bytes() == (tuned / "training.csv").read_bytes()
     assert (out / "model.safetensors").read_bytes() == (tuned / "model.safetensors").read_bytes()
     assert not list(folder.glob(".checkpoints/killed-*"))
@@ -320,32 +284,32 @@ def test_the_plan_masks_what_does_not_count() -> None:
 @pytest.fixture(scope="module")
 def tests(folder: Path) -> Path:
     """A test set, also as dialogues."""
-    some = ("--per-cell", "1", "--problems", "Infer.trivial", "--sizes", "3", "--skins", "trips")
-    made = ("--dialogues-out", folder / "test.jsonl.gz", "--out", folder / "test.parquet")
-    assert worldsense("generate", "test", *some, *made) == 0
+    some = "--per-cell 1 --problems Infer.trivial --sizes 3 --skins trips"
+    made = f"--dialogues-out {folder}/test.jsonl.gz --out {folder}/test.parquet"
+    assert worldsense("generate test", some, made) == 0
     return folder / "test.parquet"
 
 
 @pytest.mark.parametrize(
     "words",
     [
-        ("test.parquet",),
-        ("test.jsonl.gz",),
-        ("train.parquet", "--tests", "train.parquet"),
-        ("train.parquet", "--mix", "test.jsonl.gz", "--share", "0.5"),
+        "test.parquet",
+        "test.jsonl.gz",
+        "train.parquet --tests train.parquet",
+        "train.parquet --mix test.jsonl.gz --share 0.5",
     ],
 )
 def test_test_items_are_not_trained_on(
     words, folder: Path, tests: Path, capsys, monkeypatch
 ) -> None:
     monkeypatch.chdir(folder)
-    assert worldsense("finetune", "start", *words, *TEXT, *SHORT, "--out", "contaminated") == 2
+    assert worldsense("finetune start", words, TEXT, SHORT, "--out contaminated") == 2
     assert "allow_contamination" in capsys.readouterr().err
     assert not Path("contaminated").exists()
 
 
 def test_contamination_that_is_allowed_is_in_the_card(folder: Path, tests: Path) -> None:
-    mixed = ("--mix", folder / "test.jsonl.gz", "--share", "0.5", "--tests", tests)
+    mixed = ("--mix", folder / "test.jsonl.gz", "--share 0.5 --tests", tests)
     card = (tune(folder, "allowed", *mixed, allow_contamination=True) / "README.md").read_text()
     assert "Contaminated" in card
     assert read_table(tests, Trials)["tuple_id"].iloc[0] in card
@@ -357,8 +321,8 @@ def test_a_second_run_is_kept_out_of_the_first_ones_checkpoints(folder: Path, mo
         "finetune",
         folder / "start",
         folder / "train.parquet",
-        *TEXT,
-        *SHORT,
+        TEXT,
+        SHORT,
         "--out",
         folder / "twice",
     )

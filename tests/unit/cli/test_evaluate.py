@@ -34,37 +34,24 @@ def few_to_learn_from():
         yield
 
 
+def ask_less(patch, slot="object2", *trials):
+    """Each benchmark has few items: its commands have more words."""
+    step = evaluate.step
+    fewer = {("items", "build"): ["--filter", slot], ("worldsense", "generate"): trials}
+    patch.setattr(evaluate, "step", lambda *words: step(*words, *fewer.get(words[:2], ())))
+
+
 @pytest.fixture(scope="module")
 def evaluation(few_to_learn_from, tiny_checkpoint, tmp_path_factory):
     """Both benchmarks, each with few items: folder, and what was printed."""
     work = tmp_path_factory.mktemp("evaluate") / "work"
-    skins = ["trips", "race", "tall/short", "old/young", "people_LeftRight", "obj_LeftRight"]
-    whole_step, fewer = (
-        evaluate.step,
-        {
-            ("worldsense", "generate"): ["--sizes", "3", "--skins", *skins],
-            ("items", "build"): ["--filter", "object2"],
-        },
-    )
-
-    def step(*words):
-        whole_step(*words, *fewer.get(words[:2], []))
-
+    skins = ["trips", "tall/short", "people_LeftRight"]
     with (
         pytest.MonkeyPatch.context() as patch,
         contextlib.redirect_stdout(io.StringIO()) as printed,
     ):
-        patch.setattr(evaluate, "step", step)
-        line = [
-            "evaluate",
-            str(tiny_checkpoint()),
-            "--benchmark",
-            "ewok,worldsense",
-            "--versions",
-            "0",
-            "--work",
-            str(work),
-        ]
+        ask_less(patch, "object2", "--sizes", "3", "--skins", *skins)
+        line = f"evaluate {tiny_checkpoint()} --benchmark ewok,worldsense --versions 0 --work {work}".split()
         assert cli.main(line) == 0
     return work, printed.getvalue()
 
@@ -162,27 +149,13 @@ def test_what_evaluate_asked_is_not_asked_again_by_a_study_and_other_settings_sh
 ):
     """`evaluate`, then a study, asked all 14,280 questions of a model again."""
     monkeypatch.chdir(tmp_path)
-    folder, whole_step = str(tiny_checkpoint()), evaluate.step
-
-    def step(*words):
-        whole_step(*words, *(["--filter", "object2"] if words[0] == "items" else []))
-
-    monkeypatch.setattr(evaluate, "step", step)
+    ask_less(monkeypatch)
+    folder = str(tiny_checkpoint())
     assert cli.main(["evaluate", folder, "--versions", "0"]) == 0
     parts = sorted(Path("results/.answers").glob("*/part-*"))
     assert parts
     items = next(Path("results/evaluate").glob("*/ewok/items.parquet"))
-    study = [
-        "score",
-        "logprobs",
-        str(items),
-        "--model",
-        "mine",
-        "--checkpoint",
-        folder,
-        "--answers",
-        "results/.answers",
-    ]
+    study = f"score logprobs {items} --model mine --checkpoint {folder} --answers results/.answers".split()
     assert cli.main([*study, "--out", "scores.parquet"]) == 0
     assert sorted(Path("results/.answers").glob("*/part-*")) == parts
     assert cli.main([*study, "--dtype", "bfloat16", "--out", "others.parquet"]) == 0
@@ -195,18 +168,7 @@ def test_a_password_is_in_no_printed_command(tmp_path, capsys, caplog, monkeypat
     monkeypatch.setenv("WORLDPROBE_MATERIALS_PASSWORD", "")  # restored afterwards
     archive = str(tmp_path / "none.zip")
     assert (
-        cli.main(
-            [
-                "evaluate",
-                "x",
-                "--materials",
-                archive,
-                "--password",
-                "s3cret",
-                "--work",
-                str(tmp_path),
-            ]
-        )
+        cli.main(f"evaluate x --materials {archive} --password s3cret --work {tmp_path}".split())
         == 2
     )
     assert "s3cret" not in capsys.readouterr().err + caplog.text
@@ -329,22 +291,23 @@ def quick(tmp_path, monkeypatch):
 
 
 def test_a_sample_has_every_pair_of_concepts_and_every_problem_and_is_never_ranked_with_all(
-    tiny_checkpoint, few_to_learn_from, evaluated, tmp_path, capsys
+    tiny_checkpoint, few_to_learn_from, evaluated, tmp_path, capsys, monkeypatch
 ):
     from worldprobe.report.results import build_rankings, read_result
 
+    ask_less(monkeypatch, "object1")
     folder, work = str(tiny_checkpoint()), tmp_path / "work"
-    line = ["evaluate", folder, "--work", str(work), "--benchmark", "ewok,worldsense"]
-    assert cli.main([*line, "--limit", "150", "--batch-size", "2"]) == 0
+    line = f"evaluate {folder} --work {work} --benchmark ewok,worldsense".split()
+    assert cli.main([*line, "--limit", "60", "--batch-size", "2"]) == 0
     printed = capsys.readouterr().out
     assert "Published" not in printed
     items = pd.read_parquet(work / "ewok" / "items.parquet")
     pairs = ["domain", "concept_a", "concept_b"]
-    assert len(items) == len(items[pairs].drop_duplicates()) > 150  # more than the limit
-    assert re.search(rf"sample: {len(items)} of \d,\d+ templates", printed)
+    assert len(items) == len(items[pairs].drop_duplicates()) > 60  # more than the limit
+    assert re.search(rf"sample: {len(items)} of [\d,]+ templates", printed)
     trials = pd.read_parquet(work / "worldsense" / "trials.parquet")
     assert trials["problem"].nunique() == 6
-    assert 100 < len(trials) <= 150
+    assert 40 < len(trials) <= 60
     assert "<h1>gpt2_byte_level0 (samples of the items)</h1>" in (work / "report.html").read_text()
     sample, whole = read_result(work / "result.json"), read_result(evaluated / "result.json")
     assert sample["benchmarks"]["ewok"]["published"] is None

@@ -46,13 +46,7 @@ def work(
         kind = [] if name == "tiny" else ["--kind", CARDS[name]["kind"]]
         scores, judged = folder / f"{name}.parquet", folder / f"{name}_judged.parquet"
         line = [
-            "score",
-            "logprobs",
-            str(items),
-            "--checkpoint",
-            str(place),
-            "--model",
-            name,
+            *f"score logprobs {items} --checkpoint {place} --model {name}".split(),
             *kind,
             "--out",
             str(scores),
@@ -80,14 +74,7 @@ def test_every_table_states_the_kind_and_the_measure(work: Path) -> None:
 def test_evaluate_finds_the_kind_in_the_checkpoint(
     gap_checkpoint: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    line = [
-        "evaluate",
-        str(gap_checkpoint("bert")),
-        "--work",
-        str(tmp_path),
-        "--benchmark",
-        "worldsense",
-    ]
+    line = f"evaluate {gap_checkpoint('bert')} --work {tmp_path} --benchmark worldsense".split()
     assert main(line) == 2
     assert "does not continue a text" in capsys.readouterr().err
 

@@ -30,27 +30,9 @@ def test_logprobs_writes_four_rows_per_item_and_says_how_they_were_made(
     item_table, tiny_checkpoint, tmp_path
 ):
     out, tokens = tmp_path / "scores.parquet", tmp_path / "tokens.parquet"
-    command = [
-        "score",
-        "logprobs",
-        str(item_table),
-        "--checkpoint",
-        str(tiny_checkpoint("llama", "sentencepiece")),
-    ]
+    command = f"score logprobs {item_table} --checkpoint {tiny_checkpoint('llama', 'sentencepiece')}".split()
     assert (
-        main(
-            [
-                *command,
-                "--dtype",
-                "float32",
-                "--model",
-                "tiny",
-                "--tokens-out",
-                str(tokens),
-                "--out",
-                str(out),
-            ]
-        )
+        main([*command, *f"--dtype float32 --model tiny --tokens-out {tokens} --out {out}".split()])
         == 0
     )
     scores = read_table(out, TargetScores)
@@ -81,14 +63,9 @@ def test_targets_are_scored_without_a_context_where_that_is_asked_which_pmi_need
     item_table, tiny_checkpoint, tmp_path
 ):
     out, judged = tmp_path / "scores.parquet", tmp_path / "judgements.parquet"
-    command = [
-        "score",
-        "logprobs",
-        str(item_table),
-        "--checkpoint",
-        str(tiny_checkpoint()),
-        "--without-context",
-    ]
+    command = (
+        f"score logprobs {item_table} --checkpoint {tiny_checkpoint()} --without-context".split()
+    )
     assert main([*command, "--out", str(out)]) == 0
     assert read_table(out, TargetScores)["context"].tolist() == [0, 1, 2] * 12
     assert run(f"judge {item_table} {out} --compare-targets pmi --out {judged}") == 0
@@ -98,15 +75,7 @@ def test_targets_are_scored_without_a_context_where_that_is_asked_which_pmi_need
 def test_the_same_command_gives_the_same_bytes_with_and_without_its_store(
     item_table, tiny_checkpoint, tmp_path
 ):
-    command = [
-        "score",
-        "logprobs",
-        str(item_table),
-        "--checkpoint",
-        str(tiny_checkpoint()),
-        "--answers",
-        str(tmp_path / "kept"),
-    ]
+    command = f"score logprobs {item_table} --checkpoint {tiny_checkpoint()} --answers {tmp_path / 'kept'}".split()
     files = [tmp_path / f"{i}.parquet" for i in range(3)]
     assert main([*command, "--out", str(files[0])]) == 0
     assert main([*command, "--out", str(files[1])]) == 0
@@ -131,7 +100,7 @@ def test_several_conditions_are_answered_from_one_loading_each_with_its_own_prom
         for condition in ("a", "b")
         for way in ("logprobs", "choice")
     ]
-    command = ["score", "all", str(item_table), str(other), "--checkpoint", str(tiny_checkpoint())]
+    command = f"score all {item_table} {other} --checkpoint {tiny_checkpoint()}".split()
     command += [
         "--eval-types",
         "logprobs,choice_constrained_zero",
@@ -158,12 +127,7 @@ def test_prompts_may_ask_about_a_share_which_is_judged_alone_and_beside_log_prob
     ways = ("logprobs", "choice_constrained_zero")
     outs = [tmp_path / f"{way}.parquet" for way in ways]
     command = [
-        "score",
-        "all",
-        str(item_table),
-        "--checkpoint",
-        str(tiny_checkpoint()),
-        "--eval-types",
+        *f"score all {item_table} --checkpoint {tiny_checkpoint()} --eval-types".split(),
         ",".join(ways),
     ]
     assert main([*command, "--limit", "1", "--out", *map(str, outs)]) == 0
@@ -198,15 +162,7 @@ def test_one_more_version_asks_only_what_is_new_and_plain_asks_all_again(
     out = tmp_path / "out.parquet"
 
     def made_by(items, *flags):
-        command = [
-            "score",
-            "logprobs",
-            str(items),
-            "--checkpoint",
-            str(tiny_checkpoint()),
-            "--answers",
-            str(tmp_path / "kept"),
-        ]
+        command = f"score logprobs {items} --checkpoint {tiny_checkpoint()} --answers {tmp_path / 'kept'}".split()
         assert main([*command, *flags, "--out", str(out)]) == 0
         return read_provenance(out).details["answers"]
 

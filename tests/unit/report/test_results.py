@@ -24,13 +24,7 @@ def export(path, form, *options):
     assert (
         main(
             [
-                "results",
-                "export",
-                str(path),
-                "--format",
-                form,
-                "--date",
-                "2026-01-31",
+                *f"results export {path} --format {form} --date 2026-01-31".split(),
                 *options,
                 "--out",
                 str(out),

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from worldprobe.cli import main
+from command_line import run
 from worldprobe_survey import export
 from worldprobe_survey.export import find_person, withdraw
 from worldprobe_survey.identities import preview_link
@@ -101,8 +101,8 @@ def test_the_key_of_an_export_authorises_nothing(lab, finished, capsys):
     exported = lab.exported("ratings")["participant"].iloc[0]
     shown = re.search(r'class="key">([0-9a-f]{24})<', finished.open("/").text)[1]
     assert shown != exported
-    assert main(["human", "withdraw", str(lab.folder), exported]) == 2
-    assert main(["human", "withdraw", str(lab.folder), shown]) == 0
+    assert run(f"human withdraw {lab.folder} {exported}") == 2
+    assert run(f"human withdraw {lab.folder} {shown}") == 0
 
 
 def test_a_preview_is_marked_and_counts_nowhere(make_lab, make_plan, capsys):

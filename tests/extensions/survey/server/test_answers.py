@@ -221,7 +221,7 @@ def test_refused_answers_that_are_repeated_for_ever_do_not_fill_the_disk(lab, pe
 def test_a_clock_that_was_set_back_between_two_starts_blocks_no_export(lab, person, tmp_path):
     lab.clock.seconds -= 7200
     person.finish()
-    assert main(["human", "export", str(lab.folder), "--out", str(tmp_path / "export")]) == 0
+    assert main(f"human export {lab.folder} --out {tmp_path / 'export'}".split()) == 0
     assert read_table(tmp_path / "export" / "participants.parquet", Participants)[
         "minutes"
     ].tolist() == [0.0]

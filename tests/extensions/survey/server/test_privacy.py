@@ -8,7 +8,6 @@ import subprocess
 import pytest
 
 from command_line import run
-from worldprobe.cli import main
 from worldprobe.contracts import read_table
 from worldprobe.errors import UserError
 from worldprobe_survey.contracts import Participants, RawRatings
@@ -207,11 +206,11 @@ def test_after_a_purge_nothing_tells_the_time_of_day_or_quotes_somebody_and_the_
     lab.person(2).begin()
     outs = [tmp_path / name for name in ("before", "after")]
     folder = str(lab.folder)
-    assert main(["human", "export", folder, "--out", str(outs[0])]) == 0
+    assert run(f"human export {folder} --out {outs[0]}") == 0
     lab.clock.seconds += 1e6
     write_fact(lab.survey.answers, "closed_at", 0)
     assert purge(lab.survey.answers, lab.survey.identities) == 2
-    assert main(["human", "export", folder, "--out", str(outs[1])]) == 0
+    assert run(f"human export {folder} --out {outs[1]}") == 0
     tables = [{path.name: path.read_bytes() for path in out.glob("*.csv")} for out in outs]
     assert tables[0] == tables[1] | {
         "participants.csv": tables[1]["participants.csv"].replace(b"expired", b"partial")

@@ -196,7 +196,7 @@ def test_texts_leave_in_an_encrypted_archive_only(busy_lab, tmp_path, capsys, mo
     )
     lists = tmp_path / "lists.parquet"
     write_table(frame, StudyLists, lists, made(1, canary="# CANARY 123"))
-    command = ["human", "export", str(busy_lab.folder), "--with-text", str(lists)]
+    command = f"human export {busy_lab.folder} --with-text {lists}".split()
     assert main([*command, "--out", str(tmp_path / "texts.zip")]) == 2
     assert "leave this machine encrypted only" in capsys.readouterr().err
     assert main([*command, "--password", "w", "--out", str(tmp_path / "texts.csv")]) == 2
@@ -250,11 +250,11 @@ def test_identities_need_their_token_and_stay_out_of_the_repository(
 def test_withdrawal_leaves_no_byte_in_any_file(busy_lab, by, capsys):
     key = find_person(busy_lab.survey.identities, PID[1])
     name = PID[1] if by == "pid" else find_withdrawal_key(busy_lab.survey.identities, key)
-    assert main(["human", "withdraw", str(busy_lab.folder), name]) == 0
+    assert run(f"human withdraw {busy_lab.folder} {name}") == 0
     for path in busy_lab.folder.iterdir():
         assert PID[1].encode() not in path.read_bytes(), path.name
         assert key.encode() not in path.read_bytes(), path.name
-    assert main(["human", "withdraw", str(busy_lab.folder), name]) == 2
+    assert run(f"human withdraw {busy_lab.folder} {name}") == 2
     assert PID[1] not in capsys.readouterr().err
     ratings = busy_lab.exported("ratings")
     assert key not in set(ratings["participant"])
@@ -501,7 +501,7 @@ def test_a_backup_of_a_running_survey_is_whole_and_can_be_served(busy_lab, tmp_p
 
 
 def test_a_backup_is_never_replaced(busy_lab, tmp_path, capsys):
-    backup = ["human", "backup", str(busy_lab.folder), "--out", str(tmp_path / "copy")]
+    backup = f"human backup {busy_lab.folder} --out {tmp_path / 'copy'}".split()
     assert main(backup) == 0
     before = {path.name: path.read_bytes() for path in (tmp_path / "copy").iterdir()}
     assert main(backup) == 2

@@ -60,7 +60,7 @@ def test_people_who_know_the_world_score_one_and_who_says_the_opposite_is_left_o
         tmp_path / "p.parquet",
     )
     run("human", "export", lab.folder, "--out", export)
-    outputs = ["--out", ratings, "--answers-out", answers, "--raters-out", raters]
+    outputs = f"--out {ratings} --answers-out {answers} --raters-out {raters}".split()
     run(
         "human", "clean", export, "--key", key, "--skip", "too_fast", *outputs
     )  # a test answers faster than people read
@@ -102,7 +102,7 @@ def test_people_who_know_the_world_score_one_and_who_says_the_opposite_is_left_o
     )
     for command in (
         ["judge", others, ratings],
-        ["human", "agreement", others, answers, "--key", key],
+        f"human agreement {others} {answers} --key {key}".split(),
     ):
         assert main([*map(str, command), "--out", str(tmp_path / "x.parquet")]) == 2, (
             "people answered about other items"

@@ -204,7 +204,7 @@ def test_the_command_writes_judgements_with_the_counts_inside(vectors, tmp_path)
     rows = validate(items(WEATHER, ("Zzz.", "Sun.", "Warm.", "Cold.", {"agent1": "Ira"})), Items)
     write_table(rows, Items, table, Provenance())
     word2vec.save_vectors(vectors, source)
-    command = ["baselines", "judge", str(table), "--by", "word2vec", "--source", str(source)]
+    command = f"baselines judge {table} --by word2vec --source {source}".split()
     assert cli.main([*command, "--out", str(out)]) == 0
     judged = read_table(out, Judgements)
     assert judged.accuracy.tolist()[:2] == [1.0, 1.0]

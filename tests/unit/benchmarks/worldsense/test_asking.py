@@ -303,12 +303,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 "generate",
                 "test",
                 *subset,
-                "--per-cell",
-                "6",
-                "--seed",
-                "1",
-                "--out",
-                examples,
+                *f"--per-cell 6 --seed 1 --out {examples}".split(),
             ]
         )
         == 0
@@ -337,16 +332,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for name in promptings[: None if rule == "solver" else 1]
         ]
         names = ",".join(promptings[: None if rule == "solver" else 1])
-        how = [
-            "--engine",
-            "rule",
-            "--checkpoint",
-            rule,
-            "--prompting",
-            names,
-            "--examples",
-            examples,
-        ]
+        how = f"--engine rule --checkpoint {rule} --prompting {names} --examples {examples}".split()
         with pytest.MonkeyPatch.context() as patch:
             for kind, name in (
                 ("ngrams", "test"),

@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from command_line import run
 from worldprobe.benchmarks.worldsense.analysis.answers import read_series
 from worldprobe.benchmarks.worldsense.analysis.questions import read_questions
 from worldprobe.benchmarks.worldsense.analysis.statistics import compute_statistics
@@ -28,20 +29,9 @@ TASK = "worldprobe_ws"
 @pytest.fixture(scope="module")
 def trial_table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("worldsense_lm_eval") / "trials.parquet"
-    line = [
-        "worldsense",
-        "generate",
-        "test",
-        "--sizes",
-        "3",
-        "4",
-        "--per-cell",
-        "1",
-        "--skins",
-        "tall/short",
-        "--out",
-        str(path),
-    ]
+    line = (
+        f"worldsense generate test --sizes 3 4 --per-cell 1 --skins tall/short --out {path}".split()
+    )
     assert (
         main(
             [*line, "--problems", "Infer.normal", "Consist.normal", "Compl.normal", "Compl.trivial"]
@@ -54,17 +44,7 @@ def trial_table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def task(trial_table: Path) -> Path:
     folder = trial_table.parent / "task"
-    line = [
-        "worldsense",
-        "export",
-        str(trial_table),
-        "--format",
-        "lm-eval",
-        "--task",
-        TASK,
-        "--out",
-        str(folder),
-    ]
+    line = f"worldsense export {trial_table} --format lm-eval --task {TASK} --out {folder}".split()
     assert main(line) == 0
     return folder
 
@@ -144,16 +124,7 @@ def test_the_tasks_means_are_the_papers_and_samples_give_the_same_answers(
 ) -> None:
     means = log_run(task, utils, tmp_path / "out")
     responses = tmp_path / "responses.parquet"
-    line = [
-        "worldsense",
-        "import-samples",
-        str(trial_table),
-        str(tmp_path / "out"),
-        "--model",
-        "tiny",
-        "--out",
-        str(responses),
-    ]
+    line = f"worldsense import-samples {trial_table} {tmp_path / 'out'} --model tiny --out {responses}".split()
     assert main(line) == 0
     ours = overall(trial_table, responses)
     for metric, measure in (("acc", "accuracy"), ("bias", "bias")):
@@ -191,11 +162,8 @@ def test_lm_eval_chooses_what_we_choose(
     checkpoint, table = str(tiny_checkpoint("llama", "sentencepiece")), str(trial_table)
     run_lm_eval(task, TASK, checkpoint, tmp_path / "out")
     theirs, ours = tmp_path / "theirs.parquet", tmp_path / "ours.parquet"
-    assert (
-        main(["worldsense", "import-samples", table, str(tmp_path / "out"), "--out", str(theirs)])
-        == 0
-    )
-    line = ["worldsense", "ask", table, "--checkpoint", checkpoint, "--model", "ours"]
+    assert run(f"worldsense import-samples {table} {tmp_path / 'out'} --out {theirs}") == 0
+    line = f"worldsense ask {table} --checkpoint {checkpoint} --model ours".split()
     assert main([*line, "--prompting", "constrained_sum", "--out", str(ours)]) == 0
     both = read_table(ours, Responses).merge(
         read_table(theirs, Responses), on="trial_id", suffixes=("", "_theirs")

@@ -34,7 +34,6 @@ from worldprobe.benchmarks.worldsense.trials.trial_maker import (
     make_tuple,
     n_distinct,
 )
-from worldprobe.cli import main
 from worldprobe.errors import UserError
 from worldprobe_authoring.audit import audit_trials
 
@@ -139,12 +138,7 @@ def test_texts_in_other_words_are_refused() -> None:
 @pytest.mark.parametrize("name", ["test", "train-10k", "ood-query", "ood-problem"])
 def test_the_audit_decides_sets_by_their_texts_alone(tmp_path: Path, capsys, name: str) -> None:
     table = tmp_path / f"{name}.parquet"
-    assert (
-        main(
-            ["worldsense", "generate", name, "--per-cell", "1", "--sizes", "4", "--out", str(table)]
-        )
-        == 0
-    )
+    assert run(f"worldsense generate {name} --per-cell 1 --sizes 4 --out {table}") == 0
     assert run(f"worldsense audit {table} --from-text") == 0
     assert "agree with the solver, which read every text (100.000 %)" in capsys.readouterr().out
 

@@ -73,7 +73,7 @@ def test_conditions_with_equal_answers_are_not_told_apart():
 
 def kind_versions(numbers, seed, sd_version=0.3, n_templates=240):
     """One model on items whose fillings are kind to it or not, version by version."""
-    items = simulate_items(n_templates, max(numbers) + 1, seed=1)
+    items = simulate_items(n_templates, max(numbers) + 1, seed=1, domains=["garden"])
     items = items[items["version"].isin(numbers)].reset_index(drop=True)
     random = np.random.default_rng(seed)
     luck = random.normal(0, sd_version, (20, max(numbers) + 1))[:, items["version"].to_numpy()]

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from command_line import run
 from worldprobe import cli
 from worldprobe.benchmarks.ewok.analysis import judge
 from worldprobe.benchmarks.ewok.contracts import (
@@ -218,7 +219,7 @@ def test_the_command_tells_what_kind_of_evidence_it_got(tmp_path, evidence, cont
     items, given, out = (str(tmp_path / f"{name}.parquet") for name in names)
     write_table(items_of(ONE), Items, items, Provenance())
     write_table(evidence[list(contract.columns)], contract, given, Provenance(model="tiny"))
-    assert cli.main(["judge", items, given, "--out", out]) == 0
+    assert run(f"judge {items} {given} --out {out}") == 0
     table = read_table(out, Judgements)
     assert set(table["model"]) == {"tiny"}
     assert table["accuracy"].tolist() == accuracy
@@ -256,7 +257,7 @@ def written(tmp_path, items_digest=None, **provenance):
 
 def test_scores_of_other_texts_with_the_same_ids_are_refused(tmp_path, capsys):
     items, scores = written(tmp_path, items_digest="0" * 64)
-    assert cli.main(["judge", items, scores, "--out", str(tmp_path / "j.parquet")]) == 2
+    assert run(f"judge {items} {scores} --out {tmp_path / 'j.parquet'}") == 2
     assert "was computed from other items than those in" in capsys.readouterr().err
 
 
@@ -267,8 +268,8 @@ def test_judgements_say_whether_versions_share_fillings_whatever_made_the_items(
     mode, filling, tmp_path
 ):
     """Read from the fillers, as tables of others have no such metadata."""
-    assert cli.main(["materials", "new-domain", str(tmp_path / "own"), "office-work"]) == 0
-    command = ["items", "build", str(tmp_path / "own"), "--mode", mode, "--versions", "0-2"]
+    assert run(f"materials new-domain {tmp_path / 'own'} office-work") == 0
+    command = f"items build {tmp_path / 'own'} --mode {mode} --versions 0-2".split()
     assert cli.main([*command, "--out", str(tmp_path / "items.parquet")]) == 0
     items = pd.read_parquet(tmp_path / "items.parquet")
     scores = pd.concat([scores_of(item, GRID) for item in items["item_id"]])

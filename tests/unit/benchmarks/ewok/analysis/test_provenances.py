@@ -52,7 +52,7 @@ def test_judgements_of_other_items_are_refused_and_the_output_is_left_alone(
     out = tmp_path / "out.parquet"
     out.write_bytes(b"precious")
     options = [surface if word == "S" else word for word in command]
-    assert cli.main([*options, "--out", str(out), "--", own, other]) == 2
+    assert cli.main([*options, *f"--out {out} -- {own} {other}".split()]) == 2
     error = capsys.readouterr().err
     assert "o.parquet" in error
     assert "other items than" in error

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from command_line import run
 from worldprobe import cli
 from worldprobe.benchmarks.ewok.analysis.released import (
     STEPS,
@@ -212,7 +213,7 @@ def test_an_incomplete_template_stops_the_analysis(folder):
 def test_the_command_reads_an_archive_too_and_keeps_no_text(folder, tmp_path):
     archive = shutil.make_archive(str(tmp_path / "packed"), "zip", folder)
     out, surface = tmp_path / "judgements.parquet", tmp_path / "surface.parquet"
-    command = ["import", "released", archive, "--surface-out", str(surface), "--out", str(out)]
+    command = f"import released {archive} --surface-out {surface} --out {out}".split()
     assert cli.main(command) == 0
     expected = validate(apply_steps(read_release(folder))[0], Judgements)
     pd.testing.assert_frame_equal(read_table(out, Judgements)[expected.columns], expected)
@@ -267,12 +268,12 @@ def test_human_ratings_are_matched_by_id_or_by_texts(tmp_path, folder, capsys):
     long, ratings, judged = tmp_path / "long.csv", tmp_path / "r.parquet", tmp_path / "j.parquet"
     items = tmp_path / "items.parquet"
     write_table(toy_items(), Items, items, Provenance())
-    command = ["import", "human-ratings", str(items), str(long), "--out", str(ratings)]
+    command = f"import human-ratings {items} {long} --out {ratings}".split()
     rows = "item_id,target,context,rating\ntoy-world_1_1_v0,1,1,4.5\ntoy-world_1_1_v0,1,2,"
     long.write_text(f"{rows}\n")
     assert cli.main(command) == 0
     assert read_table(ratings, Ratings)["rating"].isna().tolist() == [False, True]
-    assert cli.main(["judge", str(items), str(ratings), "--out", str(judged)]) == 0
+    assert run(f"judge {items} {ratings} --out {judged}") == 0
     found = read_table(judged, Judgements)
     assert set(found["status"]) == {"missing_response"}
     assert set(found["model"]) == {"human"}

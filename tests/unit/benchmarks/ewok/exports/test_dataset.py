@@ -21,7 +21,7 @@ from worldprobe.provenance import Provenance
 
 
 def export(items: Path, out: Path, *options: str) -> int:
-    return main(["items", "export", str(items), "--format", "hf", *options, "--out", str(out)])
+    return main([*f"items export {items} --format hf".split(), *options, "--out", str(out)])
 
 
 def front_matter(folder: Path) -> dict[str, Any]:

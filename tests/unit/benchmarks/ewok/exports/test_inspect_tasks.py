@@ -71,7 +71,7 @@ def item_table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Items of two domains and two versions of unequal size."""
     folder = tmp_path_factory.mktemp("inspect")
     whole, path = folder / "whole.parquet", folder / "items.parquet"
-    assert main(["items", "build", "builtin", "--versions", "0-1", "--out", str(whole)]) == 0
+    assert main(f"items build builtin --versions 0-1 --out {whole}".split()) == 0
     items = read_table(whole, Items)
     few = (
         items[items["domain"].isin(["social-relations", "physical-dynamics"])]

@@ -45,29 +45,16 @@ def item_table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def task(item_table: Path) -> Path:
     folder = item_table.parent / "task"
-    line = [
-        "items",
-        "export",
-        str(item_table),
-        "--format",
-        "lm-eval",
-        "--task",
-        "worldprobe_few",
-        "--out",
-        str(folder),
-    ]
+    line = (
+        f"items export {item_table} --format lm-eval --task worldprobe_few --out {folder}".split()
+    )
     assert main(line) == 0
     return folder
 
 
 def read_back(item_table: Path, out: Path, name: str) -> pd.DataFrame:
     scores, judged = out.parent / f"{name}.parquet", out.parent / f"{name}_judged.parquet"
-    assert (
-        main(
-            ["import", "lm-eval", str(item_table), str(out), "--model", name, "--out", str(scores)]
-        )
-        == 0
-    )
+    assert run(f"import lm-eval {item_table} {out} --model {name} --out {scores}") == 0
     assert run(f"judge {item_table} {scores} --out {judged}") == 0
     return read_table(judged, Judgements).sort_values(["item_id", "target"]).reset_index(drop=True)
 
@@ -95,17 +82,9 @@ def test_lm_eval_gives_our_judgements_and_means(
     scores, judged, summaries = (
         tmp_path / f"{name}.parquet" for name in ("scores", "judged", "summaries")
     )
-    line = [
-        "score",
-        "logprobs",
-        str(item_table),
-        "--checkpoint",
-        checkpoint,
-        "--model",
-        "ours",
-        "--out",
-        str(scores),
-    ]
+    line = (
+        f"score logprobs {item_table} --checkpoint {checkpoint} --model ours --out {scores}".split()
+    )
     assert main(line) == 0
     assert run(f"judge {item_table} {scores} --out {judged}") == 0
     ours = read_table(judged, Judgements).sort_values(["item_id", "target"]).reset_index(drop=True)
@@ -249,17 +228,7 @@ def test_items_of_ewoks_own_materials_leave_encrypted_only(
     items, out = tmp_path / "items.parquet", tmp_path / "task"
     frame = read_table(item_table, Items)
     write_table(frame, Items, items, Provenance(canary="# EWoK canary 0000"))
-    line = [
-        "items",
-        "export",
-        str(items),
-        "--format",
-        "lm-eval",
-        "--task",
-        "worldprobe_few",
-        "--out",
-        str(out),
-    ]
+    line = f"items export {items} --format lm-eval --task worldprobe_few --out {out}".split()
     assert main(line) == 2
     monkeypatch.delenv(VARIABLE, raising=False)
     assert main([*line, "--encrypt"]) == 2
@@ -274,17 +243,7 @@ def test_items_of_ewoks_own_materials_leave_encrypted_only(
 
 
 def test_a_task_for_the_gated_dataset_names_it(tmp_path: Path) -> None:
-    line = [
-        "items",
-        "export",
-        "--format",
-        "lm-eval",
-        "--task",
-        "worldprobe_few",
-        "--hub",
-        "--out",
-        str(tmp_path / "task"),
-    ]
+    line = f"items export --format lm-eval --task worldprobe_few --hub --out {tmp_path / 'task'}".split()
     assert main(line) == 0
     common = (tmp_path / "task" / "_common_yaml").read_text()
     assert "dataset_path: ewok-core/ewok-core-1.0" in common

@@ -155,7 +155,7 @@ def test_the_check_finds_neither_errors_nor_warnings():
 @pytest.mark.parametrize("edition", EARLIER)
 def test_earlier_editions_and_their_items_stay_as_they_are(edition, tmp_path):
     out = tmp_path / "items.parquet"
-    assert main(["items", "build", edition, "--versions", "0", "--out", str(out)]) == 0
+    assert main(f"items build {edition} --versions 0 --out {out}".split()) == 0
     items = (Source(EDITIONS[edition]).digest(), texts_digest(read_table(out, Items)))
     assert items == EARLIER[edition]
 

@@ -37,16 +37,7 @@ def attic(garden):
 @pytest.mark.parametrize("together", [1, 3])
 def test_pieces_make_the_bytes_of_the_whole(attic, monkeypatch, options, together):
     folder = attic.folder.parent
-    build = [
-        "items",
-        "build",
-        str(attic.write()),
-        "--mode",
-        "independent",
-        "--per-template",
-        "7",
-        *options,
-    ]
+    build = [*f"items build {attic.write()} --mode independent --per-template 7".split(), *options]
     assert main([*build, "--out", str(folder / "once.parquet")]) == 0
     for module in (contracts, stream):
         monkeypatch.setattr(module, "ROWS_TOGETHER", together)

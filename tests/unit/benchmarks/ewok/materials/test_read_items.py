@@ -30,7 +30,7 @@ def built(garden, tmp_path):
         tmp_path / "templates.parquet",
         tmp_path / "official",
     )
-    options = ["--versions", "0-1", "--templates-out", str(templates), "--out", str(items)]
+    options = f"--versions 0-1 --templates-out {templates} --out {items}".split()
     assert main(["items", "build", str(garden.write()), *options]) == 0
     assert run(f"items export {items} {templates} --out {out}") == 0
     return items, out
@@ -91,17 +91,7 @@ def test_ids_and_versions_that_are_missing_are_counted(built, tmp_path):
 
 def test_samples_that_follow_one_another_are_numbered(garden, tmp_path):
     items, templates = tmp_path / "items.parquet", tmp_path / "templates.parquet"
-    options = [
-        "--mode",
-        "independent",
-        "--per-template",
-        "3",
-        "--compat",
-        "--templates-out",
-        str(templates),
-        "--out",
-        str(items),
-    ]
+    options = f"--mode independent --per-template 3 --compat --templates-out {templates} --out {items}".split()
     assert main(["items", "build", str(garden.write()), *options]) == 0
     assert run(f"items export {items} {templates} --out {tmp_path / 'official'}") == 0
     found, expected = (

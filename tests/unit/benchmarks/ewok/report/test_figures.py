@@ -50,9 +50,9 @@ def test_a_figure_is_written_again_with_the_same_bytes(name, request, tmp_path):
     study = request.getfixturevalue("paper_study" if name in NEEDS_PROMPTING else "small_study")
     inputs = [str(study.folder / f"{table.name}.parquet") for table in FIGURES[name].inputs]
     command = ["figure", name, *inputs, "--registry", str(study.registry_path), "--out"]
-    written = []
+    written, forms = [], ("pdf", "svg", "png", "csv") if name in DRAWN_AGAIN else ("svg", "csv")
     for run in ("first", "second") if name in DRAWN_AGAIN else ("first",):
-        paths = [tmp_path / run / f"{name}{suffix}" for suffix in (".pdf", ".svg", ".png", ".csv")]
+        paths = [tmp_path / run / f"{name}.{form}" for form in forms]
         assert main([*command, *map(str, paths)]) == 0
         written.append([path.read_bytes() for path in paths])
     assert written[0] == written[-1]

@@ -24,14 +24,7 @@ def run_notebook(path, folder, out, monkeypatch):
         "PYTHONPATH",
         os.pathsep.join([str(ROOT / "workflow" / "src"), os.environ.get("PYTHONPATH", "")]),
     )
-    arguments = [
-        "--results",
-        str(folder),
-        "--registry",
-        str(folder / "models.yaml"),
-        "--out",
-        str(out),
-    ]
+    arguments = f"--results {folder} --registry {folder / 'models.yaml'} --out {out}".split()
     assert main(["notebook", "run", str(ROOT / "notebooks" / path), *arguments]) == 0
     return html.unescape(out.read_text())
 

@@ -121,7 +121,7 @@ def page(small_study, tmp_path_factory) -> Path:
         text = f"s\th:m:s\tmax_rss\n{seconds}\t0:00:12\t900.5\n"
         (folder / "benchmarks" / "score" / f"{model}.tsv").write_text(text)
     scores = interrupted_scores(folder, "control_gpt2_small")
-    command = ["report", "build", str(summaries), "--registry", str(small_study.registry_path)]
+    command = f"report build {summaries} --registry {small_study.registry_path}".split()
     command += [
         "--figures",
         str(folder / "concepts.svg"),
