@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "workflow" / "src"
 #: Tokens, and lines of rules.
-BOUNDS = {"worldprobe": 312_060, "packages": 458_120, "tests": 262_000, "rules": 2_280}
+BOUNDS = {"worldprobe": 312_120, "packages": 461_000, "tests": 263_300, "rules": 2_280}
 _SKIPPED = {
     tokenize.COMMENT,
     tokenize.NL,
