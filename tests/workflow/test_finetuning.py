@@ -2,7 +2,6 @@
 and Figure 5.
 """
 
-import json
 import re
 import subprocess
 from collections.abc import Callable
@@ -113,14 +112,9 @@ def test_a_fine_tuned_model_is_asked_by_every_rule_and_its_job_asks_for_what_its
     commands = re.findall(r"worldprobe (.*?) &> ", printed)
     tuned = [line for line in commands if line.startswith("worldsense finetune")]
     assert len(tuned) == 2
-    stated = [json.loads(line.partition("--settings '")[2].partition("'")[0]) for line in tuned]
-    assert all(
-        (one["learning_rate"], one["batch"], one["schedule"]) == (2e-6, 64, "cosine")
-        for one in stated
-    )
-    assert not any(
-        "warm_up" in one for one in stated
-    )  # the paper's share of the steps, which the command knows
+    for line in tuned:
+        assert {"--learning-rate=2e-06", "--batch=64", "--schedule=cosine"} <= {*line.split()}
+        assert "--warm-up" not in line  # the paper's share of the steps, which the command knows
     assert any(
         "finetune meta-llama/Llama-2-70b-chat-hf" in line and "--gpus 4" in line for line in tuned
     )
@@ -131,9 +125,9 @@ def test_a_fine_tuned_model_is_asked_by_every_rule_and_its_job_asks_for_what_its
         )
         for line in tuned
     )
-    asked = {line.split()[0] for line in commands if "--model gemma_1.1_2b+10k" in line}
+    asked = {line.split()[0] for line in commands if "--model=gemma_1.1_2b+10k" in line}
     assert {"score", "worldsense"} <= asked
-    assert {line.split()[0] for line in commands if "--model Llama2-chat-70B+10k" in line} == {
+    assert {line.split()[0] for line in commands if "--model=Llama2-chat-70B+10k" in line} == {
         "worldsense"
     }
     assert "ask-external" not in printed

@@ -1,8 +1,6 @@
 # WorldSense's settings, as options of its commands (docs/worldsense.md).
 
 
-import json
-
 from worldprobe.benchmarks.worldsense import outputs as worldsense_outputs
 from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set, prompt_file
 from worldprobe.benchmarks.worldsense.settings import Asking, Part

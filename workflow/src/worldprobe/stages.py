@@ -121,43 +121,47 @@ def _function(module: str, action: str) -> str:
     """The text of a command's function and of what it uses of its module; nothing where the module
     has no such command.
     """
-    nodes = _statements(module)
+    statements = _statements(module)
     name = action.replace("-", "_")
-    named = [
-        symbol
-        for symbol, naming in nodes.items()
-        for node in naming
-        if any(f"name={action!r}" in ast.unparse(by) for by in getattr(node, "decorator_list", ()))
-    ]
-    wanted = [*named, *(symbol for symbol in (name, f"{name}_") if symbol in nodes)][:1]
+    wanted = [symbol for symbol in (action, name, f"{name}_") if symbol in statements][:1]
     seen = set(wanted)
-    used = []
+    texts = set()
     while wanted:
-        used += (added := nodes[wanted.pop()])
-        names = {
-            node.id for symbol in added for node in ast.walk(symbol) if isinstance(node, ast.Name)
-        }
-        wanted += sorted((names & nodes.keys()) - seen)
-        seen |= names
-    return "\n".join(sorted({ast.unparse(node) for node in used}))
+        for text, used in statements[wanted.pop()]:
+            texts.add(text)
+            wanted += sorted((used & statements.keys()) - seen)
+            seen |= used
+    return "\n".join(sorted(texts))
 
 
 @cache
-def _statements(module: str) -> dict[str, list[ast.stmt]]:
-    """Name -> the statements of a module that name it."""
-    nodes: dict[str, list[ast.stmt]] = {}
-    for node in ast.parse(_source(module)[0]).body:
+def _statements(module: str) -> dict[str, list[tuple[str, set[str]]]]:
+    """Name -> the statements of a module that name it: each one's text, and the names that it
+    uses.
+    """
+    source = _source(module)[0]
+    lines = source.splitlines()
+    statements: dict[str, list[tuple[str, set[str]]]] = {}
+    for node in ast.parse(source).body:
+        decorators = getattr(node, "decorator_list", [])
+        first = min(part.lineno for part in (node, *decorators))
+        text = "\n".join(lines[first - 1 : node.end_lineno])
+        used = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
         for name in _names(node):
-            nodes.setdefault(name, []).append(node)
-    return nodes
+            statements.setdefault(name, []).append((text, used))
+    return statements
 
 
 def _names(node: ast.stmt) -> list[str]:
-    """What a statement of a module names: functions, classes, constants, imports; a call names what
-    it is a method of. What it uses besides has a statement of its own.
+    """What a statement of a module names: functions, also by the action that a decorator names,
+    classes, constants, imports; a call names what it is a method of. What it uses besides has a
+    statement of its own.
     """
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return [node.name]
+        calls = [part for part in node.decorator_list if isinstance(part, ast.Call)]
+        keywords = [keyword for call in calls for keyword in call.keywords]
+        actions = [ast.literal_eval(word.value) for word in keywords if word.arg == "name"]
+        return [node.name, *actions]
     if isinstance(node, ast.Import | ast.ImportFrom):
         return [inner.asname or inner.name for inner in node.names]
     if isinstance(node, ast.If):  # TYPE_CHECKING

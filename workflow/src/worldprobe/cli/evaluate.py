@@ -30,7 +30,6 @@ from worldprobe.cli.options import (
     Registry,
     ReleaseFilter,
     between,
-    version_range,
 )
 from worldprobe.errors import UserError
 from worldprobe.extensions import load, pages
@@ -111,7 +110,6 @@ def evaluate(
     chosen = named_benchmarks(benchmark)
     refuse_what_does_nothing(options, [one.name for one in chosen])
     versions = options.versions or ("0" if limit else "0-4")
-    version_range(versions)
     # A result says which edition of our materials it is of.
     options = changed(options, versions=versions, materials=edition(options.materials))
     loaded = set_up(model, registry, setup)

@@ -93,7 +93,6 @@ def build(
     from worldprobe.benchmarks.ewok.materials.items import compile_all
     from worldprobe.contracts import digest_table, write_table
 
-    versions = options.version_range(how.versions)
     read = read_and_check(materials, password, how.compat)
     made = made_from_materials(read, how.compat)
     templates = compile_all(read, families)
@@ -102,7 +101,7 @@ def build(
     # The same bytes as of the two commands: the items state the digest of the templates, written or
     # not.
     made.inputs["templates"] = digest_table(templates, Templates, made)
-    _fill_and_write(how, versions, None, templates, read, made, out)
+    _fill_and_write(how, None, templates, read, made, out)
 
 
 @app.command
@@ -127,7 +126,6 @@ def fill(
     from worldprobe.benchmarks.ewok.contracts import Templates
     from worldprobe.contracts import read_provenance, read_table
 
-    versions = options.version_range(how.versions)
     if version is not None and how.release_filter:
         fix = "Give --release-filter to `items gather`."
         raise UserError(
@@ -146,12 +144,11 @@ def fill(
             templates, f"was compiled from other materials than {materials_place(materials)}.", fix
         )
     made.inputs["templates"] = digest_file(templates)
-    _fill_and_write(how, versions, version, table, read, made, out)
+    _fill_and_write(how, version, table, read, made, out)
 
 
 def _fill_and_write(
     how: FillingOptions,
-    versions: list[int],
     version: int | None,
     templates: pd.DataFrame,
     materials: Materials,
@@ -177,12 +174,13 @@ def _fill_and_write(
             "is no mode of the original, which --compat repeats.",
             "Leave one of the two out.",
         )
-    many = (
+    first, _, last = how.versions.partition("-")
+    versions = (
         [version]
         if version is not None
-        else list(range(how.per_template))
+        else range(how.per_template)
         if mode == "independent"
-        else versions
+        else range(int(first), int(last or first) + 1)
     )
     mode = "independent" if of_families(templates) else mode  # each base is filled on its own
     is_independent = mode == "independent"
@@ -205,7 +203,7 @@ def _fill_and_write(
             )
     kept = templates[in_share(templates, how.limit)] if how.limit else templates
     limit = how.limit if len(kept) < len(templates) else None  # so many, or more, are all
-    filling = Filling(mode, many, how.seed, tuple(how.swap), how.filter, limit)
+    filling = Filling(mode, list(versions), how.seed, tuple(how.swap), how.filter, limit)
     made.method = methods.ITEMS
     made.seed = None if mode == "fixed" else how.seed
     made.details |= filling_details(filling, version is not None) | sizes_of(kept)

@@ -280,30 +280,6 @@ def export_password(is_encrypted: bool) -> str | None:
     return word if is_encrypted else None
 
 
-def version_range(text: str) -> list[int]:
-    """Versions as the command line gives them.
-
-    >>> version_range("0-2"), version_range("7")
-    ([0, 1, 2], [7])
-
-    Raises:
-        UserError: this is no range, or one of too many versions.
-    """
-    first, dash, last = text.partition("-")
-    try:
-        start, end = (
-            Bounds(0, MOST - 1).read(word, True) for word in (first, last if dash else first)
-        )
-    except ValueError as error:
-        problem = f'"{text}" is not a range of versions from 0 to {MOST - 1}.'
-        raise UserError("--versions", problem, "Write e.g. 0-4, or 0.") from error
-    if end < start:
-        raise UserError(
-            "--versions", f'"{text}" ends before it starts.', "Write the smaller number first."
-        )
-    return list(range(int(start), int(end) + 1))
-
-
 def missing_models(missing: Iterable[str], present: Iterable[str]) -> dict[str, dict[str, str]]:
     """Provenance details that name the missing models: ``{"missing_models": {model: reason}}``, or
     nothing.

@@ -1,6 +1,8 @@
 # What is fine-tuned, as options of its commands and as what its jobs need (docs/extras/worldsense_training.md).
 
 
+import json
+
 from worldprobe.benchmarks.ewok import outputs as ewok_outputs
 from worldprobe_training import trainings as tunings
 
@@ -89,8 +91,7 @@ def base_options(wildcards):
 
 def tuning_options(wildcards):
     """The settings of a training, as options."""
-    settings = json.dumps(TRAININGS[wildcards.tuned].stated())
-    return options(settings=settings, skin_folder=worldsense["skin_folder"])
+    return options(TRAININGS[wildcards.tuned].stated(), skin_folder=worldsense["skin_folder"])
 
 
 def tuning_needed(wildcards):
