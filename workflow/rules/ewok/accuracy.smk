@@ -5,8 +5,6 @@ localrules:
     judge,
     summarize,
     compare,
-    compare_conditions,
-    measure_families,
     agree,
     correlate,
     check_reproduction,
@@ -78,53 +76,6 @@ rule compare:
         "Comparing models in pairs"
     shell:
         "worldprobe compare {input.judgement_tables:q} {params.missing} --out {output.comparison_table:q} &> {log:q}"
-
-
-rule compare_conditions:
-    """Is a model better under one condition than under another? The reference against each other condition."""
-    input:
-        judgement_tables=ewok_outputs.judgements_of_conditions(study, MODELS_WITH_ANSWERS),
-    output:
-        comparison_table="<ewok>/conditions.parquet",
-    log:
-        "<logs>/compare_conditions.log",
-    benchmark:
-        "<benchmarks>/compare_conditions.tsv"
-    conda:
-        "../../../envs/analysis.yaml"
-    params:
-        conditions=judgements_by_condition,
-        titles=condition_titles,
-        missing=missing,
-        code=digest_code("compare-conditions"),
-    message:
-        "Comparing conditions"
-    shell:
-        "worldprobe compare-conditions {params.conditions} {params.titles} {params.missing}"
-        " --out {output.comparison_table:q} &> {log:q}"
-
-
-rule measure_families:
-    """Accuracy at each level of each family of items, and its slope over levels within bases."""
-    input:
-        item_table=ewok_outputs.family_items(study),
-        judgement_tables=ewok_outputs.family_judgements(study, MODELS_WITH_ANSWERS),
-    output:
-        level_table="<ewok>/families.parquet",
-    log:
-        "<logs>/measure_families.log",
-    benchmark:
-        "<benchmarks>/measure_families.tsv"
-    conda:
-        "../../../envs/analysis.yaml"
-    params:
-        missing=missing,
-        code=digest_code("families"),
-    message:
-        "Measuring accuracy by level of families"
-    shell:
-        "worldprobe families {input.item_table:q} {input.judgement_tables:q} {params.missing}"
-        " --out {output.level_table:q} &> {log:q}"
 
 
 rule agree:

@@ -2,7 +2,6 @@
 
 
 from worldprobe.benchmarks.ewok import outputs as ewok_outputs
-from worldprobe.benchmarks.ewok.study import compared_conditions
 from worldprobe.benchmarks.ewok.study import prompt_file as ewok_prompt_file
 from worldprobe.benchmarks.ewok.settings import ARCHIVE
 from worldprobe.models.registry import BASELINES
@@ -166,31 +165,9 @@ def frequency(wildcards):
     return flags(flag("--frequency", chosen["source"]), flag("--ngrams", chosen["files"]))
 
 
-def skipped_steps(wildcards):
-    """The steps of the released analysis that are left out, as options."""
-    return flag("--skip", ewok["released"]["skip"])
-
-
 def published_files():
     """The published numbers and where they come from."""
     return [in_repository(f"resources/published/{name}") for name in ("ewok.csv", "sources.yaml")]
-
-
-def judgements_by_condition(wildcards):
-    """Every condition with its judgements, the reference first, as options."""
-    by_name = {
-        name: ewok_outputs.judgements(study, MODELS_WITH_ANSWERS, condition=name)
-        for name in compared_conditions(study)
-    }
-    return flags(*(flag("--judgements", [name, *tables]) for name, tables in by_name.items()))
-
-
-def condition_titles(wildcards):
-    """What tables and figures call each condition, as options."""
-    titles = {name: condition.get("title") for name, condition in ewok["conditions"].items()}
-    return flags(
-        *(flag("--condition-title", [name, title]) for name, title in titles.items() if title)
-    )
 
 
 def missing(wildcards):

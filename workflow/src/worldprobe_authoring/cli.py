@@ -1,4 +1,6 @@
-"""``materials``: check, count, show, start, split and review materials; ``worldsense audit``."""
+"""``materials``: check, count, show, start, split and review materials; ``worldsense audit``
+and ``preview``.
+"""
 
 from __future__ import annotations
 
@@ -202,8 +204,9 @@ def review(
 
 
 def add_commands(app: App) -> None:
-    """Add the command to the stage ``worldsense``."""
+    """Add the commands to the stage ``worldsense``."""
     app.command(audit)
+    app.command(show_skin, name="preview")
 
 
 def audit(
@@ -239,3 +242,23 @@ def audit(
         write_text(out, found.wrong.to_csv(index=False, lineterminator="\n"))
     print(write_audit(found, trials, is_from_text=from_text))
     return 1 if len(found.wrong) else 0
+
+
+def show_skin(
+    *,
+    skin: str,
+    size: Annotated[int, options.between(3, 8)] = 4,
+    seed: options.Seed = 0,
+    skin_folder: options.SkinFolder = None,
+    wording_version: options.WordingVersion = 3,
+) -> None:
+    """Print one trial of each problem in the words of a skin.
+
+    Args:
+        skin: name of the skin as in its file, e.g. tall/short
+        size: number of entities
+    """
+    from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
+    from worldprobe_authoring.preview import preview_skin
+
+    print(preview_skin(read_skins(skin_folder or FOLDER, wording_version), skin, size, seed))

@@ -1,5 +1,6 @@
-"""Tables of the laboratory: plans of studies, pooled means, leaks, the BabyLM challenge, series of
-checkpoints (scores, learning curves, onsets, and what differs between seeds).
+"""Tables of the laboratory: plans of studies, pooled means, families, conditions, leaks, the
+BabyLM challenge, series of checkpoints (scores, learning curves, onsets, and what differs
+between seeds).
 
 A *series* is the checkpoints of one training; trainings that differ in their seed alone have one
 ``series``, and each is a ``model``. Rows of a ``model`` named as its ``series`` with the seed
@@ -8,6 +9,7 @@ A *series* is the checkpoints of one training; trainings that differ in their se
 
 from __future__ import annotations
 
+from worldprobe.benchmarks.ewok.vocabulary import JUDGED_TYPES
 from worldprobe.contracts import Table, column, results
 
 #: The seed of means over seeds, and that of a training without others.
@@ -275,3 +277,57 @@ class OrderAgreements(
     ci_high: float = column(ge=-1, le=1, nullable=True)
     n: int = column(ge=0, description="Groups.")
     n_onsets: int = column(ge=0, description="Groups with an onset in both.")
+
+
+class FamilyLevels(
+    Table, name="family_levels", version=2, key=["family", "model", "eval_type", "level"]
+):
+    """Accuracy at each level of a family of templates, and its slope over levels; intervals over
+    bases (not in the papers).
+    """
+
+    model: str
+    eval_type: str = column(isin=JUDGED_TYPES)
+    family: str
+    level: int = column(
+        nullable=True,
+        description="Missing: the row is about the slope, accuracy per unit of the level.",
+    )
+    mean: float = column(
+        nullable=True, description="Over items, ties 0.5; of the slope: over bases and versions."
+    )
+    ci_low: float = column(nullable=True, description="95%, for other bases.")
+    ci_high: float = column(nullable=True)
+    p: float = column(
+        ge=0, le=1, nullable=True, description="Of the slope: two-sided, that it is 0."
+    )
+    detectable: float = column(
+        ge=0,
+        nullable=True,
+        description="The smallest true slope that this test finds in 80% of such samples.",
+    )
+    status: str = column(description="As in summaries: ok, one_cluster, no_spread, no_values.")
+    n_bases: int = column(ge=0)
+    n_items: int = column(ge=0)
+    n_ties: int = column(ge=0, description="Target rows that were exact ties.")
+    n_missing: int = column(ge=0, description="Target rows without an answer or a score.")
+
+
+class ConditionComparisons(results.Comparisons, name="condition_comparisons", version=6):
+    """A model in a condition (a) of a study and in its first one (b), over versions, paired by
+    template; n: templates.
+    """
+
+    grouping: str = column(isin=(results.OVERALL, "domain"))
+    low_a: float = column(ge=0, le=1, description="Lowest mean of a version over these templates.")
+    high_a: float = column(ge=0, le=1, description="Highest mean of a version.")
+    low_b: float = column(ge=0, le=1)
+    high_b: float = column(ge=0, le=1)
+    n_versions_a: int = column(gt=0, description="Versions, or samples of each template.")
+    n_versions_b: int = column(gt=0)
+    n_items_a: int = column(gt=0, description="Items of these templates.")
+    n_items_b: int = column(gt=0)
+    enough_versions: int = column(
+        ge=0, description="Versions that halve the smallest difference found; 0: none do."
+    )
+    finding: str = column(description="What may be said.")

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from worldprobe.benchmark import Input, figure, table
+from worldprobe.benchmark import Input, Section, Study, figure, table
 from worldprobe.benchmarks.ewok.analysis.panel import drawn_units
 from worldprobe.benchmarks.ewok.selection import EVAL_TYPE, in_words
-from worldprobe.benchmarks.ewok.study import has_logprobs, has_versions
+from worldprobe.benchmarks.ewok.study import has_logprobs, has_pairs, is_released
 from worldprobe.contracts.results import OVERALL
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
@@ -30,6 +30,23 @@ from worldprobe_lab.contracts import Orders, Plans, PooledMeans
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+SECTION = Section(
+    "planning",
+    "Size of a study",
+    "How many items a study needs to find a difference between two models.",
+)
+
+
+def has_versions(study: Study) -> bool:
+    """Whether models are compared on several items of each template."""
+    items = study["ewok"]["conditions"][next(iter(study["ewok"]["conditions"]))]["items"]
+    first, _, last = str(items["versions"]).partition("-")
+    are_several = (
+        items["per_template"] > 1 if items["mode"] == "independent" else last not in ("", first)
+    )
+    return has_pairs(study) and (is_released(study) or are_several)
+
 
 PLANS = Input(Plans, "plans.parquet")
 POOLED_MEANS = Input(PooledMeans, "pooled_means.parquet")

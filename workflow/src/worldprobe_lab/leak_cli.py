@@ -197,7 +197,6 @@ def _orders_of(
 
 
 def _in_words(name: str, found: dict[str, Effect], mean: float, n_forms: int) -> str:
-    from worldprobe.analysis.comparisons import p_in_words
     from worldprobe.report.model_names import counted
 
     read, gain, words = found["logprob"], found["accuracy"], found["word_frequency"]
@@ -252,3 +251,14 @@ def _in_words(name: str, found: dict[str, Effect], mean: float, n_forms: int) ->
             f" {order.detectable:.3f}; of two tests, double the smaller p"
         )
     return "\n".join([*lines, LIMITS])
+
+
+def p_in_words(p: float) -> str:
+    """A p value as it is written in a sentence.
+
+    >>> p_in_words(1e-9), p_in_words(0.0004), p_in_words(0.0312), p_in_words(0.471)
+    ('p < 0.0001', 'p = 0.0004', 'p = 0.031', 'p = 0.47')
+    """
+    if p < 0.0001:
+        return "p < 0.0001"
+    return f"p = {p:.4f}" if p < 0.001 else f"p = {p:.3f}" if p < 0.1 else f"p = {p:.2f}"

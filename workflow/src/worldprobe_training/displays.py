@@ -9,13 +9,13 @@ import pandas as pd
 from worldprobe.benchmark import Input, figure
 from worldprobe.benchmarks.worldsense import outputs
 from worldprobe.benchmarks.worldsense.analysis.reproduction import read_published
-from worldprobe.benchmarks.worldsense.contracts import Trainings
 from worldprobe.benchmarks.worldsense.figures import ACCURACY, AMPLITUDE, sets
 from worldprobe.benchmarks.worldsense.selection import SUMMARIES, split_tuned
 from worldprobe.benchmarks.worldsense.tables import by_part
 from worldprobe.errors import UserError
 from worldprobe.report import style
 from worldprobe.report.model_names import Roster
+from worldprobe_training.contracts import Trainings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

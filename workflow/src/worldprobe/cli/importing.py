@@ -1,18 +1,14 @@
-"""``import``: results that EWoK's authors released, or that lm-evaluation-harness logged, and
-people's ratings.
-"""
+"""``import``: what lm-evaluation-harness logged, and people's ratings."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App
 
-from worldprobe.cli.options import ModelName, Password, Samples, between
-from worldprobe.cli.options import password as password_of
+from worldprobe.cli.options import ModelName, Samples, between
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.models.checkpoint import short_name
@@ -28,60 +24,8 @@ app = App(
     help="Results of EWoK's authors or of lm-evaluation-harness, and people's ratings.",
 )
 
-#: Versions of the computations.
-RELEASED_METHOD = 1
 RATINGS_METHOD = 2
 SAMPLES_METHOD = 1
-
-
-@app.command
-def released(
-    source: Path,
-    /,
-    *,
-    password: Password = None,
-    skip: Sequence[str] = (),
-    surface_out: Path | None = None,
-    out: Path,
-) -> None:
-    """Import the authors' released results, with the paper's exclusion steps.
-
-    Reads one CSV per domain under dataset-cfg=.../eval=.../model=..., human ratings and controls,
-    from a folder or a ZIP, and applies the released analysis's steps, printing rows in and out:
-    recode_contrasts, check_versions, drop_duplicates, require_human, exclude_flagged,
-    reverse_flagged, drop_unreleased.
-
-    Args:
-        source: folder or .zip of released results
-        skip: steps to leave out
-        surface_out: surface features table, where the release has controls
-        out: judgements table of all models and eval types
-    """
-    from worldprobe.benchmarks.ewok.analysis.released import apply_steps, read_release
-    from worldprobe.benchmarks.ewok.contracts import Judgements, SurfaceFeatures
-    from worldprobe.contracts import write_table
-
-    release = read_release(source, password_of(password))
-    judgements, surface, effects = apply_steps(release, skip)
-    for effect in effects:
-        print(effect)
-    provenance = made(
-        RELEASED_METHOD,
-        {"release": source},
-        ["numpy", "pandas"],
-        details={
-            "imported": "ewok-results",
-            "steps": [asdict(e) for e in effects],
-            "unread": release.unread,
-        },
-    )
-    if surface_out:
-        if surface.empty:
-            raise UserError(
-                source, "has no surface features (eval=controls).", "Leave out --surface-out."
-            )
-        write_table(surface, SurfaceFeatures, surface_out, provenance)
-    write_table(judgements, Judgements, out, provenance)
 
 
 @app.command

@@ -30,7 +30,6 @@ from worldprobe.cli.options import (
     Seed,
     SkinFolder,
     Trials,
-    WordingVersion,
     between,
     export_password,
     missing_models,
@@ -91,27 +90,6 @@ def check_skins_(folder: Path | None = None, /) -> None:
     if faults:
         raise faults[-1]
     print(f"{len(found)} skins are right: {', '.join(skin.name for skin in found)}")
-
-
-@app.command
-def preview(
-    *,
-    skin: str,
-    size: Size = 4,
-    seed: Seed = 0,
-    skin_folder: SkinFolder = None,
-    wording_version: WordingVersion = 3,
-) -> None:
-    """Print one trial of each problem in the words of a skin.
-
-    Args:
-        skin: name of the skin as in its file, e.g. tall/short
-        size: number of entities
-    """
-    from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
-    from worldprobe.benchmarks.worldsense.trials.trial_maker import preview_skin
-
-    print(preview_skin(read_skins(skin_folder or FOLDER, wording_version), skin, size, seed))
 
 
 @app.command

@@ -278,40 +278,6 @@ class Summaries(results.Summaries):
     n_missing: int = column(ge=0, description="Target rows without an answer or a score.")
 
 
-class FamilyLevels(
-    Table, name="family_levels", version=2, key=["family", "model", "eval_type", "level"]
-):
-    """Accuracy at each level of a family of templates, and its slope over levels; intervals over
-    bases (not in the papers).
-    """
-
-    model: str
-    eval_type: str = column(isin=JUDGED_TYPES)
-    family: str
-    level: int = column(
-        nullable=True,
-        description="Missing: the row is about the slope, accuracy per unit of the level.",
-    )
-    mean: float = column(
-        nullable=True, description="Over items, ties 0.5; of the slope: over bases and versions."
-    )
-    ci_low: float = column(nullable=True, description="95%, for other bases.")
-    ci_high: float = column(nullable=True)
-    p: float = column(
-        ge=0, le=1, nullable=True, description="Of the slope: two-sided, that it is 0."
-    )
-    detectable: float = column(
-        ge=0,
-        nullable=True,
-        description="The smallest true slope that this test finds in 80% of such samples.",
-    )
-    status: str = column(description="As in summaries: ok, one_cluster, no_spread, no_values.")
-    n_bases: int = column(ge=0)
-    n_items: int = column(ge=0)
-    n_ties: int = column(ge=0, description="Target rows that were exact ties.")
-    n_missing: int = column(ge=0, description="Target rows without an answer or a score.")
-
-
 class Coefficients(
     Table, name="coefficients", version=2, key=["fit", "position"], unique=["fit", "group", "term"]
 ):
@@ -447,26 +413,6 @@ class Comparisons(results.Comparisons, version=6):
     finding: str = column(description="What may be said.")
 
 
-class ConditionComparisons(results.Comparisons, name="condition_comparisons", version=6):
-    """A model in a condition (a) of a study and in its first one (b), over versions, paired by
-    template; n: templates.
-    """
-
-    grouping: str = column(isin=(results.OVERALL, "domain"))
-    low_a: float = column(ge=0, le=1, description="Lowest mean of a version over these templates.")
-    high_a: float = column(ge=0, le=1, description="Highest mean of a version.")
-    low_b: float = column(ge=0, le=1)
-    high_b: float = column(ge=0, le=1)
-    n_versions_a: int = column(gt=0, description="Versions, or samples of each template.")
-    n_versions_b: int = column(gt=0)
-    n_items_a: int = column(gt=0, description="Items of these templates.")
-    n_items_b: int = column(gt=0)
-    enough_versions: int = column(
-        ge=0, description="Versions that halve the smallest difference found; 0: none do."
-    )
-    finding: str = column(description="What may be said.")
-
-
 class Reproduction(results.Reproduction):
     """Every published number next to ours (or, compared_with: repository, next to the authors'
     other table).
@@ -528,35 +474,6 @@ class HumanStatistics(
     n: int = column(ge=0, description="Targets, sub-items or, for n_people, answers.")
 
 
-class ControlTemplates(
-    Table,
-    name="control_templates",
-    version=3,
-    key=["domain", "template_id"],
-    unique=["template_id"],
-):
-    """Which templates the control models' corpus teaches (the study's own; the papers have no such
-    models).
-    """
-
-    template_id: str = column(str_matches=TEMPLATE_ID)
-    domain: str
-    status: str = column(
-        isin=["taught", "new_template", "new_concept", "left_out"],
-        description=(
-            "new_template: another one of a pair of concepts of which one is taught; new_concept:"
-            " of the test part of the materials' split, which shares no situation and no concept"
-            " with the rest; left_out: others of the training part."
-        ),
-    )
-    dose: int = column(
-        ge=0,
-        description=(
-            "How often the items of its pair of concepts that are taught occur in the corpus."
-        ),
-    )
-
-
 class ControlDocuments(Table, name="control_documents", version=2, key=["document"]):
     """The control models' corpus: stories and items (a context and its right target), and single
     sentences.
@@ -580,39 +497,3 @@ class ControlDocuments(Table, name="control_documents", version=2, key=["documen
         ge=0, description="Character at which begins what a model learns to continue: the target."
     )
     text: str
-
-
-class ControlAccuracies(
-    Table, name="control_accuracies", version=4, key=["model", "group", "dose", "targets"]
-):
-    """Accuracy of each model by what it had read of an item and by what is swapped, over all
-    versions.
-    """
-
-    model: str
-    group: str = column(
-        isin=["read", "new_filling", "new_template", "new_concept"],
-        description=(
-            "read: the item itself; new_filling: its template with other fillings; new_template:"
-            " other templates of its pair of concepts; new_concept: nothing of its situation or its"
-            " concepts."
-        ),
-    )
-    dose: int = column(
-        ge=0,
-        description=(
-            "How often the model had read the item, or else the first version's item of its"
-            " template or pair."
-        ),
-    )
-    targets: str = column(
-        isin=["all", *TARGET_CONTRASTS], description="How the two targets differ."
-    )
-    mean: float = column(ge=0, le=1, nullable=True)
-    ci_low: float = column(
-        ge=0, le=1, nullable=True, description="95% interval over pairs of concepts."
-    )
-    ci_high: float = column(ge=0, le=1, nullable=True)
-    n_items: int = column(ge=0)
-    n_pairs: int = column(ge=0, description="Pairs of concepts.")
-    n_missing: int = column(ge=0, description="Target rows without a score.")

@@ -200,14 +200,3 @@ class Comparisons(results.Comparisons, name="worldsense_comparisons"):
 
 class Reproduction(results.Reproduction, name="worldsense_reproduction"):
     """Every published number next to ours."""
-
-
-class Trainings(Table, name="worldsense_trainings", version=1, key=["model", "step"]):
-    """One row per step of each training of a study (paper, Section 5.4)."""
-
-    model: str = column(min_length=1, description="The model that the training makes.")
-    step: int = column(ge=1)
-    lessons: int = column(ge=1, description="Lessons seen, with repetitions.")
-    loss: float = column(description="Nats per token that counts.")
-    learning_rate: float = column(ge=0)
-    gradient_norm: float = column(ge=0, nullable=True, description="Before it is limited.")

@@ -35,19 +35,6 @@ def released_trials(folder: str, name: str) -> str:
     return f"{folder}/{'test_set' if name == 'test' else f'other_tests/{name}'}/trials.jsonl.bz2"
 
 
-def set_of(path: Path) -> str:
-    """The set that a file of trials contains, by the names of the two functions above.
-
-    >>> (
-    ...     set_of(Path("results/default/worldsense/trials/ood-size.parquet")),
-    ...     set_of(Path("test_set/trials.jsonl.bz2")),
-    ... )
-    ('ood-size', 'test')
-    """
-    name = path.name.partition(".")[0]
-    return path.absolute().parent.name.removesuffix("_set") if name == "trials" else name
-
-
 def examples_table(study: Study, name: str) -> str:
     """Solved trials like those of a set, from which examples are drawn."""
     return f"{root(study)}/examples/{name}.parquet"

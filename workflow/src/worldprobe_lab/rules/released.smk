@@ -17,9 +17,9 @@ rule import_released:
     benchmark:
         "<benchmarks>/import_released.tsv"
     conda:
-        "../../../envs/analysis.yaml"
+        ENVS / "analysis.yaml"
     params:
-        skip=skipped_steps,
+        skip=flag("--skip", ewok["released"]["skip"]),
         contents=contents([ewok["released"]["results"]] if ewok["released"]["results"] else []),
         code=digest_code("import released"),
     message:
