@@ -19,6 +19,7 @@ from worldprobe.errors import UserError
 from worldprobe.files import whole_folder, write_text
 from worldprobe.log import LOGGER
 from worldprobe.paths import materials_place
+from worldprobe_authoring.lm_eval_cli import import_samples
 
 app = App(name="materials", help="Check, count, show, start and review materials.")
 
@@ -207,6 +208,7 @@ def add_commands(app: App) -> None:
     """Add the commands to the stage ``worldsense``."""
     app.command(audit)
     app.command(show_skin, name="preview")
+    app.command(import_samples)
 
 
 def audit(

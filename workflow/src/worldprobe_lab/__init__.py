@@ -49,6 +49,7 @@ EXTENSION = Extension(
             "worldprobe_lab.ewok_series:DISPLAYS",
         ),
         "worldsense": (
+            "worldprobe_lab.trial_displays",
             "worldprobe_lab.motion_displays",
             "worldprobe_lab.worldsense_series:DISPLAYS",
         ),

@@ -17,16 +17,13 @@ from worldprobe import methods
 from worldprobe.benchmarks.worldsense.settings import Asking, Part
 from worldprobe.benchmarks.worldsense.skins.vocabulary import CANARY
 from worldprobe.cli.engines import ModelOptions, refuse_to_prompt
-from worldprobe.cli.importing import made_by_lm_eval
 from worldprobe.cli.options import (
     KEYS,
     Encrypt,
     Groups,
     Missing,
-    ModelName,
     OutFolder,
     Processes,
-    Samples,
     Seed,
     SkinFolder,
     Trials,
@@ -61,7 +58,6 @@ app.command(skins)
 #: Bumped when the numbers of the same answers change. Comparisons: 3 corrects pairs with rules
 #: apart. 3 and 4: intervals are no wider than it takes.
 METHOD, COMPARISONS = 3, 4
-SAMPLES_METHOD = 1
 
 Size = Annotated[int, between(3, 8)]
 Sets = Annotated[
@@ -590,30 +586,3 @@ def _dataset_files(trials: str) -> Iterator[tuple[str, bytes]]:
     n_rows = sum(len(batch) for batch in read_batches(trials))
     dataset = describe_trials(n_rows, provenance.details.get("set"), provenance.canary)
     return dataset_files(dataset, Path(trials).read_bytes())
-
-
-@app.command
-def import_samples(
-    trials: Trials, samples: Samples, /, *, model: ModelName = None, out: Path
-) -> None:
-    """Read the samples that lm-evaluation-harness logged.
-
-    They are of a task of `worldsense export --format lm-eval`.
-
-    Reads results_DATE.json and samples_TASK_DATE.jsonl of the newest run. Samples of other trials,
-    or asked with a chat template, examples or a system instruction, are refused.
-
-    Args:
-        out: table of responses, for `worldsense analyse`
-    """
-    from worldprobe.benchmarks.worldsense.contracts import Responses
-    from worldprobe.benchmarks.worldsense.exports import BENCHMARK, read_responses
-    from worldprobe.benchmarks.worldsense.trials.files import read_trials
-    from worldprobe.contracts import write_table
-    from worldprobe.inference.lm_eval import read_run
-
-    run, rows = read_run(samples, BENCHMARK), read_trials(trials)
-    made = made_by_lm_eval(
-        run, SAMPLES_METHOD, model, out, {"trials": trials}, canary=canary_of(trials, rows)
-    )
-    write_table(read_responses(run, rows), Responses, out, made)
