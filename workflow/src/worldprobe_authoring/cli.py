@@ -11,9 +11,7 @@ from cyclopts import App
 
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
 from worldprobe.cli import options
-from worldprobe.cli.options import (
-    password as password_of,
-)
+from worldprobe.cli.options import password as password_of
 from worldprobe.cli.templates import read_and_check
 from worldprobe.errors import UserError
 from worldprobe.files import whole_folder, write_text

@@ -5,16 +5,10 @@ from __future__ import annotations
 import pandas as pd
 
 from worldprobe.benchmark import Input, table
-from worldprobe.benchmarks.ewok.contracts import (
-    Templates,
-)
+from worldprobe.benchmarks.ewok.contracts import Templates
 from worldprobe.benchmarks.ewok.frequency import frequencies_of_wordfreq, words
-from worldprobe.benchmarks.ewok.selection import (
-    in_words,
-)
-from worldprobe.benchmarks.ewok.study import (
-    has_families,
-)
+from worldprobe.benchmarks.ewok.selection import in_words
+from worldprobe.benchmarks.ewok.study import has_families
 from worldprobe.report.sheet import Column, Sheet, as_text, decimals, p_value, whole_number
 from worldprobe_authoring.balance import (
     FEATURES,

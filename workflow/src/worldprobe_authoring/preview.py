@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from worldprobe.benchmarks.worldsense.problems.problems import (
-    cells,
-    cores,
-)
+from worldprobe.benchmarks.worldsense.problems.problems import cells, cores
 from worldprobe.benchmarks.worldsense.skins.skins import Skin, entities_needed
-from worldprobe.benchmarks.worldsense.skins.vocabulary import (
-    ANSWER_OF,
-    MOTION,
-    WORDINGS,
-)
+from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, MOTION, WORDINGS
 from worldprobe.benchmarks.worldsense.trials.trial_maker import (
     COLUMNS,
     Stratum,

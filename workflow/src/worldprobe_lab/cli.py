@@ -191,7 +191,7 @@ def compare_conditions(
     """
     from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS, has_own_fillings
     from worldprobe.benchmarks.ewok.analysis.provenances import kinds_of, read_judgements
-    from worldprobe_lab.condition_comparisons import compare_conditions
+    from worldprobe_lab.condition_comparisons import PRINTED, compare_conditions
     from worldprobe_lab.contracts import ConditionComparisons
 
     paths: dict[str, list[Path]] = {}
@@ -239,5 +239,5 @@ def compare_conditions(
         ConditionComparisons,
         out,
         details | {"drawn": str(found["interval_over"][0])},
-        "worldprobe_lab/conditions.txt.jinja",
+        PRINTED,
     )

@@ -19,16 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from worldprobe.analysis.clusters import (
-    VERSIONS_ALIKE,
-    Estimates,
-    crossed_means,
-    variance_of_mean,
-)
-from worldprobe.analysis.comparisons import (
-    corrected,
-    place,
-)
+from worldprobe.analysis.clusters import VERSIONS_ALIKE, Estimates, crossed_means, variance_of_mean
+from worldprobe.analysis.comparisons import corrected, place
 from worldprobe.benchmarks.ewok.analysis.compare import describe_finding
 from worldprobe.benchmarks.ewok.analysis.panel import (
     DEFAULT_CLUSTER,
@@ -43,6 +35,8 @@ from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe_lab.contracts import ConditionComparisons
 
+#: What prints comparisons.
+PRINTED = "worldprobe_lab/conditions.txt.jinja"
 TEMPLATE = ["domain", "meta_template", "template"]
 CONCEPTS = ["concept_a", "concept_b"]
 #: columns of a series' table of templates.

@@ -16,9 +16,7 @@ from worldprobe.benchmarks.ewok.study import has_logprobs, is_released
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
 from worldprobe.report import style
-from worldprobe.report.model_names import (
-    Roster,
-)
+from worldprobe.report.model_names import Roster
 from worldprobe.report.sheet import (
     DETECTABLE,
     INTERVAL,

@@ -9,11 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import (
-    Collection,
-    Iterable,
-    Sequence,
-)
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,9 +25,7 @@ from worldprobe.benchmarks.ewok.materials.items import (
     ready_templates,
 )
 from worldprobe.benchmarks.ewok.materials.materials import Materials
-from worldprobe.benchmarks.ewok.materials.opened import (
-    OpenTemplate,
-)
+from worldprobe.benchmarks.ewok.materials.opened import OpenTemplate
 
 #: Sentences that say nothing and may begin any context; the first frame is the bare context.
 FRAMES = (

@@ -71,12 +71,7 @@ def leak(
     from worldprobe.models.checkpoint import made_by_model
     from worldprobe.provenance import digests
     from worldprobe_lab.contracts import Leaks
-    from worldprobe_lab.leak import (
-        compare_forms,
-        compare_orders,
-        measure_items,
-        questions_of,
-    )
+    from worldprobe_lab.leak import compare_forms, compare_orders, measure_items, questions_of
 
     paths = {"items": items} | {
         f"form {number}": path for number, path in enumerate(forms, start=1)

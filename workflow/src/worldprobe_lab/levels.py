@@ -6,13 +6,9 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.analysis.clusters import Estimates, crossed_means
-from worldprobe.benchmarks.ewok.analysis.panel import (
-    build_panel,
-)
+from worldprobe.benchmarks.ewok.analysis.panel import build_panel
 from worldprobe.benchmarks.ewok.analysis.summarize import metric_values
-from worldprobe.benchmarks.ewok.vocabulary import (
-    FAMILY,
-)
+from worldprobe.benchmarks.ewok.vocabulary import FAMILY
 from worldprobe.errors import UserError
 
 

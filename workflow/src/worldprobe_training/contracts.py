@@ -5,9 +5,7 @@ and the steps of fine-tuning.
 from __future__ import annotations
 
 from worldprobe.benchmarks.ewok.contracts import TEMPLATE_ID
-from worldprobe.benchmarks.ewok.vocabulary import (
-    TARGET_CONTRASTS,
-)
+from worldprobe.benchmarks.ewok.vocabulary import TARGET_CONTRASTS
 from worldprobe.contracts import Table, column
 
 

@@ -15,15 +15,8 @@ from worldprobe.benchmarks.ewok.vocabulary import TARGET_CONTRASTS
 from worldprobe.paths import BUILTIN, edition
 from worldprobe.provenance import Provenance
 from worldprobe.report import style
-from worldprobe.report.model_names import (
-    Roster,
-)
-from worldprobe.report.sheet import (
-    MODEL_ONCE,
-    Column,
-    Sheet,
-    decimals,
-)
+from worldprobe.report.model_names import Roster
+from worldprobe.report.sheet import MODEL_ONCE, Column, Sheet, decimals
 from worldprobe_training.contracts import ControlAccuracies
 
 if TYPE_CHECKING:

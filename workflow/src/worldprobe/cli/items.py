@@ -18,9 +18,7 @@ from worldprobe.benchmarks.ewok.settings import FillingSettings
 from worldprobe.benchmarks.ewok.study import chosen_mode
 from worldprobe.benchmarks.ewok.vocabulary import RELEASE
 from worldprobe.cli import options
-from worldprobe.cli.options import (
-    password as password_of,
-)
+from worldprobe.cli.options import password as password_of
 from worldprobe.cli.templates import made_from_materials, read_and_check
 from worldprobe.errors import UserError
 from worldprobe.files import digest_file, whole_file, whole_folder, write_members

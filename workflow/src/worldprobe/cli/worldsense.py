@@ -32,12 +32,7 @@ from worldprobe.cli.options import (
     missing_models,
 )
 from worldprobe.errors import UserError
-from worldprobe.files import (
-    digest_file,
-    whole_folder,
-    write_members,
-    write_text,
-)
+from worldprobe.files import digest_file, whole_folder, write_members, write_text
 from worldprobe.log import LOGGER
 from worldprobe.models.checkpoint import made_by_model
 from worldprobe.provenance import made

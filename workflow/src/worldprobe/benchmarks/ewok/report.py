@@ -20,13 +20,7 @@ from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, PAIRS, is_prompted
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import ALL
 from worldprobe.errors import UserError
-from worldprobe.models.registry import (
-    ENCODER_DECODER,
-    MASKED,
-    ORIGINAL,
-    WITHIN_WORD,
-    describe_kind,
-)
+from worldprobe.models.registry import ENCODER_DECODER, MASKED, ORIGINAL, WITHIN_WORD, describe_kind
 from worldprobe.paths import BUILTIN, EDITIONS
 from worldprobe.provenance import Provenance
 from worldprobe.report.findings import (

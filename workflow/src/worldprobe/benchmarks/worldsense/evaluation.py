@@ -10,11 +10,7 @@ import pandas as pd
 from worldprobe.benchmark import Evaluated, Evaluation
 from worldprobe.benchmarks.worldsense.analysis.reproduction import SOURCE, read_published
 from worldprobe.benchmarks.worldsense.contracts import Responses, Summaries
-from worldprobe.benchmarks.worldsense.selection import (
-    problems_of,
-    prompting_name,
-    show_tokens,
-)
+from worldprobe.benchmarks.worldsense.selection import problems_of, prompting_name, show_tokens
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import OVERALL

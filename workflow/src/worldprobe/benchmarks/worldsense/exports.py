@@ -19,13 +19,7 @@ from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, answers_of
 from worldprobe.errors import UserError
 from worldprobe.files import whole_file
-from worldprobe.inference.lm_eval import (
-    READING,
-    questions,
-    tasks,
-    template,
-    warning,
-)
+from worldprobe.inference.lm_eval import READING, questions, tasks, template, warning
 from worldprobe.log import LOGGER
 from worldprobe.provenance import canary_comments
 from worldprobe.report.dataset_folder import Dataset, Licence

@@ -15,12 +15,7 @@ from worldprobe.analysis.clusters import (
     crossed_means,
     means_over_versions,
 )
-from worldprobe.analysis.comparisons import (
-    ABOVE,
-    NEAR_TIES,
-    corrected,
-    place,
-)
+from worldprobe.analysis.comparisons import ABOVE, NEAR_TIES, corrected, place
 from worldprobe.analysis.comparisons import compare_models as compare_pairs
 from worldprobe.analysis.components import Part
 from worldprobe.analysis.summaries import Group

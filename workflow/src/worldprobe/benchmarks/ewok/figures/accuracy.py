@@ -16,10 +16,7 @@ from worldprobe.benchmarks.ewok.selection import (
     over_versions,
     pick,
 )
-from worldprobe.benchmarks.ewok.study import (
-    has_known_sizes,
-    has_logprobs,
-)
+from worldprobe.benchmarks.ewok.study import has_known_sizes, has_logprobs
 from worldprobe.contracts.results import ALL
 from worldprobe.errors import UserError
 from worldprobe.models.registry import BASELINES

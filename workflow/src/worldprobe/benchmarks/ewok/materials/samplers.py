@@ -10,14 +10,7 @@ import hashlib
 import itertools
 import math
 from collections import Counter
-from collections.abc import (
-    Callable,
-    Collection,
-    Hashable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np

@@ -16,14 +16,7 @@ from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, TARGET_TYPES, way_
 from worldprobe.models.registry import BASELINES
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import HUMAN, Roster, is_baseline
-from worldprobe.report.sheet import (
-    INTERVAL,
-    MODEL,
-    Column,
-    Sheet,
-    decimals,
-    span,
-)
+from worldprobe.report.sheet import INTERVAL, MODEL, Column, Sheet, decimals, span
 
 #: ways of asking a model, in the order of the columns.
 MODEL_TYPES = (*EVAL_TYPES, *TARGET_TYPES)

@@ -5,15 +5,10 @@ from __future__ import annotations
 import pandas as pd
 
 from worldprobe.benchmark import Input, table
-from worldprobe.benchmarks.ewok.contracts import (
-    Items,
-    Templates,
-)
+from worldprobe.benchmarks.ewok.contracts import Items, Templates
 from worldprobe.benchmarks.ewok.materials.opened import DESIGN
 from worldprobe.benchmarks.ewok.outputs import item_table
-from worldprobe.benchmarks.ewok.selection import (
-    in_words,
-)
+from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.benchmarks.ewok.vocabulary import (
     CONTEXT_CONTRASTS,
     CONTEXT_TYPES,
