@@ -45,6 +45,7 @@ EXTENSION = Extension(
         "ewok": (
             "worldprobe_lab.conditions",
             "worldprobe_lab.families",
+            "worldprobe_lab.setups",
             "worldprobe_lab.displays",
             "worldprobe_lab.ewok_series:DISPLAYS",
         ),

@@ -1,4 +1,6 @@
-"""Accuracy by depth, skin and the places asked about: figures beside the WorldSense paper's."""
+"""Agreement across skins, and accuracy by depth, skin and the places asked about: beside the
+WorldSense paper's tables and figures.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from worldprobe.benchmark import Study, figure
+from worldprobe.benchmark import Study, figure, table
+from worldprobe.benchmarks.worldsense import selection
 from worldprobe.benchmarks.worldsense.figures import by_axis
 from worldprobe.benchmarks.worldsense.outputs import has_any, is_asked, main_set
 from worldprobe.benchmarks.worldsense.selection import (
@@ -21,10 +24,22 @@ from worldprobe.benchmarks.worldsense.selection import (
 from worldprobe.benchmarks.worldsense.skins import vocabulary
 from worldprobe.benchmarks.worldsense.skins.skins import TEST_SKINS
 from worldprobe.benchmarks.worldsense.skins.vocabulary import HARD
+from worldprobe.benchmarks.worldsense.tables import problem_column
+from worldprobe.contracts.results import OVERALL
 from worldprobe.errors import UserError
 from worldprobe.report import style
 from worldprobe.report.lines import draw_lines
 from worldprobe.report.model_names import Roster
+from worldprobe.report.sheet import (
+    INTERVAL,
+    MODEL,
+    MODEL_ONCE,
+    Column,
+    Sheet,
+    decimals,
+    span,
+    whole_number,
+)
 from worldprobe.report.style import Block, draw_block
 
 if TYPE_CHECKING:
@@ -213,3 +228,100 @@ def draw_places(frame: pd.DataFrame, width: str = "double") -> Figure:
             axes.set_ylabel("first place", fontsize=size)
     style.corner_note(figure, f"{style.AROUND_CHANCE_WORDS}, grey: not asked", size)
     return figure
+
+
+@table(
+    name="worldsense_consistency",
+    inputs=[selection.SUMMARIES],
+    title="Agreement across skins",
+    section="skins",
+    caption=(
+        "How often a model gives the same answer to one abstract trial in two skins, corrected for"
+        " chance, and how much of that its accuracy explains."
+    ),
+    when=is_asked,
+)
+def consistency(summaries: pd.DataFrame, roster: Roster) -> Sheet:
+    """How often a model gives the same answer to one abstract trial in two skins, corrected for
+    chance, and how much of that its accuracy explains.
+    """
+    from worldprobe.benchmarks.worldsense.analysis.summarize import FEWEST
+
+    if not (
+        summaries["metric"] == "consistency"
+    ).any():  # trials in the words of one skin, for example
+        return _no_consistency(selection.of_main(selection.pick(summaries, OVERALL)), roster)
+    rows, explained = (
+        pd.concat(
+            [
+                selection.of_main(selection.pick(summaries, grouping, metric))
+                for grouping in ("problem", OVERALL)
+            ],
+            ignore_index=True,
+        )
+        for metric in ("consistency", "explained")
+    )
+    frame = rows.merge(
+        explained[["model", "group", "mean", "ci_low", "ci_high"]],
+        on=["model", "group"],
+        suffixes=("", "_explained"),
+    )
+    problems = [*selection.PROBLEM_NAMES, "all"]
+    models = roster.in_order(frame["model"])
+    ranks = [
+        (models.index(model), problems.index(group))
+        for model, group in zip(frame["model"], frame["group"], strict=True)
+    ]
+    frame = selection.sorted_by(frame, ranks)
+    frame["name"] = [roster[model].name for model in frame["model"]]
+    return Sheet(
+        title=f"WorldSense ({selection.main_set(rows)}): agreement across skins.",
+        frame=frame,
+        columns=(
+            MODEL_ONCE,
+            problem_column("group", once=False),
+            Column("Abstract trials", ("n",), whole_number),
+            Column("Agreement", ("mean",), decimals(2)),
+            INTERVAL,
+            Column("From accuracy", ("mean_explained",), decimals(2)),
+            Column("95% of draws", ("ci_low_explained", "ci_high_explained"), span),
+            Column("", ("status",), lambda status: _WHY_NOT.get(str(status), ""), is_number=False),
+        ),
+        notes=(
+            "Agreement is corrected for chance (Scott's pi): 0 is chance, 1 is always. Invalid"
+            " answers never agree. The interval is over skins or abstract trials, whichever is"
+            " wider.",
+            "From accuracy: the same after answers were exchanged at random within a problem,"
+            " size, complexity, query form and gold answer. An agreement within 95% of these"
+            " draws only reflects higher accuracy in some kinds of trials.",
+            f"Needs {FEWEST} abstract trials in several skins; an average needs all problems.",
+        ),
+        group="name",
+    )
+
+
+_WHY_NOT = {
+    "too_few_pairs": "too few pairs",
+    "one_answer": "one answer throughout",
+    "missing_problem": "a problem is missing",
+    "one_cluster": "one skin",
+    "no_spread": "all skins alike",
+}
+
+
+def _no_consistency(overall: pd.DataFrame, roster: Roster) -> Sheet:
+    """The models without a number; nothing of them is printed."""
+    models = roster.in_order(overall["model"])
+    return Sheet(
+        title=f"WorldSense ({selection.main_set(overall)}): agreement across skins.",
+        frame=pd.DataFrame(
+            {
+                "model": models,
+                "name": [roster[model].name for model in models],
+                "average": float("nan"),
+            }
+        ),
+        columns=(MODEL,),
+        printed=(),
+        notes=("No abstract problem occurs in more than one skin.",),
+    )

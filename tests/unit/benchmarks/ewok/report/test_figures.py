@@ -19,7 +19,7 @@ from worldprobe.report.style import from_csv, text_columns, to_csv
 
 NEEDS_PROMPTING = {"paradigms", "agreement"}
 #: Figures of extensions that are drawn from tables of this study, too.
-OF_EXTENSIONS = {"families", "controls", "doses"}
+OF_EXTENSIONS = {"families", "controls", "doses", "setups_by_model", "setups_by_domain"}
 FIGURES = {
     display.name: display
     for display in find("ewok").displays

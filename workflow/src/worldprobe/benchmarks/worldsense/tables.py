@@ -28,7 +28,6 @@ from worldprobe.report.sheet import (
     ABSENT,
     DETECTABLE,
     INTERVAL,
-    MODEL,
     MODEL_ONCE,
     MORE_THAN_POSSIBLE,
     Column,
@@ -566,103 +565,6 @@ def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
         ),
         finding=pairs_finding(frame),
         group="eval_type",
-    )
-
-
-@table(
-    name="worldsense_consistency",
-    inputs=[selection.SUMMARIES],
-    title="Agreement across skins",
-    section="skins",
-    caption=(
-        "How often a model gives the same answer to one abstract trial in two skins, corrected for"
-        " chance, and how much of that its accuracy explains."
-    ),
-    when=outputs.is_asked,
-)
-def consistency(summaries: pd.DataFrame, roster: Roster) -> Sheet:
-    """How often a model gives the same answer to one abstract trial in two skins, corrected for
-    chance, and how much of that its accuracy explains.
-    """
-    from worldprobe.benchmarks.worldsense.analysis.summarize import FEWEST
-
-    if not (
-        summaries["metric"] == "consistency"
-    ).any():  # trials in the words of one skin, for example
-        return _no_consistency(selection.of_main(selection.pick(summaries, OVERALL)), roster)
-    rows, explained = (
-        pd.concat(
-            [
-                selection.of_main(selection.pick(summaries, grouping, metric))
-                for grouping in ("problem", OVERALL)
-            ],
-            ignore_index=True,
-        )
-        for metric in ("consistency", "explained")
-    )
-    frame = rows.merge(
-        explained[["model", "group", "mean", "ci_low", "ci_high"]],
-        on=["model", "group"],
-        suffixes=("", "_explained"),
-    )
-    problems = [*selection.PROBLEM_NAMES, "all"]
-    models = roster.in_order(frame["model"])
-    ranks = [
-        (models.index(model), problems.index(group))
-        for model, group in zip(frame["model"], frame["group"], strict=True)
-    ]
-    frame = selection.sorted_by(frame, ranks)
-    frame["name"] = [roster[model].name for model in frame["model"]]
-    return Sheet(
-        title=f"WorldSense ({selection.main_set(rows)}): agreement across skins.",
-        frame=frame,
-        columns=(
-            MODEL_ONCE,
-            problem_column("group", once=False),
-            Column("Abstract trials", ("n",), whole_number),
-            Column("Agreement", ("mean",), decimals(2)),
-            INTERVAL,
-            Column("From accuracy", ("mean_explained",), decimals(2)),
-            Column("95% of draws", ("ci_low_explained", "ci_high_explained"), span),
-            Column("", ("status",), lambda status: _WHY_NOT.get(str(status), ""), is_number=False),
-        ),
-        notes=(
-            "Agreement is corrected for chance (Scott's pi): 0 is chance, 1 is always. Invalid"
-            " answers never agree. The interval is over skins or abstract trials, whichever is"
-            " wider.",
-            "From accuracy: the same after answers were exchanged at random within a problem,"
-            " size, complexity, query form and gold answer. An agreement within 95% of these"
-            " draws only reflects higher accuracy in some kinds of trials.",
-            f"Needs {FEWEST} abstract trials in several skins; an average needs all problems.",
-        ),
-        group="name",
-    )
-
-
-_WHY_NOT = {
-    "too_few_pairs": "too few pairs",
-    "one_answer": "one answer throughout",
-    "missing_problem": "a problem is missing",
-    "one_cluster": "one skin",
-    "no_spread": "all skins alike",
-}
-
-
-def _no_consistency(overall: pd.DataFrame, roster: Roster) -> Sheet:
-    """The models without a number; nothing of them is printed."""
-    models = roster.in_order(overall["model"])
-    return Sheet(
-        title=f"WorldSense ({selection.main_set(overall)}): agreement across skins.",
-        frame=pd.DataFrame(
-            {
-                "model": models,
-                "name": [roster[model].name for model in models],
-                "average": float("nan"),
-            }
-        ),
-        columns=(MODEL,),
-        printed=(),
-        notes=("No abstract problem occurs in more than one skin.",),
     )
 
 
