@@ -39,7 +39,7 @@ from worldprobe.report.findings import (
     lead_values,
     models_sheet,
 )
-from worldprobe.report.model_names import Roster
+from worldprobe.report.model_names import Roster, sort_by
 from worldprobe.report.origins import (
     Methods,
     file_rows,
@@ -137,10 +137,8 @@ def print_accuracy(summaries: pd.DataFrame, roster: Roster, provenance: Provenan
     """Mean accuracy of every model, overall and by group."""
     order = roster.in_order(summaries["model"])
     rows = _overall_first(summaries)
-    rows = rows.assign(name=[roster[model].name for model in rows["model"]])
-    rows = rows.sort_values(
-        "model", key=lambda models: models.map(order.index), kind="stable", ignore_index=True
-    )
+    rows = rows.assign(name=roster.names(rows["model"]))
+    rows = sort_by(rows, "model", order).reset_index(drop=True)
     shown = rows[
         [
             "model",

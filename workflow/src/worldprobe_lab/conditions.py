@@ -211,7 +211,7 @@ def draw_conditions(frame: pd.DataFrame, width: str = "double") -> Figure:
     from matplotlib.ticker import MultipleLocator
 
     models = list(dict.fromkeys(frame.model))
-    names = dict(zip(frame.model, frame.name, strict=True))
+    names = style.names(frame)
     reference = str(frame.reference.iloc[0])
     conditions = [
         reference,
@@ -226,7 +226,7 @@ def draw_conditions(frame: pd.DataFrame, width: str = "double") -> Figure:
         )
     )
     marks = {name: style.shape(number) for number, name in enumerate(conditions)}
-    size = style.BODY if width == "double" else style.SMALL
+    size = style.label_size(width)
     is_double = width == "double"
     tall = (0.13 + 0.07 * len(conditions)) * len(models) + 0.06
     left = style.widest(names.values(), size) + 0.12

@@ -162,7 +162,7 @@ def pooled_domains(
     sure = orders[(orders.eval_type == eval_type) & (orders.probability >= SURE)]
     place = {model: number for number, model in enumerate(roster.in_order(rows.model))}
     rows = rows.assign(
-        name=[roster[model].name for model in rows.model],
+        name=roster.names(rows.model),
         domain=rows.group.map(in_words),
         order=rows.model.map(place),
         harder=_count(rows, sure, "higher"),
@@ -259,7 +259,7 @@ def draw_planning(frame: pd.DataFrame, width: str = "double") -> Figure:
     """
     from matplotlib.ticker import FixedLocator, NullLocator
 
-    size = style.BODY if width == "double" else style.SMALL
+    size = style.label_size(width)
     least = frame.groupby("n_clusters")["power"].min()
     certain = list(least.index[least >= SURE_POWER])
     numbers = [number for number in least.index if number not in certain[1:]]

@@ -14,7 +14,7 @@ from worldprobe.benchmarks.ewok.study import family_conditions, has_families
 from worldprobe.errors import UserError
 from worldprobe.report import style
 from worldprobe.report.lines import draw_lines
-from worldprobe.report.model_names import Roster
+from worldprobe.report.model_names import Roster, sort_by
 from worldprobe.report.sheet import (
     DETECTABLE,
     INTERVAL,
@@ -83,7 +83,7 @@ def pick_levels(levels: pd.DataFrame, eval_type: str) -> pd.DataFrame:
         )
     order = [*LEVEL_NAMES, *sorted(set(levels["family"]) - set(LEVEL_NAMES))]
     rows = levels[is_baseline | (levels["eval_type"] == eval_type)]
-    return rows.sort_values("family", key=lambda column: column.map(order.index), kind="stable")
+    return sort_by(rows, "family", order)
 
 
 @table(
@@ -114,13 +114,9 @@ def family_accuracy(levels: pd.DataFrame, roster: Roster, eval_type: str = "logp
     slopes = rows[rows["level"].isna()].rename(columns={"mean": "slope"})
     frame = slopes.merge(wide.reset_index(), on=["family", "model"], validate="one_to_one")
     order = roster.in_order(frame["model"].unique())
-    frame = frame.assign(
-        name=[roster[model].name for model in frame["model"]], place=frame["model"].map(order.index)
-    )
+    frame = frame.assign(name=roster.names(frame["model"]))
     families = list(dict.fromkeys(rows["family"]))
-    frame = frame.assign(order=frame["family"].map(families.index)).sort_values(
-        ["order", "place"], kind="stable"
-    )
+    frame = sort_by(sort_by(frame, "model", order), "family", families)
     frame = frame[
         [
             "family",
@@ -200,7 +196,7 @@ def families(levels: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") 
     named = style.with_identity(
         rows.assign(axis=rows["panel"].map(LEVEL_NAMES).fillna("level")), roster
     )
-    named = named.sort_values("panel", key=lambda column: column.map(order.index), kind="stable")
+    named = sort_by(named, "panel", order)
     columns = [
         "panel",
         "axis",

@@ -279,7 +279,7 @@ def _named(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     colours = style.model_colours(roster, ids)
     shades = style.looks({one: colours[one] for one in ids}, by_marks=False)
     named = rows.assign(
-        name=[roster[one].name for one in rows["series"]],
+        name=roster.names(rows["series"]),
         colour=[shades[one][0] for one in rows["series"]],
     )
     order = {one: n for n, one in enumerate(ids)}
@@ -401,7 +401,7 @@ def _label_steps(axes: Axes, steps: np.ndarray, size: float, across: float) -> N
 
 def draw_curves(frame: pd.DataFrame, width: str = "double") -> Figure:
     """A panel for each group."""
-    size = style.BODY if width == "double" else style.SMALL
+    size = style.label_size(width)
     curves, people = frame[frame["model"] != HUMAN], frame[frame["model"] == HUMAN]
     groups = list(dict.fromkeys(zip(curves["grouping"], curves["group"], strict=True)))
     per_row = min(len(groups), 4 if width == "double" else 2)
@@ -454,7 +454,7 @@ def draw_curves(frame: pd.DataFrame, width: str = "double") -> Figure:
 
 def draw_onsets(frame: pd.DataFrame, width: str = "double") -> Figure:
     """A row for each group, in the order of onsets; a panel for each series."""
-    size = style.BODY if width == "double" else style.SMALL
+    size = style.label_size(width)
     main = frame[_is_main(frame)]
     late = main["onset"].fillna(np.inf).mask(main["status"] == ALREADY, -np.inf)
     groups = list(

@@ -11,7 +11,7 @@ from worldprobe.benchmarks.worldsense.outputs import asked_sets, has_any, is_ask
 from worldprobe.benchmarks.worldsense.skins.vocabulary import MOTION
 from worldprobe.benchmarks.worldsense.tables import UNITS, grid, model_columns, problem_column
 from worldprobe.report.lines import draw_lines
-from worldprobe.report.model_names import Roster
+from worldprobe.report.model_names import Roster, sort_by
 from worldprobe.report.sheet import Column, Sheet
 
 #: Grouping of the summaries -> its column, and what that counts.
@@ -94,7 +94,7 @@ def motion(summaries: pd.DataFrame, roster: Roster) -> Sheet:
 def motion_lines(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """By changes that are stated and changes that count, in the first set in motion."""
     rows = selection.of_main(by_changes(summaries))
-    rows = rows.sort_values("problem", key=lambda column: column.map(MOTION.index), kind="stable")
+    rows = sort_by(rows, "problem", MOTION)
     panel = rows["problem"].map(selection.PROBLEM_NAMES)
     return by_axis(rows.assign(panel=panel, x=rows["number"]), roster)
 

@@ -13,8 +13,7 @@ from worldprobe.benchmarks.ewok.contracts import Summaries
 from worldprobe.benchmarks.ewok.study import has_prompting, has_prompting_of_all
 from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, TITLES, way_of
 from worldprobe.report import style
-from worldprobe.report.model_names import Roster
-from worldprobe.report.style import Block, draw_block
+from worldprobe.report.model_names import Roster, sort_by
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -98,7 +97,7 @@ def _setups(summaries: pd.DataFrame, roster: Roster, by: str, metric: str) -> pd
             low=np.nan,
             high=np.nan,
         )
-        rows = rows.sort_values("group", key=lambda column: column.map(order.index), kind="stable")
+        rows = sort_by(rows, "group", order)
     return rows[["block", "row_id", "row", "eval_type", "value", "low", "high", "n"]].reset_index(
         drop=True
     )
@@ -109,22 +108,14 @@ def _setups(summaries: pd.DataFrame, roster: Roster, by: str, metric: str) -> pd
 def draw_setups(frame: pd.DataFrame, width: str = "double") -> Figure:
     """Numbers on colours: white is chance, blue above, orange below."""
     ids = dict(zip(frame.row_id, frame.row, strict=True))
-    rows = list(ids.values())
     columns = [name for name in EVAL_TYPES if name in set(frame.eval_type)]
-    matrix = frame.pivot(index="row_id", columns="eval_type", values="value").reindex(
-        index=list(ids), columns=columns
-    )
-    size = style.BODY if width == "double" else style.SMALL - 0.6
-    left = style.widest(rows, size) + 0.1
-    plot = (style.WIDTHS[width] - left - 0.08, (0.17 if width == "double" else 0.14) * len(rows))
-    head = 0.55
-    figure = style.canvas(width, head + plot[1] + 0.28)
-    axes = style.axes_at(figure, left, head, *plot)
-    headings = ["\n".join(way_of(name).short) for name in columns]
-    draw_block(axes, Block(matrix.to_numpy(dtype=float), rows, headings), size=size, numbers=True)
+    wide = frame.pivot(index="row_id", columns="eval_type", values="value")
+    matrix = wide.reindex(index=list(ids), columns=columns).set_axis(list(ids.values()), axis=0)
+    matrix.columns = ["\n".join(way_of(name).short) for name in columns]
+    tall = 0.17 if width == "double" else 0.14
+    figure, axes, size = style.map_around_chance(matrix, width, tall, 0.55)
     axes.tick_params(axis="x", pad=1.5)
-    _paradigm_brackets(axes, columns, plot[1], size)
-    style.corner_note(figure, style.AROUND_CHANCE_WORDS, size)
+    _paradigm_brackets(axes, columns, tall * len(matrix), size)
     return figure
 
 

@@ -29,7 +29,7 @@ from worldprobe.contracts.results import OVERALL
 from worldprobe.errors import UserError
 from worldprobe.report import style
 from worldprobe.report.lines import draw_lines
-from worldprobe.report.model_names import Roster
+from worldprobe.report.model_names import Roster, sort_by
 from worldprobe.report.sheet import (
     INTERVAL,
     MODEL,
@@ -40,7 +40,6 @@ from worldprobe.report.sheet import (
     span,
     whole_number,
 )
-from worldprobe.report.style import Block, draw_block
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -92,8 +91,7 @@ def depth(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
         *HARD,
     ]
     by_depth = by_depth[by_depth["problem"].isin(normal)]
-    order = {name: number for number, name in enumerate(normal)}
-    by_depth = by_depth.sort_values("problem", key=lambda column: column.map(order), kind="stable")
+    by_depth = sort_by(by_depth, "problem", normal)
     worlds = of_main(pick(summaries, "problem_worlds", columns=("problem", "worlds")))
     worlds = worlds[worlds["problem"] == "Compl.normal"]
     by_worlds = worlds.assign(
@@ -148,19 +146,10 @@ def skins(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
 def draw_skins(frame: pd.DataFrame, width: str = "double") -> Figure:
     """Numbers on colours."""
     skins, problems = list(dict.fromkeys(frame["skin"])), problems_of(frame)
-    matrix = frame.pivot(index="skin", columns="problem", values="mean").reindex(
-        index=skins, columns=problems
-    )
-    size = style.BODY if width == "double" else style.SMALL - 0.6
-    names = [skin.replace("_", ", ") for skin in skins]
-    left = style.widest(names, size) + 0.1
-    plot = (style.WIDTHS[width] - left - 0.08, 0.16 * len(skins))
-    figure = style.canvas(width, 0.36 + plot[1] + 0.22)
-    axes = style.axes_at(figure, left, 0.36, *plot)
-    headings = [HEADINGS[name] for name in problems]
-    draw_block(axes, Block(matrix.to_numpy(float), names, headings), size=size, numbers=True)
-    style.corner_note(figure, style.AROUND_CHANCE_WORDS, size)
-    return figure
+    wide = frame.pivot(index="skin", columns="problem", values="mean")
+    matrix = wide.reindex(index=skins, columns=problems).rename(columns=HEADINGS)
+    matrix.index = matrix.index.str.replace("_", ", ")
+    return style.map_around_chance(matrix, width, 0.16, 0.36)[0]
 
 
 @figure(
@@ -211,7 +200,7 @@ def draw_places(frame: pd.DataFrame, width: str = "double") -> Figure:
     panels = list(dict.fromkeys(zip(frame["problem"], frame["size"], strict=True)))
     most = int(frame["size"].max()) - 2
     width = width if len(panels) > 3 else "single"
-    size = style.BODY if width == "double" else style.SMALL
+    size = style.label_size(width)
     columns = min(len(panels), 6 if width == "double" else 3)
     tall = min(0.3 * most, (style.WIDTHS[width] - 0.5) / columns - 0.3)
     figure, grid, _ = style.grid(
@@ -220,8 +209,7 @@ def draw_places(frame: pd.DataFrame, width: str = "double") -> Figure:
     for number, (axes, (problem, entities)) in enumerate(zip(grid, panels, strict=True)):
         here = frame[(frame["problem"] == problem) & (frame["size"] == entities)]
         matrix = 1 - here.pivot(index="first", columns="second", values="wrong")
-        block = Block(matrix.to_numpy(float), *(list(map(str, one)) for one in matrix.axes))
-        draw_block(axes, block, size=size, numbers=True)
+        style.draw_matrix(axes, matrix, size, style.numbers(matrix))
         axes.set_title(f"{PROBLEM_NAMES[problem]},\n{entities} entities", fontsize=size, pad=4)
         axes.set_xlabel("second place", fontsize=size)
         if number % columns == 0:
@@ -273,7 +261,7 @@ def consistency(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         for model, group in zip(frame["model"], frame["group"], strict=True)
     ]
     frame = selection.sorted_by(frame, ranks)
-    frame["name"] = [roster[model].name for model in frame["model"]]
+    frame["name"] = roster.names(frame["model"])
     return Sheet(
         title=f"WorldSense ({selection.main_set(rows)}): agreement across skins.",
         frame=frame,
@@ -317,7 +305,7 @@ def _no_consistency(overall: pd.DataFrame, roster: Roster) -> Sheet:
         frame=pd.DataFrame(
             {
                 "model": models,
-                "name": [roster[model].name for model in models],
+                "name": roster.names(models),
                 "average": float("nan"),
             }
         ),

@@ -58,7 +58,7 @@ def _overall_first(column: pd.Series) -> pd.Series:
 @layers.drawn_by
 def draw_layers(frame: pd.DataFrame, width: str = "double") -> Figure:
     """A panel for each group."""
-    size = style.BODY if width == "double" else style.SMALL
+    size = style.label_size(width)
     groups = list(dict.fromkeys(frame["group"]))
     per_row = 5 if width == "double" else 3
     figure, grid, across = style.grid(width, len(groups), per_row, 0.9, 0.36, head=0.3, foot=0.6)
@@ -96,7 +96,7 @@ def draw_layers(frame: pd.DataFrame, width: str = "double") -> Figure:
 def layer_onsets(onsets: pd.DataFrame, roster: Roster) -> Sheet:
     """Overall first, then the domains, for each model."""
     kept = onsets[onsets["grouping"].isin(GROUPINGS)].assign(
-        name=lambda rows: [roster[model].name for model in rows["model"]],
+        name=lambda rows: roster.names(rows["model"]),
         state=lambda rows: rows["status"].map(WORDS | {REACHED: ""}),
     )
     kept = kept.sort_values(["name", "grouping", "group"], key=_overall_first, kind="stable")

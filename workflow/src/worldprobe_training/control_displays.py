@@ -15,7 +15,7 @@ from worldprobe.benchmarks.ewok.vocabulary import TARGET_CONTRASTS
 from worldprobe.paths import BUILTIN, edition
 from worldprobe.provenance import Provenance
 from worldprobe.report import style
-from worldprobe.report.model_names import Roster
+from worldprobe.report.model_names import Roster, sort_by
 from worldprobe.report.sheet import MODEL_ONCE, Column, Sheet, decimals
 from worldprobe_training.contracts import ControlAccuracies
 
@@ -106,14 +106,9 @@ def control_accuracy(
     wide = wide.set_axis(
         ["_".join(names).replace(" ", "_") for names in wide.columns.tolist()], axis=1
     ).reset_index()
-    place = {
-        model: number for number, model in enumerate(roster.in_order(accuracies["model"].unique()))
-    }
-    order = wide.assign(
-        model=wide["model"].map(place), group=wide["group"].map(list(READ).index)
-    ).sort_values(keys)
-    frame = wide.loc[order.index].reset_index(drop=True)
-    frame.insert(1, "name", [roster[model].name for model in frame["model"]])
+    wide = sort_by(wide.sort_values("dose", kind="stable"), "group", READ)
+    frame = sort_by(wide, "model", roster.in_order(wide["model"])).reset_index(drop=True)
+    frame.insert(1, "name", roster.names(frame["model"]))
     columns = []
     for targets in ("all", *TARGET_CONTRASTS):
         if (name := targets.replace(" ", "_")) and f"mean_{name}" in frame:
@@ -291,8 +286,8 @@ def draw_controls(frame: pd.DataFrame, width: str = "double") -> Figure:
     several.
     """
     models = list(dict.fromkeys(frame["model"]))
-    names = dict(zip(frame["model"], frame["name"], strict=True))
-    size = style.BODY if width == "double" else style.SMALL
+    names = style.names(frame)
+    size = style.label_size(width)
     left = style.widest(names.values(), size) + 0.1
     figure, (axes,), _ = style.grid(
         width, 1, 1, 0.44 * len(models), left, head=0.06, foot=0.64, right=0.3
@@ -346,7 +341,7 @@ def draw_doses(frame: pd.DataFrame, width: str = "single") -> Figure:
     """A line per kind of item, over doses at equal distances; what was read begins where nothing
     had been read.
     """
-    size = style.BODY if width == "double" else style.SMALL
+    size = style.label_size(width)
     left, foot = 0.42, 0.8
     frame = frame.astype(
         {"dose": int, "mean": float, "ci_low": float, "ci_high": float}

@@ -146,7 +146,7 @@ def summarize(
     """
     from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS, drawn_in_words
     from worldprobe.benchmarks.ewok.analysis.provenances import items_of
-    from worldprobe.benchmarks.ewok.analysis.summarize import intervals_by_template, summarize
+    from worldprobe.benchmarks.ewok.analysis.summarize import summarize
     from worldprobe.benchmarks.ewok.contracts import Summaries
     from worldprobe.report.model_names import counted
 
@@ -166,9 +166,7 @@ def summarize(
         "n_rows": len(rows),
     }
     details |= items_of(judgements)
-    if average == "items":
-        details["overall_intervals_by_template"] = intervals_by_template(rows)
-    else:
+    if average != "items":
         details["average"] = average
     step.write(summaries, Summaries, out, ["scipy"], details)
     LOGGER.info(

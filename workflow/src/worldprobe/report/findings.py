@@ -63,7 +63,7 @@ def against_chance(
     is_counted = rows["model"].isin(list(counted))
     others = [rows.loc[[index]] for index in rows.index[~is_counted]]
     return rows.assign(
-        name=[roster[model].name for model in rows["model"]],
+        name=roster.names(rows["model"]),
         kind=[kind_of(model, roster) for model in rows["model"]],
         is_counted=is_counted,
         against=pd.concat([standing(part, chance) for part in [rows[is_counted], *others]]),

@@ -278,7 +278,7 @@ def _caveats(means: pd.DataFrame, roster: Roster) -> Markup:
     return render_template(
         PACKAGE,
         "caveats.html.jinja",
-        controls=[roster[model].name for model in controls],
+        controls=roster.names(controls),
         are_all_controls=len(controls) == len(models),
         materials=BUILTIN,
         off_chance=untrained[is_off].to_dict("records"),
@@ -404,7 +404,7 @@ def find_domains(
                 ],
             )
         )
-    return [roster[model].name for model in models], found
+    return roster.names(models), found
 
 
 def _concept(

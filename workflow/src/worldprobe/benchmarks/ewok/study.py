@@ -44,8 +44,6 @@ class EwokPaths:
     'results/default/ewok/scores/main/logprobs/gpt2_xl.parquet'
     >>> paths.items("nonce", 3)
     'results/default/ewok/items/nonce/version_3.parquet'
-    >>> paths.figure("scaling", "svg")
-    'results/default/ewok/figures/scaling.svg'
     """
 
     root: str
@@ -68,14 +66,6 @@ class EwokPaths:
     def judgements(self, condition: str, eval_type: str, model: str) -> str:
         """Right or wrong, for one model and way of asking."""
         return self.table(f"judgements/{condition}/{eval_type}/{model}")
-
-    def printed(self, name: str, suffix: str) -> str:
-        """A printed table."""
-        return f"{self.root}/tables/{name}.{suffix}"
-
-    def figure(self, name: str, suffix: str) -> str:
-        """A figure."""
-        return f"{self.root}/figures/{name}.{suffix}"
 
 
 def prompt_file(name: str) -> Path:

@@ -24,7 +24,7 @@ from worldprobe.benchmarks.worldsense.skins.vocabulary import SETS
 from worldprobe.contracts.results import OVERALL
 from worldprobe.report import style
 from worldprobe.report.lines import draw_lines
-from worldprobe.report.model_names import Roster
+from worldprobe.report.model_names import Roster, sort_by
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -58,10 +58,7 @@ def problems(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
         rows = of_main(pick(summaries, "problem", measure, columns=("problem",)))
         parts.append(rows.assign(panel=measure, mark=rows["problem"]))
     rows = pd.concat(parts, ignore_index=True)
-    order = {name: number for number, name in enumerate(problems_of(rows))}
-    return _tidy(
-        rows.sort_values("problem", key=lambda column: column.map(order), kind="stable"), roster
-    )
+    return _tidy(sort_by(rows, "problem", problems_of(rows)), roster)
 
 
 @figure(
@@ -153,12 +150,12 @@ def draw_problems(frame: pd.DataFrame, width: str = "double") -> Figure:
     problems, open ones for their trivial controls; grey where a mean is at chance, or no bias.
     """
     models = list(dict.fromkeys(frame["model"]))
-    names = dict(zip(frame["model"], frame["name"], strict=True))
+    names = style.names(frame)
     parts = frame["mark"].str.split(".", expand=True)
     frame = frame.assign(kind=parts[0], condition=parts[1])
     kinds = list(dict.fromkeys(frame["kind"]))
     conditions = sorted(set(frame["condition"]), key=lambda name: (name != "trivial", name))
-    size = style.BODY if width == "double" else style.SMALL
+    size = style.label_size(width)
     shown = {model: style.shortened(names[model], size, 1.5) for model in models}
     left = style.widest(shown.values(), size) + 0.12
     tall = min(0.22, max(0.17, 3.6 / len(models))) * len(models) + 0.06
@@ -214,9 +211,9 @@ CONDITIONS = {"normal": "problem", "trivial": "its trivial control"}
 def draw_dots(frame: pd.DataFrame, width: str = "double") -> Figure:
     """Two panels next to each other: accuracy, and size of the bias."""
     models = list(dict.fromkeys(frame["model"]))
-    names = dict(zip(frame["model"], frame["name"], strict=True))
+    names = style.names(frame)
     marks = list(dict.fromkeys(frame["mark"]))
-    size = style.BODY if width == "double" else style.SMALL
+    size = style.label_size(width)
     shown = {model: style.shortened(names[model], size, 1.5) for model in models}
     left = style.widest(shown.values(), size) + 0.12
     tall = min(0.34, max(0.24, 4.8 / len(models))) * len(models) + 0.1

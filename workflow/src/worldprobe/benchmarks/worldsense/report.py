@@ -91,7 +91,7 @@ def compose(material: Material) -> Part:
             "caveats.html.jinja",
             rules={model: roster[model].name for model in models if roster[model].is_rule},
             found=find_problems(summaries, by_problem, asked),
-            asked=[roster[model].name for model in asked],
+            asked=roster.names(asked),
         ),
         overview=_overview(
             overall,
@@ -221,7 +221,7 @@ def find_biases(summaries: pd.DataFrame, asked: Sequence[str], roster: Roster) -
     rows = selection.of_main(selection.pick(summaries, "problem", "bias", columns=("problem",)))
     rows = rows[rows["model"].isin(asked)]
     return rows.assign(
-        name=[roster[model].name for model in rows["model"]],
+        name=roster.names(rows["model"]),
         problem=rows["problem"].map(selection.PROBLEM_NAMES),
         against=standing(rows, 0.0),
     ).sort_values("mean", ignore_index=True)

@@ -480,7 +480,7 @@ def _in_order(
         for row in frame[columns].itertuples(index=False, name=None)
     ]
     named = selection.sorted_by(frame, rank)
-    named.insert(0, "name", [roster[model].name for model in named["model"]])
+    named.insert(0, "name", roster.names(named["model"]))
     return named
 
 
@@ -537,8 +537,8 @@ def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
     ]
     rows = selection.sorted_by(rows, rank)
     frame = rows.assign(
-        name_a=[roster[m].name for m in rows["model_a"]],
-        name_b=[roster[m].name for m in rows["model_b"]],
+        name_a=roster.names(rows["model_a"]),
+        name_b=roster.names(rows["model_b"]),
     )
     return Sheet(
         title=f"WorldSense ({name}): pairs of models on the same tuples.",

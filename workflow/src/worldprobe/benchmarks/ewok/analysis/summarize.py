@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from scipy.stats import pearsonr
 
-from worldprobe.analysis.clusters import crossed_means
 from worldprobe.analysis.comparisons import stars
 from worldprobe.analysis.components import Components, Part, interval, p_value
 from worldprobe.analysis.summaries import Group, Scored
@@ -104,34 +103,6 @@ def _over_domains(table: pd.DataFrame) -> pd.DataFrame:
         n_clusters=0,
     )
     return pd.concat([ours[list(table)], table[table["grouping"] != OVERALL]], ignore_index=True)
-
-
-def intervals_by_template(judgements: pd.DataFrame) -> dict[str, dict[str, list[float]]]:
-    """What single templates as clusters would give for each model's overall accuracy, next to
-    ``summarize``'s intervals.
-
-    Args:
-        judgements: contracts.Judgements.
-
-    Returns:
-        eval_type -> model -> [low, high] of the 95% interval; models without one are left out.
-    """
-    panel = build_panel(judgements)
-    versions, codes = panel.items["version"].to_numpy(), cluster_codes(panel.items, "template")
-    version, stratum = (None, versions) if panel.has_own_fillings else (versions, None)
-    estimates = crossed_means(
-        metric_values(panel)[0], codes, version, stratum, tested=False, bounds=(0.0, 1.0)
-    )
-    found: dict[str, dict[str, list[float]]] = {}
-    for series, low, high in zip(
-        panel.series.itertuples(), estimates.ci_low, estimates.ci_high, strict=True
-    ):
-        if not np.isnan(low):
-            found.setdefault(str(series.eval_type), {})[str(series.model)] = [
-                round(float(low), 6),
-                round(float(high), 6),
-            ]
-    return found
 
 
 def metric_values(panel: Panel) -> np.ndarray:

@@ -27,8 +27,8 @@ from worldprobe.report.model_names import (
     HUMAN,
     Roster,
     family_name,
+    sort_by,
 )
-from worldprobe.report.style import Block, draw_block
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -80,7 +80,7 @@ def accuracy_by_domain(
         (rows.model != "word2vec") & rows.group.isin(order)
     ]  # which the paper's figure does not show
     rows = style.with_identity(rows, roster).rename(columns={"group": "panel"})
-    rows = rows.sort_values("panel", key=lambda column: column.map(order.index), kind="stable")
+    rows = sort_by(rows, "panel", order)
     return rows[list(COLUMNS)].reset_index(drop=True)
 
 
@@ -96,7 +96,7 @@ def draw_by_domain(frame: pd.DataFrame, width: str = "double") -> Figure:
     models = [model for model in dict.fromkeys(frame.model) if model != HUMAN]
     place, names = (
         {model: number for number, model in enumerate(models)},
-        dict(zip(frame.model, frame.name, strict=True)),
+        style.names(frame),
     )
     is_double = width == "double"
     size = style.BODY if is_double and len(models) <= 24 else style.SMALL - 0.6
@@ -190,10 +190,7 @@ def concepts(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs
         .reset_index()
     )
     dressed = style.with_identity(rows.merge(ease, on=["domain", "concept"]), roster)
-    place = {domain: number for number, domain in enumerate(order)}
-    dressed = dressed.assign(place=dressed.domain.map(place)).sort_values(
-        ["place", "ease", "concept"], kind="stable"
-    )
+    dressed = sort_by(dressed.sort_values(["ease", "concept"], kind="stable"), "domain", order)
     return dressed[
         ["domain", "concept", "model", "name", "mean", "ci_low", "ci_high", "n"]
     ].reset_index(drop=True)
@@ -204,7 +201,7 @@ def draw_concepts(frame: pd.DataFrame, width: str = "double") -> Figure:
     """The concepts with the lowest mean, and those with the highest, as rows of cells; concepts of
     a domain with equal numbers share a row.
     """
-    names = dict(zip(frame.model, frame.name, strict=True))
+    names = style.names(frame)
     models = list(names)
     wide = frame.pivot(index=["domain", "concept"], columns="model", values="mean")
     wide["n"] = frame.groupby(["domain", "concept"])["n"].max()
@@ -213,7 +210,7 @@ def draw_concepts(frame: pd.DataFrame, width: str = "double") -> Figure:
     rows = alike.agg(", ".join).reset_index()
     rows["ease"] = rows[[model for model in models if model != HUMAN]].mean(axis=1)
     shown = min(SHOWN_CONCEPTS, len(rows) // 2) or len(rows)
-    size = style.BODY if width == "double" else style.SMALL
+    size = style.label_size(width)
     label = 1.75 if width == "double" else 1.9
     head = style.widest(names.values(), size) + 0.12
     figure, grid, plot = style.grid(
@@ -228,9 +225,9 @@ def draw_concepts(frame: pd.DataFrame, width: str = "double") -> Figure:
             style.shortened(concept, size, label - 0.36) + f" ({n:.0f})"
             for concept, n in zip(chosen.concept, chosen.n, strict=True)
         ]
-        block = Block(chosen[models].to_numpy(dtype=float), labels, list(names.values()))
+        matrix = chosen.set_index(pd.Index(labels))[models].rename(columns=names)
         has_room = plot / len(models) > style.widest(["0.00"], size) + 0.04
-        draw_block(axes, block, size=size, numbers=has_room)
+        style.draw_matrix(axes, matrix, size, style.numbers(matrix) if has_room else None)
         axes.tick_params(axis="x", rotation=90)
         style.panel_letter(axes, "", left=label - 0.1, title=title)
     left_out = len(rows) - 2 * shown
@@ -299,7 +296,7 @@ def draw_scaling(frame: pd.DataFrame, width: str = "double") -> Figure:
     )
     series = list(dict.fromkeys(models.series))
     looks = style.looks({one: _of_largest(models[models.series == one]) for one in series})
-    size = style.BODY if width == "double" else style.SMALL
+    size = style.label_size(width)
     total = style.WIDTHS[width]
     right = (
         style.widest([*series, "humans, range" if HUMAN in set(frame.model) else "chance"], size)

@@ -18,7 +18,6 @@ from worldprobe.benchmarks.ewok.vocabulary import PARADIGMS, TITLES
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.report import style
 from worldprobe.report.model_names import HUMAN, Roster
-from worldprobe.report.style import Block, draw_block
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -93,8 +92,8 @@ def paradigms(
 def draw_paradigms(frame: pd.DataFrame, width: str = "double") -> Figure:
     """A row per model, a mark per paradigm, a thin line for the range over versions."""
     models = [model for model in dict.fromkeys(frame.model) if model != HUMAN]
-    names = dict(zip(frame.model, frame.name, strict=True))
-    size = style.BODY if width == "double" else style.SMALL
+    names = style.names(frame)
+    size = style.label_size(width)
     tall = min(0.2, max(0.13, 2.6 / len(models))) * len(models) + 0.08
     left = style.widest(names.values(), size) + 0.12
     figure, (axes,), _ = style.grid(width, 1, 1, tall, left, head=0.12, foot=0.62)
@@ -167,7 +166,7 @@ def agreement(
 @agreement.drawn_by
 def draw_agreement(frame: pd.DataFrame, width: str = "double") -> Figure:
     """A small matrix per model; the diagonal is agreement, and its sum is given below the name."""
-    shown = dict(zip(frame.model, frame.name, strict=True))
+    shown = style.names(frame)
     levels = _levels(frame)
     if len(set(shown) - {HUMAN}) == 2:  # one model: the pooled matrix says the same
         del shown[POOLED]
@@ -308,23 +307,13 @@ def _draw_matrix(
 ) -> None:
     """Shares on colours with a text in each cell; the diagonal is agreement."""
     labels, limit = [names[level] for level in levels], max(0.5, float(np.nanmax(values)))
-    draw_block(
+    style.draw_matrix(
         axes,
-        Block(values, labels, labels),
-        size=size,
-        colours=style.sequential(),
-        limits=(0, limit),
+        pd.DataFrame(values, labels, labels),
+        size,
+        texts,
+        cell_size,
+        style.sequential(),
+        (0, limit),
     )
     axes.xaxis.tick_bottom()
-    for (i, j), value in np.ndenumerate(values):
-        if not np.isnan(value):
-            colour = "white" if value / limit > 0.55 else style.INK
-            axes.text(
-                j + 0.5,
-                i + 0.53,
-                texts[i][j],
-                ha="center",
-                va="center",
-                fontsize=cell_size,
-                color=colour,
-            )

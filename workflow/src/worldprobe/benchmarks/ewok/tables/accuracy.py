@@ -144,14 +144,10 @@ def accuracy_by_paradigm(
     """
     rows = selection.over_versions(selection.pick(summaries, "overall", None, metric))
     means = selection.language_models(rows)
-    means = means.assign(
-        place=means.eval_type.map(MODEL_TYPES.index),
-        row=means.model.map({model: i for i, model in enumerate(roster.in_order(means.model))}),
-    ).sort_values(["row", "place"], kind="stable")
-    models = list(dict.fromkeys(means.model))
+    models = roster.in_order(means.model)
     shown = [name for name in MODEL_TYPES if name in set(means.eval_type)]
     by_type = {name: means[means.eval_type == name].set_index("model") for name in shown}
-    frame = pd.DataFrame({"model": models, "name": [roster[model].name for model in models]})
+    frame = pd.DataFrame({"model": models, "name": roster.names(models)})
     columns = [MODEL]
     for name in shown:
         by_type[name]["missing"] = by_type[name].n_missing / (2 * by_type[name].n)
@@ -229,7 +225,7 @@ def mean_accuracy(
     order = roster.in_order(means.index)
     frame = means.loc[order].reset_index(drop=True)
     frame = frame.assign(
-        name=[roster[model].name for model in order],
+        name=roster.names(order),
         kind=["baseline" if is_baseline(model) else "model" for model in order],
         n_versions=[int(versions.get(model, 0)) for model in order],
     )

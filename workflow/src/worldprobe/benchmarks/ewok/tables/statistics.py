@@ -96,7 +96,7 @@ def correlations(
             f"They have: {', '.join(known)}. Correlate the judgements of such a run.",
         )
     order = roster.in_order(wanted.model)
-    frame = pd.DataFrame({"model": order, "name": [roster[model].name for model in order]})
+    frame = pd.DataFrame({"model": order, "name": roster.names(order)})
     columns = [MODEL]
     for feature, heading in FEATURE_NAMES.items():
         rows = wanted[wanted.feature == feature].set_index("model")
@@ -349,8 +349,8 @@ def comparisons(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> 
     apart = provenance.details.get("not_compared", [])
     overall = table[table.grouping == "overall"].reset_index(drop=True)
     frame = overall.assign(
-        name_a=[roster[model].name for model in overall.model_a],
-        name_b=[roster[model].name for model in overall.model_b],
+        name_a=roster.names(overall.model_a),
+        name_b=roster.names(overall.model_b),
     )
     return Sheet(
         title="Paired comparisons of models over the same items.",
