@@ -24,9 +24,10 @@ from worldprobe.report.sheet import (
     MORE_THAN_POSSIBLE,
     Column,
     Sheet,
-    decimals,
+    number_column,
     p_value,
     span,
+    text_column,
     whole_number,
 )
 from worldprobe_lab.contracts import ConditionComparisons
@@ -108,17 +109,17 @@ def conditions(
     reference = titles.get(reference, reference)
     columns = [
         MODEL_ONCE,
-        Column("Asked by", ("way",), is_number=False, once=True),
-        Column("Condition", ("title",), is_number=False),
-        Column(reference, ("mean_b",), decimals(3), over="Accuracy"),
-        Column("this condition", ("mean_a",), decimals(3), over="Accuracy"),
+        text_column("Asked by", "way", once=True),
+        text_column("Condition", "title"),
+        number_column(reference, "mean_b", over="Accuracy"),
+        number_column("this condition", "mean_a", over="Accuracy"),
         Column(reference, ("low_b", "high_b"), span, over="Range over versions"),
         Column("this condition", ("low_a", "high_a"), span, over="Range over versions"),
-        Column("Difference", ("difference",), decimals(3)),
+        number_column("Difference", "difference"),
         INTERVAL,
-        Column("p (Holm)", ("p_holm",), p_value),
+        number_column("p (Holm)", "p_holm", p_value),
         DETECTABLE,
-        Column("Templates", ("n",), whole_number),
+        number_column("Templates", "n", whole_number),
     ]
     if frame.eval_type.nunique() == 1:
         columns.pop(1)

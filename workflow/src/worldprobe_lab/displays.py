@@ -22,8 +22,11 @@ from worldprobe.report.sheet import (
     MODEL_ONCE,
     Column,
     Sheet,
+    as_text,
     decimals,
+    number_column,
     span,
+    text_column,
     whole_number,
 )
 from worldprobe_lab.contracts import Orders, Plans, PooledMeans
@@ -97,14 +100,14 @@ def study_sizes(plans: pd.DataFrame, provenance: Provenance) -> Sheet:
         title=f"Studies that find a difference of {points:g} points with a power of {power:.0%}.",
         frame=frame.drop(columns="n_versions"),
         columns=(
-            Column("Domain", ("where",), is_number=False, once=True),
-            Column("Pairs of concepts", ("n_clusters",), whole_number),
-            Column("Templates", ("n_templates",), whole_number),
-            Column("Versions needed", ("needed",)),
-            Column("Power with these", ("power",), decimals(2)),
+            text_column("Domain", "where", once=True),
+            number_column("Pairs of concepts", "n_clusters", whole_number),
+            number_column("Templates", "n_templates", whole_number),
+            number_column("Versions needed", "needed", as_text),
+            number_column("Power with these", "power", decimals(2)),
             Column("95% interval", ("power_low", "power_high"), partial(span, places=2)),
             *(
-                Column(f"{number} versions", (f"with_{number}",), decimals(3), over="Detectable")
+                number_column(f"{number} versions", f"with_{number}", over="Detectable")
                 for number in shown
             ),
         ),
@@ -181,13 +184,13 @@ def pooled_domains(
         frame=rows,
         columns=(
             MODEL_ONCE,
-            Column("Domain", ("domain",), is_number=False),
-            Column("Mean", ("mean",), decimals(3)),
-            Column("Pooled", ("pooled",), decimals(3)),
+            text_column("Domain", "domain"),
+            number_column("Mean", "mean"),
+            number_column("Pooled", "pooled"),
             INTERVAL,
             Column("Rank (1: hardest)", ("rank_low", "rank_high"), _ranks),
             *(
-                Column(side, (side,), whole_number, over="Domains that are surely")
+                number_column(side, side, whole_number, over="Domains that are surely")
                 for side in surely
             ),
         ),

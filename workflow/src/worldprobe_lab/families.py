@@ -20,10 +20,10 @@ from worldprobe.report.sheet import (
     INTERVAL,
     MODEL,
     MORE_THAN_POSSIBLE,
-    Column,
     Sheet,
-    decimals,
+    number_column,
     p_value,
+    text_column,
     whole_number,
 )
 from worldprobe_lab.contracts import FamilyLevels
@@ -144,17 +144,17 @@ def family_accuracy(levels: pd.DataFrame, roster: Roster, eval_type: str = "logp
         title="Accuracy by level of each family, and the slope over levels.",
         frame=frame.reset_index(drop=True),
         columns=(
-            Column("Family", ("family",), is_number=False, once=True),
+            text_column("Family", "family", once=True),
             MODEL,
             *(
-                Column(str(place), (name,), decimals(3), over="Accuracy, levels from the lowest")
+                number_column(str(place), name, over="Accuracy, levels from the lowest")
                 for place, name in enumerate(wide.columns, start=1)
             ),
-            Column("Slope", ("slope",), decimals(3)),
+            number_column("Slope", "slope"),
             INTERVAL,
-            Column("p", ("p",), p_value),
+            number_column("p", "p", p_value),
             DETECTABLE,
-            Column("Bases", ("n_bases",), whole_number),
+            number_column("Bases", "n_bases", whole_number),
         ),
         notes=(
             f"Levels are {'; '.join(said)}.",

@@ -16,7 +16,16 @@ from worldprobe.contracts.results import OVERALL
 from worldprobe.provenance import Provenance
 from worldprobe.report import style
 from worldprobe.report.model_names import HUMAN, Roster
-from worldprobe.report.sheet import INTERVAL, Column, Sheet, as_text, decimals, whole_number
+from worldprobe.report.sheet import (
+    INTERVAL,
+    Column,
+    Sheet,
+    as_text,
+    decimals,
+    number_column,
+    text_column,
+    whole_number,
+)
 from worldprobe_lab.contracts import (
     ALL_SEEDS,
     ALREADY,
@@ -117,29 +126,29 @@ def learning_displays(
         level = kept["level"].map(lambda level: f" {level:.3f}").where(kept["status"] == NEVER, "")
         kept = kept.assign(state=kept["status"].map(WORDS) + level)
         columns = (
-            Column("Series", ("name",), is_number=False, once=True),
-            Column("Group", ("group",), is_number=False),
-            Column("Level", ("level",), decimals(3)),
-            Column("Onset", ("onset",), _step),
+            text_column("Series", "name", once=True),
+            text_column("Group", "group"),
+            number_column("Level", "level"),
+            number_column("Onset", "onset", _step),
             Column("95% interval", ("ci_low", "ci_high"), _between),
-            Column("", ("state",), as_text, is_number=False),
-            Column("Fall", ("fall",), decimals(3)),
-            Column("From", ("fall_from",), _step),
-            Column("To", ("fall_to",), _step),
+            text_column("", "state"),
+            number_column("Fall", "fall"),
+            number_column("From", "fall_from", _step),
+            number_column("To", "fall_to", _step),
         )
         return Sheet("Onsets and falls", kept, columns, notes=_count_onsets(kept))
 
     def order_table(order_agreements: pd.DataFrame, roster: Roster) -> Sheet:
         kept = order_agreements[order_agreements["grouping"] != OVERALL]
         columns = (
-            Column("Training", ("model_a",), is_number=False, once=True),
-            Column("Seed", ("seed_a",), is_number=False),
-            Column("and", ("model_b",), is_number=False),
-            Column("Seed", ("seed_b",), is_number=False),
-            Column("by", ("grouping",), is_number=False),
-            Column("Rank correlation", ("correlation",), decimals(2)),
+            text_column("Training", "model_a", once=True),
+            text_column("Seed", "seed_a"),
+            text_column("and", "model_b"),
+            text_column("Seed", "seed_b"),
+            text_column("by", "grouping"),
+            number_column("Rank correlation", "correlation", decimals(2)),
             Column("95% interval", ("ci_low", "ci_high"), _between_correlations),
-            Column("Groups", ("n",), as_text),
+            number_column("Groups", "n", as_text),
         )
         return Sheet(
             "Agreement on the order of onsets",
@@ -155,18 +164,18 @@ def learning_displays(
         last = kept[(kept["grouping"] == OVERALL) & (kept["step"] == by_way.transform("max"))]
         last = _with_ends(last, kept, rows)
         columns = (
-            Column("Series", ("name",), is_number=False),
-            Column("First checkpoint", ("first_step",), _step),
-            Column("accuracy", ("first_mean",), decimals(3)),
-            Column("Last checkpoint", ("step",), _step),
-            Column("accuracy", ("mean",), decimals(3)),
+            text_column("Series", "name"),
+            number_column("First checkpoint", "first_step", _step),
+            number_column("accuracy", "first_mean"),
+            number_column("Last checkpoint", "step", _step),
+            number_column("accuracy", "mean"),
             INTERVAL,
-            Column("Between seeds", ("between_seeds",), decimals(4)),
-            Column("Between versions", ("between_versions",), decimals(4)),
-            Column("Half the interval", ("half",), decimals(4)),
-            Column("Groups", ("n_groups",), whole_number),
-            Column("above chance", ("n_above",), whole_number),
-            Column("below", ("n_below",), whole_number),
+            number_column("Between seeds", "between_seeds", decimals(4)),
+            number_column("Between versions", "between_versions", decimals(4)),
+            number_column("Half the interval", "half", decimals(4)),
+            number_column("Groups", "n_groups", whole_number),
+            number_column("above chance", "n_above", whole_number),
+            number_column("below", "n_below", whole_number),
         )
         note = (
             "Standard deviations of the means of seeds and of versions at the last checkpoint, next"

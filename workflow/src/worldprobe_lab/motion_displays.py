@@ -12,7 +12,7 @@ from worldprobe.benchmarks.worldsense.skins.vocabulary import MOTION
 from worldprobe.benchmarks.worldsense.tables import UNITS, grid, model_columns, problem_column
 from worldprobe.report.lines import draw_lines
 from worldprobe.report.model_names import Roster, sort_by
-from worldprobe.report.sheet import Column, Sheet
+from worldprobe.report.sheet import Sheet, text_column
 
 #: Grouping of the summaries -> its column, and what that counts.
 BY_CHANGES = {
@@ -62,8 +62,8 @@ def motion(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         title=("WorldSense in motion: accuracy by stated changes, and by changes that count."),
         frame=frame,
         columns=(
-            Column("By", ("axis",), is_number=False, once=True),
-            Column("Set", ("condition",), is_number=False, once=True),
+            text_column("By", "axis", once=True),
+            text_column("Set", "condition", once=True),
             problem_column(),
             *model_columns(frame),
             *columns,

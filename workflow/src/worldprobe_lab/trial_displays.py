@@ -37,7 +37,9 @@ from worldprobe.report.sheet import (
     Column,
     Sheet,
     decimals,
+    number_column,
     span,
+    text_column,
     whole_number,
 )
 
@@ -268,12 +270,12 @@ def consistency(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         columns=(
             MODEL_ONCE,
             problem_column("group", once=False),
-            Column("Abstract trials", ("n",), whole_number),
-            Column("Agreement", ("mean",), decimals(2)),
+            number_column("Abstract trials", "n", whole_number),
+            number_column("Agreement", "mean", decimals(2)),
             INTERVAL,
-            Column("From accuracy", ("mean_explained",), decimals(2)),
+            number_column("From accuracy", "mean_explained", decimals(2)),
             Column("95% of draws", ("ci_low_explained", "ci_high_explained"), span),
-            Column("", ("status",), lambda status: _WHY_NOT.get(str(status), ""), is_number=False),
+            text_column("", "status", lambda status: _WHY_NOT.get(str(status), "")),
         ),
         notes=(
             "Agreement is corrected for chance (Scott's pi): 0 is chance, 1 is always. Invalid"

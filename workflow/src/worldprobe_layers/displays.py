@@ -10,7 +10,15 @@ from worldprobe.benchmark import Input, Section, Study, figure, table
 from worldprobe.contracts.results import OVERALL
 from worldprobe.report import style
 from worldprobe.report.model_names import Roster
-from worldprobe.report.sheet import MODEL_ONCE, Column, Sheet, decimals, span
+from worldprobe.report.sheet import (
+    MODEL_ONCE,
+    Column,
+    Sheet,
+    decimals,
+    number_column,
+    span,
+    text_column,
+)
 from worldprobe_lab.contracts import REACHED, Curves, Onsets
 from worldprobe_lab.learning_curves import WORDS
 
@@ -105,11 +113,11 @@ def layer_onsets(onsets: pd.DataFrame, roster: Roster) -> Sheet:
         kept.reset_index(drop=True),
         (
             MODEL_ONCE,
-            Column("Group", ("group",), is_number=False),
-            Column("Layer", ("onset",), decimals(1)),
+            text_column("Group", "group"),
+            number_column("Layer", "onset", decimals(1)),
             Column("95% interval", ("ci_low", "ci_high"), lambda low, high: span(low, high, 1)),
-            Column("", ("state",), str, is_number=False),
-            Column("Level", ("level",), decimals(3)),
+            text_column("", "state", str),
+            number_column("Level", "level"),
         ),
         notes=(
             "Accuracy is interpolated between layers that were read. The interval is for other"

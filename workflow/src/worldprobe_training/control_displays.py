@@ -16,7 +16,7 @@ from worldprobe.paths import BUILTIN, edition
 from worldprobe.provenance import Provenance
 from worldprobe.report import style
 from worldprobe.report.model_names import Roster, sort_by
-from worldprobe.report.sheet import MODEL_ONCE, Column, Sheet, decimals
+from worldprobe.report.sheet import MODEL_ONCE, Column, Sheet, decimals, number_column, text_column
 from worldprobe_training.contracts import ControlAccuracies
 
 if TYPE_CHECKING:
@@ -116,21 +116,15 @@ def control_accuracy(
             shown = tuple(f"{kind}_{name}" for kind in ("mean", "ci_low", "ci_high"))
             columns += [
                 Column("accuracy", shown, _with_interval, over=heading),
-                Column("items", (f"n_items_{name}",), _count, over=heading),
+                number_column("items", f"n_items_{name}", _count, over=heading),
             ]
-    doses = [Column("Times", ("dose",), str)] if frame["dose"].max() > 1 else []
+    doses = [number_column("Times", "dose", str)] if frame["dose"].max() > 1 else []
     return Sheet(
         title="What control models know, by what training texts have and how targets differ.",
         frame=frame,
         columns=(
             MODEL_ONCE,
-            Column(
-                "Training texts have",
-                ("group",),
-                lambda name: READ[name],
-                is_number=False,
-                once=bool(doses),
-            ),
+            text_column("Training texts have", "group", lambda name: READ[name], once=bool(doses)),
             *doses,
             *columns,
         ),

@@ -42,7 +42,14 @@ from worldprobe.report.origins import (
     read_origins,
 )
 from worldprobe.report.page import Cell, Material, Part, cell_of, notices, render_template
-from worldprobe.report.sheet import INTERVAL, MODEL_ONCE, Column, Sheet, decimals, whole_number
+from worldprobe.report.sheet import (
+    INTERVAL,
+    MODEL_ONCE,
+    Sheet,
+    number_column,
+    text_column,
+    whole_number,
+)
 
 QUESTION = "Does a language model know how the world works?"
 CITE = "EWoK: Ivanova et al. (2024), Elements of World Knowledge, arXiv 2405.09605"
@@ -89,7 +96,7 @@ def compose(material: Material) -> Part:
         tables=[
             models_sheet(
                 means.assign(by_pair=means["model"].map(by_pair)),
-                more=[Column("Over pairs of concepts", ("by_pair",), decimals(3))] * has_pairs,
+                more=[number_column("Over pairs of concepts", "by_pair")] * has_pairs,
                 notes=("The last column gives every pair of concepts the same weight.",)
                 * has_pairs,
             ),
@@ -179,11 +186,11 @@ def domains_sheet(
         pd.concat(parts, ignore_index=True) if parts else rows.iloc[:0],
         (
             MODEL_ONCE,
-            Column("Domain", ("domain",), is_number=False),
-            Column("Accuracy", ("mean",), decimals(3)),
+            text_column("Domain", "domain"),
+            number_column("Accuracy", "mean"),
             INTERVAL,
-            Column("Against chance, all domains at once", ("against",), is_number=False),
-            Column("Higher than", ("lower",), is_number=False),
+            text_column("Against chance, all domains at once", "against"),
+            text_column("Higher than", "lower"),
         ),
         notes=("The last two columns use wider intervals, which hold for all domains at once.",),
         finding=" ".join(findings),
@@ -239,11 +246,11 @@ def ways_sheets(
             part.assign(unread=part["n_missing"] / (2 * part["n"])),
             (
                 MODEL_ONCE,
-                Column("Asked", ("asked",), is_number=False),
-                Column("Accuracy", ("mean",), decimals(3)),
+                text_column("Asked", "asked"),
+                number_column("Accuracy", "mean"),
                 INTERVAL,
-                Column("Items", ("n",), whole_number),
-                Column("Unreadable", ("unread",), "{:.0%}".format),
+                number_column("Items", "n", whole_number),
+                number_column("Unreadable", "unread", "{:.0%}".format),
             ),
             notes=tuple(notes),
             group="name",

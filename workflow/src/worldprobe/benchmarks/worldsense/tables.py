@@ -35,8 +35,10 @@ from worldprobe.report.sheet import (
     as_text,
     decimals,
     is_absent,
+    number_column,
     p_value,
     span,
+    text_column,
     whole_number,
 )
 
@@ -122,12 +124,7 @@ def mean_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     frame["metric"] = "accuracy"
     columns = [
         MODEL_ONCE,
-        Column(
-            "Prompting",
-            ("eval_type",),
-            lambda name: selection.prompting_name(str(name)),
-            is_number=False,
-        ),
+        text_column("Prompting", "eval_type", lambda name: selection.prompting_name(str(name))),
         Column("Accuracy", ("metric", "mean", "conf95"), show_mean),
         Column("Over skins", ("ci_low", "ci_high"), span),
         Column(
@@ -137,13 +134,13 @@ def mean_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         ),
         Column("Strict", ("metric", "strict", "strict_conf95"), show_mean),
         Column("Bias", ("bias", "bias_conf95"), lambda mean, half: show_mean("bias", mean, half)),
-        Column("Invalid", ("invalid",), decimals(3)),
+        number_column("Invalid", "invalid"),
         Column(
             "Agreement across skins",
             ("consistency", "consistency_ci_low", "consistency_ci_high"),
             _show_consistency,
         ),
-        Column("Paper", ("published",), lambda mean: show_mean("accuracy", mean, None)),
+        number_column("Paper", "published", lambda mean: show_mean("accuracy", mean, None)),
     ]
     if frame["published"].isna().all():
         columns.pop()
@@ -199,11 +196,8 @@ def promptings(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """Accuracy and bias by problem and prompting (Table 8)."""
     rows = _both_metrics(summaries)
     rows = rows[rows["condition"] == selection.main_set(rows)]
-    prompting = Column(
-        "Prompting",
-        ("eval_type",),
-        lambda name: selection.prompting_name(str(name)),
-        is_number=False,
+    prompting = text_column(
+        "Prompting", "eval_type", lambda name: selection.prompting_name(str(name))
     )
     title = f"WorldSense ({selection.main_set(rows)}): accuracy and response bias by prompting."
     return _by_problem(rows, roster, "table8", title, prompting)
@@ -293,8 +287,8 @@ def complexity(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         frame=frame,
         columns=(
             problem_column(),
-            Column("Cx.", ("complexity",), lambda name: str(name)[-1]),
-            Column("Query", ("query",), is_number=False),
+            number_column("Cx.", "complexity", lambda name: str(name)[-1]),
+            text_column("Query", "query"),
             *model_columns(frame),
             *columns,
         ),
@@ -332,7 +326,7 @@ def domains(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     )
 
 
-_SET = Column("Set", ("condition",), is_number=False)
+_SET = text_column("Set", "condition")
 
 
 def _both_metrics(summaries: pd.DataFrame) -> pd.DataFrame:
@@ -359,9 +353,7 @@ def _by_problem(
     frame, columns = grid(
         rows, keys, "problem", selection.problems_of(rows), roster, block, theirs=theirs
     )
-    metric = Column(
-        "", ("metric",), lambda name: str(name).capitalize(), is_number=False, once=True
-    )
+    metric = text_column("", "metric", lambda name: str(name).capitalize(), once=True)
     return Sheet(
         title,
         frame,
@@ -490,14 +482,14 @@ def problem_column(name: str = "problem", once: bool = True) -> Column:
     def shown(problem: object) -> str:
         return selection.PROBLEM_NAMES.get(str(problem), "Average")
 
-    return Column("Problem", (name,), shown, is_number=False, once=once)
+    return text_column("Problem", name, shown, once=once)
 
 
 def model_columns(frame: pd.DataFrame, *more: Column) -> list[Column]:
     """The model's column, further ones, and where a row comes from if any is the paper's."""
     columns = [MODEL_ONCE, *more]
     if (frame["source"] == PAPERS).any():
-        columns.append(Column("From", ("source",), as_text, is_number=False))
+        columns.append(text_column("From", "source"))
     return columns
 
 
@@ -544,17 +536,17 @@ def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
         title=f"WorldSense ({name}): pairs of models on the same tuples.",
         frame=frame,
         columns=(
-            Column("Prompting", ("eval_type",), as_text, is_number=False, once=True),
-            Column("Model A", ("name_a",), is_number=False, once=True),
-            Column("Model B", ("name_b",), is_number=False),
-            Column("A", ("mean_a",), decimals(3)),
-            Column("B", ("mean_b",), decimals(3)),
-            Column("A − B", ("difference",), decimals(3)),
+            text_column("Prompting", "eval_type", once=True),
+            text_column("Model A", "name_a", once=True),
+            text_column("Model B", "name_b"),
+            number_column("A", "mean_a"),
+            number_column("B", "mean_b"),
+            number_column("A − B", "difference"),
             INTERVAL,
-            Column("p (Holm)", ("p_holm",), p_value),
+            number_column("p (Holm)", "p_holm", p_value),
             DETECTABLE,
-            Column("Skins", ("n_clusters",), whole_number),
-            Column("Tuples", ("n",), whole_number),
+            number_column("Skins", "n_clusters", whole_number),
+            number_column("Tuples", "n", whole_number),
         ),
         notes=(
             "Intervals (not corrected) and p generalise to other skins and abstract problems:"
@@ -594,20 +586,14 @@ def reproduction(table: pd.DataFrame, provenance: Provenance, roster: Roster) ->
         ),
         frame=frame,
         columns=(
-            Column(
-                "Table",
-                ("block",),
-                lambda name: str(name).removeprefix("table"),
-                is_number=False,
-                once=True,
-            ),
-            Column("Model", ("model",), is_number=False, once=True),
-            Column("Prompting", ("eval_type",), is_number=False, once=True),
-            Column("Group", ("group",), is_number=False),
-            Column("Quantity", ("quantity",), is_number=False),
-            Column("Paper", ("printed",)),
-            Column("Ours", ("ours_printed",)),
-            Column("", ("shown",), is_number=False),
+            text_column("Table", "block", lambda name: str(name).removeprefix("table"), once=True),
+            text_column("Model", "model", once=True),
+            text_column("Prompting", "eval_type", once=True),
+            text_column("Group", "group"),
+            text_column("Quantity", "quantity"),
+            number_column("Paper", "printed", as_text),
+            number_column("Ours", "ours_printed", as_text),
+            text_column("", "shown"),
         ),
         notes=(
             str(provenance.details.get("summary", "")),

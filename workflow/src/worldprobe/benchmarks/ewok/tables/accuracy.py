@@ -16,7 +16,16 @@ from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, TARGET_TYPES, way_
 from worldprobe.models.registry import BASELINES
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import HUMAN, Roster, is_baseline
-from worldprobe.report.sheet import INTERVAL, MODEL, Column, Sheet, decimals, span
+from worldprobe.report.sheet import (
+    INTERVAL,
+    MODEL,
+    Column,
+    Sheet,
+    decimals,
+    number_column,
+    span,
+    text_column,
+)
 
 #: ways of asking a model, in the order of the columns.
 MODEL_TYPES = (*EVAL_TYPES, *TARGET_TYPES)
@@ -76,11 +85,11 @@ def accuracy_by_domain(
         )
     frame = pd.DataFrame(lines)
     columns = [
-        Column("Domain", ("name",), is_number=False),
-        Column("LLM average", ("llm_average",), decimals(3)),
-        Column("LLM highest", ("llm_best",), decimals(3)),
-        Column("Model with it", ("best_name",), is_number=False),
-        Column("Human", ("human",), decimals(3)),
+        text_column("Domain", "name"),
+        number_column("LLM average", "llm_average"),
+        number_column("LLM highest", "llm_best"),
+        text_column("Model with it", "best_name"),
+        number_column("Human", "human"),
     ]
     who = "" if frame.human.isna().all() else " and humans"
     if not who:
@@ -270,7 +279,7 @@ def mean_accuracy(
         frame=frame,
         columns=(
             MODEL,
-            Column("Mean", ("mean",), decimals(3)),
+            number_column("Mean", "mean"),
             Column("Range", ("low", "high"), span),
             INTERVAL,
         ),
