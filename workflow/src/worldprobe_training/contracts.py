@@ -23,18 +23,15 @@ class ControlTemplates(
     template_id: str = column(str_matches=TEMPLATE_ID)
     domain: str
     status: str = column(
-        isin=["taught", "new_template", "new_concept", "left_out"],
-        description=(
+        (
             "new_template: another one of a pair of concepts of which one is taught; new_concept:"
             " of the test part of the materials' split, which shares no situation and no concept"
             " with the rest; left_out: others of the training part."
         ),
+        isin=["taught", "new_template", "new_concept", "left_out"],
     )
     dose: int = column(
-        ge=0,
-        description=(
-            "How often the items of its pair of concepts that are taught occur in the corpus."
-        ),
+        "How often the items of its pair of concepts that are taught occur in the corpus.", ge=0
     )
 
 
@@ -47,39 +44,35 @@ class ControlAccuracies(
 
     model: str
     group: str = column(
-        isin=["read", "new_filling", "new_template", "new_concept"],
-        description=(
+        (
             "read: the item itself; new_filling: its template with other fillings; new_template:"
             " other templates of its pair of concepts; new_concept: nothing of its situation or its"
             " concepts."
         ),
+        isin=["read", "new_filling", "new_template", "new_concept"],
     )
     dose: int = column(
-        ge=0,
-        description=(
+        (
             "How often the model had read the item, or else the first version's item of its"
             " template or pair."
         ),
+        ge=0,
     )
-    targets: str = column(
-        isin=["all", *TARGET_CONTRASTS], description="How the two targets differ."
-    )
+    targets: str = column("How the two targets differ.", isin=["all", *TARGET_CONTRASTS])
     mean: float = column(ge=0, le=1, nullable=True)
-    ci_low: float = column(
-        ge=0, le=1, nullable=True, description="95% interval over pairs of concepts."
-    )
+    ci_low: float = column("95% interval over pairs of concepts.", ge=0, le=1, nullable=True)
     ci_high: float = column(ge=0, le=1, nullable=True)
     n_items: int = column(ge=0)
-    n_pairs: int = column(ge=0, description="Pairs of concepts.")
-    n_missing: int = column(ge=0, description="Target rows without a score.")
+    n_pairs: int = column("Pairs of concepts.", ge=0)
+    n_missing: int = column("Target rows without a score.", ge=0)
 
 
 class Trainings(Table, name="worldsense_trainings", version=1, key=["model", "step"]):
     """One row per step of each training of a study (paper, Section 5.4)."""
 
-    model: str = column(min_length=1, description="The model that the training makes.")
+    model: str = column("The model that the training makes.", min_length=1)
     step: int = column(ge=1)
-    lessons: int = column(ge=1, description="Lessons seen, with repetitions.")
-    loss: float = column(description="Nats per token that counts.")
+    lessons: int = column("Lessons seen, with repetitions.", ge=1)
+    loss: float = column("Nats per token that counts.")
     learning_rate: float = column(ge=0)
-    gradient_norm: float = column(ge=0, nullable=True, description="Before it is limited.")
+    gradient_norm: float = column("Before it is limited.", ge=0, nullable=True)
