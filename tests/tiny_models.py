@@ -130,6 +130,7 @@ def build_model(architecture: str, vocabulary: int, start: int):
         "gemma2": lambda: t.Gemma2Config(
             num_key_value_heads=1, head_dim=8, final_logit_softcapping=2.0, **rotary
         ),
+        "mamba": lambda: t.MambaConfig(hidden_size=32, num_hidden_layers=2, **common),
         "cohere": lambda: t.CohereConfig(num_key_value_heads=2, logit_scale=0.5, **rotary),
     }
     torch.manual_seed(7)

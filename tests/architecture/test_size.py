@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "workflow" / "src"
 #: Tokens, and lines of rules.
-BOUNDS = {"worldprobe": 288_450, "packages": 457_410, "tests": 262_000, "rules": 2_460}
+BOUNDS = {"worldprobe": 288_510, "packages": 460_290, "tests": 263_300, "rules": 2_460}
 _SKIPPED = {
     tokenize.COMMENT,
     tokenize.NL,

@@ -26,8 +26,23 @@ def window(request, tmp_path, item_table, tiny_checkpoint):
     for name in ("first", "second"):
         assert run(f"{asked} --model {name}") == 0
         scores.rename(tmp_path / f"{name}.parquet")
-    tables = " ".join(str(tmp_path / f"{name}.parquet") for name in ("first", "second"))
-    assert run(f"explore {item_table} {tables} --protected-text --out {page}") == 0
+    told = f"score all {item_table} --checkpoint {tiny_checkpoint()} --model first"
+    assert (
+        run(f"{told} --eval-types choice_constrained_zero --out {tmp_path / 'choices.parquet'}")
+        == 0
+    )
+    made = f"--sizes 3 --problems Infer.trivial --per-cell 1 --skins race --out {tmp_path / 'trials.parquet'}"
+    assert run(f"worldsense generate test {made}") == 0
+    rule = "--engine rule --checkpoint solver --model first --prompting basic"
+    assert (
+        run(
+            f"worldsense ask {tmp_path / 'trials.parquet'} {rule} --out {tmp_path / 'replies.parquet'}"
+        )
+        == 0
+    )
+    names = ("first", "second", "choices", "trials", "replies")
+    tables = " ".join(str(tmp_path / f"{name}.parquet") for name in names)
+    assert run(f"explore {item_table} {tables} --with-protected-text --out {page}") == 0
     options = webdriver.ChromeOptions()
     for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
         options.add_argument(argument)
@@ -63,20 +78,20 @@ def wrong_by_axe(driver) -> list[str]:
 
 
 def test_items_are_filtered_opened_and_addressed(window):
-    window.go()
+    window.go("benchmark=ewok")
     assert len(rows(window)) == 6
     assert wrong_by_axe(window) == []
-    window.go("version=1")
+    window.go("benchmark=ewok&version=1")
     assert all("_v1" in row for row in rows(window))
     window.find_element(By.ID, "search").send_keys("crate")
     WebDriverWait(window, 5).until(lambda _: len(rows(window)) == 1)
     assert "q=crate" in window.current_url
     window.find_element(By.ID, "clear").click()
-    assert len(rows(window)) == 6
+    assert len(rows(window)) > 6
     Select(window.find_element(By.ID, "other")).select_by_index(2)
     Select(window.find_element(By.ID, "right")).select_by_value("differ")
     assert rows(window) == [], "both runs are of one model"
-    window.go()
+    window.go("benchmark=ewok")
     listed = window.find_element(By.ID, "list")
     listed.send_keys(Keys.ARROW_DOWN)
     listed.send_keys(Keys.ENTER)
@@ -84,5 +99,13 @@ def test_items_are_filtered_opened_and_addressed(window):
     assert title.text == rows(window)[1].partition(" ")[0]
     assert wrong_by_axe(window) == []
     assert "worldprobe score logprobs one.parquet" in window.page_source
+    assert "You must answer using" in window.page_source, "the prompt of Choice"
     window.switch_to.active_element.send_keys(Keys.ESCAPE)
     assert not title.is_displayed()
+
+
+def test_a_link_chooses_the_run_of_its_benchmark(window):
+    chosen = "return document.getElementById('run').selectedOptions[0].textContent"
+    for benchmark, way in {"worldsense": "basic", "ewok": "logprobs"}.items():
+        window.go(f"benchmark={benchmark}&model=first")
+        assert window.execute_script(chosen) == f"first, {way}"

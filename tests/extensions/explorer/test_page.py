@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import hashlib
 import json
 import re
 import subprocess
@@ -16,12 +17,17 @@ import pytest
 
 from command_line import run
 from worldprobe.benchmarks.ewok.contracts import Items, Ratings, Responses, TargetScores
+from worldprobe.benchmarks.worldsense.contracts import Responses as Replies
 from worldprobe.benchmarks.worldsense.contracts import Trials
-from worldprobe.contracts import read_table, write_table
+from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF
+from worldprobe.benchmarks.worldsense.trials.files import read_trials
+from worldprobe.contracts import read_provenance, read_table, write_table
+from worldprobe.errors import UserError
+from worldprobe.files import digest_file
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
 from worldprobe_authoring.search import Wordings, search_folder
-from worldprobe_explorer.rows import LOGPROBS, Rows, Run
+from worldprobe_explorer.rows import LOGPROBS, Rows, Run, read_rows
 from worldprobe_explorer.worth import worth_looking
 
 OWN = "# worldprobe canary 1"
@@ -55,7 +61,8 @@ def tables(item_table, tmp_path):
         status="ok",
     ).drop(columns=["target", "context"])
     people = asked.assign(rating=3.5, n_raters=10.0, sd=1.0)
-    made = Provenance(canary=OWN, model="mine", checkpoint="folder")
+    details = {"prompts": "ewok", "chat": True, "swap": False}
+    made = Provenance(canary=OWN, model="mine", checkpoint="folder", details=details)
     places = [tmp_path / f"{name}.parquet" for name in ("items", "scores", "replies", "ratings")]
     contracts = (Items, TargetScores, Responses, Ratings)
     for place, contract, frame in zip(
@@ -106,6 +113,7 @@ def test_trials_show_conversations_and_a_tuple_can_be_asked_again(tmp_path, monk
     assert run("explore test.parquet replies.parquet --out items.html") == 0
     [solver] = data_of(tmp_path / "items.html")["runs"]
     assert set(solver["right"]) == {1.0}
+    assert solver["tested"] is False, "a rule is no model under test"
     assert solver["replies"][0]["talk"][0][0] == "user"
     trial = str(read_table("test.parquet", Trials)["trial_id"][0])
     assert run(f"pick test.parquet {trial} --out one.parquet") == 0
@@ -124,14 +132,14 @@ def test_protected_text_is_shown_on_request_only_and_outside_version_control(
     assert run(f"explore {given} --out {page}") == 0
     data = data_of(page)
     assert secret not in json.dumps(data)
-    assert not any(data["runs"][1]["replies"])
+    assert data["runs"][1]["replies"] is None
     assert len(data["ids"]) == len(items)
     repository = tmp_path / "repository"
     subprocess.run(["git", "init", "-q", str(repository)], check=True)
     hidden = repository / "items.html"
-    assert run(f"explore {given} --protected-text --out {hidden}") == 2
+    assert run(f"explore {given} --with-protected-text --out {hidden}") == 2
     assert not hidden.exists()
-    assert run(f"explore {given} --protected-text --out {page}") == 0
+    assert run(f"explore {given} --with-protected-text --out {page}") == 0
     assert secret in json.dumps(data_of(page), ensure_ascii=False)
     assert "holds protected items" in page.read_text()
     terms = tmp_path / "TERMS.txt"
@@ -151,6 +159,96 @@ def test_what_is_no_table_of_items_or_answers_is_refused(tables, tmp_path, capsy
     assert "no table of items" in capsys.readouterr().err
 
 
+def test_one_and_two_are_one_answer_and_samples_are_averaged(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made = "--sizes 3 --problems Compl.normal --per-cell 1 --skins race"
+    assert run(f"worldsense generate test {made} --out test.parquet") == 0
+    rule = "--engine rule --checkpoint solver --model rule_solver --prompting basic"
+    assert run(f"worldsense ask test.parquet {rule} --out replies.parquet") == 0
+    first = read_table("replies.parquet", Replies)
+    first["answer"] = first["answer"].map(lambda answer: {"1": "2", "2": "1"}.get(answer, answer))
+    second = first.assign(sample=1, answer="3")
+    both = pd.concat([first, second]).sort_values(["trial_id", "prompting", "sample"])
+    write_table(both, Replies, "replies.parquet", read_provenance("replies.parquet"))
+    [solver] = read_rows([Path("test.parquet"), Path("replies.parquet")]).runs
+    gold = read_trials("test.parquet")["gold"].map(ANSWER_OF)
+    assert solver.right.tolist() == [1.0 if answer == "3" else 0.5 for answer in gold]
+    assert {reply["answer"] for reply in solver.replies} == {"1 | 3", "2 | 3", "3 | 3"}
+
+
+def test_answers_find_their_table_by_its_digest(tables, tmp_path):
+    """Two tables with equal ids: scores that state a digest belong to one of them."""
+    items = read_table(tables[0], Items)
+    twin = tmp_path / "twin.parquet"
+    write_table(items.assign(domain="other"), Items, twin, Provenance(canary=OWN))
+    with pytest.raises(UserError, match="ids are in several"):
+        read_rows([tables[0], twin, tables[1]])
+    scores = read_table(tables[1], TargetScores)
+    inputs = {"items": digest_file(twin)}
+    write_table(scores, TargetScores, tables[1], Provenance(model="mine", inputs=inputs))
+    [scored] = read_rows([tables[0], twin, tables[1]]).runs
+    assert sorted(scored.rows) == list(range(len(items), 2 * len(items)))
+
+
+def test_judgements_alone_are_a_run(tables, tmp_path):
+    out = tmp_path / "judged.parquet"
+    assert run(f"judge {tables[0]} {tables[1]} --out {out}") == 0
+    scored, judged = read_rows([tables[0], tables[1], out]).runs
+    assert judged.right.tolist() == scored.right.tolist()
+    assert judged.numbers is None
+
+
+def test_prompts_are_those_that_were_sent(item_table, tiny_checkpoint, tmp_path):
+    """Filled with an item's texts, the page's prompt has the digest of what the model read; with
+    another file of prompts, none is shown.
+    """
+    out, page = tmp_path / "replies.parquet", tmp_path / "items.html"
+    asked = f"score all {item_table} --checkpoint {tiny_checkpoint()} --model mine"
+    ways = "--eval-types choice_constrained_two --both-orders yes"
+    assert run(f"{asked} {ways} --out {out}") == 0
+    replies, items = read_table(out, Responses), read_table(item_table, Items)
+    assert run(f"explore {item_table} {out} --with-protected-text --out {page}") == 0
+    data = data_of(page)
+    [choice] = data["runs"]
+    assert choice["asked"] == ["t1", "t1s", "t2", "t2s"]
+    item = items.iloc[choice["rows"][0]]
+    filled = choice["prompt"]
+    for slot, text in {
+        "context1": item["context2"],
+        "context2": item["context1"],
+        "target": item["target2"],
+    }.items():
+        filled = filled.replace(f"{{{slot}}}", text)
+    is_meant = (replies["item_id"] == item["item_id"]) & (replies["presentation"] == "t2s")
+    digest = hashlib.sha256(filled.encode()).hexdigest()
+    assert replies.loc[is_meant, "prompt_digest"].tolist() == [digest]
+    replies["prompt_digest"] = "0" * 64
+    write_table(replies, Responses, out, read_provenance(out))
+    assert read_rows([item_table, out]).runs[0].prompt == ""
+
+
+def test_minimal_pairs_have_their_texts_where_their_file_is_given(tiny_checkpoint, tmp_path):
+    (tmp_path / "data.csv").write_text("good,bad,field\nThe cat sits.,The cat sit.,agreement\n")
+    pairs, scores = tmp_path / "pairs.yaml", tmp_path / "scores.parquet"
+    keys = "title: Pairs\nquestion: Which?\nreference: none\ndata: [data.csv]\n"
+    pairs.write_text(keys + "targets: [good, bad]\ngroups: {field: field}\n")
+    assert run(f"ask {pairs} --checkpoint {tiny_checkpoint()} --model mine --out {scores}") == 0
+    alone, texts = read_rows([scores]), read_rows([pairs, scores])
+    assert alone.frame["domain"].tolist() == ["agreement"]
+    assert "target1" not in alone.frame
+    assert texts.frame["target1"].tolist() == ["The cat sits."]
+    assert texts.runs[0].right.tolist() == alone.runs[0].right.tolist()
+
+
+def test_a_protected_item_is_picked_outside_version_control_only(tables, tmp_path):
+    write_table(read_table(tables[0], Items), Items, tables[0], Provenance(canary="# EWoK canary"))
+    repository = tmp_path / "repository"
+    subprocess.run(["git", "init", "-q", str(repository)], check=True)
+    item = read_table(tables[0], Items)["item_id"][0]
+    assert run(f"pick {tables[0]} {item} --out {repository / 'one.parquet'}") == 2
+    assert run(f"pick {tables[0]} {item} --out {tmp_path / 'one.parquet'}") == 0
+
+
 def test_planted_faults_are_listed():
     """A pair of concepts that is always wrong, an item that both models miss, and a template whose
     versions disagree.
@@ -158,6 +256,7 @@ def test_planted_faults_are_listed():
     frame = pd.DataFrame(
         {
             "id": [f"d_{pair}_{t}_v{v}" for pair in range(20) for t in range(8) for v in (0, 1)],
+            "benchmark": "ewok",
             "domain": "d",
             "concept": [f"c{pair}" for pair in range(20) for _ in range(16)],
             "template": [f"{pair}_{t}" for pair in range(20) for t in range(8) for _ in (0, 1)],
@@ -166,13 +265,14 @@ def test_planted_faults_are_listed():
     rng = np.random.default_rng(1)
     templates = rng.choice([0.5, 1.0], 160)
     right = np.repeat(templates, 2)
-    right[:16] = [0.0] * 14 + [0.5] * 2
+    right[:16] = 0.0
     right[-2:] = [0, 1]
     rows = np.arange(len(frame))
     runs = [Run(name, LOGPROBS, rows, right, right - 0.5) for name in ("a", "b")]
-    wrong, below, apart = worth_looking(Rows(frame, runs), Roster())
-    assert wrong["text"].startswith("15 of 320 items; 1 if")
-    assert [entry["filter"] for entry in below["entries"]] == ["domain=d&concept=c0"]
+    wrong, below, apart = worth_looking(Rows(frame, runs=runs), Roster())
+    assert wrong["text"].startswith("17 of 320; 1 if")
+    filters = [entry["filter"] for entry in below["entries"]]
+    assert filters == ["domain=d&concept=c0"], "though its templates do not differ at all"
     assert [entry["text"] for entry in apart["entries"]] == ["d_19_7"]
     fair = Run("a", LOGPROBS, rows, np.repeat(templates, 2), right)
-    assert "None of" in worth_looking(Rows(frame, [fair]), Roster())[1]["text"]
+    assert "None of" in worth_looking(Rows(frame, runs=[fair]), Roster())[1]["text"]

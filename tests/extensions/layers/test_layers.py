@@ -51,6 +51,13 @@ def test_layers_are_read_as_by_hand(tiny_checkpoint, architecture, fastest):
         assert answer.logprob == pytest.approx(by_hand, abs=1e-4)
 
 
+def test_a_norm_may_be_wider_than_its_head(tiny_checkpoint):
+    """Mamba keeps its states in float32 whatever the weights are in."""
+    engine = open_engine(str(tiny_checkpoint("mamba")), device="cpu", dtype="bfloat16")
+    plain = dict(engine.score(QUERIES))
+    assert score_layers(engine, QUERIES)[2] == [plain[i] for i in range(len(QUERIES))]
+
+
 @pytest.mark.parametrize(
     ("model", "fault"),
     [

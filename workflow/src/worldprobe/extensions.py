@@ -41,7 +41,8 @@ class Extension:
             of the files that gives comparisons, details of their provenance, and the template that
             prints them with its values.
         pages: file of a page beside a report -> a function of the folders of an evaluation's
-            benchmarks, which gives the command that makes it there; none where it gives nothing.
+            benchmarks and of their YAML files, which gives the command that makes it there; none
+            where it gives nothing.
     """
 
     commands: Mapping[str, tuple[str, str]] = field(default_factory=dict)

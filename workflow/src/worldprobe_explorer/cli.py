@@ -15,6 +15,9 @@ from worldprobe.errors import UserError
 from worldprobe.files import refuse_checkout, write_text
 from worldprobe.log import LOGGER
 
+#: Why a file may not lie under version control.
+HELD = "it would hold protected items"
+
 
 def explore(
     tables: list[Path],
@@ -22,7 +25,7 @@ def explore(
     *,
     registry: Path | None = None,
     title: str = "Items",
-    protected_text: bool = False,
+    with_protected_text: bool = False,
     out: Path,
 ) -> None:
     """Write a page of items, trials and what models answered, which opens offline.
@@ -30,10 +33,11 @@ def explore(
     Protected items, such as EWoK's own, are shown without their text.
 
     Args:
-        tables: items, trials, target scores, responses and people's ratings, any number
+        tables: items, trials, answers, judgements and people's ratings; YAML files of minimal pairs
+            and their scores; official files of trials and results
         registry: model registry, for names (default: ids are shown)
         title: heading of the page
-        protected_text: show the text of protected items, too; the page must then lie outside
+        with_protected_text: show the text of protected items, too; the page must then lie outside
             version control
         out: the page (HTML)
     """
@@ -46,12 +50,12 @@ def explore(
     from worldprobe_explorer.worth import worth_looking
 
     rows = read_rows(tables)
-    has_protected = bool(rows.protected) and protected_text
+    has_protected = bool(rows.protected) and with_protected_text
     if has_protected:
-        refuse_checkout(out, "it would hold protected items")
+        refuse_checkout(out, HELD)
     roster = read_roster(shipped_file(registry) if registry else None)
     rows.sort_runs(roster)
-    data = as_data(rows, protected_text, roster) | {"worth": worth_looking(rows, roster)}
+    data = as_data(rows, with_protected_text, roster) | {"worth": worth_looking(rows, roster)}
     plain = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
     packed = base64.b64encode(gzip.compress(plain.encode(), 9, mtime=0)).decode()
     script = own_asset("items.js")
@@ -67,9 +71,11 @@ def explore(
         # `release check` must find protected sentences, so these are not packed
         "data": Markup(plain if has_protected else packed),
         "made_from": {str(path): digest_file(path)[:12] for path in tables},
-        "canaries": sorted({line for one in rows.canaries for line in one.splitlines() if line}),
+        "canaries": sorted(
+            {line for one in rows.tables for line in one.canary.splitlines() if line}
+        ),
         "has_protected": has_protected,
-        "n_hidden": 0 if protected_text else len(rows.protected),
+        "n_hidden": 0 if with_protected_text else len(rows.protected),
     }
     write_text(out, render_template(__package__, "assets/items.html.jinja", **values))
     LOGGER.info("%d rows, %d runs: %s", len(rows.frame), len(rows.runs), out)
@@ -86,24 +92,29 @@ def pick(table: Path, item: str, /, *, out: Path) -> None:
     Args:
         table: items or trials
         item: item_id or trial_id
-        out: table of one item or tuple
+        out: table of one item or tuple; outside version control where the item is protected
     """
     from worldprobe.benchmarks.ewok.contracts import Items
     from worldprobe.benchmarks.worldsense.contracts import Trials
-    from worldprobe.benchmarks.worldsense.trials.files import read_trials
-    from worldprobe.contracts import read_provenance, read_table, table_name, write_table
-    from worldprobe.provenance import Provenance
+    from worldprobe.benchmarks.worldsense.trials.files import is_official
+    from worldprobe.contracts import read_provenance, write_table
+    from worldprobe.provenance import made
+    from worldprobe_explorer.rows import read_rows
 
-    if table_name(table) == "items":
-        rows = read_table(table, Items)
-        chosen = rows[rows["item_id"] == item]
-        contract: Any = Items
-    else:
-        rows, contract = read_trials(table), Trials
+    [source] = read_rows([table]).tables
+    rows = source.table
+    contract: Any = Items
+    if source.benchmark == "worldsense":
         tuples = rows.loc[rows["trial_id"].astype(str) == item, "tuple_id"]
-        chosen = rows[rows["tuple_id"].isin(tuples)]
-        chosen = chosen.assign(number=range(len(chosen)))
-    if chosen.empty:
+        rows, contract = rows[rows["tuple_id"].isin(tuples)], Trials
+        rows = rows.assign(number=range(len(rows)))
+    elif source.benchmark == "ewok":
+        rows = rows[rows["item_id"] == item]
+    else:
+        raise UserError(table, "contains no items or trials.", "Give a table of one of these.")
+    if rows.empty:
         raise UserError(item, f"is not in {table}.", "Copy the id from the page of items.")
-    is_ours = table.suffix == ".parquet"
-    write_table(chosen, contract, out, read_provenance(table) if is_ours else Provenance())
+    if source.is_protected:
+        refuse_checkout(out, HELD)
+    origin = made(1, {"trials": table}) if is_official(table) else read_provenance(table)
+    write_table(rows, contract, out, origin)

@@ -1,30 +1,50 @@
-"""The rows of the page: items and trials with what each run of a model makes of them.
+"""The rows of the page: items, trials and minimal pairs, and what runs of models make of them.
 
-A *run* is one model asked in one way. The page gets columns: repeated texts as codes, numbers as
-they are shown.
+A *run* is one model asked in one way. What is right is judged by the benchmarks' own functions. The
+page gets columns: repeated texts as codes, numbers as they are shown.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from worldprobe.benchmarks import find, scored_in
+from worldprobe.benchmarks.ewok.analysis.judge import Evidence, judge_evidence, read_evidence
 from worldprobe.benchmarks.ewok.canaries import is_own
-from worldprobe.benchmarks.ewok.contracts import Items, Ratings, Responses, TargetScores
+from worldprobe.benchmarks.ewok.contracts import (
+    EVIDENCE,
+    Items,
+    Judgements,
+    Ratings,
+    Responses,
+)
+from worldprobe.benchmarks.ewok.scoring import QUESTIONS, Prompt, load_prompts, presentations
+from worldprobe.benchmarks.ewok.vocabulary import Way, way_of
+from worldprobe.benchmarks.worldsense.analysis.answers import SEPARATOR, Series, read_series
+from worldprobe.benchmarks.worldsense.analysis.questions import ABSENT, INVALID, WORDS, from_frame
+from worldprobe.benchmarks.worldsense.analysis.statistics import are_right
 from worldprobe.benchmarks.worldsense.contracts import Responses as Replies
 from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY
 from worldprobe.benchmarks.worldsense.trials.files import is_official, read_trials
 from worldprobe.contracts import read_provenance, read_table, table_name
+from worldprobe.contracts.results import Scores
 from worldprobe.errors import UserError
+from worldprobe.files import digest_file
+from worldprobe.inference.requests import digest_items
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
+from worldprobe.settings.blocks import option_words
+from worldprobe.settings.registry import Loading
 
 #: Columns that rows are filtered by, with their headings.
 FILTERS = {
@@ -41,8 +61,35 @@ FILTERS = {
 }
 TEXTS = ("context1", "context2", "target1", "target2")
 LOGPROBS = "logprobs"
-#: (target, context) in the order in which numbers of an item are kept.
-PAIRINGS = ((1, 1), (1, 2), (2, 1), (2, 2))
+#: Names of the tables that hold evidence of EWoK; people's ratings are shown, and are no run.
+RATINGS = Ratings.Config.name
+EVIDENCE_NAMES = [one.Config.name for one in EVIDENCE if one is not Ratings]
+
+
+@dataclass(frozen=True)
+class ItemTable:
+    """A table of items, trials or minimal pairs.
+
+    Attributes:
+        path: the file.
+        benchmark: name of the benchmark.
+        table: as its contract has it, one row per item.
+        rows: as the page has them: id, the columns of ``FILTERS``, ``TEXTS`` (of a trial: its text,
+            as context1) and gold.
+        digest: by which answers say what they are about.
+        canary: of its text.
+        is_protected: its text is neither ours nor the user's.
+        first: place of its first row among all rows.
+    """
+
+    path: Path
+    benchmark: str
+    table: pd.DataFrame
+    rows: pd.DataFrame
+    digest: str
+    canary: str = ""
+    is_protected: bool = False
+    first: int = 0
 
 
 @dataclass
@@ -54,11 +101,15 @@ class Run:
         way: how it was asked.
         rows: places of the rows that it has answers about.
         right: accuracy there, 0 to 1; missing where it has no answer.
-        margin: nats (LogProbs), points (Likert) by which it is right; below 0 where it is wrong,
-            and the smaller of an item's two.
-        numbers: of each of these rows, four log probabilities or ratings, or two choices.
-        replies: of each of these rows, what it wrote, in the order of ``numbers``.
+        margin: by which it is right, below 0 where it is wrong: nats (LogProbs), points (Likert),
+            the smaller of an item's two; without numbers, 1 to -1.
+        numbers: of each of these rows, four log probabilities, cosines or ratings, or choices.
+        replies: of each of these rows, what it wrote: to each question, or a conversation.
+        asked: names of the questions that ``replies`` are to; none: it is a conversation.
         again: command that asks one item again, which is in one.parquet.
+        prompt: what it read, with the names of texts in braces; "": nothing, or unknown.
+        places: decimals of the numbers.
+        is_rule: a rule answered.
     """
 
     model: str
@@ -68,7 +119,11 @@ class Run:
     margin: np.ndarray
     numbers: np.ndarray | None = None
     replies: list[Any] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
     again: str = ""
+    prompt: str = ""
+    places: int = 2
+    is_rule: bool = False
 
 
 @dataclass
@@ -76,19 +131,21 @@ class Rows:
     """All rows, and the runs over them.
 
     Attributes:
-        frame: id, the columns of ``FILTERS``, ``TEXTS`` (of a trial: its text, as context1), gold,
-            table (the file).
+        frame: rows of all tables, with ``table`` (the file).
+        tables: where they are from.
         runs: in the order of their files.
-        people: row -> mean ratings in the order of ``PAIRINGS``.
-        protected: tables whose text is not ours.
-        canaries: of all tables.
+        people: row -> mean ratings in the order of ``QUESTIONS``.
     """
 
     frame: pd.DataFrame
+    tables: list[ItemTable] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
     people: dict[int, list[float | None]] = field(default_factory=dict)
-    protected: list[str] = field(default_factory=list)
-    canaries: list[str] = field(default_factory=list)
+
+    @property
+    def protected(self) -> list[str]:
+        """Files whose text is neither ours nor the user's."""
+        return [str(table.path) for table in self.tables if table.is_protected]
 
     def sort_runs(self, roster: Roster) -> None:
         """LogProbs first, and models before controls and rules, both in the registry's order."""
@@ -106,57 +163,50 @@ def read_rows(paths: Sequence[Path]) -> Rows:
     """Rows and runs of any tables of a study.
 
     Args:
-        paths: tables of items, target scores, responses, ratings and trials, in any order; those
-            of a condition or set go with the items of the same name or of the same folder.
+        paths: tables of items, trials, answers, judgements and ratings, official files of trials
+            and results, YAML files of minimal pairs and their scores, in any order.
 
     Raises:
-        UserError: a table is none of these, or about no item that is given; or there are no items.
+        UserError: a file is none of these, or about no item that is given; or there are no items.
     """
-    kinds = {path: "trials" if is_official(path) else table_name(path) for path in paths}
-    known = {"items": _items, "trials": _trials}
-    answers = {
-        "target_scores": _scores,
-        "responses": _responses,
-        "worldsense_responses": _replies,
-    }
+    kinds = {path: _kind_of(path) for path in paths}
+    tables: list[ItemTable] = []
     for path, kind in kinds.items():
-        if kind not in {*known, *answers, "ratings"}:
-            raise UserError(
-                path,
-                f"is a table of {kind or 'something else'}.",
-                f"Give tables of {', '.join([*known, *answers, 'ratings'])}.",
-            )
-    frames, found = [], Rows(pd.DataFrame())
+        if kind in _TABLES:
+            tables.append(_TABLES[kind](path))
     for path, kind in kinds.items():
-        if kind in known:
-            made = Provenance() if is_official(path) else read_provenance(path)
-            frames.append(known[kind](path).assign(table=str(path)))
-            found.canaries.append(made.canary or "")
-            if not (is_own(made.canary) or CANARY in (made.canary or "")):
-                found.protected.append(str(path))
-    if not frames:
+        if kind == "scores" and (pairs := _pairs_in(path, tables)):
+            tables.append(pairs)
+    if not tables:
         raise UserError("explore", "no table of items or trials is given.", "Add one.")
-    found.frame = pd.concat(frames, ignore_index=True)
+    starts = np.cumsum([0, *(len(one.rows) for one in tables)])
+    tables = [replace(one, first=int(first)) for one, first in zip(tables, starts, strict=False)]
+    frames = [one.rows.assign(table=str(one.path)) for one in tables]
+    rows = Rows(pd.concat(frames, ignore_index=True), tables)
     for path, kind in kinds.items():
-        if kind == "ratings":
-            found.people |= _people(path, found.frame)
-        elif kind in answers:
-            found.runs += answers[kind](path, _of(path, found.frame))
-    return found
+        if kind == RATINGS:
+            rows.people |= _people(path, rows)
+        elif kind not in _TABLES:
+            rows.runs += _RUNS[kind](path, rows)
+    return rows
 
 
-def _of(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows that a table of answers may be about: those of the condition or set that its folders
-    name, or all.
-    """
-    is_named = frame["condition"].isin(path.parts[-4:])
-    return frame[is_named] if is_named.any() else frame
+def _kind_of(path: Path) -> str:
+    if path.suffix in (".yaml", ".yml"):
+        return "pairs"
+    if is_official(path):
+        return "results" if SEPARATOR in path.name else "trials"
+    name = table_name(path)
+    kind = "scores" if scored_in(path) else name
+    if kind not in {*_TABLES, *_RUNS, RATINGS}:
+        known = ", ".join([*_TABLES, *_RUNS, RATINGS])
+        raise UserError(path, f"is a table of {name or 'something else'}.", f"Give any of {known}.")
+    return kind
 
 
-def _items(path: Path) -> pd.DataFrame:
-    items = read_table(path, Items)
-    optional = {name: items.get(name) for name in ("family", "level")}
-    return pd.DataFrame(
+def _items(path: Path) -> ItemTable:
+    items, canary = read_table(path, Items), read_provenance(path).canary or ""
+    rows = pd.DataFrame(
         {
             "id": items["item_id"],
             "benchmark": "ewok",
@@ -166,16 +216,18 @@ def _items(path: Path) -> pd.DataFrame:
             "context_type": items["context_type"],
             "condition": path.stem,
             "version": items["version"].astype(str),
-            **optional,
+            **{name: items.get(name) for name in ("family", "level")},
             **{name: items[name] for name in TEXTS},
             "template": items["meta_template"].astype(str) + "_" + items["template"].astype(str),
         }
     )
+    return ItemTable(path, "ewok", items, rows, digest_file(path), canary, not is_own(canary))
 
 
-def _trials(path: Path) -> pd.DataFrame:
+def _trials(path: Path) -> ItemTable:
     trials = read_trials(path)
-    return pd.DataFrame(
+    canary = "" if is_official(path) else read_provenance(path).canary or ""
+    rows = pd.DataFrame(
         {
             "id": trials["trial_id"].astype(str),
             "benchmark": "worldsense",
@@ -187,19 +239,88 @@ def _trials(path: Path) -> pd.DataFrame:
             "gold": trials["gold"].map(ANSWER_OF),
         }
     )
+    digest, is_protected = digest_file(path), CANARY not in canary
+    return ItemTable(path, "worldsense", trials, rows, digest, canary, is_protected)
 
 
-def _place(ids: Iterable[Any], frame: pd.DataFrame, path: Path) -> np.ndarray:
+def _pairs(path: Path) -> ItemTable:
+    """Minimal pairs as their YAML file describes them."""
+    benchmark = find(str(path))
+    if benchmark.asking is None:
+        raise UserError(path, "describes no minimal pairs.", "See config/README.md.")
+    pairs = benchmark.asking.items({})
+    groups = [name for name in pairs if name not in ("unit", "cluster", "context", "targets")]
+    others = pairs["targets"].map(lambda targets: "\n".join(targets[1:]))
+    texts = {"context1": pairs["context"], "target1": pairs["targets"].str[0], "target2": others}
+    return _of_pairs(path, benchmark.name, pairs, groups, texts, digest_items(pairs))
+
+
+def _pairs_in(path: Path, tables: Sequence[ItemTable]) -> ItemTable | None:
+    """The items of a table of scores, without text; none where they are given already."""
+    benchmark = scored_in(path)
+    if benchmark is None or benchmark.scores is None:
+        return None
+    if benchmark.name in {one.benchmark for one in tables}:
+        return None
+    pairs = read_table(path, benchmark.scores).drop_duplicates("unit", ignore_index=True)
+    groups = [name for name in benchmark.scores.columns if name not in Scores.columns]
+    return _of_pairs(path, benchmark.name, pairs, groups, {}, read_provenance(path).inputs["items"])
+
+
+def _of_pairs(
+    path: Path,
+    benchmark: str,
+    pairs: pd.DataFrame,
+    groups: Sequence[str],
+    texts: Mapping[str, pd.Series],
+    digest: str,
+) -> ItemTable:
+    shown = dict(zip(("domain", "concept"), groups, strict=False))
+    rows = pd.DataFrame(
+        {
+            "id": pairs["unit"].astype(str),
+            "benchmark": benchmark,
+            **{column: pairs[group].astype(str) for column, group in shown.items()},
+            **texts,
+        }
+    )
+    return ItemTable(path, benchmark, pairs.assign(unit=pairs["unit"].astype(str)), rows, digest)
+
+
+_TABLES: dict[str, Callable[[Path], ItemTable]] = {
+    "items": _items,
+    "trials": _trials,
+    "pairs": _pairs,
+}
+
+
+def _asked(rows: Rows, benchmark: str, made: Provenance) -> list[ItemTable]:
+    """The tables that answers are about: those whose digests they state, or all."""
+    own = [table for table in rows.tables if table.benchmark == benchmark]
+    stated = [table for table in own if table.digest in made.inputs.values()]
+    return stated or own
+
+
+def _places(tables: Sequence[ItemTable], ids: pd.Index[str], path: Path) -> np.ndarray:
     """The rows of ids.
 
     Raises:
-        UserError: one has none.
+        UserError: one has none, or several.
     """
-    places = pd.Series(frame.index, index=frame["id"])
-    wanted = pd.Index(ids).astype(str)
-    if not wanted.isin(places.index).all():
+    places = pd.concat(
+        [
+            pd.Series(table.rows.index + table.first, index=table.rows["id"].astype(str))
+            for table in tables
+        ]
+        or [pd.Series(dtype=int)]
+    )
+    if not ids.isin(places.index).all():
         raise UserError(path, "is about items that are not given.", "Add their table.")
-    return places.loc[wanted].to_numpy()
+    places = places[places.index.isin(ids)]
+    if places.index.has_duplicates:
+        problem = "does not say which of the given tables it is about; ids are in several."
+        raise UserError(path, problem, "Give the table that was asked alone.")
+    return places.loc[ids].to_numpy()
 
 
 def _wide(table: pd.DataFrame, value: str, keys: Sequence[str]) -> pd.DataFrame:
@@ -208,92 +329,238 @@ def _wide(table: pd.DataFrame, value: str, keys: Sequence[str]) -> pd.DataFrame:
     )
 
 
-def _scores(path: Path, frame: pd.DataFrame) -> list[Run]:
-    made = read_provenance(path)
-    wide = _wide(read_table(path, TargetScores), "logprob", ["target", "context"])
-    numbers = wide[list(PAIRINGS)].to_numpy(float)
-    run = _paired(made, LOGPROBS, _place(wide.index, frame, path), numbers)
-    run.again = f"worldprobe score logprobs one.parquet {_loading(made)} --out again.parquet"
-    return [run]
-
-
-def _loading(made: Provenance) -> str:
-    """A model as options."""
-    return f"--checkpoint {made.checkpoint or made.model} --model {made.model}"
-
-
-def _paired(made: Provenance, way: str, rows: np.ndarray, numbers: np.ndarray) -> Run:
-    """A run whose four numbers of an item decide."""
-    margins = np.stack([numbers[:, 0] - numbers[:, 1], numbers[:, 3] - numbers[:, 2]])
-    right = np.where(np.isnan(margins), np.nan, (np.sign(margins) + 1) / 2).mean(axis=0)
-    return Run(str(made.model), way, rows, right, margins.min(axis=0), numbers)
-
-
-def _responses(path: Path, frame: pd.DataFrame) -> list[Run]:
-    made, table, runs = read_provenance(path), read_table(path, Responses), []
-    for way, rows in table.groupby("eval_type", observed=True, sort=False):
-        asked = sorted(rows["presentation"].unique())
-        values = _wide(rows, "value", ["presentation"])[asked]
-        texts = _wide(rows, "text", ["presentation"])[asked]
-        place = _place(values.index, frame, path)
-        numbers = values.to_numpy(float)
-        if len(asked) == 4 and "c1" in asked[0]:
-            run = _paired(made, str(way), place, numbers)
+def _evidence(path: Path, rows: Rows) -> Iterator[Run]:
+    """Log probabilities, prompted answers and cosines of EWoK's items."""
+    evidence = read_evidence(path)
+    tables = _asked(rows, "ewok", evidence.provenance)
+    is_prompted = evidence.kind == Responses.Config.name
+    answers = read_table(path, Responses) if is_prompted else evidence.rows
+    ids = pd.Index(evidence.rows["item_id"].unique())
+    place = pd.Series(_places(tables, ids, path), index=ids)
+    items = pd.concat([table.table for table in tables], ignore_index=True)
+    items = items[items["item_id"].isin(ids)].reset_index(drop=True)
+    for way, judged in _judged(judge_evidence(items, evidence).table):
+        run = _run_of(judged, place)
+        if is_prompted:
+            asked = answers[answers["eval_type"] == way]
+            _add_answers(run, asked, way_of(way), items, evidence.provenance)
         else:
-            # t1 is right by context 1, t2 by context 2; swapped, the numbers are exchanged
-            wanted = np.array([(1 if one[1] == "1" else 2) for one in asked], float)
-            wanted = np.where([one.endswith("s") for one in asked], 3 - wanted, wanted)
-            hits = np.where(np.isnan(numbers), np.nan, numbers == wanted)
-            right = hits.mean(axis=1)
-            run = Run(str(made.model), str(way), place, right, 2 * right - 1, numbers)
-        run.replies = texts.to_numpy().tolist()
-        run.again = (
-            f"worldprobe score all one.parquet {_loading(made)} --eval-types {way}"
-            " --out again.parquet"
-        )
-        runs.append(run)
-    return runs
+            _add_scores(run, evidence, judged.index)
+        yield run
 
 
-def _replies(path: Path, frame: pd.DataFrame) -> list[Run]:
-    made, table, runs = read_provenance(path), read_table(path, Replies), []
-    for way, rows in table.groupby("prompting", observed=True, sort=False):
-        first = rows[rows["sample"] == rows["sample"].min()]
-        place = _place(first["trial_id"], frame, path)
-        answer = first["answer"].map(lambda one: "known" if one in ("1", "2") else one)
-        gold = frame.loc[place, "gold"].map(lambda one: "known" if one in ("1", "2") else one)
-        right = (answer.to_numpy() == gold.to_numpy()).astype(float)
-        margin = np.where(right > 0, 1.0, -1.0) * first["margin"].fillna(1).to_numpy(float)
-        run = Run(str(made.model), str(way), place, right, margin)
-        talks = first["conversation"].map(json.loads)
-        run.replies = [
-            {"talk": [[one["role"], one["content"]] for one in talk], "answer": answer}
-            for talk, answer in zip(talks, first["answer"].fillna("–"), strict=True)
-        ]
-        run.again = (
-            f"worldprobe worldsense ask one.parquet {_loading(made)} --prompting {way}"
-            " --out again.parquet"
-        )
-        runs.append(run)
-    return runs
+def _judgements(path: Path, rows: Rows) -> Iterator[Run]:
+    """Judgements alone, as of baselines and released results."""
+    table, tables = read_table(path, Judgements), _asked(rows, "ewok", read_provenance(path))
+    ids = pd.Index(table["item_id"].unique())
+    place = pd.Series(_places(tables, ids, path), index=ids)
+    for _, part in table.groupby("model", sort=False):
+        for _, judged in _judged(part):
+            yield _run_of(judged, place)
 
 
-def _people(path: Path, frame: pd.DataFrame) -> dict[int, list[float | None]]:
-    wide = _wide(read_table(path, Ratings), "rating", ["target", "context"])[list(PAIRINGS)]
-    known = wide[wide.index.isin(frame["id"])]
-    rows = _place(known.index, frame, path)
-    return {
-        int(row): [None if np.isnan(one) else round(float(one), 2) for one in values]
-        for row, values in zip(rows, known.to_numpy(float), strict=True)
+def _judged(table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Accuracies of items by way of asking; an item with a target that has none has none."""
+    by_item = ["eval_type", "item_id"]
+    accuracies = table.groupby(by_item, observed=True, sort=True).agg(
+        model=("model", "first"),
+        right=("accuracy", "mean"),
+        n_judged=("accuracy", "count"),
+        n_targets=("accuracy", "size"),
+    )
+    is_whole = accuracies["n_judged"] == accuracies["n_targets"]
+    accuracies["right"] = accuracies["right"].where(is_whole)
+    for way in accuracies.index.unique(0):
+        yield str(way), accuracies.loc[way].assign(way=str(way))
+
+
+def _run_of(judged: pd.DataFrame, place: pd.Series[int]) -> Run:
+    model, way = str(judged["model"].iloc[0]), str(judged["way"].iloc[0])
+    right = judged["right"].to_numpy(float)
+    return Run(model, way, place[judged.index].to_numpy(), right, 2 * right - 1)
+
+
+def _differences(numbers: np.ndarray) -> np.ndarray:
+    """The smaller of an item's two differences: a target after its own context, minus after the
+    other one.
+    """
+    return np.minimum(numbers[:, 0] - numbers[:, 1], numbers[:, 3] - numbers[:, 2])
+
+
+def _add_scores(run: Run, evidence: Evidence, ids: pd.Index[str]) -> None:
+    value = "similarity" if evidence.kind == "similarities" else "logprob"
+    wide = _wide(evidence.rows, value, ["target", "context"])
+    run.numbers = wide.reindex(index=ids, columns=pd.MultiIndex.from_tuples(QUESTIONS)).to_numpy()
+    run.margin = _differences(run.numbers)
+    run.places = 3 if evidence.kind == "similarities" else 2
+    if evidence.kind == "target_scores":
+        run.again = _again("score logprobs", evidence.provenance)
+
+
+def _add_answers(
+    run: Run, asked: pd.DataFrame, way: Way, items: pd.DataFrame, made: Provenance
+) -> None:
+    ids = sorted(asked["item_id"].unique())
+    run.numbers = _wide(asked, "value", ["presentation"]).loc[ids].to_numpy(float)
+    replies = _wide(asked, "text", ["presentation"]).loc[ids]
+    run.asked = list(replies.columns)
+    run.replies = replies.astype(object).where(replies.notna(), None).to_numpy().tolist()
+    run.places = 0
+    if way.is_rated:
+        run.margin = _differences(run.numbers)
+    details = made.details
+    run.again = _again(
+        "score all",
+        made,
+        eval_types=way.name,
+        prompts=details.get("prompts"),
+        chat_template="always" if details.get("chat") else "never",
+        both_orders="yes" if details.get("swap") else "no",
+        thoughts=details.get("thoughts", {}).get("limit"),
+    )
+    run.prompt = _prompt_of(asked, way, items, made)
+
+
+def _prompt_of(asked: pd.DataFrame, way: Way, items: pd.DataFrame, made: Provenance) -> str:
+    """The prompt with the names of texts in braces; "" where its file is not there or has changed.
+
+    What a chat template put around it is not known here, and its digest therefore not checked.
+    """
+    try:
+        prompt: Prompt = load_prompts(str(made.details["prompts"]))[way.paradigm]
+    except (UserError, KeyError):
+        return ""
+    row = asked.iloc[0]
+    item = items[items["item_id"] == row["item_id"]]
+    texts = {
+        name: prompt.text(slots, way.shots)
+        for _, name, slots in presentations(item, way.paradigm, made.details["swap"])
     }
+    digest = hashlib.sha256(texts[row["presentation"]].encode("utf-8", "surrogatepass")).hexdigest()
+    if not made.details["chat"] and digest != row["prompt_digest"]:
+        return ""
+    return prompt.text({slot: f"{{{slot}}}" for slot in prompt.SLOTS}, way.shots)
+
+
+def _again(command: str, made: Provenance, **asked: Any) -> str:
+    """A command that asks one.parquet as these answers were asked.
+
+    Args:
+        command: its words.
+        made: what made the answers.
+        **asked: its own options.
+    """
+    defaults = Loading()
+    loaded = {
+        "revision": made.revision or defaults.revision,
+        "engine": made.engine,
+        "kind": made.kind or defaults.kind,
+        "dtype": defaults.dtype if made.engine == "rule" else made.dtype,
+        "adapter": made.details.get("adapter", {}).get("name"),
+        "endpoint": "URL" if made.engine == "openai" else None,
+    }
+    differing = {key: value for key, value in loaded.items() if value != getattr(defaults, key)}
+    stated = {"checkpoint": made.checkpoint, "model": made.model, **differing, **asked}
+    words = option_words({**stated, "out": "again.parquet"})
+    return f"worldprobe {command} one.parquet {shlex.join(words)}"
+
+
+def _replies(path: Path, rows: Rows) -> Iterator[Run]:
+    """What a model answered to WorldSense's trials."""
+    is_ours = not is_official(path)
+    made = read_provenance(path) if is_ours else Provenance()
+    replies = read_table(path, Replies) if is_ours else None
+    tables = _asked(rows, "worldsense", made)
+    known = set(replies["trial_id"]) if replies is not None else None
+    if known is not None:
+        _places(tables, pd.Index(list(known)).astype(str), path)
+    for table in tables:
+        if known is not None and known.isdisjoint(table.table["trial_id"]):
+            continue
+        questions = from_frame(table.table, str(table.path))
+        for series in read_series([path], questions):
+            run = _trial_run(series, questions.gold["released"], table)
+            if replies is not None:
+                _add_conversations(run, series, replies, table, made)
+            yield run
+
+
+def _trial_run(series: Series, gold: np.ndarray, table: ItemTable) -> Run:
+    """Means over samples of whether trials are right; 1 and 2 count as one answer, as in the paper
+    (Section 4.2).
+    """
+    place = np.flatnonzero((series.answers != ABSENT).any(axis=0))
+    answers = series.answers[:, place]
+    right = np.where(answers == ABSENT, np.nan, are_right(answers, gold[place]))
+    mean = np.nanmean(right, axis=0)
+    run = Run(series.model, series.prompting, table.first + place, mean, 2 * mean - 1)
+    run.is_rule = series.is_rule
+    run.replies = [
+        {"answer": " | ".join(_word(number) for number in answers[:, k] if number != ABSENT)}
+        for k in range(len(place))
+    ]
+    return run
+
+
+def _word(number: int) -> str:
+    return "none" if number == INVALID else WORDS[number]
+
+
+def _add_conversations(
+    run: Run, series: Series, replies: pd.DataFrame, table: ItemTable, made: Provenance
+) -> None:
+    """The conversations of the first sample, and by how much an option was chosen."""
+    own = replies[replies["prompting"] == series.prompting].drop_duplicates("trial_id")
+    own = own.set_index("trial_id").loc[table.table["trial_id"].iloc[run.rows - table.first]]
+    for reply, talk in zip(run.replies, own["conversation"], strict=True):
+        reply["talk"] = [[one["role"], one["content"]] for one in json.loads(talk)]
+    run.margin = run.margin * own["margin"].fillna(1).to_numpy(float)
+    details = made.details
+    sampled = {key: details.get(key) for key in ("temperature", "samples")} | {"seed": made.seed}
+    run.again = _again(
+        "worldsense ask",
+        made,
+        prompting=series.prompting,
+        chat_template="always" if details.get("form") == "chat" else "never",
+        thoughts=details.get("thoughts") or None,
+        reading=details.get("reading", {}).get("rule"),
+        **(sampled if details.get("temperature") else {}),
+    )
+
+
+def _scores(path: Path, rows: Rows) -> Iterator[Run]:
+    """Scores of minimal pairs."""
+    benchmark = scored_in(path)
+    if benchmark is None or benchmark.scores is None:
+        return
+    made, table = read_provenance(path), read_table(path, benchmark.scores)
+    tables = _asked(rows, benchmark.name, made)
+    for (model, way), part in table.groupby(["model", "eval_type"], observed=True, sort=False):
+        place = _places(tables, pd.Index(part["unit"].astype(str)), path)
+        right = part["value"].to_numpy(float)
+        yield Run(str(model), str(way), place, right, 2 * right - 1)
+
+
+_RUNS: dict[str, Callable[[Path, Rows], Iterator[Run]]] = {
+    **dict.fromkeys(EVIDENCE_NAMES, _evidence),
+    Judgements.Config.name: _judgements,
+    Replies.Config.name: _replies,
+    "results": _replies,
+    "scores": _scores,
+}
+
+
+def _people(path: Path, rows: Rows) -> dict[int, list[float | None]]:
+    wide = _wide(read_table(path, Ratings), "rating", ["target", "context"])[list(QUESTIONS)]
+    tables = _asked(rows, "ewok", read_provenance(path))
+    known = {item for table in tables for item in table.table["item_id"]}
+    wide = wide[wide.index.isin(known)]
+    places = _places(tables, wide.index, path).tolist()
+    return dict(zip(places, rounded(wide.to_numpy(float)), strict=True))
 
 
 def encoded(column: pd.Series) -> dict[str, Any]:
-    """A column as its different values and each row's number among them; -1: none.
-
-    >>> encoded(pd.Series(["b", "a", None, "b"]))
-    {'values': ['a', 'b'], 'codes': [1, 0, -1, 1]}
-    """
+    """A column as its distinct texts and each row's place among them; -1: there is none."""
     codes, values = pd.factorize(column, sort=True)
     return {"values": [str(one) for one in values], "codes": codes.tolist()}
 
@@ -309,19 +576,25 @@ def rounded(values: np.ndarray, places: int = 2) -> list[Any]:
     return kept.tolist()
 
 
+def is_tested(run: Run, roster: Roster) -> bool:
+    """Whether it is a language model under test: no baseline, control, rule or people."""
+    model = roster[run.model]
+    return not (
+        model.is_control or model.is_rule or run.is_rule or run.way in (run.model, "human_likert")
+    )
+
+
 def as_data(rows: Rows, with_text: bool, roster: Roster) -> dict[str, Any]:
     """What the page's program reads.
 
     Args:
         rows: items and runs.
-        with_text: whether texts and replies are in it; the text of protected tables otherwise is
-            not.
+        with_text: whether texts and replies of protected tables are in it.
         roster: names of the models.
     """
     frame = rows.frame
     is_shown = with_text | ~frame["table"].isin(rows.protected)
-    shown = is_shown.to_numpy()
-    texts = {name: frame[name].where(is_shown) for name in TEXTS if name in frame}
+    texts = {name: frame[name].where(is_shown) for name in (*TEXTS, "gold") if name in frame}
     return {
         "ids": frame["id"].tolist(),
         "filters": {
@@ -330,26 +603,29 @@ def as_data(rows: Rows, with_text: bool, roster: Roster) -> dict[str, Any]:
             if name in frame and frame[name].notna().any()
         },
         "texts": {name: encoded(column) for name, column in texts.items()},
-        "gold": encoded(frame["gold"]) if "gold" in frame else None,
         "tables": encoded(frame["table"]),
         "people": rows.people,
-        "runs": [
-            {
-                "model": run.model,
-                "name": roster[run.model].name,
-                "way": run.way,
-                "rows": run.rows.tolist(),
-                "right": rounded(run.right, 3),
-                "margin": rounded(run.margin),
-                "numbers": None if run.numbers is None else rounded(run.numbers),
-                "replies": [
-                    reply if shown[row] else None
-                    for row, reply in zip(run.rows, run.replies, strict=True)
-                ]
-                if run.replies
-                else None,
-                "again": run.again,
-            }
-            for run in rows.runs
-        ],
+        "runs": [_run_data(run, is_shown.to_numpy()[run.rows], roster) for run in rows.runs],
+    }
+
+
+def _run_data(run: Run, is_shown: np.ndarray, roster: Roster) -> dict[str, Any]:
+    replies = [
+        reply if shown else None
+        for reply, shown in zip(run.replies or [None] * len(is_shown), is_shown, strict=True)
+    ]
+    return {
+        "model": run.model,
+        "name": roster[run.model].name,
+        "way": run.way,
+        "tested": is_tested(run, roster),
+        "rows": run.rows.tolist(),
+        "right": rounded(run.right, 3),
+        "margin": rounded(run.margin, run.places),
+        "numbers": None if run.numbers is None else rounded(run.numbers, run.places),
+        "places": run.places,
+        "asked": run.asked,
+        "replies": replies if any(replies) else None,
+        "prompt": run.prompt if any(replies) else "",
+        "again": run.again,
     }

@@ -6,86 +6,87 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from worldprobe.benchmark import Benchmark
 from worldprobe.benchmarks import all_models, of_study
+from worldprobe.benchmarks.ewok import outputs as ewok
+from worldprobe.benchmarks.ewok import study as ewok_study
+from worldprobe.benchmarks.worldsense import outputs as worldsense
 from worldprobe.paths import StudyPaths
 from worldprobe.settings.blocks import Block
 
 PAGE = "items.html"
 
 
-def _items(study: Mapping[str, Any]) -> list[str]:
-    from worldprobe.benchmarks.ewok.outputs import item_tables
-
-    return item_tables(study)
-
-
-def _trials(study: Mapping[str, Any]) -> list[str]:
-    from worldprobe.benchmarks.worldsense import outputs
-
-    return [outputs.trial_table(study, name) for name in outputs.asked_sets(study)]
-
-
-#: Benchmark -> the tables of its items in a study.
-ITEMS = {"ewok": _items, "worldsense": _trials}
-
-
 class Explorer(Block):
     """The page of items (docs/extras/items.md)."""
 
-    protected_text: bool = False
+    with_protected_text: bool = False
     """Whether the page shows the text of protected items, such as EWoK's own; it must then lie
     outside version control.
     """
 
 
-def shown(study: Mapping[str, Any]) -> list[Any]:
-    """The benchmarks whose items the page shows: of EWoK and WorldSense, those that models answer
-    here.
-    """
-    return [
-        one
-        for one in of_study(study)
-        if one.name in ITEMS
-        and not (one.name == "worldsense" and study["worldsense"]["released"])
-        and any(one.answers(study, model) for model in all_models(study))
-    ]
-
-
 def outputs(study: Mapping[str, Any]) -> list[str]:
-    """The page, where a benchmark has something to show on it."""
-    return [f"{StudyPaths.of(study).root}/{PAGE}"] if shown(study) else []
+    """The page, where models answer in this study."""
+    return [f"{StudyPaths.of(study).root}/{PAGE}"] if tables(study, all_models(study)) else []
 
 
 def tables(study: Mapping[str, Any], models: Sequence[str]) -> list[str]:
-    """The tables that the page is made of: items, what models answered, and people's ratings.
+    """The tables that the page is made of: items, answers, judgements of baselines and people's
+    ratings; none of a benchmark that nobody answers here.
 
     Args:
         study: a validated study.
         models: ids of those that have answers.
     """
-    from worldprobe.benchmarks.ewok import outputs as ewok
-    from worldprobe.benchmarks.ewok.study import has_people_rated
-
     found: list[str] = []
-    for one in shown(study):
-        found += ITEMS[one.name](study)
-        found += [path for model in models for path in one.answers(study, model)]
-        if one.name == "ewok" and has_people_rated(study):
-            found.append(ewok.human_ratings(study))
+    for benchmark in of_study(study):
+        found += _TABLES.get(benchmark.name, _of_pairs)(study, benchmark, models)
     return found
 
 
-def page_words(folders: Sequence[Path]) -> list[Any]:
+def _of_ewok(study: Mapping[str, Any], benchmark: Benchmark, models: Sequence[str]) -> list[str]:
+    items = ewok.item_tables(study)
+    if ewok_study.is_released(study):
+        return [*items, *ewok.judgements(study, models)]
+    answers = [path for model in models for path in benchmark.answers(study, model)]
+    if not answers:
+        return []
+    people = [ewok.human_ratings(study)] if ewok_study.has_people_rated(study) else []
+    return [*items, *answers, *ewok.baseline_judgements(study), *people]
+
+
+def _of_worldsense(
+    study: Mapping[str, Any], benchmark: Benchmark, models: Sequence[str]
+) -> list[str]:
+    if study["worldsense"]["released"]:
+        return []
+    asked = worldsense.answered(study, models)
+    answers = [path for model in asked for path in benchmark.answers(study, model)]
+    names = worldsense.asked_sets(study) if answers else []
+    return [*(worldsense.trial_table(study, name) for name in names), *answers]
+
+
+def _of_pairs(study: Mapping[str, Any], benchmark: Benchmark, models: Sequence[str]) -> list[str]:
+    answers = [path for model in models for path in benchmark.answers(study, model)]
+    return [benchmark.source, *answers] if benchmark.source and answers else answers
+
+
+_TABLES = {"ewok": _of_ewok, "worldsense": _of_worldsense}
+
+
+def page_words(folders: Sequence[Path], sources: Sequence[str]) -> list[Any]:
     """The command that makes the page of an evaluation.
 
     Args:
         folders: of its benchmarks.
+        sources: YAML files of minimal pairs.
     """
     names = {"ewok": ["items", "target_scores"], "worldsense": ["trials", "responses"]}
     files = [
         path
         for folder in folders
-        for name in names.get(folder.name, ())
+        for name in names.get(folder.name, ["scores"])
         for path in sorted(folder.glob(f"{name}*.parquet"))
     ]
-    return ["explore", *files] if files else []
+    return ["explore", *sources, *files] if files else []

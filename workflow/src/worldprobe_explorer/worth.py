@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
+import numpy as np
 import pandas as pd
-from scipy.stats import ttest_1samp
+from scipy.stats import mannwhitneyu
 
 from worldprobe.analysis.comparisons import correct_for_number
 from worldprobe.report.model_names import Roster
-from worldprobe_explorer.rows import LOGPROBS, Rows, Run
+from worldprobe_explorer.rows import LOGPROBS, Rows, Run, is_tested
 
 #: Entries of a list.
 MOST = 12
@@ -22,44 +24,52 @@ def worth_looking(rows: Rows, roster: Roster) -> list[dict[str, Any]]:
     """Lists of items that a reader should see first, each with entries of text, count and filter
     (the fragment of the page's address).
     """
-    runs = [run for run in rows.runs if run.way == LOGPROBS]
-    runs = [run for run in runs if not roster[run.model].is_control] or runs
-    found = [_wrong_for_all(rows, runs)] if runs else []
-    found += [_far_below(rows, run, roster) for run in runs[:1]]
-    found += [_disagreeing(rows, run, roster) for run in runs[:1]]
-    return [one for one in found if one]
+    tested = [run for run in rows.runs if is_tested(run, roster)]
+    by_way: dict[tuple[str, str], list[Run]] = {}
+    for run in tested:
+        by_way.setdefault((str(rows.frame["benchmark"][run.rows[0]]), run.way), []).append(run)
+    first = {benchmark: runs for (benchmark, _), runs in reversed(by_way.items())}
+    lists = [_wrong_for_all(rows, runs) for runs in reversed(first.values())]
+    for run in by_way.get(("ewok", LOGPROBS), [])[:1]:
+        lists += [_far_below(rows, run, roster), _disagreeing(rows, run, roster)]
+    return [one for one in lists if one]
 
 
-def _wrong_for_all(rows: Rows, runs: list[Run]) -> dict[str, Any]:
-    """Items of which every model gets both targets wrong, and how many that would be if models'
-    errors were independent.
+def _wrong_for_all(rows: Rows, runs: Sequence[Run]) -> dict[str, Any]:
+    """Items of which every model gets all wrong, and how many that would be if models' errors were
+    independent.
     """
     by_run = [pd.Series(run.right == 0, index=run.rows) for run in runs]
     wrong = pd.concat(by_run, axis=1).dropna().astype(bool)
     if wrong.empty:
         return {}
-    count, expected = (
-        int(wrong.all(axis=1).sum()),
-        len(wrong) * float(wrong.to_numpy().mean(axis=0).prod()),
-    )
-    frame = rows.frame.loc[wrong.index[wrong.all(axis=1)]]
+    is_all = wrong.all(axis=1)
+    expected = len(wrong) * float(wrong.to_numpy().mean(axis=0).prod())
+    frame = rows.frame.loc[wrong.index[is_all]]
+    benchmark = str(rows.frame["benchmark"][wrong.index[0]])
+    shown = {"benchmark": benchmark, "model": runs[0].model, "way": runs[0].way, "right": "none"}
     entries = [
-        {"text": f"{domain}", "n": int(n), "filter": urlencode({"domain": domain, "right": "none"})}
+        {"text": str(domain), "n": int(n), "filter": urlencode(shown | {"domain": domain})}
         for domain, n in frame["domain"].value_counts().head(MOST).items()
     ]
-    text = f"{count} of {len(wrong)} items"
+    text = f"{is_all.sum()} of {len(wrong)}"
     if len(runs) > 1:
-        text += f"; {expected:.0f} if the models' errors were independent"
+        text += (
+            f"; {expected:.0f} if the models' errors were independent. Items that all models miss"
+            " may be at fault themselves"
+        )
+    models = f"all {len(runs)} models" if len(runs) > 1 else "the model"
+    unit = {"ewok": "Items with both targets wrong", "worldsense": "Trials wrong"}
     return {
-        "title": "Both targets wrong in all models",
-        "text": f"{text}. Items that all models miss may be at fault themselves.",
+        "title": f"{unit.get(benchmark, f'Items of {benchmark} wrong')} in {models}",
+        "text": f"{text}.",
         "entries": entries,
     }
 
 
 def _far_below(rows: Rows, run: Run, roster: Roster) -> dict[str, Any]:
-    """Pairs of concepts whose templates are below the mean of their domain: a t test over
-    templates, with Holm's correction for the number of pairs.
+    """Pairs of concepts whose templates are below the others of their domain: a Mann-Whitney test
+    over templates, with Holm's correction for the number of pairs.
     """
     frame = rows.frame.loc[run.rows].assign(right=run.right).dropna(subset="right")
     templates = (
@@ -67,67 +77,78 @@ def _far_below(rows: Rows, run: Run, roster: Roster) -> dict[str, Any]:
         .mean()
         .reset_index()
     )
-    means: dict[Any, float] = templates.groupby("domain")["right"].mean().to_dict()
     tested = []
     for (domain, concept), part in templates.groupby(["domain", "concept"], observed=True):
-        if len(part) >= FEWEST_TEMPLATES and part["right"].nunique() > 1:
-            p = ttest_1samp(part["right"], means[domain], alternative="less").pvalue
-            tested.append((domain, concept, part["right"].mean(), len(part), p))
-    table = pd.DataFrame(tested, columns=["domain", "concept", "mean", "n", "p"])
+        is_other = (templates["domain"] == domain) & (templates["concept"] != concept)
+        others = templates.loc[is_other, "right"]
+        if min(len(part), len(others)) >= FEWEST_TEMPLATES:
+            p = mannwhitneyu(part["right"], others, alternative="less").pvalue
+            tested.append((domain, concept, part["right"].mean(), others.mean(), len(part), p))
+    table = pd.DataFrame(tested, columns=["domain", "concept", "mean", "others", "n", "p"])
+    title = f"Pairs of concepts far below their domain ({roster[run.model].name})"
     if table.empty:
-        return {}
+        none = f"No pair of concepts has {FEWEST_TEMPLATES} templates here."
+        return {"title": title, "text": none, "entries": []}
     table["p_holm"] = correct_for_number(table["p"])
     low = table[table["p_holm"] < 0.05].sort_values("mean")
-    shown = low if len(low) else table.sort_values("p").head(5)
-    name = roster[run.model].name
-    verdict = (
-        f"{len(low)} of {len(table)} pairs of concepts are below their domain (t test over"
-        " templates, Holm's correction)."
-        if len(low)
-        else f"None of {len(table)} pairs of concepts is shown to be below its domain (t test over"
-        " templates, Holm's correction); those with the smallest p:"
-    )
-    return {
-        "title": f"Pairs of concepts far below their domain ({name})",
-        "text": verdict,
-        "entries": [
-            {
-                "text": (
-                    f"{row['concept']} ({row['domain']}): {row['mean']:.2f}, domain"
-                    f" {means[row['domain']]:.2f}, p {row['p_holm']:.2g}"
-                ),
-                "n": int(row["n"]),
-                "filter": urlencode({"domain": row["domain"], "concept": row["concept"]}),
-            }
-            for row in shown.head(MOST).to_dict("records")
-        ],
-    }
+    how = "(Mann-Whitney test over templates, Holm's correction)"
+    verdict = f"{len(low)} of {len(table)} pairs of concepts are below the others {how}."
+    if low.empty:
+        verdict = (
+            f"None of {len(table)} pairs of concepts is shown to be below the others {how}; those"
+            " with the smallest p:"
+        )
+    entries = [
+        {
+            "text": (
+                f"{row['concept']} ({row['domain']}): {row['mean']:.2f}, others"
+                f" {row['others']:.2f}, p {row['p_holm']:.2g}"
+            ),
+            "n": int(row["n"]),
+            "filter": urlencode({"domain": row["domain"], "concept": row["concept"]}),
+        }
+        for row in (low if len(low) else table.sort_values("p").head(5))
+        .head(MOST)
+        .to_dict("records")
+    ]
+    return {"title": title, "text": verdict, "entries": entries}
 
 
 def _disagreeing(rows: Rows, run: Run, roster: Roster) -> dict[str, Any]:
-    """Templates that are right in one version and wrong in another."""
-    frame = rows.frame.loc[run.rows].assign(right=run.right).dropna(subset="right")
-    frame = frame[frame["family"].isna()] if "family" in frame else frame
-    by = frame.groupby(["domain", "template"], observed=True)["right"].agg(["min", "max", "count"])
-    several = by[by["count"] > 1]
+    """Templates that are right in one version and wrong in another, those with the widest margins
+    first, and how many that would be if the versions of a template had nothing in common.
+    """
+    frame = rows.frame.loc[run.rows].assign(right=run.right, margin=run.margin)
+    frame = frame.dropna(subset="right")
+    if "family" in frame:
+        frame = frame[frame["family"].isna()]
+    by = frame.groupby(["domain", "template"], observed=True).agg(
+        low=("right", "min"),
+        high=("right", "max"),
+        n=("right", "size"),
+        lowest=("margin", "min"),
+        highest=("margin", "max"),
+    )
+    several = by[by["n"] > 1]
     if several.empty:
         return {}
-    apart = several[(several["min"] == 0) & (several["max"] == 1)]
+    apart = several[(several["low"] == 0) & (several["high"] == 1)]
+    n_apart, apart = len(apart), apart.assign(spread=apart["highest"] - apart["lowest"])
+    wrong, right = (float((frame["right"] == value).mean()) for value in (0, 1))
+    n = several["n"].to_numpy()
+    expected = np.sum(1 - (1 - wrong) ** n - (1 - right) ** n + (1 - wrong - right) ** n)
+    apart = apart.sort_values("spread", ascending=False, kind="stable").head(MOST).reset_index()
+    names = (apart["domain"].astype(str) + "_" + apart["template"]).tolist()
+    entries = [
+        {"text": name, "n": n, "filter": urlencode({"q": f"{name}_v"})}
+        for name, n in zip(names, apart["n"].tolist(), strict=True)
+    ]
     return {
         "title": f"Templates whose versions disagree ({roster[run.model].name})",
         "text": (
-            f"{len(apart)} of {len(several)} templates are right in one version and wrong in"
-            " another: there, the fillers decide."
+            f"{n_apart} of {len(several)} templates are right in one version and wrong in"
+            f" another, where fillers decide; {expected:.0f} if versions of a template had nothing"
+            " in common. Those with the widest margins:"
         ),
-        "entries": [
-            {
-                "text": f"{domain}_{template}",
-                "n": int(count),
-                "filter": urlencode({"q": f"{domain}_{template}_v"}),
-            }
-            for domain, template, count in apart.reset_index()[["domain", "template", "count"]]
-            .head(MOST)
-            .to_numpy()
-            .tolist()
-        ],
+        "entries": entries,
     }

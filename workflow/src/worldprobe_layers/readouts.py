@@ -105,7 +105,8 @@ class LayerPasses(ForwardPasses):
 
     def _logits(self, states: torch.Tensor) -> torch.Tensor:
         """Logits of states of any shape, float32."""
-        logits: torch.Tensor = self.head(self.norm(states).to(self.head.weight.device)).float()
+        normed = self.norm(states).to(self.head.weight.device, self.head.weight.dtype)
+        logits: torch.Tensor = self.head(normed).float()
         return logits if self.cap is None else self.cap * torch.tanh(logits / self.cap)
 
     def _picked(self, places: Sequence[tuple[int, int, int]]) -> tuple[torch.Tensor, Any]:

@@ -154,13 +154,24 @@ def evaluate(
     evaluation = merge_results(earlier, evaluation)
     check_result(evaluation, str(out))
     write_text(out, json.dumps(evaluation, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
-    page = write_page(evaluation, work, out.with_name("report.html"), registry)
+    sources = [one.source for one in chosen if one.source]
+    page = write_page(evaluation, work, out.with_name("report.html"), registry, sources)
     print("\n\n".join([*(describe(evaluation, name) for name in evaluations), *skipped]))
     print(f"JSON result: {out}\nReport: {page}")
 
 
-def write_page(result: Mapping[str, Any], folder: Path, place: Path, registry: Path) -> Path:
-    """The page about a result: a part for each benchmark whose tables are in the folder."""
+def write_page(
+    result: Mapping[str, Any], folder: Path, place: Path, registry: Path, sources: Sequence[str]
+) -> Path:
+    """The page about a result: a part for each benchmark whose tables are in the folder.
+
+    Args:
+        result: as ``result.json`` has it.
+        folder: of the benchmarks' folders.
+        place: the page.
+        registry: for names.
+        sources: YAML files of the benchmarks.
+    """
     parts = [folder / name for name in result["benchmarks"]]
     summaries = [part / "summaries.parquet" for part in parts]
     tables = [
@@ -170,7 +181,7 @@ def write_page(result: Mapping[str, Any], folder: Path, place: Path, registry: P
     title = f"{result['model']}{' (samples of the items)' if is_sample_of else ''}"
     how = ["--title", title, "--registry", registry, "--made-from", *tables]
     shown = [path for path in summaries if path.exists() and benchmark_of(path).page]
-    beside = {name: load(words)(parts) for name, words in pages().items()}
+    beside = {name: load(words)(parts, sources) for name, words in pages().items()}
     for name, words in beside.items():
         if words:
             step(*words, "--registry", registry, "--title", title, "--out", place.with_name(name))

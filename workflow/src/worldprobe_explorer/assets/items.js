@@ -1,4 +1,5 @@
 /* The page of items: filters, a virtual list, and one item in a dialog. */
+const SHOWN = ["context1", "context2", "target1", "target2"];
 const ROW = 64, byId = id => document.getElementById(id);
 const make = (tag, text, of = {}) => { const one = Object.assign(document.createElement(tag), of); if (text !== undefined && text !== null) one.textContent = text; return one; };
 let data, runs, shown = [], at = -1, texts = {};
@@ -10,7 +11,7 @@ async function unpack() {
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
 }
 const value = (column, row) => column && column.codes[row] >= 0 ? column.values[column.codes[row]] : null;
-const say = number => number === null || number === undefined ? "–" : number.toFixed(2).replace("-", "−");
+const say = (number, places = 2) => number === null || number === undefined ? "–" : number.toFixed(places).replace("-", "−");
 
 /* Each run gets its place of every row, or -1. */
 function index(run) {
@@ -21,9 +22,9 @@ function index(run) {
 }
 const rightOf = (run, row) => run && run.of[row] >= 0 ? run.right[run.of[row]] : null;
 const marginOf = (run, row) => run && run.of[row] >= 0 ? run.margin[run.of[row]] : null;
-const textOf = row => Object.values(texts).map(column => value(column, row)).filter(Boolean).join(" ");
-/* The runs that are compared by all: those asked in the way of the chosen one. */
-const peers = () => { const run = runs[byId("run").value]; return run ? runs.filter(one => one.way === run.way) : []; };
+const textOf = row => SHOWN.map(name => texts[name]).map(column => value(column, row)).filter(Boolean).join(" ");
+/* The runs that "all models" means: those asked like the chosen one; no controls, baselines or rules, unless it is one. */
+const peers = () => { const run = runs[byId("run").value]; return run ? runs.filter(one => one.way === run.way && (one.tested || one === run)) : []; };
 
 function fill(select, entries) { select.replaceChildren(...entries.map(([key, text]) => make("option", text, {value: key}))); }
 
@@ -51,26 +52,25 @@ function build() {
     box.append(section);
   });
   byId("worth").hidden = data.worth.length === 0;
+  byId("worth").open = innerWidth > 640;
 }
 
 /* The address says what is shown: #domain=…&model=…&right=none&q=words&item=ID. */
 const fields = () => [...document.querySelectorAll("#selects select")].map(one => [one.id.slice(2), one]);
 function readAddress() {
   const wanted = new URLSearchParams(location.hash.slice(1));
-  const plain = text => (text || "").toLowerCase().replace(/[^a-z0-9]+/g, " ");
+  const plain = text => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ");
   fields().forEach(([name, select]) => {
-    const found = [...select.options].find(one => one.value && plain(one.value) === plain(wanted.get(name)));
+    const text = wanted.get(name) || "", options = [...select.options].filter(one => one.value && text);
+    const found = options.find(one => one.value === text) || options.find(one => plain(one.value) === plain(text));
     select.value = found ? found.value : "";
   });
-  for (const [key, id] of [["model", "run"], ["against", "other"]]) {
-    const name = wanted.get(key), way = wanted.get("way");
-    const found = runs.findIndex(run => (run.model === name || run.name === name) && (!way || run.way === way));
-    if (name && found >= 0) byId(id).value = String(found);
-    else if (id === "run") {
-      const benchmark = wanted.get("benchmark"), first = runs.findIndex(run => !benchmark || value(data.filters.benchmark, run.rows[0]) === benchmark);
-      byId(id).value = String(Math.max(first, 0));
-    } else byId(id).value = "";
-  }
+  const way = wanted.get("way"), benchmark = wanted.get("benchmark");
+  const suited = run => (!way || run.way === way) && (!benchmark || value(data.filters.benchmark, run.rows[0]) === benchmark);
+  const place = name => runs.findIndex(run => suited(run) && (run.model === name || run.name === name));
+  byId("run").value = String(Math.max(wanted.get("model") ? place(wanted.get("model")) : runs.findIndex(suited), 0));
+  const other = wanted.get("against") ? place(wanted.get("against")) : -1;
+  byId("other").value = other < 0 ? "" : String(other);
   byId("right").value = wanted.get("right") || "";
   byId("sort").value = wanted.get("sort") || "order";
   byId("search").value = wanted.get("q") || "";
@@ -116,11 +116,15 @@ function apply() {
   at = shown.length ? 0 : -1;
   const scored = shown.map(row => rightOf(run, row)).filter(one => one !== null);
   const mean = scored.length ? scored.reduce((sum, one) => sum + one, 0) / scored.length : null;
-  byId("count").textContent = `${shown.length.toLocaleString("en")} of ${data.ids.length.toLocaleString("en")} items` + (mean === null ? "" : `; accuracy of ${run.title}: ${mean.toFixed(3)}`);
+  byId("count").textContent = `${shown.length.toLocaleString("en")} of ${data.ids.length.toLocaleString("en")} items` + (mean === null ? "" : `; ${run.title}: ${mean.toFixed(3)} right`);
   byId("rows").style.height = `${shown.length * ROW}px`;
   byId("list").scrollTop = 0;
   draw();
 }
+
+/* The smaller difference where there are numbers, else a sign. */
+const hasScores = run => run.numbers && !run.way.startsWith("choice");
+const markOf = (run, row, right) => hasScores(run) ? say(marginOf(run, row), run.places) : right === 1 ? "✓" : right === 0 ? "✗" : right === null ? "–" : "½";
 
 function rowOf(place) {
   const row = shown[place], line = make("div", null, {className: "row", id: `row-${row}`});
@@ -132,7 +136,7 @@ function rowOf(place) {
   const marks = make("div", null, {className: "marks"}), run = runs[byId("run").value];
   const same = peers().filter(one => one.of[row] >= 0);
   [run, ...same.filter(one => one !== run)].filter(one => one && one.of[row] >= 0).slice(0, 6).forEach(one => {
-    const right = rightOf(one, row), mark = make("span", say(marginOf(one, row)), {className: "mark", title: `${one.title}: ${right}`});
+    const right = rightOf(one, row), mark = make("span", markOf(one, row, right), {className: "mark", title: `${one.title}: ${right}`});
     mark.classList.add(right === 1 ? "good" : right === 0 ? "bad" : "half");
     marks.append(mark);
   });
@@ -158,57 +162,71 @@ function move(by) {
 
 /* One item. */
 const PAIRS = [[1, 1], [1, 2], [2, 1], [2, 2]];
-function numbersTable(run, row) {
+function scoresTable(run, row) {
   const numbers = run.numbers[run.of[row]], known = numbers.filter(one => one !== null);
   const high = Math.max(...known), low = Math.min(...known) - 0.1 * (high - Math.min(...known)), table = make("table"), body = make("tbody");
-  const isLog = run.way === "logprobs", replies = run.replies && run.replies[run.of[row]];
-  const head = make("tr");
-  ["Target", "after", isLog ? "log P (nats)" : "rating", isLog ? "likelier →" : "higher →", ...(replies ? ["reply"] : [])].forEach((text, k) => head.append(make("th", text, {scope: "col", className: k === 2 ? "n" : ""})));
+  const isLog = run.way === "logprobs", head = make("tr");
+  ["Target", "after", isLog ? "log P (nats)" : "value", "higher →"].forEach((text, k) => head.append(make("th", text, {scope: "col", className: k === 2 ? "n" : ""})));
   PAIRS.forEach(([target, context], k) => {
     const line = make("tr"), cell = make("td", null, {className: "barcell"}), other = numbers[k ^ 1], own = numbers[k];
     const bar = make("i", null, {className: own !== null && other !== null && own < other ? "less" : ""});
     bar.style.width = own === null || high === low ? "0" : `${100 * (own - low) / (high - low)}%`;
     cell.append(bar);
-    line.append(make("th", `${target}`, {scope: "row"}), make("td", `context ${context}${target === context ? " (its own)" : ""}`), make("td", say(own), {className: "n"}), cell);
-    if (replies) line.append(make("td", replies[k]));
+    line.append(make("th", `${target}`, {scope: "row"}), make("td", `context ${context}${target === context ? " (its own)" : ""}`), make("td", say(own, run.places), {className: "n"}), cell);
     body.append(line);
   });
-  const thead = make("thead");
+  const thead = make("thead"), box = make("div", null, {className: "scroll"});
   thead.append(head);
   table.append(thead, body);
-  const differences = [numbers[0] - numbers[1], numbers[3] - numbers[2]].map((one, k) => `target ${k + 1}: ${numbers[2 * k] === null || numbers[2 * k + 1] === null ? "–" : (one > 0 ? "+" : "") + say(one)}`);
-  return [table, make("p", `What decides, own context minus the other: ${differences.join("; ")}.`)];
+  box.append(table);
+  const differences = [numbers[0] - numbers[1], numbers[3] - numbers[2]].map((one, k) => `target ${k + 1}: ${numbers[2 * k] === null || numbers[2 * k + 1] === null ? "–" : (one > 0 ? "+" : "") + say(one, run.places)}`);
+  return [box, make("p", `What decides, own context minus the other: ${differences.join("; ")}.`)];
 }
-function promptOf(run, row) {
+/* One question of Likert (t1c2: target 1 after context 2) or Choice (t1s: target 1, contexts swapped). */
+function question(run, row, k) {
+  const [name, reply, number] = [run.asked[k], run.replies[run.of[row]][k], run.numbers[run.of[row]][k]];
+  const target = name[1], swapped = name.endsWith("s"), rated = name[2] === "c", box = make("details");
+  const wanted = rated ? "" : `; right: ${swapped ? 3 - target : target}`;
+  box.append(make("summary", `Target ${target}${rated ? ` after context ${name[3]}` : swapped ? ", contexts swapped" : ""}: wrote ${JSON.stringify(reply)}, read as ${number === null ? "no answer" : number}${wanted}`));
+  const of = key => value(texts[key], row), slots = {target: of(`target${target}`), context: of(`context${name[3]}`), context1: of(swapped ? "context2" : "context1"), context2: of(swapped ? "context1" : "context2")};
+  box.append(make("pre", run.prompt ? run.prompt.replace(/\{(context[12]?|target)\}/g, (_, slot) => slots[slot]) : "The prompt is not known: its file is not there or has changed."));
+  return box;
+}
+function repliesOf(run, row) {
   const replies = run.replies && run.replies[run.of[row]];
   if (!replies) return [];
-  if (replies.talk) return [...replies.talk.map(([role, content]) => make("pre", `${role}: ${content}`)), make("p", `Read as: ${replies.answer}; right: ${value(data.gold, row)}.`)];
-  return [make("p", `Replies: ${replies.map(one => JSON.stringify(one)).join(", ")}; choices: ${run.numbers[run.of[row]].map(say).join(", ")} (target 1 fits context 1, target 2 context 2).`)];
+  if (!run.asked.length) return [...(replies.talk || []).map(([role, content]) => make("pre", `${role}: ${content}`)), make("p", `Read as: ${replies.answer}; right: ${value(texts.gold, row) || "–"}.`)];
+  return replies.map((_, k) => question(run, row, k));
 }
+const HEADINGS = {worldsense: ["Question"], ewok: ["Context 1", "Context 2", "Target 1", "Target 2"]};
 function open(row) {
   const body = byId("body"), list = make("dl", null, {className: "texts"});
   byId("detail-title").textContent = data.ids[row];
   body.replaceChildren();
-  const headings = {context1: value(data.filters.benchmark, row) === "worldsense" ? "Question" : "Context 1", context2: "Context 2", target1: "Target 1", target2: "Target 2"};
-  Object.entries(headings).forEach(([name, heading]) => {
+  const headings = HEADINGS[value(data.filters.benchmark, row)] || ["Context", "", "Right", "Wrong"];
+  SHOWN.forEach((name, k) => {
     const text = value(texts[name], row);
-    if (text) list.append(make("dt", heading), make("dd", text));
+    if (text) list.append(make("dt", headings[k]), make("dd", text));
   });
-  if (!list.children.length) body.append(make("p", "The text of this item is protected and not part of this page."));
+  if (!list.children.length) body.append(make("p", "This page has no text of this item."));
   body.append(list);
   const facts = Object.entries(data.filters).map(([name, column]) => [column.heading, value(column, row)]).filter(([, one]) => one);
   body.append(make("p", facts.map(([heading, one]) => `${heading}: ${one}`).join(" · "), {className: "where"}));
   const people = data.people[row];
   if (people) body.append(make("h3", "People (mean ratings)"), make("p", PAIRS.map(([t, c], k) => `target ${t} after context ${c}: ${say(people[k])}`).join("; ")));
+  const answers = make("div", null, {className: "runs"});
+  body.append(answers);
   runs.filter(run => run.of[row] >= 0).forEach(run => {
-    const right = rightOf(run, row), title = make("h3", `${run.title}: `);
+    const right = rightOf(run, row), title = make("h3", `${run.title}: `), part = make("section");
+    answers.append(part);
     title.append(make("span", right === 1 ? "right" : right === 0 ? "wrong" : right === null ? "no answer" : "half right", {className: right === 1 ? "good" : right === 0 ? "bad" : "half"}));
-    body.append(title);
-    if (run.numbers && run.numbers[run.of[row]].length === 4 && !(run.way.startsWith("choice"))) { const box = make("div", null, {className: "scroll"}), [table, line] = numbersTable(run, row); box.append(table); body.append(box, line); }
-    else body.append(...promptOf(run, row));
+    part.append(title);
+    if (hasScores(run)) part.append(...scoresTable(run, row));
+    part.append(...repliesOf(run, row));
+    if (!run.again) return;
     const again = make("details");
     again.append(make("summary", "Ask again"), make("pre", `worldprobe pick ${value(data.tables, row)} ${data.ids[row]} --out one.parquet\n${run.again}`));
-    body.append(again);
+    part.append(again);
   });
   if (!byId("detail").open) byId("detail").showModal();
   byId("detail").scrollTop = 0;

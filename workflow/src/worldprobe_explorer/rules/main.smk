@@ -1,8 +1,8 @@
 # The page of items (docs/extras/items.md).
 
-from worldprobe_explorer.settings import shown, tables
+from worldprobe_explorer.settings import tables
 
-if shown(study):
+if tables(study, ALL_WITH_ANSWERS):
 
     rule explore:
         """Items and what models answered, one by one, on a page that opens offline."""
@@ -20,7 +20,7 @@ if shown(study):
             registry=registry_file,
             models=NAMES,
             title=f"Study {study['study']}",
-            text=flag("--protected-text", study["explorer"]["protected_text"]),
+            text=flag("--with-protected-text", study["explorer"]["with_protected_text"]),
             code=digest_code("explore"),
         message:
             "Writing the page of items"

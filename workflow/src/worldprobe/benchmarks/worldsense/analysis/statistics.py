@@ -72,6 +72,16 @@ def score_metrics(questions: Questions, answers: np.ndarray) -> dict[str, np.nda
     }
 
 
+def are_right(answers: np.ndarray, gold: np.ndarray) -> np.ndarray:
+    """Whether answers are the gold ones; 1 and 2 count as one.
+
+    Args:
+        answers: numbers in ``WORDS``, shape (..., trials).
+        gold: the same of the right answers, shape (trials,).
+    """
+    return (answers >= 0) & (gold >= 0) & (FOLDED[answers] == FOLDED[gold])
+
+
 def _score(questions: Questions, answers: np.ndarray, gold: np.ndarray) -> dict[str, np.ndarray]:
     tuple_of, n_trials = questions.tuple_of, questions.tuples["n_trials"].to_numpy()
     n_tuples = len(n_trials)
@@ -81,8 +91,7 @@ def _score(questions: Questions, answers: np.ndarray, gold: np.ndarray) -> dict[
 
     is_whole = over_tuples(answers != ABSENT) == n_trials
     weight = np.where(gold >= 0, WEIGHT[gold], 0.5)
-    is_valid = answers >= 0
-    right = is_valid & (gold >= 0) & (FOLDED[answers] == FOLDED[gold])
+    is_valid, right = answers >= 0, are_right(answers, gold)
     total = over_tuples(weight)
     found = {
         "accuracy": over_tuples(weight * right) / total,
